@@ -1,0 +1,251 @@
+"""One change of one thread, while it is being made: the writing half of the store.
+
+Everything that moves goes through `move`, which notes the columns before and after. So every operation is undone by one
+piece of code, exactly: put the noted columns back.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from checkpoints import history, rows, schema, serde
+from checkpoints.errors import ConflictError, RunActiveError
+from checkpoints.model import By, Change, Checkpoint, Json, NewId, NewMessage, Node, OperationKind, Receipt, Thread
+
+HEAD: Final = "head"  # as the place to append after: wherever the head stands
+TABLES = {"thread": schema.thread, "branch": schema.branch, "checkpoint": schema.checkpoint}
+
+
+@dataclass
+class Changing:
+    """An open change. `thread` is as it was found; `head` follows what the change does."""
+
+    connection: sa.Connection
+    thread: Thread
+    now: int  # microseconds since 1970
+    new_id: NewId
+    by: By
+    changes: list[Change] = field(default_factory=list)
+    head: Node | None = None
+    target: int | None = None  # of an undo or a redo
+    note: str = ""  # one line for people about what was changed
+
+    def __post_init__(self) -> None:
+        self.head = rows.node(self.connection, self.thread.head_id, self.thread.id)
+
+    # reading what the change is about
+
+    def path(self) -> history.Path:
+        """The path to the head as the change has it now."""
+        return self.path_to(self.head)
+
+    def path_to(self, place: Node | None) -> history.Path:
+        return history.path_to(place, rows.forks(self.connection, self.thread.id))
+
+    def shown(self) -> list[Checkpoint]:
+        """The checkpoints that the current branch shows."""
+        return history.listed(rows.checkpoints(self.connection, self.thread.id), self.thread.branch_id, self.path())
+
+    # writing
+
+    def move(self, table: str, identifier: str, **after: Any) -> None:
+        """Set columns of a movable row, noting what they were."""
+        target = TABLES[table]
+        columns = [target.c[name] for name in after]
+        row = self.connection.execute(sa.select(*columns).where(target.c.id == identifier)).one()
+        before = dict(row._mapping)
+        if before != after:
+            self.changes.append(Change(table, identifier, before, after))
+            self.connection.execute(sa.update(target).where(target.c.id == identifier).values(**after))
+
+    def made(self, table: str, identifier: str) -> None:
+        """Note a row that this change inserted: undoing hides it again."""
+        self.changes.append(Change(table, identifier, {"deleted_at": self.now}, {"deleted_at": None}))
+
+    def put(self, change: Change) -> None:
+        """Apply a noted change, refusing if the row has moved on since."""
+        target = TABLES[change.table]
+        row = self.connection.execute(
+            sa.select(*(target.c[name] for name in change.before)).where(target.c.id == change.id)
+        ).one()
+        if dict(row._mapping) != change.before:
+            raise ConflictError(self.thread.id, self.thread.version, self.thread.version)
+        self.connection.execute(sa.update(target).where(target.c.id == change.id).values(**change.after))
+        self.changes.append(change)
+
+    def move_head(self, place: Node | None) -> None:
+        self.move("branch", self.thread.branch_id, head_id=place.id if place else None)
+        self.head = place
+
+    def let_go(self, *, before: Checkpoint | None = None) -> None:
+        """Take the branch's detached checkpoints out of its list, except those made before a given one.
+
+        Those on the path need nothing: they are listed or not by where the head stands.
+        """
+        table = schema.checkpoint.c
+        for checkpoint in rows.checkpoints(
+            self.connection, self.thread.id, table.detached, table.branch_id == self.thread.branch_id
+        ):
+            if before is None or checkpoint.order > before.order:
+                self.move("checkpoint", checkpoint.id, deleted_at=self.now)
+
+    def add(self, parent: Node | None, messages: Sequence[NewMessage], *, run_id: str | None = None) -> list[Node]:
+        """Write a chain of messages below `parent` and return where they stand. The head is not moved."""
+        if not messages:
+            return []
+        segment, depth = self._place_below(parent)
+        hash_, parent_id = rows.tail_hash(self.connection, parent), parent.id if parent else None
+        values, nodes = [], []
+        for offset, message in enumerate(messages):
+            hash_ = serde.content_hash(message.body, message.agent, message.status, hash_)
+            place = Node(message.id or self.new_id(), segment, depth + offset)
+            values.append(self._row(message, place, parent_id, hash_, run_id))
+            nodes.append(place)
+            parent_id = place.id
+        self.connection.execute(sa.insert(schema.message), values)
+        return nodes
+
+    def _row(self, message: NewMessage, place: Node, parent_id: str | None, hash_: str, run_id: str | None) -> Json:
+        return {
+            "id": place.id,
+            "thread_id": self.thread.id,
+            "parent_id": parent_id,
+            "segment": place.segment,
+            "depth": place.depth,
+            "agent": message.agent,
+            "status": message.status,
+            "body": serde.canonical(message.body),
+            "hash": hash_,
+            "run_id": run_id,
+            "created_at": message.created_at or self.now,
+        }
+
+    def _place_below(self, parent: Node | None) -> tuple[int, int]:
+        """The segment and depth of a next message: the parent's own segment when the parent is its tip, else a new one."""
+        if parent is not None:
+            table = schema.message.c
+            taken = sa.select(table.id).where(table.segment == parent.segment, table.depth == parent.depth + 1)
+            if self.connection.execute(taken).first() is None:
+                return parent.segment, parent.depth + 1
+        origin, depth = (parent.segment, parent.depth) if parent else (None, -1)
+        row = {"thread_id": self.thread.id, "parent": origin, "fork_depth": depth}
+        made = self.connection.execute(sa.insert(schema.segment).values(**row)).inserted_primary_key
+        assert made is not None
+        return int(made[0]), depth + 1
+
+    def add_branch(self, name: str, head_id: str | None) -> str:
+        identifier = self.new_id()
+        row = {"id": identifier, "thread_id": self.thread.id, "name": name, "head_id": head_id, "created_at": self.now}
+        self.connection.execute(sa.insert(schema.branch).values(**row))
+        self.made("branch", identifier)
+        return identifier
+
+    def add_checkpoint(self, checkpoint: Checkpoint) -> str:
+        """Write a bookmark: one row, whatever the length of the conversation."""
+        assert checkpoint.node is not None
+        position = self._next_position()
+        identifier = checkpoint.id or self.new_id()
+        row = {
+            "id": identifier,
+            "thread_id": self.thread.id,
+            "position": position,
+            "branch_id": checkpoint.branch_id or self.thread.branch_id,
+            "message_id": checkpoint.node.id,
+            "segment": checkpoint.node.segment,
+            "depth": checkpoint.node.depth,
+            "name": checkpoint.name or self._free_name(position + 1),
+            "description": checkpoint.description,
+            "created_by": checkpoint.created_by,
+            "tokens": checkpoint.tokens,
+            "pinned": checkpoint.pinned,
+            "detached": checkpoint.detached,
+            "extra": checkpoint.extra,
+            "created_at": rows.from_time(checkpoint.timestamp),
+        }
+        self.connection.execute(sa.insert(schema.checkpoint).values(**row))
+        self.made("checkpoint", identifier)
+        return identifier
+
+    def _next_position(self) -> int:
+        table = schema.thread
+        made = int(
+            self.connection.execute(sa.select(table.c.checkpoints_made).where(table.c.id == self.thread.id)).scalar_one()
+        )
+        self.connection.execute(sa.update(table).where(table.c.id == self.thread.id).values(checkpoints_made=made + 1))
+        return made
+
+    def _free_name(self, number: int) -> str:
+        """The default name with this number, or the next that no checkpoint of this thread ever had."""
+        table = schema.checkpoint
+        while self.connection.execute(
+            sa.select(table.c.id).where(table.c.thread_id == self.thread.id, table.c.name == f"Checkpoint {number}")
+        ).first():
+            number += 1
+        return f"Checkpoint {number}"
+
+    def perform(self, kind: OperationKind, body: "Body") -> Receipt:
+        """Carry out `body` and record it."""
+        result = body(self)
+        version = self._record(kind, result)
+        return Receipt(rows.operations(self.connection, self.thread.id, schema.operation.c.version == version)[0])
+
+    def _record(self, kind: OperationKind, result: str | None) -> int:
+        """Write the operation and the thread's new version, which is returned."""
+        version = self.thread.version + 1
+        table = schema.thread
+        # The condition is the compare-and-swap: it fails if anyone else moved the version inside this transaction's view.
+        moved = self.connection.execute(
+            sa.update(table)
+            .where(table.c.id == self.thread.id, table.c.version == self.thread.version)
+            .values(version=version, updated_at=self.now)
+        )
+        if moved.rowcount != 1:
+            raise ConflictError(self.thread.id, self.thread.version, version)
+        row = {
+            "thread_id": self.thread.id,
+            "version": version,
+            "kind": kind,
+            "actor": self.by.actor,
+            "grouped": self.by.group,
+            "changes": [[c.table, c.id, c.before, c.after] for c in self.changes],
+            "note": self.note,
+            "result": result,
+            "target": self.target,
+            "request": self.by.request,
+            "created_at": self.now,
+        }
+        self.connection.execute(sa.insert(schema.operation).values(**row))
+        return version
+
+
+Body = Callable[[Changing], str | None]  # makes the change; returns the id of what it made
+
+
+def check(connection: sa.Connection, thread: Thread, by: By, *, while_running: bool) -> None:
+    """Refuse a change whose caller saw another version, or that a run of somebody else's stands in the way of."""
+    if by.version is not None and by.version != thread.version:
+        raise ConflictError(thread.id, by.version, thread.version)
+    run = None if while_running else rows.running(connection, thread.id)
+    if run is not None and run.id != by.group:
+        raise RunActiveError(thread.id, run.id)
+
+
+def kind_of(after: str | None) -> OperationKind:
+    """Adding at the head is an append; adding anywhere else replaces what stood there."""
+    return OperationKind.APPEND if after == HEAD else OperationKind.EDIT
+
+
+def appending(messages: Sequence[NewMessage], after: str | None, title: str, run_id: str | None) -> Body:
+    """The change that writes messages after a place and moves the head to the last of them."""
+
+    def body(change: Changing) -> str | None:
+        place = change.head if after == HEAD else rows.node(change.connection, after, change.thread.id)
+        if title and change.head is None:
+            change.move("thread", change.thread.id, title=title)
+        nodes = change.add(place, messages, run_id=run_id)
+        change.move_head(nodes[-1] if nodes else place)
+        return nodes[-1].id if nodes else None
+
+    return body

@@ -1,0 +1,97 @@
+"""Everything that can go wrong with the states, as one small tree.
+
+StateError
+├── NotFoundError (also a KeyError)
+│   ├── ThreadNotFoundError
+│   ├── CheckpointNotFoundError
+│   ├── MessageNotFoundError
+│   └── BranchNotFoundError
+├── ConflictError            somebody else changed the thread first; nothing was done
+│   └── RunActiveError       an answer is being written; nothing was done
+├── NothingToSaveError       a checkpoint of an empty conversation was asked for
+├── NothingToUndoError
+├── InvalidDocumentError     an import that is refused; the text names the field
+└── StoreUnavailableError    the database cannot be reached, is full, locked or read-only
+    └── StoreInUseError      another process has this database open
+
+The text of each is one sentence that may be shown to the user.
+"""
+
+
+class StateError(Exception):
+    """The common ancestor; never raised itself."""
+
+
+class NotFoundError(StateError, KeyError):
+    """No such thing, or not this owner's."""
+
+    noun = "thing"
+
+    def __init__(self, identifier: str) -> None:
+        super().__init__(identifier)
+        self.identifier = identifier
+
+    def __str__(self) -> str:
+        return f"There is no {self.noun} {self.identifier!r}."
+
+
+class ThreadNotFoundError(NotFoundError):
+    noun = "conversation"
+
+
+class CheckpointNotFoundError(NotFoundError):
+    noun = "checkpoint"
+
+
+class MessageNotFoundError(NotFoundError):
+    noun = "message"
+
+
+class BranchNotFoundError(NotFoundError):
+    noun = "branch"
+
+
+class ConflictError(StateError):
+    """The thread moved on since the caller looked: `expected` is what it saw, `actual` what is."""
+
+    def __init__(self, thread_id: str, expected: int, actual: int) -> None:
+        super().__init__("This conversation was changed elsewhere in the meantime. Nothing was done; please look again.")
+        self.thread_id = thread_id
+        self.expected = expected
+        self.actual = actual
+
+
+class RunActiveError(ConflictError):
+    """A run holds the thread."""
+
+    def __init__(self, thread_id: str, run_id: str) -> None:
+        StateError.__init__(self, "An answer is being written in this conversation. Stop it or wait for it first.")
+        self.thread_id = thread_id
+        self.run_id = run_id
+
+
+class NothingToSaveError(StateError, ValueError):
+    def __init__(self) -> None:
+        super().__init__("There is nothing to save yet: start a conversation first.")
+
+
+class NothingToUndoError(StateError):
+    def __init__(self, verb: str) -> None:
+        super().__init__(f"There is nothing to {verb}.")
+
+
+class InvalidDocumentError(StateError, ValueError):
+    """An import was refused. `field` is where, in the document's own words."""
+
+    def __init__(self, reason: str, field: str = "") -> None:
+        super().__init__(f"{field}: {reason}" if field else reason)
+        self.field = field
+
+
+class StoreUnavailableError(StateError):
+    """The database did not take part; the driver's error is the `__cause__`."""
+
+
+class StoreInUseError(StoreUnavailableError):
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{path} is in use by another Waymark process. Stop that one, or choose another DATA_DIR.")

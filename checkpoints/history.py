@@ -1,0 +1,70 @@
+"""Pure functions over the tree of messages.
+
+The tree is cut into **segments**: stretches without a fork. A message knows its segment and its depth (how many messages
+stand before it on its path). A segment knows the segment it forked from and the depth of the message it forked at. So the
+path to any message is a handful of (segment, last depth) pairs, and "is A on the path to B?" is a look-up, however long
+the conversation is; parent links say the same and are what `verify` trusts.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from checkpoints.model import Checkpoint, Node
+
+Forks = Mapping[int, tuple[int | None, int]]  # segment -> (the segment it forked from, the depth that it forked at)
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """The messages from the root to a message, as (segment, last depth) pairs, nearest first."""
+
+    stretches: tuple[tuple[int, int], ...]
+
+    @property
+    def length(self) -> int:
+        return self.stretches[0][1] + 1 if self.stretches else 0
+
+    def __contains__(self, node: object) -> bool:
+        return isinstance(node, Node) and any(
+            segment == node.segment and node.depth <= last for segment, last in self.stretches
+        )
+
+
+EMPTY = Path(())
+
+
+def path_to(node: Node | None, forks: Forks) -> Path:
+    """The path to a message (None: before the first one)."""
+    if node is None:
+        return EMPTY
+    stretches = []
+    segment: int | None = node.segment
+    last = node.depth
+    while segment is not None:
+        stretches.append((segment, last))
+        segment, last = forks[segment]
+    return Path(tuple(stretches))
+
+
+def common_length(one: Path, other: Path) -> int:
+    """How many messages two paths share from the root on."""
+    others = dict(other.stretches)
+    return max((min(last, others[segment]) + 1 for segment, last in one.stretches if segment in others), default=0)
+
+
+def listed(checkpoints: Iterable[Checkpoint], branch_id: str, path: Path) -> list[Checkpoint]:
+    """The checkpoints that a branch shows: those on its path, and those that were detached on it.
+
+    A checkpoint is detached when a state is saved that does not continue it, as a library's caller may after compacting:
+    it stays in the list, and stays out of nothing that moves the head along the tree.
+    """
+    return [c for c in checkpoints if is_listed(c, branch_id, path)]
+
+
+def is_listed(checkpoint: Checkpoint, branch_id: str, path: Path) -> bool:
+    return checkpoint.node in path or (checkpoint.detached and checkpoint.branch_id == branch_id)
+
+
+def leaving(shown: Iterable[Checkpoint], target: Checkpoint, path: Path) -> list[Checkpoint]:
+    """Which of the shown checkpoints a restore to `target`, whose path this is, takes out of the list."""
+    return [c for c in shown if c.node not in path and not (c.detached and c.order < target.order)]

@@ -1,0 +1,118 @@
+"""The library face: checkpoints of one conversation, with states going in and coming out."""
+
+from collections.abc import Sequence
+from copy import deepcopy
+
+from langchain_core.messages import BaseMessage
+
+from checkpoints import document, serde, transfer
+from checkpoints.database import Database
+from checkpoints.errors import CheckpointNotFoundError, NothingToSaveError
+from checkpoints.model import By, Checkpoint, Json, NewMessage, State
+from checkpoints.store import Store
+
+
+class CheckpointManager:
+    """Saves, lists, restores and moves states of the form `{"messages": [BaseMessage, …], **json_keys}`.
+
+    `CheckpointManager()` keeps everything in memory; `CheckpointManager(store, thread_id)` works on a stored conversation.
+    What it returns is the caller's own: changing it changes nothing stored.
+    """
+
+    def __init__(self, store: Store | None = None, thread_id: str | None = None, *, by: By | None = None) -> None:
+        self._store = store or Store(Database.in_memory())
+        self._thread_id = thread_id or self._store.create_thread().id
+        self._by = by or By()
+        self._known: list[BaseMessage] = []  # the conversation as of the head, to compare states with; copies of our own
+        self._known_version = 0  # the thread's version that `_known` belongs to
+
+    def save_checkpoint(self, state: State | None = None, name: str | None = None, description: str = "") -> Checkpoint:
+        """Save a state, writing only the messages that the conversation does not hold yet.
+
+        Without a state, the conversation is bookmarked as it stands, at the cost of one row. Raises `NothingToSaveError`
+        for a state without messages, `TypeError` or `ValueError` for one that JSON cannot carry.
+        """
+        if state is None:
+            made = self._store.save(self._thread_id, name=name, description=description, by=self._by)
+            self._known_version += made.version == self._known_version + 1  # a bookmark changes no message
+            return self._checkpoint(made.result)
+        messages = list(state.get("messages", []))
+        if not messages:
+            raise NothingToSaveError
+        extra = serde.exact({key: value for key, value in state.items() if key != "messages"})
+        kept = self._common_length(messages)
+        new = [NewMessage(serde.to_body(message)) for message in messages[kept:]]
+        made = self._store.save(
+            self._thread_id, name=name, description=description, extra=extra, keep=kept, new=new, by=self._by
+        )
+        self._known[kept:] = [deepcopy(message) for message in messages[kept:]]
+        self._known_version = made.version
+        return self._checkpoint(made.result)
+
+    def restore_checkpoint(self, checkpoint_id: str, *, keep_future: bool = False) -> State:
+        """Go back to a checkpoint and return its state. Later checkpoints leave the list.
+
+        Raises `CheckpointNotFoundError` (a `KeyError`) and changes nothing if there is no such checkpoint.
+        """
+        checkpoint = self._checkpoint(checkpoint_id)
+        self._store.restore(self._thread_id, checkpoint_id, keep_future=keep_future, by=self._by)
+        return checkpoint.state
+
+    def list_checkpoints(self) -> list[Json]:
+        """What there is, oldest first, without the states."""
+        return [checkpoint.summary() for checkpoint in self._store.checkpoints(self._thread_id)]
+
+    def get_checkpoint(self, checkpoint_id: str) -> Checkpoint | None:
+        try:
+            return self._checkpoint(checkpoint_id)
+        except CheckpointNotFoundError:
+            return None
+
+    def get_latest_checkpoint(self) -> Checkpoint | None:
+        found = self._store.checkpoints(self._thread_id)
+        return found[-1] if found else None
+
+    def delete_checkpoint(self, checkpoint_id: str) -> bool:
+        """Delete one checkpoint, and nothing else. False if there was none."""
+        try:
+            self._store.delete_checkpoint(self._thread_id, checkpoint_id, by=self._by)
+        except CheckpointNotFoundError:
+            return False
+        return True
+
+    def clear_all(self) -> None:
+        """Delete all checkpoints."""
+        self._store.clear_checkpoints(self._thread_id, by=self._by)
+
+    def export_checkpoints(self) -> str:
+        """The conversation with its checkpoints as one JSON document, format waymark/1."""
+        return transfer.export(self._store, self._thread_id)
+
+    def import_checkpoints(self, text: str) -> None:
+        """Replace the conversation by a document's. Raises `InvalidDocumentError`, and then nothing was changed."""
+        self._store.import_into(self._thread_id, transfer.filling(document.read(text)), by=self._by)
+
+    def undo(self) -> None:
+        """Take back the last change made through this manager or the page, exactly."""
+        self._store.undo(self._thread_id, by=self._by)
+
+    def redo(self) -> None:
+        self._store.redo(self._thread_id, by=self._by)
+
+    def _checkpoint(self, checkpoint_id: str) -> Checkpoint:
+        return self._store.checkpoint(self._thread_id, checkpoint_id)
+
+    def _common_length(self, messages: Sequence[BaseMessage]) -> int:
+        """How many of the first messages the conversation already holds."""
+        version = self._store.thread(self._thread_id).version
+        if version != self._known_version:  # it was changed through something else
+            self._known = [message.langchain for message in self._store.messages(self._thread_id)]
+            self._known_version = version
+        length = 0
+        for known, message in zip(self._known, messages, strict=False):
+            if (
+                type(known) is not type(message) or known.__dict__ != message.__dict__
+            ):  # pydantic's == takes 50 times as long
+                break
+            length += 1
+        return length

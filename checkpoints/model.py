@@ -1,0 +1,272 @@
+"""The values of the state model: frozen, free of I/O, and the only things that cross the store's seam."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, Literal
+
+from langchain_core.messages import BaseMessage
+
+from checkpoints import serde
+
+Json = dict[str, Any]
+State = dict[str, Any]  # {"messages": [BaseMessage, …], **json_keys}
+Actor = Literal["user", "agent", "judge", "system"]
+MAIN = "main"  # the name of the agent that the user talks to
+
+
+class MessageStatus(StrEnum):
+    """Whether a message is whole. A partial one was cut off and nothing is ever run from it."""
+
+    DONE = "done"
+    PARTIAL = "partial"
+
+
+class RunState(StrEnum):
+    RUNNING = "running"
+    DONE = "done"
+    STOPPED = "stopped"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+
+
+class OperationKind(StrEnum):
+    """One recorded change. Names are those of the glossary."""
+
+    APPEND = "append"
+    EDIT = "edit"
+    SAVE = "save"
+    RENAME = "rename"
+    RESTORE = "restore"
+    SWITCH = "switch"
+    DELETE = "delete"
+    IMPORT = "import"
+    CLEAR = "clear"
+    UNDO = "undo"
+    REDO = "redo"
+
+
+@dataclass(frozen=True, slots=True)
+class By:
+    """Who asks for a change, and what they saw.
+
+    `version` is the thread's version that the caller looked at: another one means a conflict (None: whatever it is now).
+    `request` is the caller's own id for this wish: the same one twice has one effect.
+    `group` joins operations that are undone together, such as all messages of one run.
+    """
+
+    actor: Actor = "user"
+    version: int | None = None
+    request: str | None = None
+    group: str | None = None
+
+
+USER = By()
+NewId = Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """One conversation. `head_id` is where its current branch stands; None before the first message."""
+
+    id: str
+    owner: str
+    title: str
+    settings: Mapping[str, Any]
+    branch_id: str
+    head_id: str | None
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    deleted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Where a message stands in the tree: the `depth`-th (from 0) on its path, in `segment` (see history)."""
+
+    id: str
+    segment: int
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """An immutable node of the tree. `body` is the LangChain message as plain JSON, `hash` covers it and all before it."""
+
+    id: str
+    thread_id: str
+    parent_id: str | None
+    segment: int
+    depth: int
+    agent: str
+    status: MessageStatus
+    body: Json
+    hash: str
+    run_id: str | None
+    created_at: datetime
+
+    @property
+    def type(self) -> str:
+        return str(self.body["type"])
+
+    @property
+    def langchain(self) -> BaseMessage:
+        """A fresh LangChain message; changing it changes nothing stored."""
+        return serde.to_message(self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """A message on its way into the store."""
+
+    body: Json
+    agent: str = MAIN
+    status: MessageStatus = MessageStatus.DONE
+    id: str | None = None  # chosen by the caller when it must be known beforehand
+    created_at: int | None = None  # microseconds since 1970, of an imported message; None: now
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A named head."""
+
+    id: str
+    thread_id: str
+    name: str
+    head_id: str | None
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A named bookmark on a message; its state is the path to that message.
+
+    `state` is read from the store when first asked for, as a copy of its own: changing it changes nothing stored.
+    """
+
+    id: str
+    name: str
+    timestamp: datetime
+    message_count: int
+    description: str = ""
+    created_by: Actor = "user"
+    tokens: int | None = None
+    pinned: bool = False
+    node: Node | None = field(default=None, repr=False)
+    extra: Json = field(default_factory=dict, repr=False)
+    branch_id: str = field(default="", repr=False)
+    detached: bool = field(default=False, repr=False)  # listed although it is off the path: see history.listed
+    order: int = field(default=0, repr=False)  # how many checkpoints of the thread were made before it
+    load: Callable[[], State] | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def state(self) -> State:
+        return self.load() if self.load else {"messages": []}
+
+    def summary(self) -> Json:
+        """What a list shows: everything but the state."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "timestamp": self.timestamp.isoformat(),
+            "message_count": self.message_count,
+            "description": self.description,
+            "created_by": self.created_by,
+            "tokens": self.tokens,
+            "pinned": self.pinned,
+        }
+
+    def to_dict(self) -> Json:
+        state = {key: value for key, value in self.state.items() if key != "messages"}
+        return {**self.summary(), "state": {**state, "messages": [serde.to_body(m) for m in self.state["messages"]]}}
+
+    @classmethod
+    def from_dict(cls, data: Json) -> "Checkpoint":
+        """The inverse of `to_dict`."""
+        state = dict(data["state"])
+        state["messages"] = [serde.to_message(body) for body in state["messages"]]
+        return cls(
+            id=data["id"],
+            name=data["name"],
+            timestamp=datetime.fromisoformat(data["timestamp"]),
+            message_count=data["message_count"],
+            description=data.get("description", ""),
+            created_by=data.get("created_by", "user"),
+            tokens=data.get("tokens"),
+            pinned=data.get("pinned", False),
+            load=lambda: state,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What an operation did to one movable row: the named columns before and after."""
+
+    table: str  # thread, branch or checkpoint
+    id: str
+    before: Json
+    after: Json
+
+    @property
+    def inverse(self) -> "Change":
+        return Change(self.table, self.id, self.after, self.before)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One recorded change of a thread, with what is needed to take it back exactly."""
+
+    thread_id: str
+    version: int  # the thread's version that it made; with the thread's id, its name
+    kind: OperationKind
+    actor: Actor
+    group: str | None
+    changes: tuple[Change, ...]
+    note: str  # one line for people, such as the checkpoint's name
+    result: str | None  # the id of what it made
+    undone: bool
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The answer to a change: the operation that recorded it."""
+
+    operation: Operation
+    repeated: bool = False  # this request had already been carried out; nothing was done now
+
+    @property
+    def version(self) -> int:
+        """The thread's version from this change on."""
+        return self.operation.version
+
+    @property
+    def result(self) -> str:
+        return self.operation.result or ""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """What a restore takes out of the conversation, counted from the store and never guessed."""
+
+    messages: int
+    checkpoints: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One pass of the agent. A thread has at most one that is running: that row is the lock.
+
+    `draft` is the text of the answer that is being written, kept so that a crash loses at most two seconds of it.
+    """
+
+    id: str
+    thread_id: str
+    state: RunState
+    draft: str
+    error: str | None
+    dismissed: bool
+    started_at: datetime
+    ended_at: datetime | None

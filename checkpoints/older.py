@@ -1,0 +1,117 @@
+"""The older form of an export, a list of whole states, turned into a waymark/1 document.
+
+`{"checkpoints": {id: {id, name, timestamp, state: {messages: [{type: "HumanMessage", content, …}]}, message_count,
+description}}, "order": [id, …]}`. States that begin alike share their messages, as they do in the tree.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from checkpoints import document, serde
+from checkpoints.errors import InvalidDocumentError
+from checkpoints.model import MAIN, MessageStatus
+
+_TYPES = {
+    "HumanMessage": "human",
+    "AIMessage": "ai",
+    "SystemMessage": "system",
+    "ToolMessage": "tool",
+    "FunctionMessage": "function",
+}
+_BRANCH = "main"
+
+
+def convert(value: dict[str, Any]) -> dict[str, Any]:
+    """The same as a waymark/1 document, as plain JSON. Raises `InvalidDocumentError`."""
+    entries = value["checkpoints"]
+    order = value.get("order", list(entries))
+    if not isinstance(order, list) or sorted(map(str, order)) != sorted(entries):
+        raise InvalidDocumentError("must name every checkpoint once", "order")
+    tree = _Tree()
+    checkpoints = [_checkpoint(tree, identifier, entries[identifier]) for identifier in order]
+    head = checkpoints[-1]["message_id"] if checkpoints else None
+    made: dict[str, Any] = {
+        "format": document.FORMAT,
+        "exported_at": datetime.now(UTC).isoformat(),
+        "thread": {"title": "Imported conversation"},
+        "messages": list(tree.messages.values()),
+        "branches": [{"id": _BRANCH, "name": "main", "head": head}],
+        "checkpoints": checkpoints,
+        "active": _BRANCH,
+    }
+    return {**made, "sha256": document.body_hash(made)}
+
+
+class _Tree:
+    """Messages by hash: equal beginnings become one."""
+
+    def __init__(self) -> None:
+        self.messages: dict[str, dict[str, Any]] = {}
+
+    def add(self, body: dict[str, Any], parent: dict[str, Any] | None, time: str) -> dict[str, Any]:
+        hash_ = serde.content_hash(body, MAIN, MessageStatus.DONE, parent["hash"] if parent else None)
+        if hash_ not in self.messages:
+            self.messages[hash_] = {
+                "id": hash_.removeprefix(serde.HASH_PREFIX)[:20],
+                "parent_id": parent["id"] if parent else None,
+                "agent": MAIN,
+                "status": MessageStatus.DONE.value,
+                "created_at": time,
+                "message": body,
+                "hash": hash_,
+            }
+        return self.messages[hash_]
+
+
+def _checkpoint(tree: _Tree, identifier: str, entry: Any) -> dict[str, Any]:
+    field = f"checkpoints.{identifier[:80]}"
+    state = _part(entry, "state", dict, field)
+    messages = _part(state, "messages", list, f"{field}.state")
+    time = _time(_part(entry, "timestamp", str, field), f"{field}.timestamp")
+    place: dict[str, Any] | None = None
+    for index, message in enumerate(messages):
+        place = tree.add(_body(message, f"{field}.state.messages[{index}]"), place, time)
+    if place is None:
+        raise InvalidDocumentError("is empty", f"{field}.state.messages")
+    if entry.get("message_count", len(messages)) != len(messages):
+        raise InvalidDocumentError("does not fit the messages in the file", f"{field}.message_count")
+    return {
+        "id": identifier,
+        "name": _part(entry, "name", str, field),
+        "description": entry.get("description") or "",
+        "created_by": entry.get("created_by", "user")
+        if entry.get("created_by") in {"user", "agent", "judge", "system"}
+        else "user",
+        "timestamp": time,
+        "message_id": place["id"],
+        "message_count": len(messages),
+        "branch": _BRANCH,
+        "extra": {key: value for key, value in state.items() if key != "messages"},
+    }
+
+
+def _part(holder: Any, key: str, kind: type, field: str) -> Any:
+    if not isinstance(holder, dict) or key not in holder:
+        raise InvalidDocumentError("is missing", f"{field}.{key}")
+    if not isinstance(holder[key], kind):
+        raise InvalidDocumentError(f"must be a {'text' if kind is str else kind.__name__}", f"{field}.{key}")
+    return holder[key]
+
+
+def _time(text: str, field: str) -> str:
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InvalidDocumentError("is not a time", field) from error
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat()  # the older form had no zone
+
+
+def _body(message: Any, field: str) -> dict[str, Any]:
+    """The message as Waymark writes it; what LangChain does not know is refused rather than dropped."""
+    kind = _part(message, "type", str, field)
+    _part(message, "content", (str, list), field)  # type: ignore[arg-type]
+    body = {"type": _TYPES.get(kind, kind), "data": {key: value for key, value in message.items() if key != "type"}}
+    try:
+        return serde.to_body(serde.to_message(body))
+    except (ValueError, TypeError, KeyError) as error:
+        raise InvalidDocumentError("is not a message", field) from error

@@ -1,0 +1,270 @@
+"""Reading: rows of a connection as values."""
+
+import copy
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+import sqlalchemy as sa
+
+from checkpoints import history, schema
+from checkpoints.database import Database
+from checkpoints.errors import BranchNotFoundError, CheckpointNotFoundError, MessageNotFoundError, ThreadNotFoundError
+from checkpoints.history import Forks, Path
+from checkpoints.model import (
+    Branch,
+    Change,
+    Checkpoint,
+    Json,
+    Message,
+    MessageStatus,
+    Node,
+    Operation,
+    OperationKind,
+    Run,
+    RunState,
+    State,
+    Thread,
+)
+
+
+def to_time(microseconds: int) -> datetime:
+    return datetime.fromtimestamp(microseconds / 1_000_000, UTC)
+
+
+def from_time(time: datetime) -> int:
+    return round(time.timestamp() * 1_000_000)
+
+
+_thread_columns = sa.select(schema.thread, schema.branch.c.head_id).join(
+    schema.branch, schema.branch.c.id == schema.thread.c.branch_id
+)
+
+
+def thread(connection: sa.Connection, thread_id: str, *, even_deleted: bool = False) -> Thread:
+    row = connection.execute(_thread_columns.where(schema.thread.c.id == thread_id)).one_or_none()
+    if row is None or (row.deleted_at is not None and not even_deleted):
+        raise ThreadNotFoundError(thread_id)
+    return _thread(row)
+
+
+def threads(connection: sa.Connection, owner: str, limit: int) -> list[Thread]:
+    """The owner's conversations, the most recently changed first."""
+    table = schema.thread.c
+    query = _thread_columns.where(table.owner == owner, table.deleted_at.is_(None))
+    return [_thread(row) for row in connection.execute(query.order_by(table.updated_at.desc(), table.id).limit(limit))]
+
+
+def _thread(row: sa.Row[Any]) -> Thread:
+    return Thread(
+        id=row.id,
+        owner=row.owner,
+        title=row.title,
+        settings=row.settings,
+        branch_id=row.branch_id,
+        head_id=row.head_id,
+        version=row.version,
+        created_at=to_time(row.created_at),
+        updated_at=to_time(row.updated_at),
+        deleted=row.deleted_at is not None,
+    )
+
+
+def forks(connection: sa.Connection, thread_id: str) -> Forks:
+    table = schema.segment.c
+    rows = connection.execute(sa.select(table.id, table.parent, table.fork_depth).where(table.thread_id == thread_id))
+    return {row.id: (row.parent, row.fork_depth) for row in rows}
+
+
+def node(connection: sa.Connection, message_id: str | None, thread_id: str) -> Node | None:
+    """Where a message stands. Raises `MessageNotFoundError` for one that is not in this thread."""
+    if message_id is None:
+        return None
+    table = schema.message.c
+    query = sa.select(table.id, table.segment, table.depth).where(table.id == message_id, table.thread_id == thread_id)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        raise MessageNotFoundError(message_id)
+    return Node(row.id, row.segment, row.depth)
+
+
+def path(connection: sa.Connection, thread_id: str, message_id: str | None) -> Path:
+    place = node(connection, message_id, thread_id)
+    return history.path_to(place, forks(connection, thread_id) if place else {})
+
+
+def messages(connection: sa.Connection, path: Path, *, last: int | None = None, before: int | None = None) -> list[Message]:
+    """The path's messages in order; only the `last` ones, and only those at depths under `before`, when given."""
+    table = schema.message
+    found: list[Message] = []
+    upper = path.length if before is None else min(before, path.length)
+    lower = 0 if last is None else max(0, upper - last)
+    for (segment, end), start in zip(path.stretches, _starts(path), strict=True):
+        if end < lower:
+            break
+        places = (table.c.segment == segment, table.c.depth.between(max(start, lower), min(end, upper - 1)))
+        rows = connection.execute(sa.select(table).where(*places).order_by(table.c.depth.desc()))
+        found.extend(_message(row) for row in rows)
+    found.reverse()
+    return found
+
+
+def _starts(path: Path) -> list[int]:
+    """The first depth of each stretch: one after where it forked off."""
+    return [last + 1 for _, last in path.stretches[1:]] + [0] if path.stretches else []
+
+
+def tail_hash(connection: sa.Connection, place: Node | None) -> str | None:
+    if place is None:
+        return None
+    return connection.scalar(sa.select(schema.message.c.hash).where(schema.message.c.id == place.id))
+
+
+def _message(row: sa.Row[Any]) -> Message:
+    return Message(
+        id=row.id,
+        thread_id=row.thread_id,
+        parent_id=row.parent_id,
+        segment=row.segment,
+        depth=row.depth,
+        agent=row.agent,
+        status=MessageStatus(row.status),
+        body=json.loads(row.body),
+        hash=row.hash,
+        run_id=row.run_id,
+        created_at=to_time(row.created_at),
+    )
+
+
+def message(connection: sa.Connection, message_id: str, thread_id: str) -> Message:
+    table = schema.message
+    row = connection.execute(sa.select(table).where(table.c.id == message_id, table.c.thread_id == thread_id)).one_or_none()
+    if row is None:
+        raise MessageNotFoundError(message_id)
+    return _message(row)
+
+
+def every_message(connection: sa.Connection, thread_id: str) -> list[Message]:
+    """The whole tree, parents before children, siblings in the order they were written."""
+    table = schema.message
+    query = sa.select(table).where(table.c.thread_id == thread_id).order_by(table.c.segment, table.c.depth)
+    return [_message(row) for row in connection.execute(query)]
+
+
+def nodes_by_hash(connection: sa.Connection, thread_id: str) -> dict[str, Node]:
+    table = schema.message.c
+    query = sa.select(table.hash, table.id, table.segment, table.depth).where(table.thread_id == thread_id)
+    return {row.hash: Node(row.id, row.segment, row.depth) for row in connection.execute(query)}
+
+
+def branches(connection: sa.Connection, thread_id: str) -> list[Branch]:
+    table = schema.branch
+    query = sa.select(table).where(table.c.thread_id == thread_id, table.c.deleted_at.is_(None))
+    rows = connection.execute(query.order_by(table.c.created_at, table.c.id))
+    return [Branch(row.id, row.thread_id, row.name, row.head_id) for row in rows]
+
+
+def branch(connection: sa.Connection, branch_id: str, thread_id: str) -> Branch:
+    for found in branches(connection, thread_id):
+        if found.id == branch_id:
+            return found
+    raise BranchNotFoundError(branch_id)
+
+
+def checkpoints(
+    connection: sa.Connection, thread_id: str, *conditions: sa.ColumnElement[bool], database: Database | None = None
+) -> list[Checkpoint]:
+    """The thread's checkpoints that are not deleted, on whatever branch, in the order they were made.
+
+    With the database at hand, each can read its state later.
+    """
+    table = schema.checkpoint
+    query = sa.select(table).where(table.c.thread_id == thread_id, table.c.deleted_at.is_(None), *conditions)
+    return [_checkpoint(row, database) for row in connection.execute(query.order_by(table.c.position))]
+
+
+def checkpoint(
+    connection: sa.Connection, thread: Thread, checkpoint_id: str, database: Database | None = None
+) -> Checkpoint:
+    """One of the checkpoints that the thread's branch shows. Raises `CheckpointNotFoundError`."""
+    found = checkpoints(connection, thread.id, schema.checkpoint.c.id == checkpoint_id, database=database)
+    if found and history.is_listed(found[0], thread.branch_id, path(connection, thread.id, thread.head_id)):
+        return found[0]
+    raise CheckpointNotFoundError(checkpoint_id)
+
+
+def checkpoint_ids(connection: sa.Connection, thread_id: str) -> set[str]:
+    """Of all that the thread ever had, deleted ones included."""
+    table = schema.checkpoint.c
+    return set(connection.scalars(sa.select(table.id).where(table.thread_id == thread_id)))
+
+
+def _checkpoint(row: sa.Row[Any], database: Database | None) -> Checkpoint:
+    place = Node(row.message_id, row.segment, row.depth)
+    return Checkpoint(
+        id=row.id,
+        name=row.name,
+        timestamp=to_time(row.created_at),
+        message_count=row.depth + 1,
+        description=row.description,
+        created_by=row.created_by,
+        tokens=row.tokens,
+        pinned=row.pinned,
+        node=place,
+        extra=row.extra,
+        branch_id=row.branch_id,
+        detached=row.detached,
+        order=row.position,
+        load=partial(_state, database, row.thread_id, place, row.extra) if database else None,
+    )
+
+
+def _state(database: Database, thread_id: str, place: Node, extra: Json) -> State:
+    with database.reading() as connection:
+        found = messages(connection, history.path_to(place, forks(connection, thread_id)))
+    return {**copy.deepcopy(extra), "messages": [m.langchain for m in found]}
+
+
+def operations(connection: sa.Connection, thread_id: str, *conditions: sa.ColumnElement[bool]) -> Sequence[Operation]:
+    """The thread's operations, the newest first."""
+    table = schema.operation
+    query = sa.select(table).where(table.c.thread_id == thread_id, *conditions).order_by(table.c.version.desc())
+    return [to_operation(row) for row in connection.execute(query)]
+
+
+def to_operation(row: sa.Row[Any]) -> Operation:
+    return Operation(
+        thread_id=row.thread_id,
+        version=row.version,
+        kind=OperationKind(row.kind),
+        actor=row.actor,
+        group=row.grouped,
+        changes=tuple(Change(*change) for change in row.changes),
+        note=row.note,
+        result=row.result,
+        undone=row.undone_by is not None,
+        created_at=to_time(row.created_at),
+    )
+
+
+def running(connection: sa.Connection, thread_id: str) -> Run | None:
+    table = schema.run
+    row = connection.execute(
+        sa.select(table).where(table.c.thread_id == thread_id, table.c.state == RunState.RUNNING)
+    ).one_or_none()
+    return to_run(row) if row else None
+
+
+def to_run(row: sa.Row[Any]) -> Run:
+    return Run(
+        id=row.id,
+        thread_id=row.thread_id,
+        state=RunState(row.state),
+        draft=row.draft,
+        error=row.error,
+        dismissed=row.dismissed,
+        started_at=to_time(row.started_at),
+        ended_at=None if row.ended_at is None else to_time(row.ended_at),
+    )

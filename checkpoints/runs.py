@@ -1,0 +1,118 @@
+"""Runs: one pass of the agent. A running row is the thread's lock, and what a crash leaves behind is found through it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import sqlalchemy as sa
+
+from checkpoints import rows, schema
+from checkpoints.changing import HEAD, Changing, appending, check, kind_of
+from checkpoints.model import USER, By, MessageStatus, NewMessage, OperationKind, Run, RunState, Thread
+from checkpoints.store import Store
+
+_table = schema.run
+
+
+class Runs:
+    """The runs of a store's threads."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def begin(
+        self, thread_id: str, message: NewMessage | None, *, by: By = USER, after: str | None = HEAD, title: str = ""
+    ) -> Run:
+        """Lock the thread for a run and write the user's message, in one transaction.
+
+        `after` is where the run starts from when that is not the head (an edit, a retry). Raises `RunActiveError` when
+        another run holds the thread. The same request again returns the run that it began, and does nothing.
+        """
+        with self._store.database.writing() as connection:
+            run_id = by.request or self._store.new_id()
+            if (begun := _run(connection, run_id)) is not None:
+                return begun
+            thread = rows.thread(connection, thread_id)
+            check(connection, thread, by, while_running=False)
+            row = {"id": run_id, "thread_id": thread_id, "state": RunState.RUNNING, "draft": "", "dismissed": False}
+            connection.execute(sa.insert(_table).values(**row, started_at=rows.from_time(self._store.now())))
+            if message is not None or after != HEAD:
+                change = self._change(connection, thread, replace(by, group=run_id))
+                change.perform(kind_of(after), appending([message] if message else [], after, title, run_id))
+            run = _run(connection, run_id)
+        assert run is not None
+        return run
+
+    def save_draft(self, run_id: str, text: str) -> None:
+        """Keep what has been written of the answer so far."""
+        with self._store.database.writing() as connection:
+            running = (_table.c.id == run_id, _table.c.state == RunState.RUNNING)
+            connection.execute(sa.update(_table).where(*running).values(draft=text))
+
+    def commit(self, run: Run, message: NewMessage) -> str:
+        """Write a finished message of the run and forget the draft of it. Returns the message's id."""
+        with self._store.database.writing() as connection:
+            connection.execute(sa.update(_table).where(_table.c.id == run.id).values(draft=""))
+            return self._append(connection, run, [message])
+
+    def end(self, run: Run, state: RunState, *, error: str | None = None, last: Sequence[NewMessage] = ()) -> None:
+        """Let go of the thread, writing the run's last messages in the same transaction. Ending twice does nothing."""
+        with self._store.database.writing() as connection:
+            self._end(connection, run, state, error, last)
+
+    def interrupt_left(self) -> list[Run]:
+        """Mark the runs that a former process left behind as interrupted, keeping what they had written."""
+        with self._store.database.writing() as connection:
+            query = sa.select(_table).where(_table.c.state == RunState.RUNNING)
+            left = [rows.to_run(row) for row in connection.execute(query)]
+            for run in left:
+                self._end(connection, run, RunState.INTERRUPTED, None, partial(run.draft))
+        return left
+
+    def latest(self, thread_id: str) -> Run | None:
+        """The thread's newest run, if the head still stands where that run is or came to rest."""
+        with self._store.database.reading() as connection:
+            head = rows.thread(connection, thread_id).head_id
+            newest = sa.select(_table).where(_table.c.thread_id == thread_id)
+            row = connection.execute(newest.order_by(_table.c.started_at.desc(), _table.c.id).limit(1)).one_or_none()
+        if row is None or (row.state != RunState.RUNNING and row.head_id != head):
+            return None
+        return rows.to_run(row)
+
+    def running(self) -> set[str]:
+        """The ids of the threads that are being answered."""
+        with self._store.database.reading() as connection:
+            return set(connection.scalars(sa.select(_table.c.thread_id).where(_table.c.state == RunState.RUNNING)))
+
+    def dismiss(self, run_id: str) -> None:
+        """The user has seen how this run ended; say no more of it."""
+        with self._store.database.writing() as connection:
+            connection.execute(sa.update(_table).where(_table.c.id == run_id).values(dismissed=True))
+
+    def _end(
+        self, connection: sa.Connection, run: Run, state: RunState, error: str | None, last: Sequence[NewMessage]
+    ) -> None:
+        values = {"state": state, "error": error, "draft": "", "ended_at": rows.from_time(self._store.now())}
+        running = (_table.c.id == run.id, _table.c.state == RunState.RUNNING)
+        ended = connection.execute(sa.update(_table).where(*running).values(**values))
+        if ended.rowcount and last:
+            self._append(connection, run, last)
+        head = rows.thread(connection, run.thread_id, even_deleted=True).head_id
+        connection.execute(sa.update(_table).where(_table.c.id == run.id).values(head_id=head))
+
+    def _append(self, connection: sa.Connection, run: Run, messages: Sequence[NewMessage]) -> str:
+        thread = rows.thread(connection, run.thread_id, even_deleted=True)
+        change = self._change(connection, thread, By(actor="agent", group=run.id))
+        return change.perform(OperationKind.APPEND, appending(messages, HEAD, "", run.id)).result
+
+    def _change(self, connection: sa.Connection, thread: Thread, by: By) -> Changing:
+        return Changing(connection, thread, rows.from_time(self._store.now()), self._store.new_id, by)
+
+
+def partial(text: str) -> list[NewMessage]:
+    """The immutable message that a cut-off answer becomes; none if nothing had come yet."""
+    return [NewMessage({"type": "ai", "data": {"content": text}}, status=MessageStatus.PARTIAL)] if text else []
+
+
+def _run(connection: sa.Connection, run_id: str) -> Run | None:
+    row = connection.execute(sa.select(_table).where(_table.c.id == run_id)).one_or_none()
+    return rows.to_run(row) if row else None

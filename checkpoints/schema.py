@@ -1,0 +1,134 @@
+"""The tables. Rows of `segment` and `message` are written once; what moves is in `thread`, `branch`, `checkpoint` and `run`.
+
+Times are whole microseconds since 1970 in UTC: exact, small, the same on every database, and never used for order.
+"""
+
+import sqlalchemy as sa
+
+metadata = sa.MetaData(naming_convention={"ix": "ix_%(table_name)s_%(column_0_N_name)s"})
+
+thread = sa.Table(
+    "thread",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("owner", sa.Text, nullable=False),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("settings", sa.JSON, nullable=False),
+    sa.Column("branch_id", sa.Text, nullable=False),  # the branch that the page stands on
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("checkpoints_made", sa.Integer, nullable=False),  # default names count up and never come twice
+    sa.Column("source", sa.Text),  # the hash of the document that it was imported from
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("updated_at", sa.BigInteger, nullable=False),
+    sa.Column("deleted_at", sa.BigInteger),
+    sa.Index("ix_thread_owner_updated_at", "owner", "updated_at"),
+)
+
+# A stretch of the tree without a fork: see history.py.
+segment = sa.Table(
+    "segment",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("thread_id", sa.Text, sa.ForeignKey("thread.id", ondelete="CASCADE"), nullable=False, index=True),
+    sa.Column("parent", sa.Integer, sa.ForeignKey("segment.id")),
+    sa.Column("fork_depth", sa.Integer, nullable=False),  # depth of the parent message in `parent`; -1 for a root
+)
+
+message = sa.Table(
+    "message",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("thread_id", sa.Text, sa.ForeignKey("thread.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("parent_id", sa.Text),
+    sa.Column("segment", sa.Integer, sa.ForeignKey("segment.id"), nullable=False),
+    sa.Column("depth", sa.Integer, nullable=False),
+    sa.Column("agent", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("body", sa.Text, nullable=False),  # canonical JSON, as it was hashed
+    sa.Column("hash", sa.Text, nullable=False),
+    sa.Column("run_id", sa.Text),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    # One message a place: two writers that both saw the same tip cannot both succeed.
+    sa.UniqueConstraint("segment", "depth", name="uq_message_segment_depth"),
+)
+
+branch = sa.Table(
+    "branch",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("thread_id", sa.Text, sa.ForeignKey("thread.id", ondelete="CASCADE"), nullable=False, index=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("head_id", sa.Text, sa.ForeignKey("message.id")),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("deleted_at", sa.BigInteger),
+)
+
+checkpoint = sa.Table(
+    "checkpoint",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("thread_id", sa.Text, sa.ForeignKey("thread.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("position", sa.Integer, nullable=False),  # how many the thread had made before: the list's order
+    sa.Column("branch_id", sa.Text, nullable=False),
+    sa.Column("message_id", sa.Text, sa.ForeignKey("message.id"), nullable=False),
+    sa.Column("segment", sa.Integer, nullable=False),  # the message's place, beside it so that a list needs no join
+    sa.Column("depth", sa.Integer, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("description", sa.Text, nullable=False),
+    sa.Column("created_by", sa.Text, nullable=False),
+    sa.Column("tokens", sa.Integer),
+    sa.Column("pinned", sa.Boolean, nullable=False),
+    sa.Column("detached", sa.Boolean, nullable=False),  # listed although the conversation went on without its messages
+    sa.Column("extra", sa.JSON, nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("deleted_at", sa.BigInteger),
+    sa.UniqueConstraint("thread_id", "position", name="uq_checkpoint_thread_id_position"),
+)
+
+operation = sa.Table(
+    "operation",
+    metadata,
+    sa.Column("thread_id", sa.Text, sa.ForeignKey("thread.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("version", sa.Integer, primary_key=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("actor", sa.Text, nullable=False),
+    sa.Column("grouped", sa.Text),
+    sa.Column("changes", sa.JSON, nullable=False),
+    sa.Column("note", sa.Text, nullable=False),
+    sa.Column("result", sa.Text),
+    sa.Column("target", sa.Integer),  # of an undo or a redo: the version of the (last) operation that it took back
+    sa.Column("undone_by", sa.Integer),  # the version of the undo that took this one back; NULL again after its redo
+    sa.Column("request", sa.Text),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Index(
+        "uq_operation_thread_id_request",
+        "thread_id",
+        "request",
+        unique=True,
+        sqlite_where=sa.text("request IS NOT NULL"),
+        postgresql_where=sa.text("request IS NOT NULL"),
+    ),
+)
+
+run = sa.Table(
+    "run",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("thread_id", sa.Text, sa.ForeignKey("thread.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("draft", sa.Text, nullable=False),
+    sa.Column("error", sa.Text),
+    sa.Column("dismissed", sa.Boolean, nullable=False),
+    sa.Column("started_at", sa.BigInteger, nullable=False),
+    sa.Column("ended_at", sa.BigInteger),
+    sa.Column("head_id", sa.Text),  # where the thread stood when the run came to rest
+    sa.Index("ix_run_thread_id_started_at", "thread_id", "started_at"),
+    # The lock: one running run a thread, whoever asks.
+    sa.Index(
+        "uq_run_thread_id_running",
+        "thread_id",
+        unique=True,
+        sqlite_where=sa.text("state = 'running'"),
+        postgresql_where=sa.text("state = 'running'"),
+    ),
+)

@@ -1,0 +1,61 @@
+"""Messages as plain JSON, and the hashes over them.
+
+A body is LangChain's own `message_to_dict` form without the fields that are at their defaults: `{"type": "human", "data":
+{"content": "hello"}}`. It is rebuilt with `messages_from_dict` only: never pickle, msgpack or `load()`, which construct what
+the data names. A message's hash covers its canonical JSON and its parent's hash, so equal hashes mean equal histories.
+"""
+
+import hashlib
+import json
+from typing import Any
+
+from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
+
+HASH_PREFIX = "sha256:"
+_TYPES = frozenset({"human", "ai", "system", "tool", "function", "chat"})
+
+
+def to_body(message: BaseMessage) -> dict[str, Any]:
+    """The message as plain JSON. Raises `TypeError` or `ValueError` for what JSON cannot carry exactly."""
+    full = message_to_dict(message)
+    kind = full["type"]
+    data = {key: value for key, value in full["data"].items() if key != "type" and not _default(key, value)}
+    return exact({"type": kind, "data": data})
+
+
+def to_message(body: dict[str, Any]) -> BaseMessage:
+    """A fresh LangChain message. Raises `ValueError` for a type that is not a message's."""
+    if body["type"] not in _TYPES:
+        raise ValueError(f"{body['type']!r} is not a type of message")
+    data = json.loads(json.dumps(body["data"]))  # its own copy: LangChain keeps what it is given
+    return messages_from_dict([{"type": body["type"], "data": data}])[0]
+
+
+def canonical(value: Any) -> str:
+    """One text for one value: sorted keys, no spaces, no NaN."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def content_hash(body: dict[str, Any], agent: str, status: str, parent_hash: str | None) -> str:
+    text = canonical({"agent": agent, "body": body, "parent": parent_hash, "status": status})
+    return HASH_PREFIX + hashlib.sha256(text.encode()).hexdigest()
+
+
+def document_hash(document: dict[str, Any]) -> str:
+    return HASH_PREFIX + hashlib.sha256(canonical(document).encode()).hexdigest()
+
+
+def _default(key: str, value: Any) -> bool:
+    if key == "content":
+        return False
+    return value is None or value in ({}, []) or (key, value) in (("status", "success"), ("example", False))
+
+
+def exact(body: dict[str, Any]) -> dict[str, Any]:
+    """Refuse what would come back changed: tuples, sets, keys that are not text, NaN, lone surrogates."""
+    text = canonical(body)
+    text.encode()  # UnicodeEncodeError (a ValueError) for a lone surrogate
+    back: dict[str, Any] = json.loads(text)
+    if back != body:
+        raise TypeError("a message holds something that JSON cannot carry exactly")
+    return back

@@ -1,0 +1,349 @@
+"""The store: every thread, what can be read of it, and every change that can be made to it.
+
+Each change is one transaction: it is alone (SQLite's write lock), it checks the version its caller saw, and it records an
+operation. Either all of it is on disk when the method returns, or nothing is.
+"""
+
+import secrets
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+
+from checkpoints import history, rows, schema, undo
+from checkpoints.changing import HEAD, Body, Changing, appending, check, kind_of
+from checkpoints.database import Database
+from checkpoints.errors import NothingToSaveError
+from checkpoints.model import (
+    USER,
+    Branch,
+    By,
+    Checkpoint,
+    Json,
+    Leaving,
+    Message,
+    NewId,
+    NewMessage,
+    Node,
+    Operation,
+    OperationKind,
+    Receipt,
+    Thread,
+)
+
+UNTITLED = "New conversation"
+
+
+def new_id() -> str:
+    """80 random bits: never reused, and no meaning to guess."""
+    return secrets.token_hex(10)
+
+
+class Store:
+    """Threads in one database. Safe to call from several threads of the process."""
+
+    def __init__(
+        self, database: Database, *, now: Callable[[], datetime] = lambda: datetime.now(UTC), new_id: NewId = new_id
+    ) -> None:
+        self.database = database
+        self.now = now
+        self.new_id = new_id
+
+    # ---- reading
+
+    def threads(self, owner: str = "local", limit: int = 200) -> list[Thread]:
+        with self.database.reading() as connection:
+            return rows.threads(connection, owner, limit)
+
+    def thread(self, thread_id: str) -> Thread:
+        with self.database.reading() as connection:
+            return rows.thread(connection, thread_id)
+
+    def messages(self, thread_id: str, *, last: int | None = None, before: int | None = None) -> list[Message]:
+        """The conversation as of its head: all of it, or the `last` messages (of those at depths under `before`)."""
+        with self.database.reading() as connection:
+            head = rows.thread(connection, thread_id).head_id
+            return rows.messages(connection, rows.path(connection, thread_id, head), last=last, before=before)
+
+    def messages_to(self, thread_id: str, node: Node | None) -> list[Message]:
+        """The conversation as of any message of the thread."""
+        with self.database.reading() as connection:
+            path = history.path_to(node, rows.forks(connection, thread_id))
+            return rows.messages(connection, path)
+
+    def every_message(self, thread_id: str) -> list[Message]:
+        """The whole tree, also what no head reaches; parents before children."""
+        with self.database.reading() as connection:
+            return rows.every_message(connection, thread_id)
+
+    def checkpoints(self, thread_id: str) -> list[Checkpoint]:
+        """The checkpoints that the current branch shows, oldest first."""
+        with self.database.reading() as connection:
+            thread = rows.thread(connection, thread_id)
+            path = rows.path(connection, thread_id, thread.head_id)
+            every = rows.checkpoints(connection, thread_id, database=self.database)
+        return history.listed(every, thread.branch_id, path)
+
+    def checkpoint(self, thread_id: str, checkpoint_id: str) -> Checkpoint:
+        """One of the checkpoints that the current branch shows. Raises `CheckpointNotFoundError`."""
+        with self.database.reading() as connection:
+            return rows.checkpoint(connection, rows.thread(connection, thread_id), checkpoint_id, self.database)
+
+    def every_checkpoint(self, thread_id: str) -> list[Checkpoint]:
+        """All checkpoints of all branches that are not deleted, also those that nothing shows now."""
+        with self.database.reading() as connection:
+            return rows.checkpoints(connection, thread_id)
+
+    def branches(self, thread_id: str) -> list[tuple[Branch, int]]:
+        """The thread's branches with the length of each."""
+        with self.database.reading() as connection:
+            forks = rows.branches(connection, thread_id)
+            return [(b, rows.path(connection, thread_id, b.head_id).length) for b in forks]
+
+    def operations(self, thread_id: str) -> Sequence[Operation]:
+        with self.database.reading() as connection:
+            return rows.operations(connection, thread_id)
+
+    def last_operation(self, thread_id: str) -> Operation | None:
+        with self.database.reading() as connection:
+            version = rows.thread(connection, thread_id, even_deleted=True).version
+            found = rows.operations(connection, thread_id, schema.operation.c.version == version)
+            return found[0] if found else None
+
+    def first_operation(self, thread_id: str) -> Operation:
+        with self.database.reading() as connection:
+            return rows.operations(connection, thread_id, schema.operation.c.version == 1)[0]
+
+    def undoable(self, thread_id: str) -> Operation | None:
+        """What `undo` would take back, if anything."""
+        with self.database.reading() as connection:
+            return undo.undoable(connection, thread_id)
+
+    def redoable(self, thread_id: str) -> Operation | None:
+        """The undo that `redo` would take back, if any."""
+        with self.database.reading() as connection:
+            return undo.redoable(connection, thread_id)
+
+    def leaving(self, thread_id: str, checkpoint_id: str) -> Leaving:
+        """What restoring this checkpoint would take out of the conversation."""
+        with self.database.reading() as connection:
+            thread = rows.thread(connection, thread_id)
+            path = rows.path(connection, thread_id, thread.head_id)
+            shown = history.listed(rows.checkpoints(connection, thread_id), thread.branch_id, path)
+            target = rows.checkpoint(connection, thread, checkpoint_id)
+            new_path = history.path_to(target.node, rows.forks(connection, thread_id))
+        messages = path.length - history.common_length(path, new_path)
+        return Leaving(messages, len(history.leaving(shown, target, new_path)))
+
+    # ---- changing
+
+    def create_thread(self, *, title: str = UNTITLED, owner: str = "local", source: str | None = None) -> Thread:
+        with self.database.writing() as connection:
+            return self._insert_thread(connection, title, owner, source)
+
+    def _insert_thread(self, connection: sa.Connection, title: str, owner: str, source: str | None) -> Thread:
+        now, thread_id, branch_id = rows.from_time(self.now()), self.new_id(), self.new_id()
+        row = {"id": thread_id, "owner": owner, "title": title, "settings": {}, "branch_id": branch_id, "version": 0}
+        times = {"created_at": now, "updated_at": now}
+        connection.execute(sa.insert(schema.thread).values(**row, **times, checkpoints_made=0, source=source))
+        connection.execute(sa.insert(schema.branch).values(id=branch_id, thread_id=thread_id, name="main", created_at=now))
+        return rows.thread(connection, thread_id)
+
+    def append(
+        self,
+        thread_id: str,
+        messages: Sequence[NewMessage],
+        *,
+        by: By = USER,
+        after: str | None = HEAD,
+        title: str = "",
+    ) -> Receipt:
+        """Add messages after the head, or after another message of the thread (None: as the first ones).
+
+        Adding them elsewhere than at the head is an edit: what stood there leaves the conversation, undoably. `title` names
+        a conversation that has none yet.
+        """
+        return self._change(thread_id, kind_of(after), by, appending(messages, after, title, run_id=by.group))
+
+    def save(
+        self,
+        thread_id: str,
+        *,
+        name: str | None = None,
+        description: str = "",
+        tokens: int | None = None,
+        extra: Json | None = None,
+        keep: int | None = None,
+        new: Sequence[NewMessage] = (),
+        by: By = USER,
+    ) -> Receipt:
+        """Bookmark the head; the result is the checkpoint's id. One row is written, whatever the length.
+
+        With `keep`, the state to save is the conversation's first `keep` messages and then `new`: the head moves there.
+        """
+
+        def body(change: Changing) -> str:
+            path = change.path()
+            if keep is not None and (new or keep != path.length):
+                _continue_from(change, _at_depth(change, path, keep - 1), new)
+            if change.head is None:
+                raise NothingToSaveError
+            bookmark = Checkpoint(
+                id="",
+                name=name or "",
+                timestamp=rows.to_time(change.now),
+                message_count=change.head.depth + 1,
+                description=description,
+                created_by=by.actor,
+                tokens=tokens,
+                node=change.head,
+                extra=extra or {},
+            )
+            return change.add_checkpoint(bookmark)
+
+        return self._change(thread_id, OperationKind.SAVE, by, body, while_running=keep is None)
+
+    def restore(self, thread_id: str, checkpoint_id: str, *, keep_future: bool = False, by: By = USER) -> Receipt:
+        """Move the head back to a checkpoint. Later checkpoints leave the list; `keep_future` keeps all in a branch."""
+
+        def body(change: Changing) -> str:
+            target = rows.checkpoint(change.connection, change.thread, checkpoint_id)
+            change.note = target.name
+            if keep_future:
+                change.add_branch(f"Before restoring {target.name}", change.head.id if change.head else None)
+            change.let_go(before=target)
+            change.move_head(target.node)
+            return target.id
+
+        return self._change(thread_id, OperationKind.RESTORE, by, body)
+
+    def switch(self, thread_id: str, branch_id: str, *, by: By = USER) -> Receipt:
+        """Stand on another branch."""
+
+        def body(change: Changing) -> str:
+            branch = rows.branch(change.connection, branch_id, thread_id)
+            change.move("thread", thread_id, branch_id=branch.id)
+            return branch.id
+
+        return self._change(thread_id, OperationKind.SWITCH, by, body)
+
+    def delete_checkpoint(self, thread_id: str, checkpoint_id: str, *, by: By = USER) -> Receipt:
+        def body(change: Changing) -> str:
+            target = rows.checkpoint(change.connection, change.thread, checkpoint_id)
+            change.note = f"checkpoint {target.name}"
+            change.move("checkpoint", target.id, deleted_at=change.now)
+            return target.id
+
+        return self._change(thread_id, OperationKind.DELETE, by, body, while_running=True)
+
+    def clear_checkpoints(self, thread_id: str, *, by: By = USER) -> Receipt:
+        """Delete all checkpoints that the current branch shows; the conversation stays."""
+
+        def body(change: Changing) -> None:
+            change.note = "checkpoints"
+            for checkpoint in change.shown():
+                change.move("checkpoint", checkpoint.id, deleted_at=change.now)
+
+        return self._change(thread_id, OperationKind.CLEAR, by, body, while_running=True)
+
+    def clear(self, thread_id: str, *, by: By = USER) -> Receipt:
+        """Go back to before the first message; checkpoints leave the list with what they stand on."""
+
+        def body(change: Changing) -> None:
+            change.note = "conversation"
+            change.let_go()
+            change.move_head(None)
+
+        return self._change(thread_id, OperationKind.CLEAR, by, body)
+
+    def rename_thread(self, thread_id: str, title: str, *, by: By = USER) -> Receipt:
+        def body(change: Changing) -> None:
+            change.note = title
+            change.move("thread", thread_id, title=title)
+
+        return self._change(thread_id, OperationKind.RENAME, by, body, while_running=True)
+
+    def delete_thread(self, thread_id: str, *, by: By = USER) -> Receipt:
+        """Take a conversation out of the list. Nothing of it is erased: undo brings it back."""
+
+        def body(change: Changing) -> None:
+            change.note = f"conversation {change.thread.title}"
+            change.move("thread", thread_id, deleted_at=change.now)
+
+        return self._change(thread_id, OperationKind.DELETE, by, body)
+
+    def undo(self, thread_id: str, *, by: By = USER) -> Receipt:
+        """Take back the newest operation that stands (with its whole group), exactly. That is an operation as well."""
+        return self._change(thread_id, OperationKind.UNDO, by, undo.take_back, even_deleted=True)
+
+    def redo(self, thread_id: str, *, by: By = USER) -> Receipt:
+        """Take back the newest undo, if nothing else was done since."""
+        return self._change(thread_id, OperationKind.REDO, by, undo.bring_back, even_deleted=True)
+
+    def import_thread(self, title: str, source: str, fill: Body, *, by: By = USER) -> Receipt:
+        """A new conversation, filled by `fill` (see transfer). Undoing takes it out of the list."""
+
+        def body(change: Changing) -> str:
+            change.note = title
+            fill(change)
+            change.made("thread", change.thread.id)
+            return change.thread.id
+
+        with self.database.writing() as connection:
+            thread = self._insert_thread(connection, title, "local", source)
+            change = Changing(connection, thread, rows.from_time(self.now()), self.new_id, by)
+            return change.perform(OperationKind.IMPORT, body)
+
+    def import_into(self, thread_id: str, fill: Body, *, by: By = USER) -> Receipt:
+        """Replace a conversation by what `fill` writes; what was there leaves, undoably."""
+        return self._change(thread_id, OperationKind.IMPORT, by, fill)
+
+    def thread_from(self, source: str, owner: str = "local") -> Thread | None:
+        """The conversation that was imported from the document with this hash, if it is still in the list."""
+        table = schema.thread.c
+        query = sa.select(table.id).where(table.source == source, table.owner == owner, table.deleted_at.is_(None))
+        with self.database.reading() as connection:
+            found = connection.scalar(query.limit(1))
+            return rows.thread(connection, found) if found else None
+
+    # ---- the one way in which anything changes
+
+    def _change(
+        self,
+        thread_id: str,
+        kind: OperationKind,
+        by: By,
+        body: Body,
+        *,
+        while_running: bool = False,
+        even_deleted: bool = False,
+    ) -> Receipt:
+        with self.database.writing() as connection:
+            if by.request and (done := _requested(connection, thread_id, by.request)):
+                return Receipt(done, repeated=True)
+            thread = rows.thread(connection, thread_id, even_deleted=even_deleted)
+            check(connection, thread, by, while_running=while_running)
+            change = Changing(connection, thread, rows.from_time(self.now()), self.new_id, by)
+            return change.perform(kind, body)
+
+
+def _requested(connection: sa.Connection, thread_id: str, request: str) -> Operation | None:
+    found = rows.operations(connection, thread_id, schema.operation.c.request == request)
+    return found[0] if found else None
+
+
+def _continue_from(change: Changing, place: Node | None, new: Sequence[NewMessage]) -> None:
+    """Move the head to `new` after a place; checkpoints that this leaves behind stay listed, as detached ones."""
+    shown = change.shown()
+    nodes = change.add(place, new)
+    change.move_head(nodes[-1] if nodes else place)
+    path = change.path()
+    for checkpoint in shown:
+        if checkpoint.node not in path and not checkpoint.detached:
+            change.move("checkpoint", checkpoint.id, detached=True, branch_id=change.thread.branch_id)
+
+
+def _at_depth(change: Changing, path: history.Path, depth: int) -> Node | None:
+    """The message of the path at this depth (-1: before the first)."""
+    found = rows.messages(change.connection, path, last=1, before=depth + 1)
+    return Node(found[0].id, found[0].segment, found[0].depth) if found else None

@@ -1,0 +1,72 @@
+"""Taking operations back, and bringing them back.
+
+The operations of a thread are a stack: undo takes back the newest one that stands, redo takes back the newest undo as
+long as nothing else was done since. Both put noted columns back and are recorded themselves: nothing is ever forgotten.
+"""
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from checkpoints import rows, schema
+from checkpoints.changing import Changing
+from checkpoints.errors import NothingToUndoError
+from checkpoints.model import Operation, OperationKind
+
+_table = schema.operation.c
+_ORDINARY = _table.kind.not_in((OperationKind.UNDO, OperationKind.REDO))
+
+
+def undoable(connection: sa.Connection, thread_id: str) -> Operation | None:
+    """The newest operation that stands."""
+    return _newest(connection, thread_id, _ORDINARY, _table.undone_by.is_(None))
+
+
+def redoable(connection: sa.Connection, thread_id: str) -> Operation | None:
+    """The newest undo that stands, if nothing else was done since."""
+    undo = _newest(connection, thread_id, _table.kind == OperationKind.UNDO, _table.undone_by.is_(None))
+    ordinary = _newest(connection, thread_id, _ORDINARY)
+    return undo if undo and ordinary and undo.version > ordinary.version else None
+
+
+def take_back(change: Changing) -> None:
+    """The body of an undo."""
+    newest = undoable(change.connection, change.thread.id)
+    if newest is None:
+        raise NothingToUndoError("undo")
+    for operation in _group(change.connection, newest):
+        for done in reversed(operation.changes):
+            change.put(done.inverse)
+        _mark(change, operation)
+    change.target = newest.version
+
+
+def bring_back(change: Changing) -> None:
+    """The body of a redo."""
+    newest = redoable(change.connection, change.thread.id)
+    if newest is None:
+        raise NothingToUndoError("redo")
+    for done in reversed(newest.changes):
+        change.put(done.inverse)
+    undone = (_table.thread_id == change.thread.id, _table.undone_by == newest.version)
+    change.connection.execute(sa.update(schema.operation).where(*undone).values(undone_by=None))
+    _mark(change, newest)
+    change.target = newest.version
+
+
+def _newest(connection: sa.Connection, thread_id: str, *conditions: sa.ColumnElement[bool]) -> Operation | None:
+    query = sa.select(schema.operation).where(_table.thread_id == thread_id, *conditions)
+    row = connection.execute(query.order_by(_table.version.desc()).limit(1)).one_or_none()
+    return rows.to_operation(row) if row else None
+
+
+def _group(connection: sa.Connection, operation: Operation) -> Sequence[Operation]:
+    """The operations that are undone together with this one, the newest first."""
+    if operation.group is None:
+        return [operation]
+    return rows.operations(connection, operation.thread_id, _table.grouped == operation.group, _table.undone_by.is_(None))
+
+
+def _mark(change: Changing, operation: Operation) -> None:
+    place = (_table.thread_id == operation.thread_id, _table.version == operation.version)
+    change.connection.execute(sa.update(schema.operation).where(*place).values(undone_by=change.thread.version + 1))
