@@ -3,6 +3,7 @@
 Usable without the rest of Waymark: `CheckpointManager()` keeps everything in memory. Knows nothing of agents or pages.
 """
 
+from checkpoints.changing import HEAD
 from checkpoints.database import Database
 from checkpoints.errors import (
     BranchNotFoundError,
@@ -42,6 +43,7 @@ from checkpoints.runs import Runs, partial
 from checkpoints.store import UNTITLED, Store, new_id
 
 __all__ = [
+    "HEAD",
     "MAIN",
     "UNTITLED",
     "Actor",

@@ -12,9 +12,22 @@ import sqlalchemy as sa
 
 from checkpoints import history, rows, schema, serde
 from checkpoints.errors import ConflictError, RunActiveError
-from checkpoints.model import By, Change, Checkpoint, Json, NewId, NewMessage, Node, OperationKind, Receipt, Thread
+from checkpoints.model import (
+    DESCRIPTION_LENGTH,
+    NAME_LENGTH,
+    By,
+    Change,
+    Checkpoint,
+    Json,
+    NewId,
+    NewMessage,
+    Node,
+    OperationKind,
+    Receipt,
+    Thread,
+)
 
-HEAD: Final = "head"  # as the place to append after: wherever the head stands
+HEAD: Final = "(head)"  # as the place to append after: wherever the head stands; no message can have this id
 TABLES = {"thread": schema.thread, "branch": schema.branch, "checkpoint": schema.checkpoint}
 
 
@@ -79,17 +92,18 @@ class Changing:
         self.move("branch", self.thread.branch_id, head_id=place.id if place else None)
         self.head = place
 
-    def let_go(self, *, before: Checkpoint | None = None) -> None:
+    def let_go(self, *, before: Checkpoint | None = None, to_branch: str | None = None) -> None:
         """Take the branch's detached checkpoints out of its list, except those made before a given one.
 
-        Those on the path need nothing: they are listed or not by where the head stands.
+        From then on they are listed by where a head stands, like all others, or are detached on another branch.
         """
+        after = {"branch_id": to_branch} if to_branch else {"detached": False}
         table = schema.checkpoint.c
         for checkpoint in rows.checkpoints(
             self.connection, self.thread.id, table.detached, table.branch_id == self.thread.branch_id
         ):
             if before is None or checkpoint.order > before.order:
-                self.move("checkpoint", checkpoint.id, deleted_at=self.now)
+                self.move("checkpoint", checkpoint.id, **after)
 
     def add(self, parent: Node | None, messages: Sequence[NewMessage], *, run_id: str | None = None) -> list[Node]:
         """Write a chain of messages below `parent` and return where they stand. The head is not moved."""
@@ -119,7 +133,7 @@ class Changing:
             "body": serde.canonical(message.body),
             "hash": hash_,
             "run_id": run_id,
-            "created_at": message.created_at or self.now,
+            "created_at": self.now if message.created_at is None else message.created_at,
         }
 
     def _place_below(self, parent: Node | None) -> tuple[int, int]:
@@ -137,8 +151,8 @@ class Changing:
 
     def add_branch(self, name: str, head_id: str | None) -> str:
         identifier = self.new_id()
-        row = {"id": identifier, "thread_id": self.thread.id, "name": name, "head_id": head_id, "created_at": self.now}
-        self.connection.execute(sa.insert(schema.branch).values(**row))
+        row = {"id": identifier, "thread_id": self.thread.id, "name": name[:NAME_LENGTH], "head_id": head_id}
+        self.connection.execute(sa.insert(schema.branch).values(**row, created_at=self.now))
         self.made("branch", identifier)
         return identifier
 
@@ -155,8 +169,8 @@ class Changing:
             "message_id": checkpoint.node.id,
             "segment": checkpoint.node.segment,
             "depth": checkpoint.node.depth,
-            "name": checkpoint.name or self._free_name(position + 1),
-            "description": checkpoint.description,
+            "name": checkpoint.name[:NAME_LENGTH] or self._free_name(position + 1),
+            "description": checkpoint.description[:DESCRIPTION_LENGTH],
             "created_by": checkpoint.created_by,
             "tokens": checkpoint.tokens,
             "pinned": checkpoint.pinned,
@@ -243,7 +257,7 @@ def appending(messages: Sequence[NewMessage], after: str | None, title: str, run
     def body(change: Changing) -> str | None:
         place = change.head if after == HEAD else rows.node(change.connection, after, change.thread.id)
         if title and change.head is None:
-            change.move("thread", change.thread.id, title=title)
+            change.move("thread", change.thread.id, title=title[:NAME_LENGTH])
         nodes = change.add(place, messages, run_id=run_id)
         change.move_head(nodes[-1] if nodes else place)
         return nodes[-1].id if nodes else None

@@ -2,8 +2,9 @@
 
 import fcntl
 import os
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,6 +24,8 @@ class Database:
     def __init__(self, engine: sa.Engine, lock: IO[str] | None = None) -> None:
         self.engine = engine
         self._lock = lock
+        # In memory there is one connection for all: a thread that came in between would end the other's transaction.
+        self._alone = threading.RLock() if isinstance(engine.pool, StaticPool) else nullcontext()
 
     @classmethod
     def in_memory(cls) -> "Database":
@@ -61,14 +64,16 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """One consistent view; nothing is changed."""
-        with translated(), self.engine.connect() as connection:
+        with self._alone, translated(), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """One transaction that is alone: all of it is on disk when the block has ended, or nothing."""
-        with translated(), self.engine.connect().execution_options(writing=True) as connection, connection.begin():
-            yield connection
+        with self._alone, translated(), self.engine.connect() as connection:
+            connection.execution_options(writing=True)
+            with connection.begin():
+                yield connection
 
 
 @contextmanager
@@ -76,7 +81,9 @@ def translated() -> Iterator[None]:
     """The one place where the driver's errors become ours."""
     try:
         yield
-    except sa.exc.OperationalError as error:
+    except sa.exc.IntegrityError:
+        raise  # the caller's mistake, not the database's
+    except sa.exc.DatabaseError as error:  # also a file that is damaged, or that is no database
         raise StoreUnavailableError(f"The database did not answer: {error.orig}.") from error
 
 

@@ -1,13 +1,15 @@
 """The export format waymark/1 as values: a text is read completely, or refused with one sentence that names the field."""
 
 import json
+from collections import Counter
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from checkpoints import serde
 from checkpoints.errors import InvalidDocumentError
-from checkpoints.model import Actor, MessageStatus
+from checkpoints.model import DESCRIPTION_LENGTH, NAME_LENGTH, Actor, MessageStatus
 
 FORMAT = "waymark/1"
 MAX_BYTES = 10_000_000
@@ -15,7 +17,18 @@ MAX_DEPTH = 100
 MAX_MESSAGES = 100_000
 
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
-Name = Annotated[str, StringConstraints(max_length=500)]
+Name = Annotated[str, StringConstraints(max_length=NAME_LENGTH)]
+
+
+def _storable(time: datetime) -> datetime:
+    """In UTC, and refused if its year is not one there: it could be written, but never be read again."""
+    try:
+        return time.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("is not a time that can be kept") from error
+
+
+Time = Annotated[AwareDatetime, AfterValidator(_storable)]
 
 
 class _Part(BaseModel):
@@ -33,7 +46,7 @@ class MessagePart(_Part):
     parent_id: Id | None
     agent: Name
     status: MessageStatus
-    created_at: AwareDatetime
+    created_at: Time
     message: dict[str, Any]  # as in serde: {"type": …, "data": {…}}
     hash: str
 
@@ -47,14 +60,15 @@ class BranchPart(_Part):
 class CheckpointPart(_Part):
     id: Id
     name: Name
-    description: Annotated[str, StringConstraints(max_length=10_000)] = ""
+    description: Annotated[str, StringConstraints(max_length=DESCRIPTION_LENGTH)] = ""
     created_by: Actor = "user"
-    timestamp: AwareDatetime
+    timestamp: Time
     message_id: Id
     message_count: int
     branch: Id
-    tokens: int | None = None
+    tokens: Annotated[int, Field(ge=0, le=2**53)] | None = None
     pinned: bool = False
+    detached: bool = False  # listed although it is off its branch's path
     extra: dict[str, Any] = {}
 
 
@@ -62,7 +76,7 @@ class Document(_Part):
     """A whole conversation: every message once, parents before children."""
 
     format: Literal["waymark/1"]
-    exported_at: AwareDatetime
+    exported_at: Time
     thread: ThreadPart
     messages: Annotated[list[MessagePart], Field(max_length=MAX_MESSAGES)]
     branches: Annotated[list[BranchPart], Field(min_length=1)]
@@ -132,8 +146,7 @@ def _parse(raw: bytes) -> Any:  # JSON
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
         raise InvalidDocumentError("stands twice in one object", twice[:80])
     return found
 
@@ -176,7 +189,8 @@ def _validated(value: dict[str, Any]) -> Document:
         return Document.model_validate_json(serde.canonical(value))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        raise InvalidDocumentError(_reason(first["type"], first["msg"]), _field(first["loc"])) from error
+        reason = str(first["ctx"]["error"]) if first["type"] == "value_error" else _reason(first["type"], first["msg"])
+        raise InvalidDocumentError(reason, _field(first["loc"])) from error
 
 
 def _reason(kind: str, message: str) -> str:

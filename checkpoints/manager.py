@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from copy import deepcopy
+from dataclasses import replace
 
 from langchain_core.messages import BaseMessage
 
 from checkpoints import document, serde, transfer
 from checkpoints.database import Database
-from checkpoints.errors import CheckpointNotFoundError, NothingToSaveError
+from checkpoints.errors import CheckpointNotFoundError, ConflictError, NothingToSaveError, RunActiveError
 from checkpoints.model import By, Checkpoint, Json, NewMessage, State
 from checkpoints.store import Store
 
@@ -40,11 +41,21 @@ class CheckpointManager:
         if not messages:
             raise NothingToSaveError
         extra = serde.exact({key: value for key, value in state.items() if key != "messages"})
-        kept = self._common_length(messages)
-        new = [NewMessage(serde.to_body(message)) for message in messages[kept:]]
-        made = self._store.save(
-            self._thread_id, name=name, description=description, extra=extra, keep=kept, new=new, by=self._by
-        )
+        while True:
+            kept = self._common_length(messages)
+            new = [NewMessage(serde.to_body(message)) for message in messages[kept:]]
+            by = replace(self._by, version=self._known_version)  # `kept` is true of that version alone
+            try:
+                made = self._store.save(
+                    self._thread_id, name=name, description=description, extra=extra, keep=kept, new=new, by=by
+                )
+                break
+            except RunActiveError:
+                raise
+            except ConflictError:
+                if self._by.version is not None:
+                    raise
+                continue  # somebody else changed the conversation just now: compare with what it has become
         self._known[kept:] = [deepcopy(message) for message in messages[kept:]]
         self._known_version = made.version
         return self._checkpoint(made.result)
@@ -110,9 +121,15 @@ class CheckpointManager:
             self._known_version = version
         length = 0
         for known, message in zip(self._known, messages, strict=False):
-            if (
-                type(known) is not type(message) or known.__dict__ != message.__dict__
-            ):  # pydantic's == takes 50 times as long
+            if not _same(known, message):
                 break
             length += 1
         return length
+
+
+def _same(one: BaseMessage, other: BaseMessage) -> bool:
+    """Whether two messages are equal, in all their fields and in those that are the caller's own."""
+    # pydantic's == takes 50 times as long
+    return (
+        type(one) is type(other) and one.__dict__ == other.__dict__ and one.__pydantic_extra__ == other.__pydantic_extra__
+    )

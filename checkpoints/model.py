@@ -15,6 +15,8 @@ Json = dict[str, Any]
 State = dict[str, Any]  # {"messages": [BaseMessage, …], **json_keys}
 Actor = Literal["user", "agent", "judge", "system"]
 MAIN = "main"  # the name of the agent that the user talks to
+NAME_LENGTH = 500  # characters of a title or a name; what is longer is cut, so that every export can be imported
+DESCRIPTION_LENGTH = 10_000
 
 
 class MessageStatus(StrEnum):
@@ -154,11 +156,11 @@ class Checkpoint:
     created_by: Actor = "user"
     tokens: int | None = None
     pinned: bool = False
-    node: Node | None = field(default=None, repr=False)
-    extra: Json = field(default_factory=dict, repr=False)
-    branch_id: str = field(default="", repr=False)
-    detached: bool = field(default=False, repr=False)  # listed although it is off the path: see history.listed
-    order: int = field(default=0, repr=False)  # how many checkpoints of the thread were made before it
+    node: Node | None = field(default=None, repr=False, compare=False)
+    extra: Json = field(default_factory=dict, repr=False, compare=False)
+    branch_id: str = field(default="", repr=False, compare=False)
+    detached: bool = field(default=False, repr=False, compare=False)  # listed although it is off the path: see history.listed
+    order: int = field(default=0, repr=False, compare=False)  # how many checkpoints of the thread were made before it
     load: Callable[[], State] | None = field(default=None, repr=False, compare=False)
 
     @cached_property

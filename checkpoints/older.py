@@ -25,7 +25,7 @@ def convert(value: dict[str, Any]) -> dict[str, Any]:
     """The same as a waymark/1 document, as plain JSON. Raises `InvalidDocumentError`."""
     entries = value["checkpoints"]
     order = value.get("order", list(entries))
-    if not isinstance(order, list) or sorted(map(str, order)) != sorted(entries):
+    if not isinstance(order, list) or not all(isinstance(i, str) for i in order) or sorted(order) != sorted(entries):
         raise InvalidDocumentError("must name every checkpoint once", "order")
     tree = _Tree()
     checkpoints = [_checkpoint(tree, identifier, entries[identifier]) for identifier in order]
@@ -79,13 +79,12 @@ def _checkpoint(tree: _Tree, identifier: str, entry: Any) -> dict[str, Any]:
         "id": identifier,
         "name": _part(entry, "name", str, field),
         "description": entry.get("description") or "",
-        "created_by": entry.get("created_by", "user")
-        if entry.get("created_by") in {"user", "agent", "judge", "system"}
-        else "user",
+        "created_by": next((a for a in ("agent", "judge", "system") if entry.get("created_by") == a), "user"),
         "timestamp": time,
         "message_id": place["id"],
         "message_count": len(messages),
         "branch": _BRANCH,
+        "detached": True,  # listed like all others, wherever it stands: every entry was a whole state
         "extra": {key: value for key, value in state.items() if key != "messages"},
     }
 

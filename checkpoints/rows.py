@@ -3,7 +3,7 @@
 import copy
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -30,12 +30,16 @@ from checkpoints.model import (
 )
 
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
 def to_time(microseconds: int) -> datetime:
-    return datetime.fromtimestamp(microseconds / 1_000_000, UTC)
+    return _EPOCH + microseconds * _MICROSECOND
 
 
 def from_time(time: datetime) -> int:
-    return round(time.timestamp() * 1_000_000)
+    return (time - _EPOCH) // _MICROSECOND
 
 
 _thread_columns = sa.select(schema.thread, schema.branch.c.head_id).join(

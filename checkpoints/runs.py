@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from checkpoints import rows, schema
 from checkpoints.changing import HEAD, Changing, appending, check, kind_of
-from checkpoints.model import USER, By, MessageStatus, NewMessage, OperationKind, Run, RunState, Thread
+from checkpoints.model import USER, By, Message, MessageStatus, NewMessage, OperationKind, Receipt, Run, RunState, Thread
 from checkpoints.store import Store
 
 _table = schema.run
@@ -48,16 +48,21 @@ class Runs:
             running = (_table.c.id == run_id, _table.c.state == RunState.RUNNING)
             connection.execute(sa.update(_table).where(*running).values(draft=text))
 
-    def commit(self, run: Run, message: NewMessage) -> str:
-        """Write a finished message of the run and forget the draft of it. Returns the message's id."""
+    def commit(self, run: Run, message: NewMessage) -> tuple[Message, int]:
+        """Write a finished message of the run and forget the draft of it. Returns it with the thread's new version."""
         with self._store.database.writing() as connection:
             connection.execute(sa.update(_table).where(_table.c.id == run.id).values(draft=""))
-            return self._append(connection, run, [message])
+            receipt = self._append(connection, run, [message])
+            return rows.message(connection, receipt.result, run.thread_id), receipt.version
 
-    def end(self, run: Run, state: RunState, *, error: str | None = None, last: Sequence[NewMessage] = ()) -> None:
-        """Let go of the thread, writing the run's last messages in the same transaction. Ending twice does nothing."""
+    def end(self, run: Run, state: RunState, *, error: str | None = None, last: Sequence[NewMessage] = ()) -> int:
+        """Let go of the thread, writing the run's last messages in the same transaction. Ending twice does nothing.
+
+        Returns the thread's version.
+        """
         with self._store.database.writing() as connection:
             self._end(connection, run, state, error, last)
+            return rows.thread(connection, run.thread_id, even_deleted=True).version
 
     def interrupt_left(self) -> list[Run]:
         """Mark the runs that a former process left behind as interrupted, keeping what they had written."""
@@ -99,10 +104,10 @@ class Runs:
         head = rows.thread(connection, run.thread_id, even_deleted=True).head_id
         connection.execute(sa.update(_table).where(_table.c.id == run.id).values(head_id=head))
 
-    def _append(self, connection: sa.Connection, run: Run, messages: Sequence[NewMessage]) -> str:
+    def _append(self, connection: sa.Connection, run: Run, messages: Sequence[NewMessage]) -> Receipt:
         thread = rows.thread(connection, run.thread_id, even_deleted=True)
         change = self._change(connection, thread, By(actor="agent", group=run.id))
-        return change.perform(OperationKind.APPEND, appending(messages, HEAD, "", run.id)).result
+        return change.perform(OperationKind.APPEND, appending(messages, HEAD, "", run.id))
 
     def _change(self, connection: sa.Connection, thread: Thread, by: By) -> Changing:
         return Changing(connection, thread, rows.from_time(self._store.now()), self._store.new_id, by)

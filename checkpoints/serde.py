@@ -7,28 +7,39 @@ the data names. A message's hash covers its canonical JSON and its parent's hash
 
 import hashlib
 import json
+from functools import cache
 from typing import Any
 
-from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
+from langchain_core.messages import (
+    BaseMessage,
+    BaseMessageChunk,
+    message_chunk_to_message,
+    message_to_dict,
+    messages_from_dict,
+)
 
 HASH_PREFIX = "sha256:"
 _TYPES = frozenset({"human", "ai", "system", "tool", "function", "chat"})
 
 
 def to_body(message: BaseMessage) -> dict[str, Any]:
-    """The message as plain JSON. Raises `TypeError` or `ValueError` for what JSON cannot carry exactly."""
+    """The message as plain JSON. Raises `TypeError` or `ValueError` for what JSON cannot carry exactly.
+
+    A streamed message is written as the whole one that it adds up to.
+    """
+    if isinstance(message, BaseMessageChunk):
+        message = message_chunk_to_message(message)
     full = message_to_dict(message)
-    kind = full["type"]
-    data = {key: value for key, value in full["data"].items() if key != "type" and not _default(key, value)}
+    kind = _known(full["type"])  # what could not be read again is not written
+    defaults = _defaults(type(message))
+    data = {key: value for key, value in full["data"].items() if key not in defaults or not _same(value, defaults[key])}
     return exact({"type": kind, "data": data})
 
 
 def to_message(body: dict[str, Any]) -> BaseMessage:
     """A fresh LangChain message. Raises `ValueError` for a type that is not a message's."""
-    if body["type"] not in _TYPES:
-        raise ValueError(f"{body['type']!r} is not a type of message")
     data = json.loads(json.dumps(body["data"]))  # its own copy: LangChain keeps what it is given
-    return messages_from_dict([{"type": body["type"], "data": data}])[0]
+    return messages_from_dict([{"type": _known(body["type"]), "data": data}])[0]
 
 
 def canonical(value: Any) -> str:
@@ -45,10 +56,21 @@ def document_hash(document: dict[str, Any]) -> str:
     return HASH_PREFIX + hashlib.sha256(canonical(document).encode()).hexdigest()
 
 
-def _default(key: str, value: Any) -> bool:
-    if key == "content":
-        return False
-    return value is None or value in ({}, []) or (key, value) in (("status", "success"), ("example", False))
+def _known(kind: str) -> str:
+    if kind not in _TYPES:
+        raise ValueError(f"{kind!r} is not a type of message")
+    return kind
+
+
+@cache
+def _defaults(kind: type[BaseMessage]) -> dict[str, Any]:
+    """What a message of this class has where nothing was given; `content` is always written."""
+    fields = kind.model_fields.items()
+    return {name: field.get_default(call_default_factory=True, validated_data={}) for name, field in fields if name != "content"}
+
+
+def _same(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and bool(value == default)
 
 
 def exact(body: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from checkpoints.changing import HEAD, Body, Changing, appending, check, kind_of
 from checkpoints.database import Database
 from checkpoints.errors import NothingToSaveError
 from checkpoints.model import (
+    NAME_LENGTH,
     USER,
     Branch,
     By,
@@ -143,9 +144,9 @@ class Store:
 
     def _insert_thread(self, connection: sa.Connection, title: str, owner: str, source: str | None) -> Thread:
         now, thread_id, branch_id = rows.from_time(self.now()), self.new_id(), self.new_id()
-        row = {"id": thread_id, "owner": owner, "title": title, "settings": {}, "branch_id": branch_id, "version": 0}
+        row = {"id": thread_id, "owner": owner, "title": title[:NAME_LENGTH], "settings": {}, "branch_id": branch_id}
         times = {"created_at": now, "updated_at": now}
-        connection.execute(sa.insert(schema.thread).values(**row, **times, checkpoints_made=0, source=source))
+        connection.execute(sa.insert(schema.thread).values(**row, **times, version=0, checkpoints_made=0, source=source))
         connection.execute(sa.insert(schema.branch).values(id=branch_id, thread_id=thread_id, name="main", created_at=now))
         return rows.thread(connection, thread_id)
 
@@ -209,9 +210,10 @@ class Store:
         def body(change: Changing) -> str:
             target = rows.checkpoint(change.connection, change.thread, checkpoint_id)
             change.note = target.name
+            future = None
             if keep_future:
-                change.add_branch(f"Before restoring {target.name}", change.head.id if change.head else None)
-            change.let_go(before=target)
+                future = change.add_branch(f"Before restoring {target.name}", change.head.id if change.head else None)
+            change.let_go(before=target, to_branch=future)
             change.move_head(target.node)
             return target.id
 
@@ -258,8 +260,8 @@ class Store:
 
     def rename_thread(self, thread_id: str, title: str, *, by: By = USER) -> Receipt:
         def body(change: Changing) -> None:
-            change.note = title
-            change.move("thread", thread_id, title=title)
+            change.note = title[:NAME_LENGTH]
+            change.move("thread", thread_id, title=title[:NAME_LENGTH])
 
         return self._change(thread_id, OperationKind.RENAME, by, body, while_running=True)
 
@@ -281,7 +283,10 @@ class Store:
         return self._change(thread_id, OperationKind.REDO, by, undo.bring_back, even_deleted=True)
 
     def import_thread(self, title: str, source: str, fill: Body, *, by: By = USER) -> Receipt:
-        """A new conversation, filled by `fill` (see transfer). Undoing takes it out of the list."""
+        """A new conversation, filled by `fill` (see transfer). Undoing takes it out of the list.
+
+        `source` is the hash of what it is made from: while the conversation made from it before is in the list, that is it.
+        """
 
         def body(change: Changing) -> str:
             change.note = title
@@ -290,6 +295,9 @@ class Store:
             return change.thread.id
 
         with self.database.writing() as connection:
+            if (existing := _imported(connection, source, "local")) is not None:
+                first = rows.operations(connection, existing, schema.operation.c.version == 1)[0]
+                return Receipt(first, repeated=True)
             thread = self._insert_thread(connection, title, "local", source)
             change = Changing(connection, thread, rows.from_time(self.now()), self.new_id, by)
             return change.perform(OperationKind.IMPORT, body)
@@ -300,10 +308,8 @@ class Store:
 
     def thread_from(self, source: str, owner: str = "local") -> Thread | None:
         """The conversation that was imported from the document with this hash, if it is still in the list."""
-        table = schema.thread.c
-        query = sa.select(table.id).where(table.source == source, table.owner == owner, table.deleted_at.is_(None))
         with self.database.reading() as connection:
-            found = connection.scalar(query.limit(1))
+            found = _imported(connection, source, owner)
             return rows.thread(connection, found) if found else None
 
     # ---- the one way in which anything changes
@@ -325,6 +331,12 @@ class Store:
             check(connection, thread, by, while_running=while_running)
             change = Changing(connection, thread, rows.from_time(self.now()), self.new_id, by)
             return change.perform(kind, body)
+
+
+def _imported(connection: sa.Connection, source: str, owner: str) -> str | None:
+    table = schema.thread.c
+    query = sa.select(table.id).where(table.source == source, table.owner == owner, table.deleted_at.is_(None))
+    return connection.scalar(query.limit(1))
 
 
 def _requested(connection: sa.Connection, thread_id: str, request: str) -> Operation | None:

@@ -6,7 +6,6 @@ makes a new conversation, or (through the library face) moves a conversation's h
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -65,16 +64,13 @@ def _checkpoint(checkpoint: Checkpoint) -> Json:
         **checkpoint.summary(),
         "message_id": checkpoint.node.id,
         "branch": checkpoint.branch_id,
+        "detached": checkpoint.detached,
         "extra": checkpoint.extra,
     }
 
 
 def import_thread(store: Store, doc: Document, *, by: By = USER) -> Receipt:
     """A new conversation from a document; the result is its id. The same document again is the conversation it made."""
-    existing = store.thread_from(doc.sha256)
-    if existing is not None:
-        first = store.first_operation(existing.id)
-        return Receipt(first, repeated=True)
     return store.import_thread(doc.thread.title, doc.sha256, filling(doc), by=by)
 
 
@@ -84,25 +80,33 @@ def filling(doc: Document) -> Body:
     def body(change: Changing) -> str:
         fresh = _ids_taken(change, doc)
         nodes = _write_messages(change, doc, fresh)
+        branches = _write_branches(change, doc, nodes)
+        change.move_head(nodes[doc.active_head] if doc.active_head else None)
         for checkpoint in change.shown():
             change.move("checkpoint", checkpoint.id, deleted_at=change.now)
-        branches = {doc.active: change.thread.branch_id}
-        for branch in doc.branches:
-            if branch.id != doc.active:
-                branches[branch.id] = change.add_branch(branch.name, nodes[branch.head].id if branch.head else None)
-        change.move_head(nodes[doc.active_head] if doc.active_head else None)
-        path = change.path()
         own = rows.checkpoint_ids(change.connection, change.thread.id)
         for part in doc.checkpoints:
+            branch_id = branches[part.branch]
             if part.id in own:  # it was deleted here, or has just left with what was there
-                change.move("checkpoint", part.id, name=part.name, branch_id=branches[part.branch], deleted_at=None)
+                as_it_was = {"name": part.name, "detached": part.detached, "branch_id": branch_id, "deleted_at": None}
+                change.move("checkpoint", part.id, **as_it_was)
             else:
-                bookmark = _bookmark(part, "" if fresh else part.id, nodes[part.message_id], branches[part.branch])
-                detached = part.branch == doc.active and bookmark.node not in path
-                change.add_checkpoint(replace(bookmark, detached=detached))
+                change.add_checkpoint(_bookmark(part, "" if fresh else part.id, nodes[part.message_id], branch_id))
         return change.thread.id
 
     return body
+
+
+def _write_branches(change: Changing, doc: Document, nodes: Mapping[str, Node]) -> dict[str, str]:
+    """The id here of each of the document's branches; the active one is the one that the conversation stands on."""
+    there = {(b.name, b.head_id): b.id for b in rows.branches(change.connection, change.thread.id)}
+    found = {doc.active: change.thread.branch_id}
+    for branch in doc.branches:
+        if branch.id != doc.active:
+            head_id = nodes[branch.head].id if branch.head else None
+            same = there.pop((branch.name, head_id), change.thread.branch_id)
+            found[branch.id] = change.add_branch(branch.name, head_id) if same == change.thread.branch_id else same
+    return found
 
 
 def _bookmark(part: CheckpointPart, identifier: str, node: Node, branch_id: str) -> Checkpoint:
@@ -118,6 +122,7 @@ def _bookmark(part: CheckpointPart, identifier: str, node: Node, branch_id: str)
         node=node,
         extra=part.extra,
         branch_id=branch_id,
+        detached=part.detached,
     )
 
 

@@ -61,10 +61,22 @@ def _newest(connection: sa.Connection, thread_id: str, *conditions: sa.ColumnEle
 
 
 def _group(connection: sa.Connection, operation: Operation) -> Sequence[Operation]:
-    """The operations that are undone together with this one, the newest first."""
+    """The operations that are undone together with this one, the newest first.
+
+    What somebody else did in between stays, unless it was done to the same rows: those could not be put back otherwise.
+    """
     if operation.group is None:
         return [operation]
-    return rows.operations(connection, operation.thread_id, _table.grouped == operation.group, _table.undone_by.is_(None))
+    taken: list[Operation] = []
+    touched: set[tuple[str, str]] = set()
+    standing = (_table.thread_id == operation.thread_id, _ORDINARY, _table.undone_by.is_(None))
+    first = sa.select(sa.func.min(_table.version)).where(*standing, _table.grouped == operation.group).scalar_subquery()
+    for done in reversed(rows.operations(connection, operation.thread_id, *standing, _table.version >= first)):
+        places = {(change.table, change.id) for change in done.changes}
+        if done.group == operation.group or places & touched:
+            taken.append(done)
+            touched |= places
+    return taken[::-1]
 
 
 def _mark(change: Changing, operation: Operation) -> None:

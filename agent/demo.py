@@ -1,0 +1,381 @@
+"""A model that needs no key and no network: it shows what Waymark does, deterministically, and says so.
+
+It lists what it still remembers, because that is what going back, branching and restoring change.
+"""
+
+import asyncio
+import hashlib
+import json
+import re
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages.ai import UsageMetadata, add_ai_message_chunks
+from langchain_core.messages.tool import tool_call_chunk
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from agent.tools.calculator import NAMES, CalculatorError, parse
+
+MOST_CALLS = 5
+MOST_REMEMBERED = 8
+LONGEST_QUOTE = 60  # characters of a remembered message
+LONGEST_RESULT = 1500  # characters of a quoted tool result
+ARGUMENT_FRAGMENT = 6  # characters, so that arguments arrive in pieces as they do from a provider
+
+
+@dataclass(frozen=True)
+class Call:
+    """One tool call that the demo makes."""
+
+    name: str
+    arguments: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the demo says, and the tools it calls afterwards."""
+
+    text: str
+    calls: tuple[Call, ...] = ()
+
+
+class DemoChatModel(BaseChatModel):
+    """Answers from the conversation alone: the same messages give the same answer, tool call ids included."""
+
+    seconds_per_token: float = 0.02
+    tool_names: frozenset[str] = frozenset()
+
+    @property
+    def _llm_type(self) -> str:
+        return "demo"
+
+    def bind_tools(
+        self, tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool], **_: Any
+    ) -> "DemoChatModel":
+        names = frozenset(str(convert_to_openai_tool(tool)["function"]["name"]) for tool in tools)
+        return self.model_copy(update={"tool_names": names})
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        for message in _chunks(_answer(messages, self.tool_names), messages):
+            chunk = ChatGenerationChunk(message=message)
+            time.sleep(self.seconds_per_token)
+            if run_manager is not None:
+                run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+            yield chunk
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        for message in _chunks(_answer(messages, self.tool_names), messages):
+            chunk = ChatGenerationChunk(message=message)
+            await asyncio.sleep(self.seconds_per_token)
+            if run_manager is not None:
+                await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+            yield chunk
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        first, *others = _chunks(_answer(messages, self.tool_names), messages)
+        whole = add_ai_message_chunks(first, *others)
+        message = AIMessage(
+            content=whole.content,
+            tool_calls=whole.tool_calls,
+            response_metadata=whole.response_metadata,
+            usage_metadata=whole.usage_metadata,
+        )
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return self._generate(messages)
+
+
+def _chunks(answer: Answer, messages: Sequence[BaseMessage]) -> Iterator[AIMessageChunk]:
+    """The answer as a provider streams it: words, then each call's name and its arguments in pieces, then the end."""
+    for word in re.findall(r"\s*\S+\s*", answer.text):
+        yield AIMessageChunk(content=word)
+    fingerprint = _fingerprint(messages)
+    for index, call in enumerate(answer.calls):
+        arguments = json.dumps(call.arguments, ensure_ascii=False)
+        yield _call_chunk(index, name=call.name, identity=f"call_{fingerprint}_{index}")
+        for start in range(0, len(arguments), ARGUMENT_FRAGMENT):
+            yield _call_chunk(index, arguments=arguments[start : start + ARGUMENT_FRAGMENT])
+    read = sum(len(message.text) for message in messages) // 4 + 1
+    written = (len(answer.text) + sum(len(str(call.arguments)) for call in answer.calls)) // 4 + 1
+    yield AIMessageChunk(
+        content="",
+        response_metadata={"finish_reason": "tool_calls" if answer.calls else "stop", "model_name": "demo"},
+        usage_metadata=UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written),
+        chunk_position="last",
+    )
+
+
+def _call_chunk(index: int, *, name: str | None = None, identity: str | None = None, arguments: str = "") -> AIMessageChunk:
+    return AIMessageChunk(
+        content="", tool_call_chunks=[tool_call_chunk(name=name, args=arguments, id=identity, index=index)]
+    )
+
+
+def _fingerprint(messages: Sequence[BaseMessage]) -> str:
+    said = [[message.type, message.text, getattr(message, "tool_call_id", None)] for message in messages]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:20]
+
+
+def _answer(messages: Sequence[BaseMessage], tool_names: frozenset[str]) -> Answer:
+    """After tool results only text: what a tool returned never leads to another call."""
+    if messages and isinstance(messages[-1], ToolMessage):
+        return Answer(_about_results(messages))
+    said = [_spoken(message) for message in messages if isinstance(message, HumanMessage)]
+    last = said[-1] if said else ""
+    carried = re.search(r"<time_travel_message>(.*?)</time_travel_message>", last, re.DOTALL)
+    if carried is not None:
+        return Answer(f"I went back in time and carried this over:\n\n{_quoted(carried[1])}{_remembered(said)}")
+    return _tool_answer(last, tool_names) or Answer(_plain_answer(last) + _remembered(said))
+
+
+def _spoken(message: BaseMessage) -> str:
+    """The text without the position mark that requests carry."""
+    return re.sub(r"\A\s*\[msg_\d+\]\s*", "", message.text)
+
+
+def _tool_answer(text: str, tool_names: frozenset[str]) -> Answer | None:
+    query = re.search(r"\b(?:search(?: the web)? for|look up)\s+([^\n]+)", text, re.IGNORECASE)
+    if query is not None and "web_search" not in tool_names:
+        return Answer("Web search is not set up here. Set `TAVILY_API_KEY` and start Waymark again to use it.")
+    if query is not None:
+        return Answer("I will look that up.", (Call("web_search", {"query": query[1].strip(" .?!\"'")[:200]}),))
+    sums = _sums(text)
+    if not sums or "calculator" not in tool_names:
+        return None
+    return Answer("Let me calculate that.", tuple(Call("calculator", {"expression": each}) for each in sums))
+
+
+_FUNCTION = "|".join(sorted(NAMES, key=len, reverse=True))
+_ARITHMETIC = re.compile(rf"(?:\b(?:{_FUNCTION})\b|[\d.,+\-−*/%^×÷() \t])+")
+_OPERATION = re.compile(r"(?:pi|[\d.)])\s*(?:\*\*|//|[+\-−*/%^×÷])\s*[-\d.(a-z]|[a-z0-9]\([^)]")
+_DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}|\d{1,2}/\d{1,2}/\d{2,4}")
+_RANGE = re.compile(r"\d+[-/]\d+")  # "3-4 people" and "24/7" are not sums unless something is asked
+_QUESTION = re.compile(r"what|how|calc|comput|evaluat|=|\A\s*[-\d/]+\s*\Z", re.IGNORECASE)
+_LONGEST_SUMS = 1000  # characters of one stretch of arithmetic; beyond that it is a table of figures
+
+
+def _sums(text: str) -> list[str]:
+    """Every piece of the text that reads as arithmetic; dates do not."""
+    found: list[str] = []
+    for match in _ARITHMETIC.finditer(_DATE.sub("date", text)):
+        if len(match[0]) > _LONGEST_SUMS:
+            continue
+        whole = _trimmed(match[0])
+        found += [whole] if _is_sum(whole) else filter(_is_sum, map(_trimmed, re.split(r"[,.]\s", whole)))
+    asked = _QUESTION.search(text) is not None
+    return [each for each in dict.fromkeys(found) if asked or not _RANGE.fullmatch(each)][:MOST_CALLS]
+
+
+def _trimmed(text: str) -> str:
+    text = text.strip(" \t.,")
+    while text.count(")") > text.count("(") and text.endswith(")"):
+        text = text[:-1].rstrip(" .,")
+    while text.count("(") > text.count(")") and text.startswith("("):
+        text = text[1:].lstrip()
+    return text
+
+
+def _is_sum(text: str) -> bool:
+    try:
+        parse(text)
+    except CalculatorError:
+        return False
+    return _OPERATION.search(text) is not None
+
+
+def _about_results(messages: Sequence[BaseMessage]) -> str:
+    """One paragraph for each result of the last round of calls."""
+    calls = {call["id"]: call for message in messages if isinstance(message, AIMessage) for call in message.tool_calls}
+    results: list[ToolMessage] = []
+    for message in reversed(messages):
+        if not isinstance(message, ToolMessage):
+            break
+        results.insert(0, message)
+    return "\n\n".join(_about_result(result, calls.get(result.tool_call_id)) for result in results)
+
+
+def _about_result(result: ToolMessage, call: Any) -> str:
+    name = call["name"] if call else result.name or "tool"
+    text = _spoken(result).strip()
+    if result.status == "error":
+        return f"The `{name}` tool could not do it:\n\n{_quoted(text)}"
+    if name == "calculator" and call:
+        return f"`{call['args'].get('expression', '')}` = **{text}**"
+    return f"This is what `{name}` returned. I am the demo and cannot judge it, so here it is as it came:\n\n{_quoted(text)}"
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}" for line in text.strip()[:LONGEST_RESULT].splitlines())
+
+
+def _remembered(said: Sequence[str]) -> str:
+    """What is on the path now: going back makes this list shorter."""
+    if not said:
+        return ""
+    first = max(len(said) - MOST_REMEMBERED, 0)
+    lines = [f"{number}. {_short(text)}" for number, text in enumerate(said[first:], start=first + 1)]
+    earlier = f" (and {first} more before)" if first else ""
+    return f"\n\nSo far you asked about{earlier}:\n\n" + "\n".join(lines)
+
+
+def _short(text: str) -> str:
+    line = "a note from a journey back in time" if "<time_travel_message>" in text else " ".join(text.split())
+    cut = line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1].rstrip() + "…"
+    return re.sub(r"([\\`*_\[\]<>|#~])", r"\\\1", cut)
+
+
+def _plain_answer(text: str) -> str:
+    answers: tuple[tuple[str, Callable[[str], str]], ...] = (
+        (r"\b(?:long|essay|detailed)\b", lambda _: LONG),
+        (r"\bwhat (?:can|do) you do\b|\bhelp\b|\bwho are you\b", lambda _: ABILITIES),
+        (r"\bweather\b|\bforecast\b|\btemperature\b", _weather),
+        (r"\bstocks?\b|\bshares?\b|\bprice of\b", _stocks),
+        (r"\bcode\b|\bpython\b|\bfunction\b|\bprogram\b|\bscript\b", lambda _: CODE),
+        (r"^\W*(?:hi|hello|hey|good (?:morning|evening|afternoon))\b", lambda _: GREETING),
+    )
+    for pattern, answer in answers:
+        if re.search(pattern, text, re.IGNORECASE):
+            return answer(text)
+    return f"You said: “{_short(text)}”\n\n{DEFAULT}"
+
+
+def _weather(text: str) -> str:
+    number = int(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(), 16)
+    sky = ("sunny", "cloudy with bright spells", "showery", "clear and windy")[number % 4]
+    return f"It is **{sky}** with about **{number % 17 + 9} °C**.\n\n*I am the demo: I made this weather up.*"
+
+
+def _stocks(text: str) -> str:
+    number = int(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(), 16)
+    price, change = 40 + number % 400, (number % 61 - 30) / 10
+    table = f"| Price | Today |\n|---:|---:|\n| {price}.00 | {change:+.1f} % |"
+    return f"{table}\n\n*I am the demo: I made these figures up. Do not trade on them.*"
+
+
+GREETING = "Hello! I am the demo model. No language model stands behind me, but everything around me is real. Try `help`."
+DEFAULT = "I am the demo model, so I cannot really answer that. Ask me `what can you do` to see what I can show."
+ABILITIES = """\
+I am the **demo model**: I work offline, always answer the same way, and make things up where I have to. Try:
+
+- `what is 12 * (3 + 4)?` or several sums at once, and I call the calculator
+- `search for red pandas`, and I call the web search if it is set up
+- `show me some code`, `how is the weather in Oslo?`, `tell me about stocks`, `give me a long answer`
+
+Then **save a checkpoint**, go on, and restore it: the list below gets shorter, because I only remember what is still \
+part of the conversation.
+
+For a real model set `MODEL` and its key, for example `OPENAI_API_KEY`."""
+CODE = """\
+Here is a small function that counts the words of a text:
+
+```python
+from collections import Counter
+
+
+def most_common_words(text: str, count: int = 3) -> list[tuple[str, int]]:
+    \"\"\"The most frequent words, regardless of case.\"\"\"
+    return Counter(text.lower().split()).most_common(count)
+
+
+print(most_common_words("to be or not to be"))
+```
+
+*I am the demo: I always show this one.*"""
+LONG = """\
+# A conversation you can move through
+
+*I am the demo: this text is always the same. It is long so that you can see how a long answer streams.*
+
+## Why a straight line is not enough
+
+Most chats are a straight line. You write, the answer appears below, and the only direction is down. That works while \
+everything goes well. It stops working at the first misunderstanding, because a misunderstanding does not stay where \
+it happened. It is read again with every message that follows, and each answer is built a little more firmly on top \
+of it. You can explain, correct and insist, but the wrong turn is still there, and the model still reads it.
+
+People who work with long-running agents know this well. After an hour the conversation is full of abandoned plans, \
+pasted logs and apologies. The good idea from the beginning is still in there somewhere, but it has to compete with \
+everything else. What one wants at that point is not another correction. One wants to be back at the good place, with \
+what has been learned in the meantime.
+
+## Messages, paths and heads
+
+Here every message is a node that never changes. It knows which message it follows, and so each message stands at the \
+end of a **path** that leads back to the beginning. The conversation is simply the path of the message where you are \
+now, and that place is called the **head**. Moving through time means moving the head. Nothing is rewritten, so \
+nothing can be damaged by moving.
+
+1. **Save a checkpoint** when something is good. It is a named bookmark on a message and costs next to nothing.
+2. **Go on** and try something bold. The bookmark stays where it is.
+3. **Restore** the checkpoint if it did not work out. The messages after it leave the conversation.
+4. **Undo** if it did work out after all. The exact state comes back, even after a restart.
+
+## Which move for which moment
+
+| You want to | Use | What happens to the future |
+|---|---|---|
+| return to a good place | restore | leaves the conversation, can be undone |
+| try two ways side by side | fork | stays, as a branch of its own |
+| say something differently | edit | stays, as a sibling |
+| get a different answer | regenerate | stays, as a sibling |
+
+None of these is better than the others. Restoring is for mistakes, forking is for curiosity, and editing is for the \
+moment when you notice that the question was the problem. All of them can be undone, and that changes how one works: \
+what can be undone can be tried.
+
+## When the agent travels
+
+An agent can notice by itself that it has gone astray. With your leave it may go back to an earlier message and take \
+a short note along: what it tried, what it learned, and what to do instead. The long detour disappears from its view \
+and the lesson stays. The idea fits in a few lines:
+
+```python
+def go_back(path: list[str], position: int, note: str) -> list[str]:
+    \"\"\"Keep everything up to a message, and carry one note forward.\"\"\"
+    if not 0 <= position < len(path) - 1:
+        raise ValueError("there is no such message before this one")
+    return [*path[: position + 1], f"note from the future: {note}"]
+```
+
+The note is marked as a note, the move is listed among the others, and you can undo it like your own. An agent cannot \
+delete anything.
+
+## What to try now
+
+Save a checkpoint on this answer and ask me two or three small things. Look at the list of what I remember: it grows \
+with each question. Then restore the checkpoint and ask once more. The list is short again, because for me those \
+questions were never asked. Undo, and they are back.
+
+That is all there is to it. Time becomes a place you can walk around in, and the way back is always open."""

@@ -1,0 +1,52 @@
+"""What a run tells those who watch it."""
+
+from dataclasses import dataclass
+
+from checkpoints import Message, RunState
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    run_id: str
+    version: int
+    message: Message | None  # the user's, when the run began with one
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """More of the answer that is being written; it is not committed yet."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageAdded:
+    """A finished message is on disk. The text of the deltas before it is in it."""
+
+    message: Message
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunFinished:
+    """The run rests, for whatever reason; `error` is a sentence for people when it failed."""
+
+    run_id: str
+    state: RunState
+    version: int
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HeadMoved:
+    """Something other than a run changed the thread."""
+
+    version: int
+
+
+Event = RunStarted | TextDelta | MessageAdded | ToolStarted | RunFinished | HeadMoved

@@ -1,0 +1,101 @@
+"""The agent as a graph: one node asks the model, one carries out its tool calls, until an answer asks for no more.
+
+Compiled without a checkpointer: the store is the only truth, and each node commits what it made before it returns.
+"""
+
+import asyncio
+import logging
+import time
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, ToolCall, ToolMessage
+from langchain_core.tools import BaseTool, ToolException
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+from pydantic import ValidationError
+
+from agent.answer import Model, stream_answer
+from agent.state import AgentState, RunContext
+
+MOST_STEPS = 25  # answers of the model in one run
+Graph = CompiledStateGraph[AgentState, RunContext, AgentState, AgentState]
+_log = logging.getLogger(__name__)
+
+
+def build_graph(model: BaseChatModel, tools: Sequence[BaseTool]) -> Graph:
+    """agent -> tools -> agent … -> end."""
+    asking: Model = model.bind_tools(list(tools)) if tools else model
+    by_name = {tool.name: tool for tool in tools}
+
+    async def agent(state: AgentState, runtime: Runtime[RunContext]) -> dict[str, Any]:
+        answer = await stream_answer(asking, state["messages"], runtime.context)
+        await runtime.context.recorder.commit(answer)
+        return {"messages": [answer]}
+
+    async def carry_out(state: AgentState, runtime: Runtime[RunContext]) -> dict[str, Any]:
+        asked = state["messages"][-1]
+        assert isinstance(asked, AIMessage)
+        refused = [_unreadable(call["name"], call["id"]) for call in asked.invalid_tool_calls]
+        for refusal in refused:
+            await runtime.context.recorder.commit(refusal)
+        results = await asyncio.gather(*(_answer(by_name, call, runtime.context) for call in asked.tool_calls))
+        return {"messages": [*refused, *results]}
+
+    graph = StateGraph(AgentState, context_schema=RunContext)
+    graph.add_node("agent", agent)
+    graph.add_node("tools", carry_out)
+    graph.add_edge(START, "agent")
+    graph.add_conditional_edges("agent", _next, ["tools", END])
+    graph.add_edge("tools", "agent")
+    return graph.compile()
+
+
+def _next(state: AgentState) -> str:
+    last = state["messages"][-1]
+    return "tools" if isinstance(last, AIMessage) and (last.tool_calls or last.invalid_tool_calls) else END
+
+
+async def _answer(tools: dict[str, BaseTool], call: ToolCall, context: RunContext) -> ToolMessage:
+    """Carry out one call and commit its result, beside the others of the same answer."""
+    context.recorder.tool_started(call["id"] or "")
+    started = time.monotonic()
+    text, failed = await _carry_out(tools, call, context.tool_seconds)
+    result = ToolMessage(
+        text,
+        tool_call_id=call["id"] or "",
+        name=call["name"],
+        status="error" if failed else "success",
+        response_metadata={"duration_ms": round((time.monotonic() - started) * 1000)},
+    )
+    await context.recorder.commit(result)
+    return result
+
+
+def _unreadable(name: str | None, call_id: str | None) -> ToolMessage:
+    text = "The arguments were not a JSON object, so the tool was not run. Call it again with valid JSON."
+    return ToolMessage(text, tool_call_id=call_id or "", name=name, status="error")
+
+
+async def _carry_out(tools: dict[str, BaseTool], call: ToolCall, seconds: float) -> tuple[str, bool]:
+    """The result of one call as text, and whether it failed. A tool can fail in any way; the conversation goes on."""
+    tool = tools.get(call["name"])
+    if tool is None:
+        return f"There is no tool {call['name']!r}. There are: {', '.join(tools) or 'none'}.", True
+    try:
+        async with asyncio.timeout(seconds):
+            return str(await tool.ainvoke(call["args"])), False
+    except TimeoutError:
+        return f"The tool took longer than {seconds:g} s and was stopped.", True
+    except ToolException as error:
+        return str(error), True
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        return f"The arguments do not fit: {'.'.join(map(str, first['loc']))}: {first['msg']}.", True
+    except Exception:  # noqa: BLE001  (a tool is somebody else's code: whatever it does, the call gets an answer)
+        reference = uuid.uuid4().hex[:8]
+        _log.exception("tool %s failed [%s]", call["name"], reference)
+        return f"The tool failed (reference {reference}).", True

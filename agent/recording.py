@@ -1,0 +1,79 @@
+"""What one run writes: each finished message to the store before it is shown, and a draft of the one being written."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+
+from agent.events import MessageAdded, RunFinished, TextDelta, ToolStarted
+from agent.hub import RunHub
+from checkpoints import MessageStatus, NewMessage, Run, Runs, RunState, partial, serde
+
+STOPPED = "Stopped before it finished."
+Call = Callable[..., Awaitable[Any]]  # runs blocking work to its end on another thread
+
+
+class Recording:
+    """The recorder of one run (see state.Recorder)."""
+
+    def __init__(self, run: Run, runs: Runs, hub: RunHub, call: Call, draft_seconds: float) -> None:
+        self._run = run
+        self._runs = runs
+        self._hub = hub
+        self._call = call
+        self._draft_seconds = draft_seconds
+        self._text: list[str] = []  # of the answer that is being written
+        self._open: dict[str, str] = {}  # calls without a result yet: their ids and the tools' names
+        # A draft must not be written after the message that it became: a crash then would show the text twice.
+        self._writing = asyncio.Lock()
+
+    def text(self, delta: str) -> None:
+        self._text.append(delta)
+        self._hub.publish(self._run.thread_id, TextDelta(delta))
+
+    def tool_started(self, call_id: str) -> None:
+        self._hub.publish(self._run.thread_id, ToolStarted(call_id))
+
+    async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE) -> None:
+        async with self._writing:
+            new = NewMessage(serde.to_body(message), status=status)
+            stored, version = await self._call(self._runs.commit, self._run, new)
+            self._text.clear()
+        if isinstance(message, AIMessage):
+            calls = [*message.tool_calls, *message.invalid_tool_calls]
+            self._open.update({call["id"] or "": call["name"] or "" for call in calls})
+        elif isinstance(message, ToolMessage):
+            self._open.pop(message.tool_call_id, None)
+        self._hub.publish(self._run.thread_id, MessageAdded(stored, version))
+
+    async def end(self, state: RunState, error: str | None = None) -> None:
+        """Let go of the thread: what was being written is kept as a partial message, open calls get a result."""
+        async with self._writing:
+            last = [*partial("".join(self._text)), *(_stopped(*call) for call in self._open.items())]
+            version = await self._call(self._runs.end, self._run, state, error=error, last=last)
+        self._hub.publish(self._run.thread_id, RunFinished(self._run.id, state, version, error))
+
+    @asynccontextmanager
+    async def drafting(self) -> AsyncIterator[None]:
+        """Keep a draft of the answer on the run's row while it is being written."""
+        task = asyncio.create_task(self._keep_drafts())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+
+    async def _keep_drafts(self) -> None:
+        saved = 0
+        while True:
+            await asyncio.sleep(self._draft_seconds)
+            async with self._writing:
+                if len(self._text) not in (0, saved):
+                    saved = len(self._text)
+                    await self._call(self._runs.save_draft, self._run.id, "".join(self._text))
+
+
+def _stopped(call_id: str, name: str) -> NewMessage:
+    return NewMessage(serde.to_body(ToolMessage(STOPPED, tool_call_id=call_id, name=name, status="error")))

@@ -1,0 +1,166 @@
+"""The runner: one server-side task a run, from the committed user message to rest. Pages only watch."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+from langchain_core.messages import AnyMessage, HumanMessage
+from langgraph.errors import GraphRecursionError
+
+from agent.answer import CutOff
+from agent.events import RunStarted
+from agent.graph import MOST_STEPS, Graph
+from agent.hub import RunHub
+from agent.models import model_error
+from agent.prompts import SYSTEM_PROMPT
+from agent.recording import Recording
+from agent.request import request
+from agent.state import RunContext
+from checkpoints import HEAD, MAIN, By, Message, NewMessage, Run, Runs, RunState, StateError, Store, serde
+
+LONGEST_TITLE = 60  # characters
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+
+
+class NothingToAnswerError(StateError):
+    def __init__(self) -> None:
+        super().__init__("There is no message to answer.")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Times in seconds."""
+
+    idle_seconds: float = 60.0  # how long a model may be silent
+    tool_seconds: float = 60.0
+    draft_seconds: float = 1.0  # a crash loses at most this much of an answer
+    most_tokens: int = 100_000  # of the conversation in one request, by a rough estimate
+    most_messages: int = 2_000  # read from the path's end to build a request
+
+
+class Runner:
+    """Begins, watches over and stops runs. Blocking work goes to a small pool of threads."""
+
+    def __init__(
+        self, store: Store, runs: Runs, hub: RunHub, graph: Graph, pool: ThreadPoolExecutor, limits: Limits
+    ) -> None:
+        self._store = store
+        self._runs = runs
+        self._hub = hub
+        self._graph = graph
+        self._pool = pool
+        self._limits = limits
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._closing = False
+
+    async def send(self, thread_id: str, text: str, *, by: By) -> Run:
+        """Commit the user's message and begin to answer it. When this returns, the message is on disk."""
+        message = NewMessage(serde.to_body(HumanMessage(text)))
+        return await self._begin(thread_id, message, by=by, title=title_of(text))
+
+    async def retry(self, thread_id: str, *, by: By) -> Run:
+        """Answer the last user message again; what was answered to it before leaves the conversation, undoably."""
+        after = await self._call(self._last_user_message, thread_id)
+        return await self._begin(thread_id, None, by=by, after=after)
+
+    async def go_on(self, thread_id: str, *, by: By) -> Run:
+        """Answer on from where a cut-off answer stopped."""
+        return await self._begin(thread_id, None, by=by, go_on=True)
+
+    async def stop(self, thread_id: str) -> None:
+        """Stop the thread's run, if any, and wait until it has let go. What was written stays."""
+        task = self._tasks.get(thread_id)
+        if task is not None:
+            task.cancel()
+            await asyncio.wait({task})
+
+    async def close(self) -> None:
+        """Interrupt what runs: the process is about to end."""
+        self._closing = True
+        for thread_id in list(self._tasks):
+            await self.stop(thread_id)
+
+    async def _begin(
+        self,
+        thread_id: str,
+        message: NewMessage | None,
+        *,
+        by: By,
+        after: str | None = HEAD,
+        title: str = "",
+        go_on: bool = False,
+    ) -> Run:
+        run, path, version = await self._call(self._prepare, thread_id, message, by, after, title)
+        if run.state is RunState.RUNNING and thread_id not in self._tasks:  # else: the same request a second time
+            asked = request(SYSTEM_PROMPT, path, most_tokens=self._limits.most_tokens, go_on=go_on)
+            self._hub.publish(thread_id, RunStarted(run.id, version, path[-1] if message else None))
+            recording = Recording(run, self._runs, self._hub, self._call, self._limits.draft_seconds)
+            task = asyncio.create_task(self._drive(run, recording, asked), name=f"run {run.id}")
+            self._tasks[thread_id] = task
+            task.add_done_callback(lambda _: self._tasks.pop(thread_id, None))
+        return run
+
+    async def _drive(self, run: Run, recording: Recording, asked: Sequence[AnyMessage]) -> None:
+        """One run to its end, whatever happens on the way. This is the outer edge: nothing passes it."""
+        context = RunContext(recording, self._limits.idle_seconds, self._limits.tool_seconds)
+        try:
+            async with recording.drafting():
+                await self._graph.ainvoke({"messages": list(asked)}, {"recursion_limit": 2 * MOST_STEPS}, context=context)
+        except asyncio.CancelledError:
+            state = RunState.INTERRUPTED if self._closing else RunState.STOPPED
+            await recording.end(state)
+        except Exception as error:  # noqa: BLE001  (a run's outer edge: every failure becomes a sentence for the user)
+            await recording.end(RunState.FAILED, _sentence(error, run))
+        else:
+            await recording.end(RunState.DONE)
+
+    def _prepare(
+        self, thread_id: str, message: NewMessage | None, by: By, after: str | None, title: str
+    ) -> tuple[Run, list[Message], int]:
+        run = self._runs.begin(thread_id, message, by=by, after=after, title=title)
+        path = self._store.messages(thread_id, last=self._limits.most_messages)
+        return run, path, self._store.thread(thread_id).version
+
+    def _last_user_message(self, thread_id: str) -> str | None:
+        path = self._store.messages(thread_id, last=self._limits.most_messages)
+        asked = [message for message in path if message.type == "human" and message.agent == MAIN]
+        if not asked:
+            raise NothingToAnswerError
+        return HEAD if asked[-1] is path[-1] else asked[-1].id
+
+    async def _call(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run blocking work to its end, even when the caller is cancelled meanwhile."""
+        future = asyncio.get_running_loop().run_in_executor(self._pool, partial(work, *args, **kwargs))
+        try:
+            return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            await asyncio.wait({future})
+            raise
+
+
+def title_of(text: str) -> str:
+    """A conversation's first title: the beginning of its first line."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "New conversation")
+    return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1].rstrip() + "…"
+
+
+def _sentence(error: Exception, run: Run) -> str:
+    match error:
+        case CutOff():
+            return str(error)
+        case GraphRecursionError():
+            return f"The agent was stopped after {MOST_STEPS} steps."
+        case StateError():
+            reason = str(error)
+        case _:
+            reason = model_error(error)
+    # The provider's own words may hold a part of the key: they stay in the log's exception type and never reach the page.
+    _log.warning("run %s failed: %s", run.id, type(error).__qualname__)
+    return f"{reason} (reference {run.id[:8]})"

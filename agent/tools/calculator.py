@@ -1,0 +1,231 @@
+"""Arithmetic for the model: a small grammar with limits, because evaluating text with Python would run code.
+
+Every bound is checked before the work it bounds, so no expression of the allowed length takes noticeable time.
+"""
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable
+
+from langchain_core.tools import ToolException, tool
+
+LONGEST_EXPRESSION = 200  # characters
+DEEPEST_NESTING = 20
+LONGEST_LITERAL = 30  # digits
+LARGEST_EXPONENT = 1000
+LARGEST_INTEGER = 4000  # bits
+LARGEST_FACTORIAL = 500
+FURTHEST_ROUNDING = 100  # decimal places
+
+Number = int | float
+
+
+class CalculatorError(ValueError, ToolException):
+    """The expression has no answer here; the text tells the model what to do instead."""
+
+
+_TOKEN = re.compile(
+    r"(?P<grouped>[1-9]\d{0,2}(?:,\d{3})+(?!\d)(?:\.\d*)?)"
+    r"|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"|(?P<name>[A-Za-z_]\w*)"
+    r"|(?P<sign>\*\*|//|[-+*/%(),])"
+    r"|(?P<space>\s+)",
+    re.ASCII,
+)
+_AS_WRITTEN = str.maketrans({"×": "*", "·": "*", "÷": "/", "−": "-", "^": "**", "\u00a0": " ", "\u202f": " "})
+
+
+def evaluate(expression: str) -> str:
+    """The value as text: whole numbers exactly, others to 15 significant digits.
+
+    Raises CalculatorError, and nothing else, for any text that is not an expression within the limits.
+    """
+    try:
+        value = _value(parse(expression), 0)
+    except ZeroDivisionError:
+        raise CalculatorError("This divides by zero. Change the expression or explain that it has no value.") from None
+    except OverflowError:
+        raise CalculatorError("A result is too large. Use smaller numbers.") from None
+    except CalculatorError:
+        raise
+    except ValueError:
+        raise CalculatorError("A function has no value there, such as the root of a negative number.") from None
+    return _written(value)
+
+
+def parse(expression: str) -> ast.expr:
+    """The expression as a Python syntax tree of which nothing is trusted yet. Raises CalculatorError."""
+    if len(expression) > LONGEST_EXPRESSION:
+        raise CalculatorError(f"At most {LONGEST_EXPRESSION} characters. Split the calculation into several calls.")
+    try:
+        return ast.parse(_as_python(expression.translate(_AS_WRITTEN)), mode="eval").body
+    except SyntaxError:
+        raise CalculatorError(
+            "This is not a complete expression. Write it like 12 * (3 + 4), with every sign and parenthesis; "
+            "% is the remainder, so 15 % of 80 is 15 / 100 * 80."
+        ) from None
+
+
+def _as_python(text: str) -> str:
+    """Only known tokens, one space apart: what reaches Python's parser can hold no string, keyword or foreign sign."""
+    tokens: list[str] = []
+    calls: list[bool] = []  # for each open parenthesis: does it hold the arguments of a function?
+    position = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise CalculatorError(f"{text[position]!r} is not understood. Use numbers, + - * / and parentheses.")
+        position = match.end()
+        if match.lastgroup == "space":
+            continue
+        part = _checked(match, calls)
+        if part == "(":
+            calls.append(bool(tokens) and tokens[-1] in _FUNCTIONS)
+        elif part == ")" and calls:
+            calls.pop()
+        if len(calls) > DEEPEST_NESTING:
+            raise _too_deep()
+        tokens.append(part)
+    return " ".join(tokens)
+
+
+def _checked(match: re.Match[str], calls: list[bool]) -> str:
+    part = match.group()
+    arguments = bool(calls) and calls[-1]
+    if match.lastgroup in ("grouped", "number") and sum(map(str.isdigit, part)) > LONGEST_LITERAL:
+        raise CalculatorError(f"A number may have at most {LONGEST_LITERAL} digits. Round it or use 1.5e30.")
+    if match.lastgroup == "grouped" and arguments:
+        # log(1,000) may mean one number or two: a wrong guess would be a wrong answer.
+        raise CalculatorError(f"{part} is unclear inside a function. Put a space after a comma between arguments.")
+    if match.lastgroup == "grouped":
+        return part.replace(",", "")
+    if match.lastgroup == "name" and part not in _FUNCTIONS and part not in _CONSTANTS:
+        known = ", ".join([*_CONSTANTS, *_FUNCTIONS])
+        raise CalculatorError(f"The name {part[:20]} is unknown. Known names: {known}.")
+    if part == "," and not arguments:
+        raise CalculatorError("A comma is unclear here. Write 1234.5 with a point and without separators.")
+    return part
+
+
+def _value(node: ast.expr, depth: int) -> Number:
+    if depth > DEEPEST_NESTING:
+        raise _too_deep()
+    match node:
+        case ast.Constant(value=int() | float() as value):
+            return _bounded(value)
+        case ast.Name(id=name) if name in _CONSTANTS:
+            return _CONSTANTS[name]
+        case ast.Name(id=name):
+            raise CalculatorError(f"{name} is a function. Write {name}(…) with its argument in parentheses.")
+        case ast.UnaryOp(op=sign, operand=operand) if type(sign) in _SIGNS:
+            return _SIGNS[type(sign)](_value(operand, depth + 1))
+        case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATIONS:
+            # A long sum nests to the left only; that is length, which is bounded, and not depth.
+            return _bounded(_OPERATIONS[type(sign)](_value(left, depth), _value(right, depth + 1)))
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
+            return _call(name, [_value(argument, depth + 1) for argument in arguments])
+        case ast.Call():
+            raise CalculatorError("Write every multiplication with *, as in 2 * (3 + 4).")
+    raise CalculatorError("Only numbers, + - * / // % **, parentheses and the known functions are allowed.")
+
+
+def _call(name: str, arguments: list[Number]) -> Number:
+    function, fewest, most = _FUNCTIONS[name]
+    if not fewest <= len(arguments) <= most:
+        wanted = str(fewest) if fewest == most else f"{fewest} to {most}"
+        raise CalculatorError(f"{name} takes {wanted} arguments, separated by a comma and a space.")
+    return _bounded(function(*arguments))
+
+
+def _bounded(value: Number) -> Number:
+    if isinstance(value, int):
+        if value.bit_length() > LARGEST_INTEGER:
+            raise OverflowError
+        return value
+    if not math.isfinite(value):
+        raise OverflowError
+    return value
+
+
+def _multiplied(left: Number, right: Number) -> Number:
+    whole = isinstance(left, int) and isinstance(right, int)
+    if whole and int(left).bit_length() + int(right).bit_length() > LARGEST_INTEGER + 1:
+        raise OverflowError
+    return left * right
+
+
+def _power(base: Number, exponent: Number) -> Number:
+    if abs(exponent) > LARGEST_EXPONENT:
+        raise CalculatorError(f"An exponent may be at most {LARGEST_EXPONENT}.")
+    # The result of b bits to the n-th has more than (b - 1) * n bits: refused before it is computed.
+    if isinstance(base, int) and isinstance(exponent, int) and (base.bit_length() - 1) * exponent > LARGEST_INTEGER:
+        raise OverflowError
+    result = base**exponent
+    if isinstance(result, complex):
+        raise CalculatorError("A negative number to a fraction is not a real number.")
+    return int(result) if isinstance(result, int) else float(result)
+
+
+def _factorial(number: Number) -> Number:
+    if number != int(number) or not 0 <= number <= LARGEST_FACTORIAL:
+        raise CalculatorError(f"factorial takes a whole number from 0 to {LARGEST_FACTORIAL}.")
+    return math.factorial(int(number))
+
+
+def _rounded(number: Number, places: Number = 0) -> Number:
+    if places != int(places) or abs(places) > FURTHEST_ROUNDING:
+        raise CalculatorError(f"round takes a whole number of places, at most {FURTHEST_ROUNDING}.")
+    return round(number, int(places)) if places else round(number)
+
+
+def _too_deep() -> CalculatorError:
+    return CalculatorError(f"At most {DEEPEST_NESTING} levels of nesting. Split the calculation into several calls.")
+
+
+def _written(value: Number) -> str:
+    if isinstance(value, int):
+        return str(value)
+    return format(value or 0.0, ".15g")  # "or" turns -0.0 into 0
+
+
+_CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e}
+_SIGNS: dict[type[ast.unaryop], Callable[[Number], Number]] = {ast.UAdd: operator.pos, ast.USub: operator.neg}
+_OPERATIONS: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: _multiplied,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: _power,
+}
+_MANY = LONGEST_EXPRESSION
+_FUNCTIONS: dict[str, tuple[Callable[..., Number], int, int]] = {  # name: function, fewest and most arguments
+    "sqrt": (math.sqrt, 1, 1),
+    "sin": (math.sin, 1, 1),
+    "cos": (math.cos, 1, 1),
+    "tan": (math.tan, 1, 1),
+    "log": (math.log, 1, 2),
+    "log10": (math.log10, 1, 1),
+    "exp": (math.exp, 1, 1),
+    "abs": (abs, 1, 1),
+    "round": (_rounded, 1, 2),
+    "min": (lambda *numbers: min(numbers), 1, _MANY),
+    "max": (lambda *numbers: max(numbers), 1, _MANY),
+    "floor": (math.floor, 1, 1),
+    "ceil": (math.ceil, 1, 1),
+    "factorial": (_factorial, 1, 1),
+}
+NAMES = (*_CONSTANTS, *_FUNCTIONS)
+
+
+@tool
+def calculator(expression: str) -> str:
+    """Calculate one arithmetic expression exactly, such as 12 * (3 + 4) or sqrt(2) ** 3.
+
+    Allowed: numbers, + - * / // % (remainder) ** (power), parentheses, pi, e, sqrt, sin, cos, tan (radians),
+    log (natural, or log(x, base)), log10, exp, abs, round, min, max, floor, ceil, factorial. No variables or units.
+    """
+    return evaluate(expression)

@@ -1,0 +1,52 @@
+/* Runs before the first paint, as a classic script in <head>.
+ *
+ * 1. Sets the theme, so that a dark page never flashes white.
+ * 2. Puts stand-ins on window.waymark. Dash fetches its layout while the browser is still fetching our modules;
+ *    whichever is first, a stand-in waits for the module and then shows the real component inside itself.
+ * It may be loaded twice (Dash adds every script of assets/ again at the end of the body): the second time does nothing.
+ */
+(function () {
+  "use strict";
+  if (window.waymark) return;
+
+  var choice = "system";
+  try {
+    choice = localStorage.getItem("waymark.theme") || "system";
+  } catch (error) {
+    choice = "system"; // storage is blocked: follow the system
+  }
+  var dark = choice === "dark" || (choice !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
+  document.documentElement.setAttribute("data-bs-theme", dark ? "dark" : "light");
+  document.documentElement.setAttribute("data-theme-choice", choice);
+
+  var waymark = (window.waymark = { clientside: {} });
+  var ready = new Promise(function (resolve) {
+    waymark.provide = function (parts) {
+      waymark.parts = parts;
+      resolve(parts);
+    };
+  });
+
+  ["Threads", "Transcript", "Composer", "Timeline", "Icon"].forEach(function (name) {
+    waymark[name] = function (props) {
+      var state = React.useState(Boolean(waymark.parts));
+      React.useEffect(function () {
+        ready.then(function () {
+          state[1](true);
+        });
+      }, []);
+      return waymark.parts ? React.createElement(waymark.parts[name], props) : null;
+    };
+  });
+
+  ["theme", "focus", "pane"].forEach(function (name) {
+    waymark.clientside[name] = function () {
+      var values = arguments;
+      if (waymark.parts) return waymark.parts.clientside[name].apply(null, values);
+      return ready.then(function (parts) {
+        return parts.clientside[name].apply(null, values);
+      });
+    };
+  });
+  window.dash_clientside = Object.assign(window.dash_clientside || {}, { waymark: waymark.clientside });
+})();

@@ -1,0 +1,190 @@
+/** The field in which the user writes. What is typed stays in this component and in memory only. */
+import { useActions } from "./actions.mjs";
+import { icon } from "./icons.mjs";
+
+const { createElement: h, useCallback, useEffect, useLayoutEffect, useRef, useState } = window.React;
+
+const NO_REPLY_MS = 6000;
+const TALLEST_PX = 240;
+const NO_REPLY_TEXT = {
+  send: "Not sent yet: the server does not answer. Your text is kept.",
+  stop: "Not stopped yet: the server does not answer.",
+};
+
+/**
+ * @typedef {{thread: string|null, version: number, running: boolean, reply: {op: string, ok: boolean, text: string|null}|null,
+ *   fill: {key: string, text: string}|null, model: string, demo: string|null}} ComposerData
+ * @param {{id: string, data?: ComposerData, setProps: Function}} props
+ */
+export function Composer(props) {
+  const data = props.data ?? {};
+  const act = useActions(props);
+  const field = useRef(null);
+  const [isEmpty, setEmpty] = useState(true);
+  const changed = useCallback(() => {
+    fitHeight(field.current);
+    setEmpty(field.current.value.trim() === "");
+  }, []);
+  const setText = useCallback((text) => {
+    field.current.value = text;
+    changed();
+  }, [changed]);
+
+  const { pending, problem, start, again } = useExchange(data, act, field, setText);
+  const [hint, setHint] = useState(null);
+  useDrafts(data.thread ?? null, pending, field, setText);
+  useFill(data.fill, field, setText);
+  useEffect(() => setHint(null), [data.running]);
+  useEffect(() => {
+    // Not on touch screens, where focus would throw the keyboard over the page.
+    if (matchMedia("(pointer: fine)").matches && document.activeElement === document.body) field.current.focus();
+  }, [data.thread]);
+
+  const send = () => {
+    const text = field.current.value;
+    if (text.trim() === "" || pending?.type === "send") return;
+    if (data.running) setHint("The answer is still being written. Stop it, or send when it is done.");
+    else start("send", text);
+  };
+  const onKeyDown = (event) => {
+    // keyCode 229: Safari ends a composition before the keydown of the Enter that chose the word.
+    const isComposing = event.nativeEvent.isComposing || event.keyCode === 229;
+    if (event.key !== "Enter" || event.shiftKey || isComposing) return;
+    event.preventDefault();
+    send();
+  };
+
+  return h(
+    "section",
+    { id: props.id, className: "composer", "aria-label": "Write a message" },
+    h(
+      "div",
+      { className: "composer-column" },
+      problem &&
+        h(
+          "div",
+          { className: "composer-problem", role: "alert" },
+          icon("exclamation-circle"),
+          h("p", null, problem.text),
+          problem.again && h("button", { type: "button", className: "quiet-button", onClick: again }, "Try again"),
+        ),
+      h(
+        "div",
+        { className: "composer-box", onClick: (event) => event.target === event.currentTarget && field.current.focus() },
+        h("textarea", {
+          ref: field,
+          className: "composer-field",
+          "data-testid": "composer",
+          "aria-label": "Message",
+          placeholder: "Write a message",
+          rows: 1,
+          onInput: changed,
+          onKeyDown,
+        }),
+        data.running
+          ? h(StopButton, { isStopping: pending?.type === "stop", onClick: () => start("stop") })
+          : h(SendButton, { isSending: pending?.type === "send", isEmpty, onClick: send }),
+      ),
+      h(
+        "p",
+        { className: "composer-foot" },
+        h("span", { className: "composer-demo", role: hint ? "status" : undefined }, hint ?? data.demo ?? h(Keys)),
+        h("span", { className: "composer-model" }, data.model),
+      ),
+    ),
+  );
+}
+
+const Keys = () => h("span", { className: "composer-keys" }, "Enter sends, Shift + Enter breaks the line");
+
+function SendButton({ isSending, isEmpty, onClick }) {
+  const disabled = isEmpty || isSending;
+  return h(
+    "button",
+    { type: "button", className: "send-button", "data-testid": "send", "aria-label": "Send", title: "Send", "aria-disabled": disabled, onClick },
+    isSending ? h("span", { className: "spinner" }) : icon("arrow-up"),
+  );
+}
+
+function StopButton({ isStopping, onClick }) {
+  return h(
+    "button",
+    {
+      type: "button",
+      className: "send-button stop-button",
+      "data-testid": "stop",
+      "aria-label": "Stop",
+      title: "Stop",
+      "aria-disabled": isStopping,
+      onClick: () => !isStopping && onClick(),
+    },
+    icon("stop-fill"),
+  );
+}
+
+/** One action and the server's answer to it. A repeated try carries the same operation id, so it cannot act twice. */
+function useExchange(data, act, field, setText) {
+  const [pending, setPending] = useState(null);
+  const [problem, setProblem] = useState(null);
+  const isAnswered = pending !== null && data.reply?.op === pending.op;
+  const hasStopped = pending?.type === "stop" && !data.running;
+
+  const report = useCallback((type, text, op) => {
+    const operation = act(type, type === "send" ? { text } : {}, op);
+    setProblem(null);
+    setPending({ type, text, op: operation });
+  }, [act]);
+
+  useLayoutEffect(() => {
+    if (!isAnswered && !hasStopped) return;
+    const failed = isAnswered && !data.reply.ok;
+    if (isAnswered && data.reply.ok && pending.type === "send" && field.current.value === pending.text) setText("");
+    setProblem(failed ? { text: data.reply.text ?? "That did not work. Your text is kept.", again: false } : null);
+    setPending(null);
+  }, [isAnswered, hasStopped, data.reply, pending, field, setText]);
+
+  useEffect(() => {
+    if (pending === null) return undefined;
+    const timer = setTimeout(() => setProblem({ text: NO_REPLY_TEXT[pending.type], again: true }), NO_REPLY_MS);
+    return () => clearTimeout(timer);
+  }, [pending]);
+
+  return {
+    pending,
+    problem,
+    start: report,
+    again: () => pending && report(pending.type, pending.text, pending.op),
+  };
+}
+
+/** Each thread has its own unsent text, as long as the page is open. */
+function useDrafts(thread, pending, field, setText) {
+  const drafts = useRef(new Map());
+  const shownFor = useRef(thread);
+  useLayoutEffect(() => {
+    const before = shownFor.current;
+    if (before === thread) return;
+    shownFor.current = thread;
+    // The first message of a new conversation gives it its id: whatever is typed meanwhile belongs to it.
+    if (before === null && pending?.type === "send") return;
+    drafts.current.set(before, field.current.value);
+    setText(drafts.current.get(thread) ?? "");
+  }, [thread, pending, field, setText]);
+}
+
+function useFill(fill, field, setText) {
+  const filled = useRef(null);
+  useEffect(() => {
+    if (!fill || filled.current === fill.key) return;
+    filled.current = fill.key;
+    if (field.current.value !== "") return;
+    setText(fill.text);
+    field.current.focus();
+  }, [fill, field, setText]);
+}
+
+/** @param {HTMLTextAreaElement} area */
+function fitHeight(area) {
+  area.style.height = "auto";
+  area.style.height = `${Math.min(area.scrollHeight, TALLEST_PX)}px`;
+}

@@ -1,0 +1,64 @@
+/** Times, durations and counts as people read them. Pure functions. */
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const startOfDay = (time) => new Date(time).setHours(0, 0, 0, 0);
+/** Whole days between two moments by the calendar; rounding forgives the hour that summer time moves. */
+const daysBetween = (time, now) => Math.round((startOfDay(now) - startOfDay(time)) / DAY);
+
+/**
+ * @param {string} iso a moment, ISO-8601
+ * @param {number} now milliseconds
+ * @returns {string} "now", "5 min ago", "3 h ago", "yesterday", "12 Nov"
+ */
+export function relativeTime(iso, now) {
+  const time = Date.parse(iso);
+  if (Number.isNaN(time)) return "";
+  const age = now - time;
+  if (age < MINUTE) return "now";
+  if (age < HOUR) return `${Math.floor(age / MINUTE)} min ago`;
+  const days = daysBetween(time, now);
+  if (days < 1) return `${Math.floor(age / HOUR)} h ago`;
+  if (days === 1) return "yesterday";
+  const sameYear = new Date(time).getFullYear() === new Date(now).getFullYear();
+  const options = { day: "numeric", month: "short", ...(sameYear ? {} : { year: "numeric" }) };
+  return new Intl.DateTimeFormat("en-GB", options).format(time);
+}
+
+/** @returns {string} the heading under which a thread of that age is listed */
+export function ageGroup(iso, now) {
+  const days = daysBetween(Date.parse(iso), now);
+  if (!(days >= 1)) return "Today";
+  if (days === 1) return "Yesterday";
+  return days <= 7 ? "Last seven days" : "Earlier";
+}
+
+/** @returns {string} the full local date and time, for tooltips */
+export function fullTime(iso) {
+  const time = Date.parse(iso);
+  if (Number.isNaN(time)) return "";
+  return new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" }).format(time);
+}
+
+/** @returns {string} the local time of day, "14:05" */
+export function clockTime(iso) {
+  const time = Date.parse(iso);
+  if (Number.isNaN(time)) return "";
+  return new Intl.DateTimeFormat("en-GB", { timeStyle: "short" }).format(time);
+}
+
+/** @param {number|null} milliseconds */
+export function duration(milliseconds) {
+  if (milliseconds === null || milliseconds === undefined) return "";
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  if (milliseconds < 9950) return `${(milliseconds / 1000).toFixed(1)} s`;
+  const seconds = Math.round(milliseconds / 1000);
+  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}
+
+/** @returns {string} "1 message", "12 messages", "3.4k tokens" */
+export function count(number, noun) {
+  const figure = number < 1000 ? String(number) : `${(number / 1000).toFixed(number < 9950 ? 1 : 0)}k`;
+  return `${figure} ${noun}${number === 1 ? "" : "s"}`;
+}

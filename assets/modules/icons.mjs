@@ -1,0 +1,38 @@
+/** Icons are Bootstrap Icons, served as one sprite from an installed package. */
+const { createElement: h } = window.React;
+
+/** Every icon that the page uses, by its name in the sprite. */
+export const ICONS = [
+  "arrow-clockwise", "arrow-counterclockwise", "arrow-down", "arrow-repeat", "arrow-up", "check-circle", "check-lg",
+  "chevron-right", "circle-half", "clock-history", "copy", "diamond-fill", "diagram-2", "download", "eraser",
+  "exclamation-circle", "exclamation-triangle", "gear", "info-circle", "layout-sidebar", "list", "moon-stars",
+  "pencil", "person", "plus-lg", "robot", "shield-check", "signpost-2", "signpost-split", "stop-circle", "stop-fill",
+  "sun", "three-dots", "trash3", "upload", "x-lg",
+];
+
+/**
+ * @param {string} name a name in ICONS
+ * @param {string} [className] further classes
+ */
+export function icon(name, className = "") {
+  return h(
+    "svg",
+    { className: `icon ${className}`.trim(), "aria-hidden": true, focusable: "false" },
+    h("use", { href: `/vendor/icons.svg#${name}` }),
+  );
+}
+
+/**
+ * A Dash component, because Dash's own html has no svg. The name "theme" shows the sign of the chosen theme.
+ * @param {{name: string}} props
+ */
+export function Icon({ name }) {
+  if (name !== "theme") return icon(name);
+  return h(
+    "span",
+    { className: "theme-icons" },
+    icon("sun", "theme-light"),
+    icon("moon-stars", "theme-dark"),
+    icon("circle-half", "theme-system"),
+  );
+}

@@ -1,0 +1,99 @@
+/** The frame of the page: side panes that become sheets below 1024 px, and where the focus goes. */
+const NARROW = "(max-width: 1023.98px)";
+const SHEETS = { threads: "show-threads", timeline: "show-timeline" };
+const FOCUSABLE = 'button:not([disabled]), a[href], input, [tabindex="0"]';
+
+const seen = { threads: 0, timeline: 0 };
+let opener = null;
+
+const shell = () => document.getElementById("shell");
+const noUpdate = () => window.dash_clientside?.no_update;
+
+/** @returns {boolean} whether the side panes are sheets now */
+export const isNarrow = () => matchMedia(NARROW).matches;
+
+/** The rest of the page can be neither clicked nor tabbed into while a sheet is open. */
+function setOthersInert(inert) {
+  for (const part of document.querySelectorAll("#shell > .topbar, #shell > .pane-chat")) part.inert = inert;
+}
+
+function backdrop() {
+  let element = document.querySelector(".backdrop");
+  if (!element) {
+    element = document.createElement("div");
+    element.className = "backdrop";
+    element.addEventListener("click", () => closeSheets());
+    document.body.append(element);
+  }
+  return element;
+}
+
+/** Close any sheet; the focus goes back to what opened it. */
+export function closeSheets({ restoreFocus = true } = {}) {
+  const root = shell();
+  if (!root || !Object.values(SHEETS).some((name) => root.classList.contains(name))) return;
+  root.classList.remove(...Object.values(SHEETS));
+  backdrop().classList.remove("shown");
+  setOthersInert(false);
+  if (restoreFocus && opener?.isConnected) opener.focus();
+  opener = null;
+}
+
+/** @param {"threads"|"timeline"} name the sheet to show; does nothing where the panes stand side by side */
+export function openSheet(name) {
+  const root = shell();
+  if (!root || !isNarrow() || root.classList.contains(SHEETS[name])) return;
+  closeSheets({ restoreFocus: false });
+  opener = document.activeElement;
+  root.classList.add(SHEETS[name]);
+  backdrop().classList.add("shown");
+  setOthersInert(true);
+  const pane = root.querySelector(`.pane-${name}`);
+  requestAnimationFrame(() => {
+    if (!pane?.contains(document.activeElement)) pane?.querySelector(FOCUSABLE)?.focus();
+  });
+}
+
+/**
+ * A clientside callback for the two buttons that show the side panes on a narrow screen.
+ * @param {number|undefined} threadsClicks
+ * @param {number|undefined} timelineClicks
+ */
+export function pane(threadsClicks, timelineClicks) {
+  const clicks = { threads: threadsClicks ?? 0, timeline: timelineClicks ?? 0 };
+  for (const name of Object.keys(SHEETS)) {
+    if (clicks[name] > seen[name]) {
+      if (shell()?.classList.contains(SHEETS[name])) closeSheets();
+      else openSheet(name);
+    }
+    seen[name] = clicks[name];
+  }
+  return noUpdate();
+}
+
+/**
+ * A clientside callback: focus an element once its dialog is shown.
+ * @param {boolean} isOpen
+ * @param {string} elementId
+ */
+export function focus(isOpen, elementId) {
+  if (isOpen) {
+    // The dialog comes some frames later and takes the focus itself first; give up after a second.
+    const until = performance.now() + 1000;
+    const attempt = () => {
+      const element = document.getElementById(elementId);
+      if (element && element.offsetParent !== null && element.closest(".modal.show, .offcanvas.show")) element.focus();
+      if (document.activeElement !== element && performance.now() < until) requestAnimationFrame(attempt);
+    };
+    requestAnimationFrame(attempt);
+  }
+  return noUpdate();
+}
+
+/** Escape closes a sheet (unless a dialog is above it), and so does making the window wide. */
+export function watchShell() {
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && !event.defaultPrevented && !document.querySelector(".modal.show")) closeSheets();
+  });
+  matchMedia(NARROW).addEventListener("change", () => closeSheets({ restoreFocus: false }));
+}

@@ -1,0 +1,243 @@
+/** The conversation: history from `data`, the running answer from the socket. */
+import { useActions } from "./actions.mjs";
+import { EMPTY_STREAM, hasNews, knowsTheEnd, newestRun, nextStream, shownMessages } from "./conversation.mjs";
+import { icon } from "./icons.mjs";
+import { Live, createLiveText } from "./live.mjs";
+import { Message } from "./messages.mjs";
+import { copyCodeOnClick } from "./prose.mjs";
+import { useScrolling } from "./scrolling.mjs";
+import { followThread } from "./socket.mjs";
+
+const { createElement: h, useCallback, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } = window.React;
+const { flushSync } = window.ReactDOM;
+
+/** The tab that sent a message gets its data by callback; another tab asks for it after this pause. */
+const FOREIGN_START_MS = 500;
+const SPOKEN = { stopped: "Answer stopped", failed: "Answer failed", interrupted: "Answer stopped" };
+
+/**
+ * @typedef {{thread: string|null, version: number, messages: import("./messages.mjs").MessageView[], earlier: boolean,
+ *   run: {id: string, state: string, error: string|null}|null, notice: {op: string, text: string, undo: boolean}|null,
+ *   suggestions: string[]}} TranscriptData
+ * @param {{id: string, data?: TranscriptData, setProps: Function}} props
+ */
+export function Transcript(props) {
+  if (!props.data) return h("div", { id: props.id, className: "transcript" });
+  // Another thread is another conversation: nothing of the old one may linger.
+  return h(Conversation, { key: props.data.thread ?? "none", ...props });
+}
+
+function Conversation(props) {
+  const { id, data } = props;
+  const act = useActions(props);
+  const [spoken, say] = useState("");
+  const { stream, lost, bubbleRef, isLiveEmpty, dismissRun } = useStream(data, act);
+
+  const messages = useMemo(() => shownMessages(data, stream), [data, stream]);
+  const run = newestRun(data, stream);
+  const isRunning = run?.state === "running";
+  const showLive = isRunning || !isLiveEmpty();
+
+  const askedBefore = useRef(null);
+  const firstId = messages[0]?.id;
+  const loadEarlier = useCallback((insist) => {
+    if (!data.earlier || (askedBefore.current === firstId && insist !== true)) return;
+    askedBefore.current = firstId;
+    act("earlier", { before: firstId });
+  }, [data.earlier, firstId, act]);
+  const scrolling = useScrolling({ firstId, onNearTop: loadEarlier });
+
+  useSpokenRun(run, say);
+  useNewMessageAtEnd(messages, data.notice, scrolling.jump);
+
+  const isEmpty = messages.length === 0 && !showLive;
+  return h(
+    "section",
+    { id, className: "transcript", onClick: (event) => copyCodeOnClick(event, say) },
+    h(
+      "div",
+      {
+        className: "log",
+        role: "log",
+        "aria-live": "off",
+        "aria-label": "Conversation",
+        tabIndex: 0,
+        ref: scrolling.scroller,
+        onScroll: scrolling.onScroll,
+      },
+      h(
+        "div",
+        { className: `log-column${isEmpty ? " log-column-empty" : ""}`, ref: scrolling.column },
+        data.earlier && h(EarlierButton, { onClick: () => loadEarlier(true) }),
+        isEmpty && h(Welcome, { suggestions: data.suggestions, onSuggest: (text) => act("suggest", { text }) }),
+        messages.map((message) => h(Message, { key: message.id, message, say })),
+        showLive && h(Live, { key: "live", bubbleRef, busy: isRunning }),
+        hasNews(run) && h(Outcome, { run, last: messages.at(-1), act, onDismiss: dismissRun }),
+        data.notice && h(NoticeBanner, { key: data.notice.op, notice: data.notice, act }),
+      ),
+    ),
+    scrolling.away &&
+      h("button", { type: "button", className: "jump", onClick: scrolling.jump }, icon("arrow-down"), "Jump to latest"),
+    h("div", { className: "connection", role: "status" }, lost && h("span", null, h("span", { className: "spinner" }), "Reconnecting…")),
+    h("div", { className: "visually-hidden", role: "status", "aria-live": "polite" }, spoken),
+  );
+}
+
+/** Joins the socket: its frames, the live text, and asking for fresh data when the server is ahead. */
+function useStream(data, act) {
+  const [stream, dispatch] = useReducer(nextStream, EMPTY_STREAM);
+  const [lost, setLost] = useState(false);
+  const latest = useRef(data);
+  const asked = useRef(-1);
+  const bubble = useRef(null);
+  const live = useMemo(() => createLiveText(() => bubble.current), []);
+  const bubbleRef = useCallback((element) => {
+    bubble.current = element;
+    if (element) live.repaint();
+  }, [live]);
+  latest.current = data;
+
+  useLayoutEffect(() => {
+    // Text that was still shown when its run ended is part of the data now.
+    if (stream.run && knowsTheEnd(data, stream.run)) live.replace("", "");
+    dispatch({ k: "data", data });
+  }, [data]); // once for each delivery, not for each frame
+
+  useEffect(() => {
+    if (data.thread === null) return undefined;
+    let startTimer = 0;
+    const refresh = (version) => {
+      asked.current = version;
+      act("refresh", { version });
+    };
+    const refreshIfBehind = (version) => {
+      if (version > latest.current.version && version > asked.current) refresh(version);
+    };
+    const onFrame = (frame) => {
+      if (frame.k === "delta") {
+        live.append(frame.stable, frame.tail);
+        dispatch(frame);
+        return;
+      }
+      // The message and the emptied bubble must reach the screen in one frame, or the answer shows twice.
+      if (frame.k === "hello" && frame.run) live.replace(frame.run.stable, frame.run.tail);
+      else if (endsLiveText(frame, latest.current.version)) live.replace("", "");
+      flushSync(() => dispatch(frame));
+
+      if (frame.k === "start") startTimer = setTimeout(() => refreshIfBehind(frame.version), FOREIGN_START_MS);
+      else if (frame.k === "end") refresh(frame.version); // always: the composer's Stop must turn back into Send
+      else if (frame.k === "hello" && !frame.run && latest.current.run?.state === "running") refresh(frame.version);
+      else if (frame.k === "hello" || frame.k === "head") refreshIfBehind(frame.version);
+    };
+    const onGone = () => refresh(latest.current.version);
+    const close = followThread(data.thread, { onFrame, onGone, onConnection: setLost });
+    return () => {
+      clearTimeout(startTimer);
+      live.stop();
+      close();
+    };
+  }, [data.thread, act, live]);
+
+  return {
+    stream,
+    lost,
+    bubbleRef,
+    isLiveEmpty: live.isEmpty,
+    dismissRun: () => dispatch({ k: "dismiss" }),
+  };
+}
+
+/** Without a message of its own, text stays until the data brings it; if the data is level already, it was never kept. */
+function endsLiveText(frame, version) {
+  if (frame.k === "start" || frame.k === "message") return true;
+  return (frame.k === "hello" || frame.k === "end") && frame.version <= version;
+}
+
+/** Tells a screen reader that an answer began or ended, and never its text. */
+function useSpokenRun(run, say) {
+  const before = useRef(null);
+  const state = run?.state ?? null;
+  useEffect(() => {
+    if (state === "running") say("Answering…");
+    else if (before.current === "running") say(SPOKEN[state] ?? "Answer finished");
+    before.current = state;
+  }, [state, say]);
+}
+
+/** The user's own new message, or a banner at the boundary, is brought into view even from further up. */
+function useNewMessageAtEnd(messages, notice, jump) {
+  const lastUserId = messages.findLast((message) => message.role === "user")?.id;
+  const mounted = useRef(false);
+  useLayoutEffect(() => {
+    if (mounted.current) jump();
+    mounted.current = true;
+  }, [lastUserId, notice?.op, jump]);
+}
+
+function EarlierButton({ onClick }) {
+  return h("button", { type: "button", className: "quiet-button earlier", onClick }, icon("clock-history"), "Earlier messages");
+}
+
+function Welcome({ suggestions, onSuggest }) {
+  return h(
+    "div",
+    { className: "welcome" },
+    h("span", { className: "welcome-mark" }, icon("signpost-split")),
+    h("h2", null, "Good to see you. Where shall we start?"),
+    h("p", null, "Save a checkpoint when things stand well. If the talk wanders off, go back to it: even going back can be undone."),
+    h(
+      "ul",
+      { className: "suggestions", "aria-label": "Suggestions" },
+      suggestions.map((text) =>
+        h("li", { key: text }, h("button", { type: "button", className: "suggestion", onClick: () => onSuggest(text) }, text)),
+      ),
+    ),
+  );
+}
+
+/** How the newest run ended, if it ended badly, and what can be done about it. */
+function Outcome({ run, last, act, onDismiss }) {
+  const isCut = last?.role === "assistant" && last.state === "partial";
+  const isError = run.state === "failed" && Boolean(run.error);
+  const button = (label, type, sign) =>
+    h("button", { type: "button", className: "quiet-button", onClick: () => act(type) }, sign && icon(sign), label);
+  const dismiss = () => {
+    onDismiss();
+    act("dismiss");
+  };
+  return h(
+    "div",
+    { className: `outcome${isError ? " outcome-error" : ""}`, role: isError ? "alert" : "group", "aria-label": "How the answer ended" },
+    icon(isError ? "exclamation-triangle" : "stop-circle"),
+    h("p", null, isError ? run.error : isCut ? "This answer was cut off" : "This answer was cut off before it began"),
+    h(
+      "div",
+      { className: "outcome-buttons" },
+      isCut && button("Continue", "continue"),
+      (isError || !isCut) && button("Retry", "retry", "arrow-repeat"),
+      h("button", { type: "button", className: "quiet-button", onClick: dismiss }, "Dismiss"),
+    ),
+  );
+}
+
+/** What the last operation took away, where it took it away, and the way back. */
+function NoticeBanner({ notice, act }) {
+  return h(
+    "div",
+    { className: "notice", role: "status" },
+    icon("signpost-split"),
+    h("p", null, notice.text),
+    notice.undo &&
+      h(
+        "button",
+        { type: "button", className: "quiet-button", "data-testid": "undo", onClick: () => act("undo", { operation: notice.op }) },
+        icon("arrow-counterclockwise"),
+        "Undo",
+      ),
+    h(
+      "button",
+      { type: "button", className: "icon-button", "aria-label": "Close notice", title: "Close", onClick: () => act("close-notice") },
+      icon("x-lg"),
+    ),
+  );
+}

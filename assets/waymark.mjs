@@ -1,0 +1,26 @@
+/**
+ * The entry of the browser side: joins the components and puts them on `window.waymark`, our only global.
+ *
+ * The other modules have no effect when imported. That matters: Dash may load each of them a second time under
+ * another address (`?m=...`), and only this entry may act.
+ */
+import { Composer } from "./modules/composer.mjs";
+import { Icon } from "./modules/icons.mjs";
+import { focus, pane, watchShell } from "./modules/shell.mjs";
+import { theme, watchSystemTheme } from "./modules/theme.mjs";
+import { Threads } from "./modules/threads.mjs";
+import { Timeline } from "./modules/timeline.mjs";
+import { Transcript } from "./modules/transcript.mjs";
+
+const clientside = { theme, focus, pane };
+const parts = { Threads, Transcript, Composer, Timeline, Icon, clientside };
+
+if (window.waymark?.provide) {
+  window.waymark.provide(parts);
+} else {
+  // Without early.js (a test page, say) the components stand there directly.
+  window.waymark = parts;
+  window.dash_clientside = Object.assign(window.dash_clientside ?? {}, { waymark: clientside });
+}
+watchSystemTheme();
+watchShell();

@@ -1,0 +1,239 @@
+"""Which model a setting stands for, what goes over the wire, and what a person reads when it fails."""
+
+import asyncio
+import json
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from typing import Any
+
+import httpx2
+import openai
+import pytest
+from langchain_core.messages import AIMessageChunk, BaseMessageChunk
+from langchain_openai import AzureChatOpenAI, ChatOpenAI
+from langchain_openai.chat_models.base import OpenAIContextOverflowError
+from pydantic import SecretStr
+
+from agent.demo import DemoChatModel
+from agent.models import Keys, ModelConfigurationError, default_spec, load_chat_model, model_error
+from agent.tools.calculator import calculator
+from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
+
+KEY = "sk-very-secret-0123456789"
+OPENAI = Keys(openai_api_key=SecretStr(KEY))
+AZURE = Keys(azure_openai_api_key=SecretStr(KEY), azure_openai_endpoint="https://a.example")
+REQUEST = httpx2.Request("POST", "https://api.openai.com/v1/chat/completions")
+
+
+async def _streamed(model: Any, text: str = "hello") -> BaseMessageChunk:
+    """The whole answer; the client is closed because the next test has another event loop."""
+    whole = AIMessageChunk(content="")
+    try:
+        async for chunk in model.bind_tools([calculator]).astream(text):
+            whole += chunk
+    finally:
+        await model.root_async_client.close()
+    return whole
+
+
+def _failure(fault: Fault, idle_seconds: float = 60.0) -> str:
+    with FakeOpenAI() as fake:
+        fake.reply(fault, fault, fault)
+        keys = Keys(openai_api_key=SecretStr(KEY), openai_base_url=fake.base_url, idle_seconds=idle_seconds)
+        with pytest.raises(BaseException) as caught:  # noqa: PT011  any kind at all must be explained
+            asyncio.run(_streamed(load_chat_model("openai:some", keys)))
+        return model_error(caught.value)
+
+
+def _refusal(status: int, code: str | None = None, headers: dict[str, str] | None = None) -> openai.APIStatusError:
+    response = httpx2.Response(status, request=REQUEST, headers=headers)
+    client = openai.OpenAI(api_key=KEY)
+    error = {"message": f"about {KEY}", "code": code, "type": None}
+    made = client._make_status_error(f"about {KEY}", body=error, response=response)
+    client.close()
+    return made
+
+
+def _caused(cause: BaseException) -> openai.APIConnectionError:
+    error = openai.APIConnectionError(request=REQUEST)
+    error.__cause__ = httpx2.ConnectError("no")
+    error.__cause__.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("keys", "spec"),
+    [
+        (Keys(), "demo"),
+        (OPENAI, "openai:gpt-5.4-mini"),
+        (Keys(openai_api_key=SecretStr("")), "demo"),
+        (AZURE, "azure:"),
+        (Keys(azure_openai_endpoint="https://a.example"), "demo"),
+        (Keys(OPENAI.openai_api_key, None, AZURE.azure_openai_api_key, "https://a.example"), "openai:gpt-5.4-mini"),
+    ],
+)
+def test_the_keys_decide_the_default(keys: Keys, spec: str) -> None:
+    assert default_spec(keys) == spec
+
+
+@pytest.mark.parametrize(
+    ("spec", "keys", "setting"),
+    [
+        ("", OPENAI, "MODEL"),
+        ("openai:", OPENAI, "MODEL"),
+        ("demo:x", OPENAI, "MODEL"),
+        ("other:name", OPENAI, "MODEL"),
+        ("openai:gpt", Keys(), "OPENAI_API_KEY"),
+        ("azure:", AZURE, "AZURE_OPENAI_DEPLOYMENT_NAME"),
+        ("azure:mine", Keys(azure_openai_api_key=SecretStr(KEY)), "AZURE_OPENAI_ENDPOINT"),
+        ("azure:mine", Keys(azure_openai_endpoint="https://a.example"), "AZURE_OPENAI_API_KEY"),
+    ],
+)
+def test_a_bad_setting_is_named_in_one_sentence(spec: str, keys: Keys, setting: str) -> None:
+    with pytest.raises(ModelConfigurationError, match=setting) as caught:
+        load_chat_model(spec, keys)
+    assert model_error(caught.value) == str(caught.value)
+
+
+def test_the_demo_needs_no_key() -> None:
+    assert isinstance(load_chat_model("demo", Keys()), DemoChatModel)
+
+
+def test_the_demo_does_not_load_a_provider() -> None:
+    check = "import sys, agent.models as m; m.load_chat_model('demo', m.Keys()); print('openai' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_an_answer_streams_with_usage_and_its_finish_reason() -> None:
+    with FakeOpenAI() as fake:
+        fake.reply(Say("Good morning to you"))
+        keys = Keys(openai_api_key=SecretStr(KEY), openai_base_url=fake.base_url)
+        whole: Any = asyncio.run(_streamed(load_chat_model("openai:llama3.2:3b", keys)))
+    assert (whole.text, whole.response_metadata["finish_reason"]) == ("Good morning to you", "stop")
+    assert whole.usage_metadata["total_tokens"] > 0
+    assert fake.requests[0]["model"] == "llama3.2:3b"
+    assert fake.violations == []
+
+
+def test_a_compatible_server_needs_no_key() -> None:
+    with FakeOpenAI() as fake:
+        keys = Keys(openai_api_key=SecretStr(""), openai_base_url=fake.base_url)
+        whole = asyncio.run(_streamed(load_chat_model("openai:local", keys)))
+    assert "hello" in whole.text
+
+
+def test_models_that_prefer_responses_are_still_spoken_to_with_chat_completions() -> None:
+    with FakeOpenAI() as fake:
+        keys = Keys(openai_api_key=SecretStr(KEY), openai_base_url=fake.base_url)
+        assert "hello" in asyncio.run(_streamed(load_chat_model("openai:gpt-6-astra", keys))).text
+
+
+def test_azure_is_spoken_to_under_its_own_path() -> None:
+    with FakeOpenAI() as fake:
+        fake.reply(Call("calculator", {"expression": "6 * 7"}))
+        keys = Keys(azure_openai_api_key=SecretStr(KEY), azure_openai_endpoint=fake.azure_endpoint,
+                    azure_openai_deployment_name="mine", azure_openai_reasoning_effort="low")  # fmt: skip
+        whole: Any = asyncio.run(_streamed(load_chat_model("azure:", keys)))
+    assert whole.tool_calls[0]["args"] == {"expression": "6 * 7"}
+    assert fake.requests[0]["reasoning_effort"] == "low"
+    assert fake.requests[0]["stream_options"] == {"include_usage": True}
+
+
+def test_the_environment_cannot_redirect_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere.example/v1")
+    monkeypatch.setenv("OPENAI_API_BASE", "http://elsewhere.example/v1")
+    openai_model = load_chat_model("openai:gpt", OPENAI)
+    azure_model = load_chat_model("azure:mine", AZURE)
+    assert isinstance(openai_model, ChatOpenAI)
+    assert isinstance(azure_model, AzureChatOpenAI)
+    assert str(openai_model.root_async_client.base_url) == "https://api.openai.com/v1/"
+    assert azure_model.root_async_client.base_url.host == "a.example"
+
+
+def test_models_that_take_tools_only_without_reasoning_get_it_switched_off() -> None:
+    efforts = {name: getattr(load_chat_model(f"openai:{name}", OPENAI), "reasoning_effort", "")
+               for name in ("gpt-5.6-luna", "gpt-6-luna", "gpt-5.4-mini")}  # fmt: skip
+    assert efforts == {"gpt-5.6-luna": "none", "gpt-6-luna": "none", "gpt-5.4-mini": None}
+
+
+def test_no_key_shows_when_a_model_or_keys_are_printed() -> None:
+    assert KEY not in repr(OPENAI) + repr(load_chat_model("openai:gpt", OPENAI)) + repr(load_chat_model("azure:x", AZURE))
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (_refusal(400), "did not accept"),
+        (_refusal(400, "content_filter"), "content filter"),
+        (_refusal(400, "context_length_exceeded"), "longer than this model can read"),
+        (_refusal(401), "refused the API key"),
+        (_refusal(403), "does not allow"),
+        (_refusal(404), "does not know this model"),
+        (_refusal(408), "gave up waiting"),
+        (_refusal(409), "conflicting"),
+        (_refusal(422), "did not accept"),
+        (_refusal(429), "try again in a moment"),
+        (_refusal(429, headers={"retry-after": "17"}), "try again in 17 s"),
+        (_refusal(429, headers={"retry-after": "nan"}), "in a moment"),
+        (_refusal(429, "insufficient_quota"), "quota"),
+        (_refusal(500), "problem on its side"),
+        (_refusal(503), "problem on its side"),
+        (openai.APITimeoutError(request=REQUEST), "in time"),
+        (TimeoutError(), "in time"),
+        (_caused(ssl.SSLCertVerificationError("bad")), "certificate"),
+        (_caused(socket.gaierror("no such host")), "looked up"),
+        (_caused(ConnectionRefusedError()), "Nothing answers"),
+        (_caused(ConnectionResetError()), "broke off"),
+        (httpx2.RemoteProtocolError("peer closed"), "broke off"),
+        (json.JSONDecodeError("no", "", 0), "cannot be read"),
+        (UnicodeDecodeError("utf-8", b"", 0, 1, "no"), "cannot be read"),
+        (openai.ContentFilterFinishReasonError(), "content filter"),
+        (openai.APIError("slow down", REQUEST, body={"code": "rate_limit_exceeded"}), "too many requests"),
+        (OpenAIContextOverflowError("no", response=_refusal(400).response, body=None), "longer than this model can read"),
+        (KeyError("choices"), "The model could not answer."),
+    ],
+    ids=lambda value: repr(value)[:50],
+)
+def test_every_failure_has_a_sentence_that_shows_no_key(error: BaseException, words: str) -> None:
+    sentence = model_error(error)
+    assert words in sentence
+    assert sentence.endswith(".")
+    assert "sk-" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (Fault("status", status=401), "refused the API key"),
+        (Fault("status", status=404), "does not know this model"),
+        (Fault("status", status=429, retry_after="0.01"), "try again in 1 s"),
+        (Fault("cut", after_tokens=1), "broke off"),
+        (Fault("reset", after_tokens=1), "broke off"),
+        (Fault("malformed", after_tokens=1), "cannot be read"),
+        (Fault("garbage", after_tokens=1), "cannot be read"),
+        (Fault("error_event", after_tokens=1), "problem on its side"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_failures_at_the_wire_are_told_apart(fault: Fault, words: str) -> None:
+    assert words in _failure(fault)
+
+
+@pytest.mark.parametrize("fault", [Fault("hang"), Fault("hang", after_tokens=1), Fault("drip", seconds=0.1)], ids=str)
+def test_a_silent_or_dripping_stream_ends_after_the_idle_time(fault: Fault) -> None:
+    start = time.monotonic()
+    assert "in time" in _failure(fault, idle_seconds=0.2)
+    assert time.monotonic() - start < 8  # three tries and the pauses between them
+
+
+def test_a_refused_connection_names_the_address_setting() -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        keys = Keys(openai_base_url=f"http://127.0.0.1:{closed.getsockname()[1]}/v1")
+        with pytest.raises(openai.APIConnectionError) as caught:
+            asyncio.run(_streamed(load_chat_model("openai:local", keys)))
+    assert "Nothing answers" in model_error(caught.value)

@@ -1,0 +1,177 @@
+"""An OpenAI-compatible model server (also under Azure's path): answers from a script, refuses malformed requests.
+
+By hand: `python -m tests.fakes.openai --port 9000`, then OPENAI_BASE_URL=http://127.0.0.1:9000/v1.
+"""
+
+import argparse
+import hashlib
+import sys
+import threading
+from collections.abc import Iterator
+
+from starlette.requests import Request
+
+from tests.fakes.answers import Call, Calls, Say, Turn, fragments, made_up_answer, turn_of
+from tests.fakes.faults import Fault, Frame, Reply
+from tests.fakes.pairing import check_messages
+from tests.fakes.server import JSON, FakeServer, Refusal, compact
+
+__all__ = ["Call", "Calls", "FakeOpenAI", "Fault", "Say"]
+
+CREATED = 1_700_000_000
+AZURE_PREAMBLE: JSON = {
+    "choices": [], "created": 0, "id": "", "model": "", "object": "",
+    "prompt_filter_results": [{"prompt_index": 0, "content_filter_results": {}}],
+}  # fmt: skip
+ERRORS = {
+    401: ("Incorrect API key provided: {key}. You can find your API key at https://platform.openai.com/account/api-keys.",
+          "invalid_request_error", "invalid_api_key"),
+    403: ("You are not allowed to sample from this model.", "invalid_request_error", "permission_denied"),
+    404: ("The model `{model}` does not exist or you do not have access to it.",
+          "invalid_request_error", "model_not_found"),
+    408: ("The request timed out.", "timeout", "request_timeout"),
+    409: ("The resource was changed by another request.", "conflict", "conflict"),
+    429: ("Rate limit reached for {model} on requests per min. Please try again later.",
+          "requests", "rate_limit_exceeded"),
+    503: ("That model is currently overloaded with other requests.", "server_error", "service_unavailable"),
+}  # fmt: skip
+OTHER_ERROR = ("The server had an error while processing your request. Sorry about that!", "server_error", None)
+
+
+class FakeOpenAI(FakeServer):
+    """Chat Completions, streamed or whole. Queue Say, Call, Calls or Fault with `reply`; else it answers by rule."""
+
+    paths = ("/v1/chat/completions", "/openai/deployments/{deployment}/chat/completions")
+
+    @property
+    def base_url(self) -> str:
+        return f"{self.origin}/v1"
+
+    @property
+    def azure_endpoint(self) -> str:
+        return self.origin
+
+    def accept(self, request: Request, body: JSON) -> None:
+        azure = "deployment" in request.path_params
+        if not _key(request):
+            raise Refusal("You didn't provide an API key.", status=401)
+        if azure and "api-version" not in request.query_params:
+            raise Refusal("Resource not found: the api-version is missing.", status=404)
+        if not azure and not body.get("model"):
+            raise Refusal("you must provide a model parameter")
+        if body.get("tools") == []:
+            raise Refusal("Invalid 'tools': empty array. Expected an array with minimum length 1.", param="tools")
+        check_messages(body.get("messages"))
+
+    def answer(self, request: Request, body: JSON, reply: Reply | None, number: int) -> tuple[list[Frame], str]:
+        scripted = reply.reply if isinstance(reply, Fault) else reply
+        turn = turn_of(scripted or made_up_answer(body))
+        writer = Writer(body, turn, number, choices=not (isinstance(reply, Fault) and reply.kind == "empty_choices"))
+        if not body.get("stream"):
+            return [Frame(compact(writer.document()), token=True)], "application/json"
+        preamble = [_event(AZURE_PREAMBLE)] if "deployment" in request.path_params else []
+        return [*preamble, *writer.stream()], "text/event-stream; charset=utf-8"
+
+    def refuse(self, request: Request, refusal: Refusal | Fault) -> JSON:
+        if isinstance(refusal, Refusal):
+            return _error(refusal.text, "invalid_request_error", None, refusal.param)
+        text, kind, code = ERRORS.get(refusal.status, OTHER_ERROR)
+        text = refusal.message or text.format(key=_masked(_key(request)), model=self.requests[-1].get("model"))
+        return _error(text, kind, refusal.code or code)
+
+
+class Writer:
+    """One answer in OpenAI's JSON."""
+
+    def __init__(self, body: JSON, turn: Turn, number: int, *, choices: bool) -> None:
+        self._turn = turn
+        self._choices = choices
+        self._usage_wanted = bool((body.get("stream_options") or {}).get("include_usage"))
+        self._head = {"id": f"chatcmpl-{number}", "created": CREATED, "model": body.get("model") or "deployment"}
+        # Ids differ from request to request, as the real ones do, and are the same in every execution of a test.
+        seed = hashlib.sha256(compact([number, body["messages"]])).hexdigest()[:20]
+        self._ids = [call.id or f"call_{seed}{index:04d}" for index, call in enumerate(turn.calls)]
+        prompt = len(compact(body["messages"])) // 4
+        answer = len(turn.text) + sum(len(fragments(call)) for call in turn.calls)
+        self._usage = {"prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": prompt + answer}
+
+    def document(self) -> JSON:
+        """The whole answer (stream: false)."""
+        turn = self._turn
+        message: JSON = {"role": "assistant", "content": "".join(turn.text) or None, "refusal": None, "annotations": []}
+        if turn.calls:
+            message["tool_calls"] = [
+                {"id": call_id, "type": "function", "function": {"name": call.name, "arguments": call.json}}
+                for call_id, call in zip(self._ids, turn.calls, strict=True)
+            ]
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": turn.finish}
+        choices = [choice] if self._choices else []
+        return self._head | {"object": "chat.completion", "choices": choices, "usage": self._usage}
+
+    def stream(self) -> Iterator[Frame]:
+        """The chunks: role, text, calls (id and name first, then the fragments), finish, usage if asked for, [DONE]."""
+        if self._choices:
+            yield self._delta({"role": "assistant", "content": None if self._turn.calls else "", "refusal": None})
+            for token in self._turn.text:
+                yield self._delta({"content": token}, token=True)
+            for index, call in enumerate(self._turn.calls):
+                yield from self._call(index, call)
+            yield self._delta({}, finish=self._turn.finish)
+        else:
+            yield self._chunk([])
+        if self._usage_wanted:
+            yield self._chunk([], usage=self._usage)
+        yield Frame(b"data: [DONE]\n\n")
+
+    def _call(self, index: int, call: Call) -> Iterator[Frame]:
+        first = {"name": call.name, "arguments": ""}
+        yield self._delta({"tool_calls": [{"index": index, "id": self._ids[index], "type": "function", "function": first}]})
+        for fragment in fragments(call):
+            yield self._delta({"tool_calls": [{"index": index, "function": {"arguments": fragment}}]}, token=True)
+
+    def _delta(self, delta: JSON, *, finish: str | None = None, token: bool = False) -> Frame:
+        return self._chunk([{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}], token=token)
+
+    def _chunk(self, choices: list[JSON], *, usage: JSON | None = None, token: bool = False) -> Frame:
+        chunk = self._head | {"object": "chat.completion.chunk", "service_tier": "default", "choices": choices}
+        # With include_usage every chunk has the field; only the last one has something in it.
+        return _event(chunk | {"usage": usage} if self._usage_wanted else chunk, token=token)
+
+
+def _event(document: JSON, *, token: bool = False) -> Frame:
+    return Frame(b"data: " + compact(document) + b"\n\n", token)
+
+
+def _error(message: str, kind: str, code: str | None, param: str | None = None) -> JSON:
+    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+
+
+def _key(request: Request) -> str:
+    scheme, _, key = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and key.strip():
+        return key.strip()
+    return request.headers.get("api-key", "") if "deployment" in request.path_params else ""
+
+
+def _masked(key: str) -> str:
+    """The way OpenAI shows a refused key: its beginning and its end are readable, which is why it must not be shown."""
+    return f"{key[:8]}{'*' * 8}{key[-4:]}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.fakes.openai")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--first-byte-delay", type=float, default=0.3, help="seconds")
+    parser.add_argument("--token-delay", type=float, default=0.03, help="seconds")
+    chosen = parser.parse_args()
+    with FakeOpenAI(chosen.port, first_byte_delay=chosen.first_byte_delay, token_delay=chosen.token_delay) as fake:
+        sys.stdout.write(f"OPENAI_BASE_URL={fake.base_url}\n")
+        sys.stdout.flush()
+        threading.Event().wait()
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(0)
