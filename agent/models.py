@@ -48,12 +48,12 @@ def default_spec(keys: Keys) -> str:
     return "demo"
 
 
-def load_chat_model(spec: str, keys: Keys) -> BaseChatModel:
+def load_chat_model(spec: str, keys: Keys, *, demo_seconds_per_token: float = 0.02) -> BaseChatModel:
     """The model that `openai:NAME`, `azure:DEPLOYMENT` or `demo` stands for. Raises ModelConfigurationError."""
     provider, _, name = spec.strip().partition(":")
     match provider:
         case "demo" if not name:
-            return DemoChatModel()
+            return DemoChatModel(seconds_per_token=demo_seconds_per_token)
         case "openai" if name:
             return _openai(name, keys)
         case "azure":

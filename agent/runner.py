@@ -60,8 +60,8 @@ class Runner:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._closing = False
 
-    async def send(self, thread_id: str, text: str, *, by: By) -> Run:
-        """Commit the user's message and begin to answer it. When this returns, the message is on disk."""
+    async def send(self, thread_id: str | None, text: str, *, by: By) -> Run:
+        """Commit the user's message (to a new thread, without one) and begin to answer it. On return it is on disk."""
         message = NewMessage(serde.to_body(HumanMessage(text)))
         return await self._begin(thread_id, message, by=by, title=title_of(text))
 
@@ -74,12 +74,14 @@ class Runner:
         """Answer on from where a cut-off answer stopped."""
         return await self._begin(thread_id, None, by=by, go_on=True)
 
-    async def stop(self, thread_id: str) -> None:
-        """Stop the thread's run, if any, and wait until it has let go. What was written stays."""
+    async def stop(self, thread_id: str) -> bool:
+        """Stop the thread's run and wait until it has let go; false if there was none. What was written stays."""
         task = self._tasks.get(thread_id)
-        if task is not None:
-            task.cancel()
-            await asyncio.wait({task})
+        if task is None:
+            return False
+        task.cancel()
+        await asyncio.wait({task})
+        return True
 
     async def close(self) -> None:
         """Interrupt what runs: the process is about to end."""
@@ -89,7 +91,7 @@ class Runner:
 
     async def _begin(
         self,
-        thread_id: str,
+        thread_id: str | None,
         message: NewMessage | None,
         *,
         by: By,
@@ -98,6 +100,7 @@ class Runner:
         go_on: bool = False,
     ) -> Run:
         run, path, version = await self._call(self._prepare, thread_id, message, by, after, title)
+        thread_id = run.thread_id
         if run.state is RunState.RUNNING and thread_id not in self._tasks:  # else: the same request a second time
             asked = request(SYSTEM_PROMPT, path, most_tokens=self._limits.most_tokens, go_on=go_on)
             self._hub.publish(thread_id, RunStarted(run.id, version, path[-1] if message else None))
@@ -122,11 +125,11 @@ class Runner:
             await recording.end(RunState.DONE)
 
     def _prepare(
-        self, thread_id: str, message: NewMessage | None, by: By, after: str | None, title: str
+        self, thread_id: str | None, message: NewMessage | None, by: By, after: str | None, title: str
     ) -> tuple[Run, list[Message], int]:
         run = self._runs.begin(thread_id, message, by=by, after=after, title=title)
-        path = self._store.messages(thread_id, last=self._limits.most_messages)
-        return run, path, self._store.thread(thread_id).version
+        path = self._store.messages(run.thread_id, last=self._limits.most_messages)
+        return run, path, self._store.thread(run.thread_id).version
 
     def _last_user_message(self, thread_id: str) -> str | None:
         path = self._store.messages(thread_id, last=self._limits.most_messages)

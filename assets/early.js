@@ -39,7 +39,7 @@
     };
   });
 
-  ["theme", "focus", "pane"].forEach(function (name) {
+  ["theme", "focus", "pane", "go"].forEach(function (name) {
     waymark.clientside[name] = function () {
       var values = arguments;
       if (waymark.parts) return waymark.parts.clientside[name].apply(null, values);

@@ -6,13 +6,13 @@
  */
 import { Composer } from "./modules/composer.mjs";
 import { Icon } from "./modules/icons.mjs";
-import { focus, pane, watchShell } from "./modules/shell.mjs";
+import { focus, go, pane, watchShell } from "./modules/shell.mjs";
 import { theme, watchSystemTheme } from "./modules/theme.mjs";
 import { Threads } from "./modules/threads.mjs";
 import { Timeline } from "./modules/timeline.mjs";
 import { Transcript } from "./modules/transcript.mjs";
 
-const clientside = { theme, focus, pane };
+const clientside = { theme, focus, pane, go };
 const parts = { Threads, Transcript, Composer, Timeline, Icon, clientside };
 
 if (window.waymark?.provide) {

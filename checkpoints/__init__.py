@@ -38,6 +38,7 @@ from checkpoints.model import (
     RunState,
     State,
     Thread,
+    counted,
 )
 from checkpoints.runs import Runs, partial
 from checkpoints.store import UNTITLED, Store, new_id
@@ -78,6 +79,7 @@ __all__ = [
     "StoreUnavailableError",
     "Thread",
     "ThreadNotFoundError",
+    "counted",
     "new_id",
     "partial",
 ]

@@ -152,7 +152,10 @@ class Changing:
     def add_branch(self, name: str, head_id: str | None) -> str:
         identifier = self.new_id()
         row = {"id": identifier, "thread_id": self.thread.id, "name": name[:NAME_LENGTH], "head_id": head_id}
-        self.connection.execute(sa.insert(schema.branch).values(**row, created_at=self.now))
+        table = schema.branch
+        before = sa.select(sa.func.count()).select_from(table).where(table.c.thread_id == self.thread.id)
+        position = before.scalar_subquery()
+        self.connection.execute(sa.insert(table).values(**row, position=position, created_at=self.now))
         self.made("branch", identifier)
         return identifier
 

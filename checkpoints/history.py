@@ -63,8 +63,3 @@ def listed(checkpoints: Iterable[Checkpoint], branch_id: str, path: Path) -> lis
 
 def is_listed(checkpoint: Checkpoint, branch_id: str, path: Path) -> bool:
     return checkpoint.node in path or (checkpoint.detached and checkpoint.branch_id == branch_id)
-
-
-def leaving(shown: Iterable[Checkpoint], target: Checkpoint, path: Path) -> list[Checkpoint]:
-    """Which of the shown checkpoints a restore to `target`, whose path this is, takes out of the list."""
-    return [c for c in shown if c.node not in path and not (c.detached and c.order < target.order)]

@@ -44,7 +44,8 @@ class CheckpointManager:
         while True:
             kept = self._common_length(messages)
             new = [NewMessage(serde.to_body(message)) for message in messages[kept:]]
-            by = replace(self._by, version=self._known_version)  # `kept` is true of that version alone
+            seen = self._known_version if self._by.version is None else self._by.version
+            by = replace(self._by, version=seen)  # `kept` is true of that version alone
             try:
                 made = self._store.save(
                     self._thread_id, name=name, description=description, extra=extra, keep=kept, new=new, by=by
@@ -130,6 +131,4 @@ class CheckpointManager:
 def _same(one: BaseMessage, other: BaseMessage) -> bool:
     """Whether two messages are equal, in all their fields and in those that are the caller's own."""
     # pydantic's == takes 50 times as long
-    return (
-        type(one) is type(other) and one.__dict__ == other.__dict__ and one.__pydantic_extra__ == other.__pydantic_extra__
-    )
+    return type(one) is type(other) and one.__dict__ == other.__dict__ and one.__pydantic_extra__ == other.__pydantic_extra__

@@ -159,7 +159,9 @@ class Checkpoint:
     node: Node | None = field(default=None, repr=False, compare=False)
     extra: Json = field(default_factory=dict, repr=False, compare=False)
     branch_id: str = field(default="", repr=False, compare=False)
-    detached: bool = field(default=False, repr=False, compare=False)  # listed although it is off the path: see history.listed
+    detached: bool = field(
+        default=False, repr=False, compare=False
+    )  # listed although it is off the path: see history.listed
     order: int = field(default=0, repr=False, compare=False)  # how many checkpoints of the thread were made before it
     load: Callable[[], State] | None = field(default=None, repr=False, compare=False)
 
@@ -249,12 +251,19 @@ class Receipt:
         return self.operation.result or ""
 
 
+def counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 @dataclass(frozen=True, slots=True)
 class Leaving:
     """What a restore takes out of the conversation, counted from the store and never guessed."""
 
     messages: int
     checkpoints: int
+
+    def __str__(self) -> str:
+        return f"{counted(self.messages, 'message')} and {counted(self.checkpoints, 'checkpoint')}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ _TYPES = {
     "FunctionMessage": "function",
 }
 _BRANCH = "main"
+_KINDS: dict[type, str] = {str: "a text", list: "a list", dict: "an object"}
 
 
 def convert(value: dict[str, Any]) -> dict[str, Any]:
@@ -89,26 +90,27 @@ def _checkpoint(tree: _Tree, identifier: str, entry: Any) -> dict[str, Any]:
     }
 
 
-def _part(holder: Any, key: str, kind: type, field: str) -> Any:
+def _part(holder: Any, key: str, kind: type | tuple[type, ...], field: str) -> Any:
     if not isinstance(holder, dict) or key not in holder:
         raise InvalidDocumentError("is missing", f"{field}.{key}")
     if not isinstance(holder[key], kind):
-        raise InvalidDocumentError(f"must be a {'text' if kind is str else kind.__name__}", f"{field}.{key}")
+        kinds = " or ".join(_KINDS[one] for one in (kind if isinstance(kind, tuple) else (kind,)))
+        raise InvalidDocumentError(f"must be {kinds}", f"{field}.{key}")
     return holder[key]
 
 
 def _time(text: str, field: str) -> str:
     try:
         time = datetime.fromisoformat(text)
-    except ValueError as error:
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).isoformat()  # the older form had no zone
+    except (ValueError, OverflowError) as error:
         raise InvalidDocumentError("is not a time", field) from error
-    return (time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat()  # the older form had no zone
 
 
 def _body(message: Any, field: str) -> dict[str, Any]:
     """The message as Waymark writes it; what LangChain does not know is refused rather than dropped."""
     kind = _part(message, "type", str, field)
-    _part(message, "content", (str, list), field)  # type: ignore[arg-type]
+    _part(message, "content", (str, list), field)
     body = {"type": _TYPES.get(kind, kind), "data": {key: value for key, value in message.items() if key != "type"}}
     try:
         return serde.to_body(serde.to_message(body))

@@ -18,6 +18,7 @@ from checkpoints.model import (
     Change,
     Checkpoint,
     Json,
+    Leaving,
     Message,
     MessageStatus,
     Node,
@@ -28,7 +29,6 @@ from checkpoints.model import (
     State,
     Thread,
 )
-
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -166,7 +166,7 @@ def nodes_by_hash(connection: sa.Connection, thread_id: str) -> dict[str, Node]:
 def branches(connection: sa.Connection, thread_id: str) -> list[Branch]:
     table = schema.branch
     query = sa.select(table).where(table.c.thread_id == thread_id, table.c.deleted_at.is_(None))
-    rows = connection.execute(query.order_by(table.c.created_at, table.c.id))
+    rows = connection.execute(query.order_by(table.c.position))
     return [Branch(row.id, row.thread_id, row.name, row.head_id) for row in rows]
 
 
@@ -197,6 +197,21 @@ def checkpoint(
     if found and history.is_listed(found[0], thread.branch_id, path(connection, thread.id, thread.head_id)):
         return found[0]
     raise CheckpointNotFoundError(checkpoint_id)
+
+
+def leaving(connection: sa.Connection, thread: Thread, target: Checkpoint) -> Leaving:
+    """What a restore to `target` takes out of the thread. Reads places only: the list may be long."""
+    ways = forks(connection, thread.id)
+    old = history.path_to(node(connection, thread.head_id, thread.id), ways)
+    new = history.path_to(target.node, ways)
+    table = schema.checkpoint.c
+    columns = (table.message_id, table.segment, table.depth, table.position, table.detached, table.branch_id)
+    found = connection.execute(sa.select(*columns).where(table.thread_id == thread.id, table.deleted_at.is_(None)))
+    left = 0
+    for message_id, segment, depth, position, detached, branch_id in found:
+        place, is_kept = Node(message_id, segment, depth), detached and branch_id == thread.branch_id
+        left += (place in old or is_kept) and place not in new and not (is_kept and position < target.order)
+    return Leaving(old.length - history.common_length(old, new), left)
 
 
 def checkpoint_ids(connection: sa.Connection, thread_id: str) -> set[str]:

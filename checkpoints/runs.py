@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from checkpoints import rows, schema
 from checkpoints.changing import HEAD, Changing, appending, check, kind_of
+from checkpoints.errors import ConflictError
 from checkpoints.model import USER, By, Message, MessageStatus, NewMessage, OperationKind, Receipt, Run, RunState, Thread
 from checkpoints.store import Store
 
@@ -20,9 +21,9 @@ class Runs:
         self._store = store
 
     def begin(
-        self, thread_id: str, message: NewMessage | None, *, by: By = USER, after: str | None = HEAD, title: str = ""
+        self, thread_id: str | None, message: NewMessage | None, *, by: By = USER, after: str | None = HEAD, title: str = ""
     ) -> Run:
-        """Lock the thread for a run and write the user's message, in one transaction.
+        """Lock the thread for a run and write the user's message, in one transaction; without a thread, make one.
 
         `after` is where the run starts from when that is not the head (an edit, a retry). Raises `RunActiveError` when
         another run holds the thread. The same request again returns the run that it began, and does nothing.
@@ -30,11 +31,13 @@ class Runs:
         with self._store.database.writing() as connection:
             run_id = by.request or self._store.new_id()
             if (begun := _run(connection, run_id)) is not None:
+                if thread_id not in (None, begun.thread_id):  # somebody else's wish, which this caller may not see
+                    raise ConflictError(begun.thread_id, 0, 0)
                 return begun
-            thread = rows.thread(connection, thread_id)
-            check(connection, thread, by, while_running=False)
-            row = {"id": run_id, "thread_id": thread_id, "state": RunState.RUNNING, "draft": "", "dismissed": False}
-            connection.execute(sa.insert(_table).values(**row, started_at=rows.from_time(self._store.now())))
+            found = rows.thread(connection, thread_id) if thread_id else None
+            thread = found or self._store.insert_thread(connection)
+            check(connection, thread, By() if found is None else by, while_running=False)
+            self._insert(connection, thread.id, run_id)
             if message is not None or after != HEAD:
                 change = self._change(connection, thread, replace(by, group=run_id))
                 change.perform(kind_of(after), appending([message] if message else [], after, title, run_id))
@@ -42,16 +45,28 @@ class Runs:
         assert run is not None
         return run
 
+    def _insert(self, connection: sa.Connection, thread_id: str, run_id: str) -> None:
+        before = sa.select(sa.func.count()).select_from(_table).where(_table.c.thread_id == thread_id).scalar_subquery()
+        row = {"id": run_id, "thread_id": thread_id, "state": RunState.RUNNING, "draft": "", "dismissed": False}
+        times = {"started_at": rows.from_time(self._store.now())}
+        connection.execute(sa.insert(_table).values(**row, **times, number=before))
+
     def save_draft(self, run_id: str, text: str) -> None:
         """Keep what has been written of the answer so far."""
         with self._store.database.writing() as connection:
             running = (_table.c.id == run_id, _table.c.state == RunState.RUNNING)
-            connection.execute(sa.update(_table).where(*running).values(draft=text))
+            connection.execute(sa.update(_table).where(*running).values(draft=_whole(text)))
 
     def commit(self, run: Run, message: NewMessage) -> tuple[Message, int]:
-        """Write a finished message of the run and forget the draft of it. Returns it with the thread's new version."""
+        """Write a finished message of the run and forget the draft of it. Returns it with the thread's new version.
+
+        Raises `ConflictError` for a run that has ended: the thread may be another's by now.
+        """
         with self._store.database.writing() as connection:
-            connection.execute(sa.update(_table).where(_table.c.id == run.id).values(draft=""))
+            running = (_table.c.id == run.id, _table.c.state == RunState.RUNNING)
+            if not connection.execute(sa.update(_table).where(*running).values(draft="")).rowcount:
+                version = rows.thread(connection, run.thread_id, even_deleted=True).version
+                raise ConflictError(run.thread_id, version, version)
             receipt = self._append(connection, run, [message])
             return rows.message(connection, receipt.result, run.thread_id), receipt.version
 
@@ -78,7 +93,7 @@ class Runs:
         with self._store.database.reading() as connection:
             head = rows.thread(connection, thread_id).head_id
             newest = sa.select(_table).where(_table.c.thread_id == thread_id)
-            row = connection.execute(newest.order_by(_table.c.started_at.desc(), _table.c.id).limit(1)).one_or_none()
+            row = connection.execute(newest.order_by(_table.c.number.desc()).limit(1)).one_or_none()
         if row is None or (row.state != RunState.RUNNING and row.head_id != head):
             return None
         return rows.to_run(row)
@@ -96,10 +111,17 @@ class Runs:
     def _end(
         self, connection: sa.Connection, run: Run, state: RunState, error: str | None, last: Sequence[NewMessage]
     ) -> None:
-        values = {"state": state, "error": error, "draft": "", "ended_at": rows.from_time(self._store.now())}
+        values = {
+            "state": state,
+            "error": error and _whole(error),
+            "draft": "",
+            "ended_at": rows.from_time(self._store.now()),
+        }
         running = (_table.c.id == run.id, _table.c.state == RunState.RUNNING)
         ended = connection.execute(sa.update(_table).where(*running).values(**values))
-        if ended.rowcount and last:
+        if not ended.rowcount:
+            return
+        if last:
             self._append(connection, run, last)
         head = rows.thread(connection, run.thread_id, even_deleted=True).head_id
         connection.execute(sa.update(_table).where(_table.c.id == run.id).values(head_id=head))
@@ -115,7 +137,12 @@ class Runs:
 
 def partial(text: str) -> list[NewMessage]:
     """The immutable message that a cut-off answer becomes; none if nothing had come yet."""
-    return [NewMessage({"type": "ai", "data": {"content": text}}, status=MessageStatus.PARTIAL)] if text else []
+    return [NewMessage({"type": "ai", "data": {"content": _whole(text)}}, status=MessageStatus.PARTIAL)] if text else []
+
+
+def _whole(text: str) -> str:
+    """The text without halves of surrogate pairs, which a stream may be cut between and which cannot be written."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _run(connection: sa.Connection, run_id: str) -> Run | None:

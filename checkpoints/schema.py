@@ -57,6 +57,7 @@ branch = sa.Table(
     metadata,
     sa.Column("id", sa.Text, primary_key=True),
     sa.Column("thread_id", sa.Text, sa.ForeignKey("thread.id", ondelete="CASCADE"), nullable=False, index=True),
+    sa.Column("position", sa.Integer, nullable=False),  # how many the thread had made before: the list's order
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("head_id", sa.Text, sa.ForeignKey("message.id")),
     sa.Column("created_at", sa.BigInteger, nullable=False),
@@ -115,6 +116,7 @@ run = sa.Table(
     metadata,
     sa.Column("id", sa.Text, primary_key=True),
     sa.Column("thread_id", sa.Text, sa.ForeignKey("thread.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("number", sa.Integer, nullable=False),  # how many the thread had before: their order
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("draft", sa.Text, nullable=False),
     sa.Column("error", sa.Text),
@@ -122,7 +124,7 @@ run = sa.Table(
     sa.Column("started_at", sa.BigInteger, nullable=False),
     sa.Column("ended_at", sa.BigInteger),
     sa.Column("head_id", sa.Text),  # where the thread stood when the run came to rest
-    sa.Index("ix_run_thread_id_started_at", "thread_id", "started_at"),
+    sa.Index("ix_run_thread_id_number", "thread_id", "number"),
     # The lock: one running run a thread, whoever asks.
     sa.Index(
         "uq_run_thread_id_running",

@@ -39,7 +39,11 @@ def to_body(message: BaseMessage) -> dict[str, Any]:
 def to_message(body: dict[str, Any]) -> BaseMessage:
     """A fresh LangChain message. Raises `ValueError` for a type that is not a message's."""
     data = json.loads(json.dumps(body["data"]))  # its own copy: LangChain keeps what it is given
-    return messages_from_dict([{"type": _known(body["type"]), "data": data}])[0]
+    kind = _known(body["type"])
+    try:
+        return messages_from_dict([{"type": kind, "data": data}])[0]
+    except (AttributeError, LookupError, TypeError) as error:  # LangChain takes some shapes for granted
+        raise ValueError("is not a message") from error
 
 
 def canonical(value: Any) -> str:
@@ -66,7 +70,9 @@ def _known(kind: str) -> str:
 def _defaults(kind: type[BaseMessage]) -> dict[str, Any]:
     """What a message of this class has where nothing was given; `content` is always written."""
     fields = kind.model_fields.items()
-    return {name: field.get_default(call_default_factory=True, validated_data={}) for name, field in fields if name != "content"}
+    return {
+        name: field.get_default(call_default_factory=True, validated_data={}) for name, field in fields if name != "content"
+    }
 
 
 def _same(value: Any, default: Any) -> bool:

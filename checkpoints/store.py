@@ -66,6 +66,11 @@ class Store:
             head = rows.thread(connection, thread_id).head_id
             return rows.messages(connection, rows.path(connection, thread_id, head), last=last, before=before)
 
+    def length(self, thread_id: str) -> int:
+        """How many messages the conversation has as of its head."""
+        with self.database.reading() as connection:
+            return rows.path(connection, thread_id, rows.thread(connection, thread_id).head_id).length
+
     def messages_to(self, thread_id: str, node: Node | None) -> list[Message]:
         """The conversation as of any message of the thread."""
         with self.database.reading() as connection:
@@ -91,9 +96,12 @@ class Store:
             return rows.checkpoint(connection, rows.thread(connection, thread_id), checkpoint_id, self.database)
 
     def every_checkpoint(self, thread_id: str) -> list[Checkpoint]:
-        """All checkpoints of all branches that are not deleted, also those that nothing shows now."""
+        """The checkpoints that any of the thread's branches shows, oldest first."""
         with self.database.reading() as connection:
-            return rows.checkpoints(connection, thread_id)
+            every = rows.checkpoints(connection, thread_id)
+            branches = rows.branches(connection, thread_id)
+            paths = [(b.id, rows.path(connection, thread_id, b.head_id)) for b in branches]
+        return [c for c in every if any(history.is_listed(c, branch_id, path) for branch_id, path in paths)]
 
     def branches(self, thread_id: str) -> list[tuple[Branch, int]]:
         """The thread's branches with the length of each."""
@@ -129,25 +137,24 @@ class Store:
         """What restoring this checkpoint would take out of the conversation."""
         with self.database.reading() as connection:
             thread = rows.thread(connection, thread_id)
-            path = rows.path(connection, thread_id, thread.head_id)
-            shown = history.listed(rows.checkpoints(connection, thread_id), thread.branch_id, path)
-            target = rows.checkpoint(connection, thread, checkpoint_id)
-            new_path = history.path_to(target.node, rows.forks(connection, thread_id))
-        messages = path.length - history.common_length(path, new_path)
-        return Leaving(messages, len(history.leaving(shown, target, new_path)))
+            return rows.leaving(connection, thread, rows.checkpoint(connection, thread, checkpoint_id))
 
     # ---- changing
 
     def create_thread(self, *, title: str = UNTITLED, owner: str = "local", source: str | None = None) -> Thread:
         with self.database.writing() as connection:
-            return self._insert_thread(connection, title, owner, source)
+            return self.insert_thread(connection, title, owner, source)
 
-    def _insert_thread(self, connection: sa.Connection, title: str, owner: str, source: str | None) -> Thread:
+    def insert_thread(
+        self, connection: sa.Connection, title: str = UNTITLED, owner: str = "local", source: str | None = None
+    ) -> Thread:
+        """Make a thread inside a transaction that is already open."""
         now, thread_id, branch_id = rows.from_time(self.now()), self.new_id(), self.new_id()
         row = {"id": thread_id, "owner": owner, "title": title[:NAME_LENGTH], "settings": {}, "branch_id": branch_id}
         times = {"created_at": now, "updated_at": now}
         connection.execute(sa.insert(schema.thread).values(**row, **times, version=0, checkpoints_made=0, source=source))
-        connection.execute(sa.insert(schema.branch).values(id=branch_id, thread_id=thread_id, name="main", created_at=now))
+        main = {"id": branch_id, "thread_id": thread_id, "position": 0, "name": "main", "created_at": now}
+        connection.execute(sa.insert(schema.branch).values(**main))
         return rows.thread(connection, thread_id)
 
     def append(
@@ -298,7 +305,7 @@ class Store:
             if (existing := _imported(connection, source, "local")) is not None:
                 first = rows.operations(connection, existing, schema.operation.c.version == 1)[0]
                 return Receipt(first, repeated=True)
-            thread = self._insert_thread(connection, title, "local", source)
+            thread = self.insert_thread(connection, title, source=source)
             change = Changing(connection, thread, rows.from_time(self.now()), self.new_id, by)
             return change.perform(OperationKind.IMPORT, body)
 

@@ -30,7 +30,10 @@ export function nextStream(stream, frame) {
     case "hello":
       return { ...stream, run: frame.run ? running(frame.run.id, frame.version) : endedUnseen(stream.run, frame.version) };
     case "start":
-      return { arrived: insert(stream.arrived, frame.message, frame.version), run: running(frame.run, frame.version) };
+      return {
+        arrived: frame.message ? insert(stream.arrived, frame.message, frame.version) : stream.arrived,
+        run: running(frame.run, frame.version),
+      };
     case "delta":
       return stream.run?.state === "running" ? stream : { ...stream, run: running(null, 0) };
     case "message":

@@ -90,6 +90,14 @@ export function focus(isOpen, elementId) {
   return noUpdate();
 }
 
+/**
+ * A clientside callback: go where a command led to, unless the page is there.
+ * @param {{go?: string}|undefined} head
+ */
+export function go(head) {
+  return head?.go && head.go !== location.pathname ? head.go : noUpdate();
+}
+
 /** Escape closes a sheet (unless a dialog is above it), and so does making the window wide. */
 export function watchShell() {
   document.addEventListener("keydown", (event) => {

@@ -53,6 +53,7 @@ def upgrade() -> None:
         "run",
         sa.Column("id", sa.Text(), nullable=False),
         sa.Column("thread_id", sa.Text(), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("state", sa.Text(), nullable=False),
         sa.Column("draft", sa.Text(), nullable=False),
         sa.Column("error", sa.Text(), nullable=True),
@@ -63,7 +64,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["thread_id"], ["thread.id"], ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id"),
     )
-    op.create_index("ix_run_thread_id_started_at", "run", ["thread_id", "started_at"], unique=False)
+    op.create_index("ix_run_thread_id_number", "run", ["thread_id", "number"], unique=False)
     op.create_index(
         "uq_run_thread_id_running",
         "run",
@@ -111,6 +112,7 @@ def upgrade() -> None:
         "branch",
         sa.Column("id", sa.Text(), nullable=False),
         sa.Column("thread_id", sa.Text(), nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("head_id", sa.Text(), nullable=True),
         sa.Column("created_at", sa.BigInteger(), nullable=False),

@@ -1,0 +1,64 @@
+"""Where the page stands: the one `dcc.Store` that commands write and every panel reads from.
+
+It holds references and what the last command answered, never messages. The URL names the thread; a new head makes the
+panels read the thread again.
+"""
+
+import time
+from enum import StrEnum
+from typing import Any, Literal, TypedDict
+from urllib.parse import unquote
+
+from dash import Output, dcc, html
+from dash.development.base_component import Component
+from dash.exceptions import PreventUpdate
+
+
+class Ids(StrEnum):
+    HEAD = "head"
+    URL = "url"
+
+
+class Toast(TypedDict):
+    text: str
+    kind: Literal["done", "problem"]
+    undo: str | None  # the thread whose last change the toast can undo
+
+
+class Head(TypedDict, total=False):
+    tick: float  # makes every head a new one
+    go: str  # the address to go to
+    reply: dict[str, Any]  # to the composer: {op, ok, text}
+    fill: dict[str, str]  # for the composer, if it is empty: {key, text}
+    toast: Toast
+    earlier: bool  # show more of what came before
+    closed: str  # the notice that the user has closed
+
+
+def layout() -> Component:
+    return html.Div([dcc.Location(id=Ids.URL, refresh=False), dcc.Store(id=Ids.HEAD)])
+
+
+def output() -> Output:
+    """Several commands write the head; nothing else has several writers."""
+    return Output(Ids.HEAD, "data", allow_duplicate=True)
+
+
+def moved(**fields: Any) -> Head:
+    """A new head, after a command."""
+    return {"tick": time.time(), **fields}  # type: ignore[typeddict-item]
+
+
+def problem(text: str) -> Head:
+    return moved(toast={"text": text, "kind": "problem", "undo": None})
+
+
+def address(thread_id: str) -> str:
+    return f"/t/{thread_id}"
+
+
+def thread_at(pathname: str | None) -> str | None:
+    """The thread that an address names; None on the start page. Before the page has its address there is nothing to do."""
+    if pathname is None:
+        raise PreventUpdate
+    return unquote(pathname.removeprefix("/t/")) if pathname.startswith("/t/") else None

@@ -1,0 +1,90 @@
+"""The page: the panels in their places, and the only place that knows them all."""
+
+from typing import Any
+
+from dash import ClientsideFunction, Dash, Input, Output, State, html
+from dash.development.base_component import Component
+
+from components import chat, head, threads, timeline, toast, transfer
+from components.services import Services
+from components.widgets import Icon
+
+INDEX = """<!DOCTYPE html>
+<html lang="en">
+  <head>
+    {%metas%}
+    <title>{%title%}</title>
+    <link rel="icon" type="image/svg+xml" href="/assets/favicon.svg">
+    <script src="/assets/early.js"></script>
+    {%css%}
+  </head>
+  <body>
+    {%app_entry%}
+    <footer>{%config%}{%scripts%}{%renderer%}</footer>
+  </body>
+</html>"""
+METAS = [{"name": "viewport", "content": "width=device-width, initial-scale=1, interactive-widget=resizes-content"}]
+PANELS = (threads, chat, timeline, transfer, toast)
+
+
+def layout(services: Services) -> Component:
+    return html.Div(
+        [
+            head.layout(),
+            _topbar(services),
+            html.Nav(threads.layout(), className="pane pane-threads", **_labelled("threads-heading")),
+            html.Main([_conversation_bar(), chat.layout()], className="pane pane-chat"),
+            html.Aside(timeline.layout(), className="pane pane-timeline", **_labelled("timeline-heading")),
+            *threads.dialogs(),
+            *timeline.dialogs(),
+            *transfer.dialogs(),
+            toast.layout(),
+        ],
+        id="shell",
+        className="shell",
+    )
+
+
+def _topbar(services: Services) -> Component:
+    badge = [html.Span("Demo model", className="demo-badge", title=services.demo)] if services.demo else []
+    return html.Header(
+        [
+            html.Button(Icon(name="list"), id="show-threads", className="only-narrow", **_named("Conversations")),
+            html.A(html.Span("Waymark", className="brand-name"), href="/", className="brand"),
+            html.Div(className="topbar-space"),
+            *badge,
+            html.Button(Icon(name="theme"), id="theme", title="Light, dark or as the system", **_named("Theme")),
+            html.Button(Icon(name="signpost-split"), id="show-timeline", className="only-narrow", **_named("Checkpoints")),
+        ],
+        className="topbar",
+    )
+
+
+def _conversation_bar() -> Component:
+    title = html.H1(id=chat.Ids.TITLE)
+    return html.Div([title, *timeline.buttons(), *transfer.buttons()], className="topbar conversation-bar")
+
+
+def _named(name: str) -> Any:
+    return {"aria-label": name}
+
+
+def _labelled(identifier: str) -> Any:
+    return {"aria-labelledby": identifier}
+
+
+def register(app: Dash, services: Services) -> None:
+    for panel in PANELS:
+        panel.register(app, services)
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        ClientsideFunction("waymark", "go"), Output(head.Ids.URL, "pathname"), Input(head.Ids.HEAD, "data")
+    )
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        ClientsideFunction("waymark", "theme"), Output("theme", "key"), Input("theme", "n_clicks"), State("theme", "key")
+    )
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        ClientsideFunction("waymark", "pane"),
+        Output("shell", "key"),
+        Input("show-threads", "n_clicks"),
+        Input("show-timeline", "n_clicks"),
+    )

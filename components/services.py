@@ -1,0 +1,47 @@
+"""What callbacks are given: the store and the runner, behind calls that do not block the server."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Concatenate, ParamSpec, TypeVar
+
+from agent.events import HeadMoved
+from agent.hub import RunHub
+from agent.runner import Runner
+from checkpoints import By, Receipt, Runs, Store
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Services:
+    """The parts that `create_app` joined. Two apps share none of them."""
+
+    store: Store
+    runs: Runs
+    runner: Runner
+    hub: RunHub
+    pool: ThreadPoolExecutor
+    model: str  # what the page calls the model
+    demo: str | None  # the line that says that it is the demo, and how to change that
+
+    async def read(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run blocking work on the pool."""
+        return await asyncio.get_running_loop().run_in_executor(self.pool, partial(work, *args, **kwargs))
+
+    async def change(
+        self, verb: Callable[Concatenate[str, P], Receipt], thread_id: str, *args: P.args, **kwargs: P.kwargs
+    ) -> Receipt:
+        """Carry out one of the store's changes and tell every page that shows the thread."""
+        receipt = await self.read(verb, thread_id, *args, **kwargs)
+        self.hub.publish(thread_id, HeadMoved(receipt.version))
+        return receipt
+
+
+def asked_by(action: dict[str, object]) -> By:
+    """Who asks, from an action of the page: its operation id, and the version that the user saw."""
+    version = action.get("version")
+    return By(request=str(action["op"]), version=version if isinstance(version, int) else None)

@@ -1,0 +1,124 @@
+"""How run events reach the browser: one WebSocket a page, one snapshot, then what is new every 40 ms."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from agent.events import Event, HeadMoved, MessageAdded, RunFinished, RunStarted, TextDelta
+from agent.hub import Following, Lagging
+from checkpoints import ThreadNotFoundError
+from components import views
+from components.markdown import StreamingMarkdown
+from components.services import Services
+
+FRAME_SECONDS = 0.04
+THREAD_IS_GONE = 4404
+TRY_AGAIN = 1013
+_NEAR = 60  # messages from the end among which the one that asked for a tool is looked for
+
+Frame = dict[str, Any]
+
+
+def add_route(server: FastAPI, services: Services) -> None:
+    @server.websocket("/api/threads/{thread_id}/events")
+    async def events(socket: WebSocket, thread_id: str) -> None:
+        """Whether this browser may ask at all, the guard has decided; closing the page changes nothing in the run."""
+        await socket.accept()
+        try:
+            await services.read(services.store.thread, thread_id)
+        except ThreadNotFoundError:
+            await socket.close(THREAD_IS_GONE)
+            return
+        sending = asyncio.create_task(_send(socket, services, thread_id))
+        leaving = asyncio.create_task(_until_closed(socket))
+        await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (sending, leaving):
+            task.cancel()
+        await asyncio.gather(sending, leaving, return_exceptions=True)
+
+
+async def _send(socket: WebSocket, services: Services, thread_id: str) -> None:
+    with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # the browser went away between two frames
+        try:
+            async for frame in frames(services, thread_id):
+                await socket.send_text(json.dumps(frame))
+        except Lagging:
+            await socket.close(TRY_AGAIN)
+
+
+async def _until_closed(socket: WebSocket) -> None:
+    with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+        while True:
+            await socket.receive_text()
+
+
+async def frames(services: Services, thread_id: str) -> AsyncIterator[Frame]:
+    """What one page is told, without end."""
+    async with services.hub.follow(thread_id) as following:
+        text = StreamingMarkdown()
+        yield await _hello(services, thread_id, following, text)
+        while True:
+            events = await following.take()
+            for batch in _batches(events):
+                if isinstance(batch, str):
+                    text.feed(batch)
+                    stable, tail = text.take()
+                    yield {"k": "delta", "stable": stable, "tail": tail}
+                else:
+                    text = StreamingMarkdown() if isinstance(batch, RunStarted | MessageAdded) else text
+                    if (frame := await _frame(services, thread_id, batch)) is not None:
+                        yield frame
+            await asyncio.sleep(FRAME_SECONDS)
+
+
+async def _hello(services: Services, thread_id: str, following: Following, text: StreamingMarkdown) -> Frame:
+    thread = await services.read(services.store.thread, thread_id)
+    run = None
+    if following.live is not None:
+        text.feed(following.live.text)
+        stable, tail = text.snapshot()
+        run = {"id": following.live.run_id, "stable": stable, "tail": tail}
+    return {"k": "hello", "version": thread.version, "run": run}
+
+
+def _batches(events: list[Event]) -> list[str | Event]:
+    """The events in order, texts that follow each other joined."""
+    batches: list[str | Event] = []
+    for event in events:
+        if isinstance(event, TextDelta):
+            if batches and isinstance(batches[-1], str):
+                batches[-1] += event.text
+            else:
+                batches.append(event.text)
+        else:
+            batches.append(event)
+    return batches
+
+
+async def _frame(services: Services, thread_id: str, event: Event) -> Frame | None:
+    match event:
+        case RunStarted(run_id, version, message):
+            view = views.messages([message], running=True)[0] if message else None
+            return {"k": "start", "version": version, "run": run_id, "message": view}
+        case MessageAdded(message, version):
+            view = await _view_of(services, thread_id, message.id)
+            return {"k": "message", "version": version, "message": view} if view else None
+        case RunFinished(_, state, version, error):
+            return {"k": "end", "version": version, "state": state, "error": error}
+        case HeadMoved(version):
+            return {"k": "head", "version": version}
+    return None
+
+
+async def _view_of(services: Services, thread_id: str, message_id: str) -> views.MessageView | None:
+    """The view that shows a message: its own, or for a tool's result that of the message which asked for it."""
+    near = await services.read(services.store.messages, thread_id, last=_NEAR)
+    for view in reversed(views.messages(near, running=True)):
+        if message_id in (view["id"], *(tool["message_id"] for tool in view["tools"])):
+            return view
+    return None

@@ -1,0 +1,94 @@
+"""The list of conversations: open, new, rename, delete."""
+
+from enum import StrEnum
+from typing import Any
+
+from dash import Dash, Input, Output, State, html, no_update
+from dash.development.base_component import Component
+
+from checkpoints import By, StateError
+from components import dialog, head, views
+from components.services import Services, asked_by
+from components.widgets import Threads
+
+
+class Ids(StrEnum):
+    LIST = "threads"
+    DELETE = "delete-thread"
+
+
+def layout() -> Component:
+    return Threads(id=Ids.LIST)
+
+
+def dialogs() -> list[Component]:
+    return [dialog.confirmation(Ids.DELETE, "Delete this conversation?", "Delete")]
+
+
+def question(title: str) -> list[Component]:
+    return [
+        html.P(["“", html.Strong(title), "” leaves the list, with its checkpoints."]),
+        html.P("Nothing is erased: you can undo this.", className="quiet"),
+    ]
+
+
+def register(app: Dash, services: Services) -> None:
+    store = services.store
+    dialog.register(app, Ids.DELETE)
+
+    @app.callback(Output(Ids.LIST, "data"), Input(head.Ids.URL, "pathname"), Input(head.Ids.HEAD, "data"))
+    async def show(pathname: str | None, _: head.Head | None) -> dict[str, Any]:
+        current = head.thread_at(pathname)
+        return {"threads": await services.read(_list, services), "current": current}
+
+    @app.callback(
+        head.output(),
+        Output(Ids.DELETE, "is_open", allow_duplicate=True),
+        Output(f"{Ids.DELETE}-body", "children"),
+        Input(Ids.LIST, "action"),
+        prevent_initial_call=True,
+    )
+    async def act(action: dict[str, Any]) -> tuple[Any, Any, Any]:
+        match action["type"]:
+            case "new":
+                return head.moved(go="/"), no_update, no_update
+            case "open":
+                return head.moved(go=head.address(action["thread"])), no_update, no_update
+            case "rename":
+                by = By(request=action["op"])
+                await services.change(store.rename_thread, action["thread"], action["title"], by=by)
+                return head.moved(), no_update, no_update
+        thread = await services.read(store.thread, action["thread"])
+        return no_update, True, question(thread.title)
+
+    @app.callback(
+        head.output(),
+        Output(Ids.DELETE, "is_open", allow_duplicate=True),
+        Input(f"{Ids.DELETE}-confirm", "n_clicks"),
+        State(Ids.LIST, "action"),
+        State(head.Ids.URL, "pathname"),
+        prevent_initial_call=True,
+    )
+    async def delete(_: int, action: dict[str, Any], pathname: str) -> tuple[head.Head, bool]:
+        thread_id = action["thread"]
+        try:
+            await services.runner.stop(thread_id)
+            done = await services.change(store.delete_thread, thread_id, by=By(request=asked_by(action).request))
+        except StateError as error:
+            return head.problem(str(error)), False
+        toast: head.Toast = {"text": f"Deleted the {done.operation.note}", "kind": "done", "undo": thread_id}
+        away = {"go": "/"} if head.thread_at(pathname) == thread_id else {}
+        return head.moved(toast=toast, **away), False
+
+    @app.callback(
+        Output(Ids.DELETE, "is_open", allow_duplicate=True),
+        Input(f"{Ids.DELETE}-cancel", "n_clicks"),
+        prevent_initial_call=True,
+    )
+    async def cancel(_: int) -> bool:
+        return False
+
+
+def _list(services: Services) -> list[dict[str, Any]]:
+    running = frozenset(services.runs.running())
+    return [views.thread(thread, running) for thread in services.store.threads()]

@@ -1,0 +1,307 @@
+"""The checkpoints of a conversation: save, restore, delete; its branches; undo and redo of every change."""
+
+from enum import StrEnum
+from typing import Any
+
+from dash import Dash, Input, Output, State, html, no_update
+from dash.development.base_component import Component
+from dash_bootstrap_components import Checkbox
+
+from checkpoints import By, Checkpoint, Leaving, Message, StateError, Store, ThreadNotFoundError, counted
+from components import dialog, head, views
+from components.services import Services, asked_by
+from components.widgets import Icon, Timeline
+
+NOTHING_TO_SAVE = "There is nothing to save yet: start a conversation first."
+
+
+class Ids(StrEnum):
+    LIST = "timeline"
+    RESTORE = "restore-dialog"
+    KEEP = "restore-keep"
+    DELETE = "delete-checkpoint"
+    CLEAR = "clear-dialog"
+    CLEAR_BUTTON = "clear"
+    UNDO = "undo"
+    REDO = "redo"
+
+
+def layout() -> Component:
+    return Timeline(id=Ids.LIST)
+
+
+def buttons() -> list[Component]:
+    """What stands in the head of the conversation."""
+    return [
+        _button("arrow-counterclockwise", Ids.UNDO, "Undo last change"),
+        _button("arrow-clockwise", Ids.REDO, "Redo"),
+        _button("eraser", Ids.CLEAR_BUTTON, "Clear conversation"),
+    ]
+
+
+def _button(icon: str, identifier: str, name: str) -> Component:
+    named: Any = {"aria-label": name}
+    return html.Button(Icon(name=icon), id=identifier, className="btn", title=name, disabled=True, **named)
+
+
+def dialogs() -> list[Component]:
+    keep = Checkbox(id=Ids.KEEP, label="Keep what leaves as a branch", value=False)
+    return [
+        dialog.confirmation(Ids.RESTORE, "Restore this checkpoint?", "Restore", keep),
+        dialog.confirmation(Ids.DELETE, "Delete this checkpoint?", "Delete"),
+        dialog.confirmation(Ids.CLEAR, "Clear this conversation?", "Clear"),
+    ]
+
+
+def restore_question(checkpoint: Checkpoint, leaving: Leaving) -> list[Component]:
+    """What restoring does, in numbers from the store."""
+    leaves = "leaves" if leaving.messages + leaving.checkpoints == 1 else "leave"
+    loss = (
+        f"{leaving} {leaves} the conversation."
+        if leaving.messages or leaving.checkpoints
+        else "Nothing leaves the conversation."
+    )
+    return [
+        html.P(["Go back to “", html.Strong(checkpoint.name), f"” ({counted(checkpoint.message_count, 'message')})."]),
+        html.P(loss, className="loss"),
+        html.P("Restoring can be undone, also after a reload.", className="quiet"),
+    ]
+
+
+def delete_question(checkpoint: Checkpoint) -> list[Component]:
+    return [
+        html.P(
+            ["“", html.Strong(checkpoint.name), "” leaves the list. The messages stay, and so do all other checkpoints."]
+        ),
+        html.P("You can undo this.", className="quiet"),
+    ]
+
+
+def clear_question(messages: int, checkpoints: int) -> list[Component]:
+    return [
+        html.P(f"{Leaving(messages, checkpoints)} leave the conversation.", className="loss"),
+        html.P("Nothing is erased: you can undo this.", className="quiet"),
+    ]
+
+
+def register(app: Dash, services: Services) -> None:
+    for identifier in (Ids.RESTORE, Ids.DELETE, Ids.CLEAR):
+        dialog.register(app, identifier)
+    _register_list(app, services)
+    _register_restore(app, services)
+    _register_delete(app, services)
+    _register_clear(app, services)
+    _register_undo(app, services)
+
+
+def _register_list(app: Dash, services: Services) -> None:
+    store = services.store
+
+    @app.callback(Output(Ids.LIST, "data"), Input(head.Ids.URL, "pathname"), Input(head.Ids.HEAD, "data"))
+    async def show(pathname: str | None, _: head.Head | None) -> dict[str, Any]:
+        return await services.read(_read, services, head.thread_at(pathname))
+
+    @app.callback(
+        head.output(),
+        Output(Ids.RESTORE, "is_open", allow_duplicate=True),
+        Output(f"{Ids.RESTORE}-body", "children"),
+        Output(Ids.KEEP, "value"),
+        Output(Ids.DELETE, "is_open", allow_duplicate=True),
+        Output(f"{Ids.DELETE}-body", "children"),
+        Input(Ids.LIST, "action"),
+        State(head.Ids.URL, "pathname"),
+        prevent_initial_call=True,
+    )
+    async def act(action: dict[str, Any], pathname: str) -> tuple[Any, ...]:
+        """Saving and switching are done at once; restoring and deleting ask first."""
+        thread_id = head.thread_at(pathname)
+        stay = no_update
+        try:
+            match action["type"], thread_id:
+                case "restore", str():
+                    checkpoint = await services.read(store.checkpoint, thread_id, action["checkpoint"])
+                    leaving = await services.read(store.leaving, thread_id, checkpoint.id)
+                    return stay, True, restore_question(checkpoint, leaving), False, stay, stay
+                case "delete", str():
+                    checkpoint = await services.read(store.checkpoint, thread_id, action["checkpoint"])
+                    return stay, stay, stay, stay, True, delete_question(checkpoint)
+                case "save", str():
+                    name, description = action.get("name") or None, action.get("description") or ""
+                    by = asked_by(action)
+                    await services.change(store.save, thread_id, name=name, description=description, by=by)
+                case "switch", str():
+                    await services.change(store.switch, thread_id, action["branch"], by=asked_by(action))
+        except StateError as error:
+            return head.problem(str(error)), stay, stay, stay, stay, stay
+        return head.moved(), stay, stay, stay, stay, stay
+
+
+def _register_restore(app: Dash, services: Services) -> None:
+    @app.callback(
+        head.output(),
+        Output(Ids.RESTORE, "is_open", allow_duplicate=True),
+        Input(f"{Ids.RESTORE}-confirm", "n_clicks"),
+        State(Ids.LIST, "action"),
+        State(Ids.KEEP, "value"),
+        State(head.Ids.URL, "pathname"),
+        prevent_initial_call=True,
+    )
+    async def restore(_: int, action: dict[str, Any], keep: bool, pathname: str) -> tuple[head.Head, bool]:
+        """A running answer is stopped first; that is the only change since the dialog that does not stand in the way."""
+        thread_id, store = head.thread_at(pathname), services.store
+        assert thread_id is not None
+        try:
+            by = asked_by(action)
+            if await services.runner.stop(thread_id):
+                by = By(request=by.request)
+            before = await services.read(store.messages, thread_id, last=_CUT_OFF)
+            done = await services.change(store.restore, thread_id, action["checkpoint"], keep_future=keep, by=by)
+            kept = await services.read(store.messages, thread_id, last=1)
+        except StateError as error:
+            return head.problem(str(error)), False
+        return head.moved(fill=_cut_off_prompt(before, kept, f"{thread_id}:{done.version}")), False
+
+    @app.callback(
+        Output(Ids.RESTORE, "is_open", allow_duplicate=True),
+        Input(f"{Ids.RESTORE}-cancel", "n_clicks"),
+        prevent_initial_call=True,
+    )
+    async def cancel(_: int) -> bool:
+        return False
+
+
+def _register_delete(app: Dash, services: Services) -> None:
+    @app.callback(
+        head.output(),
+        Output(Ids.DELETE, "is_open", allow_duplicate=True),
+        Input(f"{Ids.DELETE}-confirm", "n_clicks"),
+        State(Ids.LIST, "action"),
+        State(head.Ids.URL, "pathname"),
+        prevent_initial_call=True,
+    )
+    async def delete(_: int, action: dict[str, Any], pathname: str) -> tuple[head.Head, bool]:
+        thread_id = head.thread_at(pathname)
+        assert thread_id is not None
+        try:
+            await services.change(services.store.delete_checkpoint, thread_id, action["checkpoint"], by=asked_by(action))
+        except StateError as error:
+            return head.problem(str(error)), False
+        return head.moved(), False
+
+    @app.callback(
+        Output(Ids.DELETE, "is_open", allow_duplicate=True),
+        Input(f"{Ids.DELETE}-cancel", "n_clicks"),
+        prevent_initial_call=True,
+    )
+    async def cancel(_: int) -> bool:
+        return False
+
+
+def _register_clear(app: Dash, services: Services) -> None:
+    store = services.store
+
+    @app.callback(
+        Output(Ids.CLEAR, "is_open", allow_duplicate=True),
+        Output(f"{Ids.CLEAR}-body", "children"),
+        Input(Ids.CLEAR_BUTTON, "n_clicks"),
+        State(head.Ids.URL, "pathname"),
+        prevent_initial_call=True,
+    )
+    async def ask(_: int, pathname: str) -> tuple[Any, Any]:
+        thread_id = head.thread_at(pathname)
+        if thread_id is None:
+            return no_update, no_update
+        length = await services.read(store.length, thread_id)
+        return True, clear_question(length, len(await services.read(store.checkpoints, thread_id)))
+
+    @app.callback(
+        head.output(),
+        Output(Ids.CLEAR, "is_open", allow_duplicate=True),
+        Input(f"{Ids.CLEAR}-confirm", "n_clicks"),
+        State(head.Ids.URL, "pathname"),
+        prevent_initial_call=True,
+    )
+    async def clear(_: int, pathname: str) -> tuple[head.Head, bool]:
+        thread_id = head.thread_at(pathname)
+        assert thread_id is not None
+        try:
+            await services.runner.stop(thread_id)
+            await services.change(store.clear, thread_id)
+        except StateError as error:
+            return head.problem(str(error)), False
+        return head.moved(), False
+
+    @app.callback(
+        Output(Ids.CLEAR, "is_open", allow_duplicate=True),
+        Input(f"{Ids.CLEAR}-cancel", "n_clicks"),
+        prevent_initial_call=True,
+    )
+    async def cancel(_: int) -> bool:
+        return False
+
+
+def _register_undo(app: Dash, services: Services) -> None:
+    store = services.store
+
+    @app.callback(
+        Output(Ids.UNDO, "disabled"),
+        Output(Ids.UNDO, "title"),
+        Output(Ids.REDO, "disabled"),
+        Output(Ids.REDO, "title"),
+        Output(Ids.CLEAR_BUTTON, "disabled"),
+        Input(head.Ids.URL, "pathname"),
+        Input(head.Ids.HEAD, "data"),
+    )
+    async def show(pathname: str | None, _: head.Head | None) -> tuple[bool, str, bool, str, bool]:
+        undo, redo, length = await services.read(_possible, store, head.thread_at(pathname))
+        undo_title, redo_title = f"Undo {undo}" if undo else "Nothing to undo", f"Redo {redo}" if redo else "Nothing to redo"
+        return undo is None, undo_title, redo is None, redo_title, length == 0
+
+    for identifier, verb in ((Ids.UNDO, store.undo), (Ids.REDO, store.redo)):
+
+        @app.callback(head.output(), Input(identifier, "n_clicks"), State(Ids.LIST, "data"), prevent_initial_call=True)
+        async def step(_: int, shown: dict[str, Any], verb: Any = verb) -> head.Head:
+            try:
+                await services.change(verb, shown["thread"], by=By(version=shown["version"]))
+            except StateError as error:
+                return head.problem(str(error))
+            return head.moved()
+
+
+_CUT_OFF = 200  # messages from the end among which the cut-off prompt is looked for
+
+
+def _cut_off_prompt(before: list[Message], kept: list[Message], key: str) -> dict[str, str]:
+    """The last thing that the user had asked, if the restore took it away."""
+    depth = kept[-1].depth if kept else -1
+    asked = [m for m in before if m.depth > depth and m.type == "human"]
+    return {"key": key, "text": str(asked[-1].langchain.text)} if asked else {"key": key, "text": ""}
+
+
+def _possible(store: Store, thread_id: str | None) -> tuple[str | None, str | None, int]:
+    """What undo and redo would do now, in words, and how long the conversation is."""
+    if thread_id is None:
+        return None, None, 0
+    try:
+        length = store.length(thread_id)
+    except ThreadNotFoundError:
+        return None, None, 0
+    return views.described(store.undoable(thread_id)), views.described(store.redoable(thread_id)), length
+
+
+def _read(services: Services, thread_id: str | None) -> dict[str, Any]:
+    nothing: dict[str, Any] = {"thread": None, "version": 0, "checkpoints": [], "branches": []}
+    store = services.store
+    try:
+        thread = store.thread(thread_id) if thread_id else None
+    except ThreadNotFoundError:
+        thread = None
+    if thread is None:
+        return {**nothing, "save": {"enabled": False, "reason": NOTHING_TO_SAVE}}
+    return {
+        "thread": thread.id,
+        "version": thread.version,
+        "checkpoints": [views.checkpoint(c, thread.head_id) for c in store.checkpoints(thread.id)],
+        "branches": [views.branch(b, length, thread.branch_id) for b, length in store.branches(thread.id)],
+        "save": {"enabled": thread.head_id is not None, "reason": None if thread.head_id else NOTHING_TO_SAVE},
+    }

@@ -1,0 +1,57 @@
+"""A short word in the corner: what a command did, with Undo, or why it did nothing."""
+
+from enum import StrEnum
+from typing import Any
+
+from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash.development.base_component import Component
+from dash_bootstrap_components import Button, Toast
+
+from checkpoints import StateError
+from components import head
+from components.services import Services
+
+
+class Ids(StrEnum):
+    TOAST = "toast"
+    TEXT = "toast-text"
+    UNDO = "toast-undo"
+    THREAD = "toast-thread"
+
+
+def layout() -> Component:
+    undo = Button("Undo", id=Ids.UNDO, size="sm", outline=True, color="secondary")
+    line = html.Div([html.Span(id=Ids.TEXT), undo, dcc.Store(id=Ids.THREAD)], className="toast-line")
+    toast = Toast(line, id=Ids.TOAST, is_open=False, dismissable=True, duration=10_000, header="Waymark")
+    testid: Any = {"data-testid": "toast"}
+    return html.Div(toast, className="toasts", **testid)
+
+
+def register(app: Dash, services: Services) -> None:
+    @app.callback(
+        Output(Ids.TOAST, "is_open", allow_duplicate=True),
+        Output(Ids.TEXT, "children"),
+        Output(Ids.UNDO, "style"),
+        Output(Ids.THREAD, "data"),
+        Input(head.Ids.HEAD, "data"),
+        prevent_initial_call=True,
+    )
+    async def tell(moved: head.Head) -> tuple[Any, ...]:
+        toast = moved.get("toast")
+        if toast is None:
+            return no_update, no_update, no_update, no_update
+        return True, toast["text"], {} if toast["undo"] else {"display": "none"}, toast["undo"]
+
+    @app.callback(
+        head.output(),
+        Output(Ids.TOAST, "is_open", allow_duplicate=True),
+        Input(Ids.UNDO, "n_clicks"),
+        State(Ids.THREAD, "data"),
+        prevent_initial_call=True,
+    )
+    async def undo(_: int, thread_id: str) -> tuple[head.Head, bool]:
+        try:
+            await services.change(services.store.undo, thread_id)
+        except StateError as error:
+            return head.problem(str(error)), True
+        return head.moved(go=head.address(thread_id)), False

@@ -1,0 +1,46 @@
+"""The Python half of our hand-written Dash components; the other half is assets/modules.
+
+Each takes its whole content as one `data` value and reports what the user does as one `action` value. Dash's own way, a
+component for every element, costs seconds at a thousand messages.
+"""
+
+from typing import Any
+
+from dash.development.base_component import Component
+
+
+class _Widget(Component):
+    """What Dash needs to know of a component that has no build step."""
+
+    _children_props: list[str] = []  # noqa: RUF012  (read by Dash from the class)
+    _base_nodes = ["children"]  # noqa: RUF012
+    _namespace = "waymark"
+    _valid_wildcard_attributes: list[str] = []  # noqa: RUF012
+    available_wildcard_properties: list[str] = []  # noqa: RUF012
+
+    def __init__(self, **props: Any) -> None:
+        self._prop_names = ["id", "data", "action", "name"]
+        self.available_properties = self._prop_names
+        super().__init__(**props)  # type: ignore[no-untyped-call]
+
+
+class Threads(_Widget):
+    _type = "Threads"
+
+
+class Transcript(_Widget):
+    _type = "Transcript"
+
+
+class Composer(_Widget):
+    _type = "Composer"
+
+
+class Timeline(_Widget):
+    _type = "Timeline"
+
+
+class Icon(_Widget):
+    """One icon by its name in Bootstrap Icons."""
+
+    _type = "Icon"

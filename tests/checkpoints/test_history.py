@@ -1,0 +1,95 @@
+"""Paths as stretches say the same as walking from parent to parent."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from checkpoints import Checkpoint, history
+from checkpoints.model import Node
+
+
+@dataclass
+class Tree:
+    """A generated tree: message i hangs below message parents[i], and stands in a segment as the store would place it."""
+
+    parents: list[int | None]
+    nodes: list[Node] = field(default_factory=list)
+    forks: dict[int, tuple[int | None, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        taken: set[tuple[int, int]] = set()
+        for index, parent in enumerate(self.parents):
+            above = None if parent is None else self.nodes[parent]
+            if above is not None and (above.segment, above.depth + 1) not in taken:
+                place = (above.segment, above.depth + 1)
+            else:
+                self.forks[len(self.forks)] = (above.segment, above.depth) if above else (None, -1)
+                place = (len(self.forks) - 1, above.depth + 1 if above else 0)
+            taken.add(place)
+            self.nodes.append(Node(str(index), *place))
+
+    def walk(self, index: int | None) -> list[int]:
+        """The oracle: parent by parent."""
+        found = []
+        while index is not None:
+            found.append(index)
+            index = self.parents[index]
+        return found[::-1]
+
+    def path(self, index: int | None) -> history.Path:
+        return history.path_to(None if index is None else self.nodes[index], self.forks)
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> Tree:
+    size = draw(st.integers(1, 25))
+    return Tree([draw(st.none() | st.integers(max(0, i - 4), i - 1)) if i else None for i in range(size)])
+
+
+def places(tree: Tree) -> list[int | None]:
+    return [None, *range(len(tree.parents))]
+
+
+def bookmark(node: Node, order: int, *, detached: bool = False, branch: str = "main") -> Checkpoint:
+    made = datetime(2025, 1, 1, tzinfo=UTC)
+    return Checkpoint(str(order), "", made, 1, node=node, order=order, detached=detached, branch_id=branch)
+
+
+@settings(max_examples=80, deadline=None, database=None)
+@given(trees())
+def test_a_message_is_on_a_path_when_walking_up_meets_it(tree: Tree) -> None:
+    for place in places(tree):
+        walked = tree.walk(place)
+        path = tree.path(place)
+        assert path.length == len(walked)
+        assert [i for i, node in enumerate(tree.nodes) if node in path] == sorted(walked)
+
+
+@settings(max_examples=80, deadline=None, database=None)
+@given(trees())
+def test_two_paths_share_what_both_walks_meet(tree: Tree) -> None:
+    for one in places(tree):
+        for other in places(tree):
+            shared = len(set(tree.walk(one)) & set(tree.walk(other)))
+            assert history.common_length(tree.path(one), tree.path(other)) == shared
+
+
+@settings(max_examples=60, deadline=None, database=None)
+@given(trees(), st.data())
+def test_a_branch_lists_what_is_on_its_path_or_was_detached_on_it(tree: Tree, data: st.DataObject) -> None:
+    flags = st.tuples(st.integers(0, len(tree.nodes) - 1), st.booleans(), st.sampled_from(["main", "other"]))
+    made = data.draw(st.lists(flags, max_size=8))
+    checkpoints = [bookmark(tree.nodes[i], n, detached=d, branch=b) for n, (i, d, b) in enumerate(made)]
+    head = data.draw(st.sampled_from(places(tree)))
+    walked = tree.walk(head)
+    expected = [str(n) for n, (i, d, b) in enumerate(made) if i in walked or (d and b == "main")]
+    assert [c.id for c in history.listed(checkpoints, "main", tree.path(head))] == expected
+
+
+def test_only_messages_are_on_a_path() -> None:
+    tree = Tree([None])
+    assert "0" not in tree.path(0)
+    assert None not in tree.path(0)
+    assert tree.nodes[0] not in history.EMPTY

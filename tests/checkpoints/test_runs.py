@@ -1,0 +1,195 @@
+"""A run locks its thread, keeps what it writes, and leaves something to find after a crash."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from checkpoints import (
+    By,
+    ConflictError,
+    Database,
+    MessageNotFoundError,
+    MessageStatus,
+    RunActiveError,
+    Runs,
+    RunState,
+    Store,
+    partial,
+    schema,
+)
+from tests.checkpoints.conversations import count, dump, new, texts
+from tests.conftest import Clock
+
+
+@pytest.fixture
+def runs(store: Store) -> Runs:
+    return Runs(store)
+
+
+@pytest.fixture
+def thread_id(store: Store) -> str:
+    return store.create_thread().id
+
+
+def test_beginning_writes_the_question_and_locks_the_thread(runs: Runs, store: Store, thread_id: str) -> None:
+    run = runs.begin(thread_id, new("a")[0], title="About a")
+    assert (texts(store, thread_id), store.thread(thread_id).title) == (["a"], "About a")
+    assert (run.state, runs.running(), runs.latest(thread_id)) == (RunState.RUNNING, {thread_id}, run)
+    with pytest.raises(RunActiveError) as caught:
+        runs.begin(thread_id, new("b")[0])
+    assert caught.value.run_id == run.id
+
+
+def test_the_same_request_begins_one_run(runs: Runs, store: Store, thread_id: str) -> None:
+    first = runs.begin(thread_id, new("a")[0], by=By(request="r1"))
+    before = dump(store)
+    assert runs.begin(thread_id, new("a")[0], by=By(request="r1")) == first
+    runs.end(first, RunState.DONE)
+    assert runs.begin(thread_id, new("a")[0], by=By(request="r1")).state is RunState.DONE
+    assert (texts(store, thread_id), len(dump(store)["run"])) == (["a"], len(before["run"]))
+
+
+def test_a_run_without_a_thread_makes_one_and_the_same_request_finds_it(runs: Runs, store: Store) -> None:
+    run = runs.begin(None, new("a")[0], by=By(request="r1"), title="About a")
+    assert runs.begin(None, new("a")[0], by=By(request="r1")) == run
+    assert [(t.id, t.title) for t in store.threads()] == [(run.thread_id, "About a")]
+
+
+def test_a_request_of_another_conversation_is_not_this_ones(runs: Runs, store: Store, thread_id: str) -> None:
+    runs.begin(thread_id, new("a")[0], by=By(request="r1"))
+    other = store.create_thread().id
+    with pytest.raises(ConflictError):
+        runs.begin(other, new("b")[0], by=By(request="r1"))
+    assert texts(store, other) == []
+
+
+def test_a_run_that_cannot_begin_leaves_nothing(runs: Runs, store: Store, thread_id: str) -> None:
+    store.append(thread_id, new("a"))
+    before = dump(store)
+    with pytest.raises(ConflictError):
+        runs.begin(thread_id, new("b")[0], by=By(version=0))
+    with pytest.raises(MessageNotFoundError):
+        runs.begin(thread_id, new("b")[0], after="nothing")
+    assert dump(store) == before
+
+
+def test_a_retry_begins_before_the_old_answer(runs: Runs, store: Store, thread_id: str) -> None:
+    store.append(thread_id, new("a", "b"))
+    question = store.messages(thread_id)[0]
+    run = runs.begin(thread_id, None, after=question.id)
+    runs.commit(run, new("a", "c")[1])
+    runs.end(run, RunState.DONE)
+    assert texts(store, thread_id) == ["a", "c"]
+    store.undo(thread_id)
+    assert texts(store, thread_id) == ["a", "b"]
+
+
+def test_a_committed_message_is_marked_with_its_run_and_ends_its_draft(runs: Runs, store: Store, thread_id: str) -> None:
+    run = runs.begin(thread_id, new("a")[0])
+    runs.save_draft(run.id, "b")
+    stored, version = runs.commit(run, new("", "b")[1])
+    assert (store.messages(thread_id)[-1], store.thread(thread_id).version) == (stored, version)
+    assert (stored.run_id, runs.latest(thread_id).draft) == (run.id, "")
+
+
+def test_a_draft_becomes_one_partial_message_after_a_crash(file: Path, clock: Clock) -> None:
+    database = Database.at(file)
+    store = Store(database, now=clock)
+    thread_id = store.create_thread().id
+    runs = Runs(store)
+    run = runs.begin(thread_id, new("a")[0])
+    runs.save_draft(run.id, "b is")
+    database.close()
+    again = Store(Database.at(file), now=clock)
+    assert [r.id for r in Runs(again).interrupt_left()] == [run.id]
+    assert Runs(again).interrupt_left() == []
+    assert texts(again, thread_id) == ["a", "b is"]
+    assert again.messages(thread_id)[-1].status is MessageStatus.PARTIAL
+    found = Runs(again).latest(thread_id)
+    assert (found.state, found.draft) == (RunState.INTERRUPTED, "")
+    again.database.close()
+
+
+def test_nothing_partial_is_left_of_a_committed_answer(runs: Runs, store: Store, thread_id: str) -> None:
+    run = runs.begin(thread_id, new("a")[0])
+    runs.save_draft(run.id, "b")
+    runs.commit(run, new("", "b")[1])
+    runs.interrupt_left()
+    assert texts(store, thread_id) == ["a", "b"]
+
+
+def test_ending_writes_the_last_messages_and_unlocks(runs: Runs, store: Store, thread_id: str) -> None:
+    run = runs.begin(thread_id, new("a")[0])
+    runs.end(run, RunState.STOPPED, last=partial("b"))
+    assert (texts(store, thread_id), runs.running()) == (["a", "b"], set())
+    assert runs.latest(thread_id).state is RunState.STOPPED
+    runs.begin(thread_id, new("c")[0])
+
+
+def test_ending_twice_does_nothing(runs: Runs, store: Store, thread_id: str) -> None:
+    store.append(thread_id, new("a"))
+    checkpoint = store.save(thread_id).result
+    run = runs.begin(thread_id, new("b")[0])
+    runs.end(run, RunState.FAILED, error="no connection", last=partial("c"))
+    store.restore(thread_id, checkpoint)
+    before = dump(store)
+    runs.end(run, RunState.DONE, last=partial("d"))
+    assert dump(store) == before
+
+
+def test_a_run_that_has_ended_writes_nothing_more(runs: Runs, store: Store, thread_id: str) -> None:
+    run = runs.begin(thread_id, new("a")[0])
+    runs.end(run, RunState.STOPPED)
+    runs.begin(thread_id, new("b")[0])
+    before = dump(store)
+    with pytest.raises(ConflictError):
+        runs.commit(run, new("", "late")[1])
+    runs.save_draft(run.id, "late")
+    assert dump(store) == before
+
+
+def test_how_a_run_ended_is_said_only_where_it_ended(runs: Runs, store: Store, thread_id: str) -> None:
+    store.append(thread_id, new("a"))
+    checkpoint = store.save(thread_id).result
+    runs.end(runs.begin(thread_id, new("b")[0]), RunState.FAILED, error="no connection")
+    assert runs.latest(thread_id).error == "no connection"
+    store.restore(thread_id, checkpoint)
+    assert runs.latest(thread_id) is None
+    store.undo(thread_id)
+    assert runs.latest(thread_id).error == "no connection"
+
+
+def test_a_dismissed_run_says_no_more(runs: Runs, thread_id: str) -> None:
+    run = runs.begin(thread_id, new("a")[0])
+    runs.end(run, RunState.FAILED, error="no connection")
+    runs.dismiss(run.id)
+    assert runs.latest(thread_id).dismissed is True
+
+
+def test_the_newest_run_is_the_last_one_begun_whatever_the_clock_says(runs: Runs, thread_id: str, clock: Clock) -> None:
+    runs.end(runs.begin(thread_id, new("a")[0]), RunState.DONE)
+    clock.turn(-timedelta(days=365))
+    second = runs.begin(thread_id, new("b")[0])
+    assert runs.latest(thread_id) == second
+    runs.end(second, RunState.FAILED)
+    assert runs.latest(thread_id).id == second.id
+
+
+def test_two_threads_run_at_the_same_time(runs: Runs, store: Store, thread_id: str) -> None:
+    other = store.create_thread().id
+    runs.begin(thread_id, new("a")[0])
+    runs.begin(other, new("b")[0])
+    assert runs.running() == {thread_id, other}
+    assert count(store, schema.run) == 2
+
+
+def test_a_stream_cut_within_a_character_still_ends(runs: Runs, store: Store, thread_id: str) -> None:
+    run = runs.begin(thread_id, new("a")[0])
+    runs.save_draft(run.id, "b \ud83d")
+    runs.end(run, RunState.STOPPED, last=partial("b \ud83d\ude00 c \ud83d"))
+    assert texts(store, thread_id) == ["a", "b \N{GRINNING FACE} c \N{REPLACEMENT CHARACTER}"]
+
+
+def test_no_text_makes_no_partial_message() -> None:
+    assert partial("") == []

@@ -1,0 +1,106 @@
+"""Messages go into JSON and come out as they were, or are refused."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, RemoveMessage, ToolMessage
+
+from checkpoints import serde
+from tests import strategies
+
+BODY = {"type": "human", "data": {"content": "hello"}}
+
+
+@settings(max_examples=150, deadline=None, database=None)
+@given(strategies.messages)
+def test_a_message_comes_back_as_it_was(message: BaseMessage) -> None:
+    text = json.dumps(serde.to_body(message))
+    back = serde.to_message(json.loads(text))
+    assert type(back) is type(message)
+    assert back.model_dump() == message.model_dump()
+
+
+@settings(max_examples=50, deadline=None, database=None)
+@given(strategies.json_objects)
+def test_canonical_is_one_text_for_one_value(value: dict[str, Any]) -> None:
+    turned = dict(reversed(list(value.items())))
+    assert serde.canonical(turned) == serde.canonical(value)
+    assert serde.canonical(json.loads(serde.canonical(value))) == serde.canonical(value)
+
+
+def test_canonical_tells_different_values_apart() -> None:
+    assert len({serde.canonical(value) for value in (1, 1.0, True, "1", None, [1], {"1": 1}, "", "é", "e")}) == 10
+
+
+def test_fields_at_their_defaults_are_not_stored() -> None:
+    assert serde.to_body(HumanMessage("hello")) == BODY
+
+
+@pytest.mark.parametrize("artifact", [{}, [], "", 0, False], ids=repr)
+def test_an_empty_artifact_is_not_none(artifact: Any) -> None:
+    message = ToolMessage("done", tool_call_id="1", artifact=artifact)
+    assert serde.to_message(serde.to_body(message)).artifact == artifact
+
+
+def test_a_field_of_the_callers_own_is_kept_even_when_it_is_none() -> None:
+    message = AIMessage("done", note=None, status="success", example=False)
+    assert serde.to_message(serde.to_body(message)).model_dump() == message.model_dump()
+
+
+def test_the_hash_changes_when_anything_changes() -> None:
+    first = serde.content_hash(BODY, "main", "done", None)
+    other = {"type": "human", "data": {"content": "hello "}}
+    named = {"type": "human", "data": {"content": "hello", "name": "x"}}
+    changed = [
+        serde.content_hash(other, "main", "done", None),
+        serde.content_hash(named, "main", "done", None),
+        serde.content_hash({**BODY, "type": "ai"}, "main", "done", None),
+        serde.content_hash(BODY, "judge", "done", None),
+        serde.content_hash(BODY, "main", "partial", None),
+        serde.content_hash(BODY, "main", "done", first),
+    ]
+    assert len({first, *changed}) == 7
+    assert serde.content_hash(copy.deepcopy(BODY), "main", "done", None) == first
+
+
+@pytest.mark.parametrize(
+    "value", [(1, 2), {1, 2}, {1: "a"}, float("nan"), float("inf"), "\ud800", b"a", object()], ids=lambda v: type(v).__name__
+)
+def test_what_json_cannot_carry_is_refused(value: Any) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        serde.to_body(HumanMessage("hello", additional_kwargs={"value": value}))
+
+
+def test_a_streamed_message_is_kept_as_the_whole_message_that_it_is() -> None:
+    chunk = AIMessageChunk("4", id="a", tool_call_chunks=[{"name": "add", "args": '{"a": 2}', "id": "1", "index": 0}])
+    back = serde.to_message(serde.to_body(chunk))
+    assert (type(back), back.content, back.tool_calls[0]["args"]) == (AIMessage, "4", {"a": 2})
+
+
+def test_what_could_not_be_read_again_is_not_written() -> None:
+    with pytest.raises(ValueError, match="not a type of message"):
+        serde.to_body(RemoveMessage(id="a"))
+
+
+@settings(max_examples=50, deadline=None, database=None)
+@given(strategies.names | st.sampled_from(["constructor", "remove", "AIMessageChunk", "HumanMessage", ""]))
+def test_a_type_that_is_not_a_messages_is_refused(kind: str) -> None:
+    with pytest.raises(ValueError, match="not a type of message"):
+        serde.to_message({"type": kind, "data": {"content": "x", "id": "1", "role": "x", "name": "x"}})
+
+
+@pytest.mark.parametrize("calls", ["x", ["x"], [{"name": 1}], [{}], {"a": 1}], ids=repr)
+def test_tool_calls_of_no_known_shape_are_a_value_error(calls: Any) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011  (pydantic's own text)
+        serde.to_message({"type": "ai", "data": {"content": "", "tool_calls": calls}})
+
+
+def test_a_rebuilt_message_shares_nothing_with_its_body() -> None:
+    body = serde.to_body(AIMessage("", tool_calls=[{"name": "add", "args": {"a": [1]}, "id": "1"}]))
+    before = copy.deepcopy(body)
+    serde.to_message(body).tool_calls[0]["args"]["a"].append(2)
+    assert body == before

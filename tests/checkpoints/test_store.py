@@ -1,0 +1,448 @@
+"""The store under races, repeats, restarts, broken files and a clock that is stepped."""
+
+import os
+import re
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+
+from checkpoints import (
+    BranchNotFoundError,
+    By,
+    ConflictError,
+    Database,
+    MessageNotFoundError,
+    RunActiveError,
+    Runs,
+    Store,
+    StoreInUseError,
+    StoreUnavailableError,
+    ThreadNotFoundError,
+    database,
+    document,
+    schema,
+    serde,
+    transfer,
+)
+from tests.checkpoints.conversations import count, dump, names, new, picture, talked, texts
+from tests.conftest import Clock
+
+Verb = Callable[[Store, str, By], object]
+
+VERBS: dict[str, Verb] = {
+    "append": lambda s, t, by: s.append(t, new("e"), by=by),
+    "edit": lambda s, t, by: s.append(t, new("e"), after=None, by=by),
+    "save": lambda s, t, by: s.save(t, by=by),
+    "save of a state": lambda s, t, by: s.save(t, keep=1, new=new("e"), by=by),
+    "restore": lambda s, t, by: s.restore(t, s.every_checkpoint(t)[0].id, keep_future=True, by=by),
+    "switch": lambda s, t, by: s.switch(t, s.thread(t).branch_id, by=by),
+    "delete_checkpoint": lambda s, t, by: s.delete_checkpoint(t, s.every_checkpoint(t)[-1].id, by=by),
+    "clear_checkpoints": lambda s, t, by: s.clear_checkpoints(t, by=by),
+    "clear": lambda s, t, by: s.clear(t, by=by),
+    "rename_thread": lambda s, t, by: s.rename_thread(t, "Other", by=by),
+    "delete_thread": lambda s, t, by: s.delete_thread(t, by=by),
+    "undo": lambda s, t, by: s.undo(t, by=by),
+    "redo": lambda s, t, by: s.redo(t, by=by),
+    "import_into": lambda s, t, by: s.import_into(t, transfer.filling(document.read(OLDER)), by=by),
+}
+OLDER = (
+    '{"checkpoints": {"c1": {"id": "c1", "name": "one", "timestamp": "2024-05-01T10:00:00", "message_count": 1, '
+    '"state": {"messages": [{"type": "HumanMessage", "content": "older"}]}}}, "order": ["c1"]}'
+)
+
+
+@pytest.fixture
+def thread_id(store: Store) -> str:
+    """Two turns and two checkpoints, the second operation taken back: everything can be done to it."""
+    made = talked(store, "a", "b", "c", "d")
+    store.rename_thread(made, "Renamed")
+    store.undo(made)
+    return made
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_of_two_callers_at_the_same_version_one_wins(store: Store, thread_id: str, verb: str) -> None:
+    seen = store.thread(thread_id).version
+    VERBS["rename_thread" if verb != "redo" else "undo"](store, thread_id, By(version=seen))
+    before = dump(store)
+    with pytest.raises(ConflictError) as caught:
+        VERBS[verb](store, thread_id, By(version=seen))
+    assert (caught.value.expected, caught.value.actual) == (seen, seen + 1)
+    assert dump(store) == before
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_same_request_twice_has_one_effect(store: Store, thread_id: str, verb: str) -> None:
+    by = By(request="wish-1")
+    first = VERBS[verb](store, thread_id, by)
+    before = dump(store)
+    again = VERBS[verb](store, thread_id, by)
+    assert (first.repeated, again.repeated) == (False, True)
+    assert (again.version, again.result) == (first.version, first.result)
+    assert dump(store) == before
+
+
+def test_the_same_request_means_nothing_to_another_conversation(store: Store, thread_id: str) -> None:
+    store.rename_thread(thread_id, "One", by=By(request="wish-1"))
+    other = store.create_thread().id
+    assert store.rename_thread(other, "Two", by=By(request="wish-1")).repeated is False
+
+
+@pytest.mark.parametrize(
+    "verb", ["append", "edit", "restore", "switch", "clear", "delete_thread", "undo", "redo", "import_into"]
+)
+def test_a_run_locks_what_would_move_the_head(store: Store, thread_id: str, verb: str) -> None:
+    run = Runs(store).begin(thread_id, None)
+    before = dump(store)
+    with pytest.raises(RunActiveError):
+        VERBS[verb](store, thread_id, By())
+    assert dump(store) == before
+    VERBS[verb](store, thread_id, By(group=run.id))
+
+
+@pytest.mark.parametrize("verb", ["save", "delete_checkpoint", "clear_checkpoints", "rename_thread"])
+def test_a_run_lets_the_user_keep_the_list(store: Store, thread_id: str, verb: str) -> None:
+    Runs(store).begin(thread_id, None)
+    VERBS[verb](store, thread_id, By())
+    assert store.last_operation(thread_id).actor == "user"
+
+
+@pytest.mark.parametrize("kind", ["store", "file_store"])
+def test_racing_threads_lose_no_message_and_invent_none(kind: str, request: pytest.FixtureRequest) -> None:
+    store: Store = request.getfixturevalue(kind)
+    thread_id = store.create_thread().id
+    accepted: list[str] = []
+    refused: list[str] = []
+    start = threading.Barrier(2)
+
+    def work(name: str) -> None:
+        start.wait()
+        for number in range(40):
+            text = f"{name}{number}"
+            try:
+                store.append(thread_id, new(text), by=By(version=store.thread(thread_id).version))
+                accepted.append(text)
+            except ConflictError:
+                refused.append(text)
+
+    workers = [threading.Thread(target=work, args=(name,)) for name in "ab"]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert sorted(texts(store, thread_id)) == sorted(accepted)
+    assert (len(accepted) + len(refused), store.thread(thread_id).version) == (80, len(accepted))
+
+
+def test_of_two_threads_that_saw_the_same_exactly_one_writes(file_store: Store) -> None:
+    thread_id = file_store.create_thread().id
+    outcomes: list[str] = []
+    for version in range(10):
+        start = threading.Barrier(2)
+
+        def work(start: threading.Barrier = start, version: int = version) -> None:
+            start.wait()
+            try:
+                file_store.append(thread_id, new("x"), by=By(version=version))
+                outcomes.append("written")
+            except ConflictError:
+                outcomes.append("refused")
+
+        workers = [threading.Thread(target=work) for _ in range(2)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    assert (outcomes.count("written"), outcomes.count("refused")) == (10, 10)
+    assert len(texts(file_store, thread_id)) == 10
+
+
+def test_a_change_that_fails_half_way_leaves_nothing(store: Store, thread_id: str) -> None:
+    before = dump(store)
+    with pytest.raises(MessageNotFoundError):
+        store.append(thread_id, new("e"), after="nothing", title="x")
+    with pytest.raises(BranchNotFoundError):
+        store.switch(thread_id, "nothing")
+    with pytest.raises(sa.exc.IntegrityError):
+        store.append(thread_id, [*new("e"), *_with_id(store.messages(thread_id)[0].id)])
+    assert dump(store) == before
+
+
+def _with_id(identifier: str) -> list[object]:
+    [message] = new("f")
+    return [type(message)(body=message.body, id=identifier)]
+
+
+def test_a_message_of_another_conversation_is_no_place_to_write(store: Store, thread_id: str) -> None:
+    other = talked(store, "x", "y")
+    with pytest.raises(MessageNotFoundError):
+        store.append(thread_id, new("e"), after=store.messages(other)[0].id)
+    with pytest.raises(BranchNotFoundError):
+        store.switch(thread_id, store.thread(other).branch_id)
+    with pytest.raises(ThreadNotFoundError, match="no conversation 'nothing'"):
+        store.append("nothing", new("e"))
+
+
+def test_one_owner_does_not_see_the_threads_of_another(store: Store) -> None:
+    mine, theirs = store.create_thread(owner="me").id, store.create_thread(owner="them").id
+    assert ([t.id for t in store.threads("me")], [t.id for t in store.threads("them")]) == ([mine], [theirs])
+
+
+def test_a_restart_keeps_everything(file: Path) -> None:
+    first = Database.at(file)
+    thread_id = talked(Store(first), "a", "b", "c", "d")
+    Store(first).restore(thread_id, Store(first).checkpoints(thread_id)[0].id, keep_future=True)
+    before = dump(Store(first))
+    first.close()
+    second = Database.at(file)
+    assert dump(Store(second)) == before
+    assert (texts(Store(second), thread_id), names(Store(second), thread_id)) == (["a", "b"], ["after b"])
+    second.close()
+
+
+def test_what_was_acknowledged_survives_kill_9(file: Path) -> None:
+    code = (
+        "import os, signal, sys, pathlib; from checkpoints import *; from tests.checkpoints.conversations import talked;"
+        "store = Store(Database.at(pathlib.Path(sys.argv[1]))); print(talked(store, 'a', 'b'), flush=True);"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    child = subprocess.run([sys.executable, "-c", code, file], capture_output=True, text=True, check=False)
+    assert child.returncode == -9
+    reopened = Database.at(file)
+    assert texts(Store(reopened), child.stdout.strip()) == ["a", "b"]
+    reopened.close()
+
+
+def test_a_second_process_is_refused(file_store: Store, file: Path) -> None:
+    code = "import sys, pathlib; from checkpoints import Database; Database.at(pathlib.Path(sys.argv[1]))"
+    child = subprocess.run([sys.executable, "-c", code, file], capture_output=True, text=True, check=False)
+    assert child.returncode == 1
+    assert f"StoreInUseError: {file} is in use by another Waymark process." in child.stderr
+    with pytest.raises(StoreInUseError):
+        Database.at(file)
+    assert file_store.threads() == []
+
+
+def test_a_closed_database_lets_another_in(file: Path) -> None:
+    Database.at(file).close()
+    Database.at(file).close()
+
+
+@contextmanager
+def _as_nobody() -> Iterator[None]:
+    """Without the rights of root, which no folder refuses."""
+    before = os.geteuid()
+    if before == 0:
+        os.seteuid(65534)
+    yield
+    os.seteuid(before)
+
+
+def test_a_folder_that_cannot_be_written_is_refused_in_one_sentence() -> None:
+    folder = Path(tempfile.mkdtemp())
+    (folder / "data").mkdir(mode=0o555)
+    folder.chmod(0o555)
+    with _as_nobody(), pytest.raises(StoreUnavailableError, match=r"data folder .* cannot be used"):
+        Database.at(folder / "data" / "deep" / "waymark.db")
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("not a folder")
+    with pytest.raises(StoreUnavailableError, match=r"data folder .* cannot be used"):
+        Database.at(tmp_path / "data" / "waymark.db")
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_alone(file: Path) -> None:
+    file.parent.mkdir()
+    file.write_bytes(b"this is not a database" * 100)
+    for _ in range(2):  # the second time shows that the lock was let go
+        with pytest.raises(StoreUnavailableError, match="did not answer"):
+            Database.at(file)
+    assert file.read_bytes() == b"this is not a database" * 100
+
+
+def test_a_full_disk_refuses_the_write_and_keeps_what_was(file_store: Store) -> None:
+    thread_id = talked(file_store, "a", "b")
+    before = dump(file_store)
+    with file_store.database.reading() as connection:
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(StoreUnavailableError, match="full"):
+        file_store.append(thread_id, new("x" * 1_000_000))
+    assert dump(file_store) == before
+
+
+def test_a_file_of_a_newer_schema_is_refused_and_left_untouched(file: Path) -> None:
+    Database.at(file).close()
+    with sqlite3.connect(file) as raw:
+        raw.execute("UPDATE alembic_version SET version_num = '9999'")
+    raw.close()
+    before = file.read_bytes()
+    with pytest.raises(StoreUnavailableError, match=r"newer Waymark \(schema 9999\)"):
+        Database.at(file)
+    assert file.read_bytes() == before
+    assert sorted(p.name for p in file.parent.iterdir()) == ["waymark.db", "waymark.lock"]
+
+
+def test_a_migration_makes_a_backup_first(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = Database.at(file)
+    thread_id = talked(Store(first), "a", "b")
+    first.close()
+    migrations = shutil.copytree(database.MIGRATIONS, tmp_path / "migrations")
+    step = "from alembic import op\nrevision = '0002'\ndown_revision = '0001'\ndef upgrade():\n    op.execute('SELECT 1')\n"
+    (migrations / "versions" / "0002.py").write_text(step)
+    monkeypatch.setattr(database, "MIGRATIONS", migrations)
+    monkeypatch.setattr(database, "HEAD", "0002")
+    Database.at(file).close()
+    backup = sqlite3.connect(file.parent / "waymark-before-0002.db")
+    assert backup.execute("SELECT version_num FROM alembic_version").fetchall() == [("0001",)]
+    assert backup.execute("SELECT count(*) FROM message WHERE thread_id = ?", [thread_id]).fetchall() == [(2,)]
+    backup.close()
+    assert stat.S_IMODE((file.parent / "waymark-before-0002.db").stat().st_mode) == 0o600
+
+
+def test_the_migrations_make_the_tables_that_the_code_uses(file_store: Store) -> None:
+    with file_store.database.reading() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []
+
+
+def test_the_migrations_make_the_same_indices_and_conditions(store: Store, file_store: Store) -> None:
+    assert _definitions(store) == _definitions(file_store)
+
+
+def _definitions(store: Store) -> set[tuple[str, ...]]:
+    """What SQLite says of each table and index, in words whose order does not matter."""
+    query = sa.text("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND tbl_name != 'alembic_version'")
+    with store.database.reading() as connection:
+        return {tuple(sorted(re.findall(r"[\w'=]+", sql))) for sql in connection.scalars(query)}
+
+
+def test_the_newest_migration_is_the_one_that_the_code_asks_for() -> None:
+    files = sorted(path.stem for path in (database.MIGRATIONS / "versions").glob("[0-9]*.py"))
+    assert files[-1] == database.HEAD
+
+
+def test_the_safety_settings_are_on_for_every_connection(file_store: Store) -> None:
+    expected = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 5000}
+    engine = file_store.database.engine
+    with engine.connect() as one, engine.connect() as other:
+        for connection in (one, other):
+            assert {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in expected} == expected
+
+
+def test_only_the_user_can_read_the_folder_and_the_file(file_store: Store, file: Path) -> None:
+    talked(file_store, "a", "b")
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (file.parent, file)}
+    assert modes == {"data": 0o700, "waymark.db": 0o600}
+
+
+def test_a_clock_that_steps_back_changes_no_order(store: Store, clock: Clock) -> None:
+    thread_id = store.create_thread().id
+    for index, text in enumerate("abcd"):
+        clock.turn(-timedelta(days=365))
+        store.append(thread_id, new(text))
+        store.save(thread_id, name=text, by=By(actor="agent"))
+        assert store.thread(thread_id).version == 2 * index + 2
+    assert (texts(store, thread_id), names(store, thread_id)) == (list("abcd"), list("abcd"))
+    store.undo(thread_id)
+    assert (texts(store, thread_id), names(store, thread_id)) == (list("abcd"), list("abc"))
+    store.restore(thread_id, store.checkpoints(thread_id)[1].id)
+    assert names(store, thread_id) == ["a", "b"]
+
+
+def test_times_are_exact_to_the_microsecond(store: Store, clock: Clock) -> None:
+    for _ in range(50):
+        clock.turn(timedelta(days=11, microseconds=333_333))
+        assert store.create_thread().created_at == clock.time
+
+
+def test_a_window_of_the_conversation_is_a_part_of_the_whole(store: Store) -> None:
+    thread_id = talked(store, *"abcdefgh")
+    store.append(thread_id, new("x", "y"), after=store.messages(thread_id)[4].id)
+    whole = texts(store, thread_id)
+    assert whole == list("abcdexy")
+    for last in range(9):
+        for before in range(9):
+            part = [m.body["data"]["content"] for m in store.messages(thread_id, last=last, before=before)]
+            assert part == whole[:before][max(0, len(whole[:before]) - last) :]
+
+
+def test_every_hash_covers_the_message_and_all_before_it(store: Store) -> None:
+    thread_id = talked(store, "a", "b", "c")
+    above = None
+    for message in store.messages(thread_id):
+        above = serde.content_hash(message.body, message.agent, message.status, above)
+        assert message.hash == above
+
+
+def test_a_checkpoint_costs_one_row_whatever_the_length(store: Store) -> None:
+    thread_id = store.create_thread().id
+    store.append(thread_id, new(*map(str, range(500))))
+    before = {table.name: count(store, table) for table in schema.metadata.sorted_tables}
+    store.save(thread_id)
+    after = {table.name: count(store, table) for table in schema.metadata.sorted_tables}
+    assert {name: after[name] - before[name] for name in after if after[name] != before[name]} == {
+        "checkpoint": 1,
+        "operation": 1,
+    }
+
+
+@pytest.mark.parametrize("name", ["after b", "after d", "before the compaction", "after it"])
+def test_what_a_restore_will_take_is_what_it_takes(store: Store, name: str) -> None:
+    thread_id = talked(store, *"abcdef")
+    store.save(thread_id, name="before the compaction")
+    store.save(thread_id, keep=4, new=new("g", "h"), name="after it")
+    target = next(c.id for c in store.checkpoints(thread_id) if c.name == name)
+    told = store.leaving(thread_id, target)
+    texts_before, names_before = texts(store, thread_id), names(store, thread_id)
+    store.restore(thread_id, target)
+    gone = [text for text in texts_before if text not in texts(store, thread_id)]
+    assert told.messages == len(gone)
+    assert told.checkpoints == len(names_before) - len(names(store, thread_id))
+
+
+def test_a_branch_can_be_left_and_found_again(store: Store) -> None:
+    thread_id = talked(store, "a", "b", "c", "d")
+    store.restore(thread_id, store.checkpoints(thread_id)[0].id, keep_future=True)
+    here = picture(store, thread_id)
+    (main, short), (kept, long) = store.branches(thread_id)
+    assert (short, long) == (2, 4)
+    store.switch(thread_id, kept.id)
+    assert (texts(store, thread_id), names(store, thread_id)) == (list("abcd"), ["after b", "after d"])
+    store.switch(thread_id, main.id)
+    assert picture(store, thread_id) == here
+
+
+def test_a_name_that_is_too_long_is_cut_where_it_is_stored(store: Store) -> None:
+    thread_id = store.create_thread(title="t" * 600).id
+    store.append(thread_id, new("a"))
+    made = store.save(thread_id, name="n" * 600, description="d" * 20_000).result
+    store.restore(thread_id, made, keep_future=True)
+    store.rename_thread(thread_id, "u" * 600)
+    checkpoint = store.checkpoint(thread_id, made)
+    lengths = [len(store.thread(thread_id).title), len(checkpoint.name), len(checkpoint.description)]
+    assert [*lengths, *(len(b.name) for b, _ in store.branches(thread_id))] == [500, 500, 10_000, 4, 500]
+    document.read(transfer.export(store, thread_id))
+
+
+def test_a_message_cannot_stand_in_for_the_head(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    [first, *_] = store.append(thread_id, _with_id("head")), None
+    store.append(thread_id, new("c"))
+    store.append(thread_id, new("d"), after=first.result)
+    assert texts(store, thread_id) == ["a", "b", "f", "d"]

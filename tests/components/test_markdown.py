@@ -1,0 +1,235 @@
+"""What Markdown may become on the page, and that a growing answer ends as the whole one."""
+
+from __future__ import annotations
+
+import re
+import time
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components.markdown import LONGEST_FORMATTED, StreamingMarkdown, highlight_css, to_html
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "[a](javascript:alert(1))",
+    "[a](JaVaScRiPt:alert(1))",
+    "[a](&#106;avascript:alert(1))",
+    "[a](data:text/html,<script>alert(1)</script>)",
+    "[a](vbscript:x)",
+    "[a](//elsewhere.example/x)",
+    "[a](/t/1)",
+    "[a](file:///etc/passwd)",
+    "<javascript:alert(1)>",
+    "![a](https://elsewhere.example/x.png)",
+    "![a][1]\n\n[1]: https://elsewhere.example/x.png",
+    '[a](https://x.example "\\" onmouseover=alert(1) x=\\"")',
+    '```"><script>alert(1)</script>\nx\n```',
+    "```python\n</code></pre><script>alert(1)</script>\n```",
+    "<svg/onload=alert(1)><iframe src=//x></iframe><style>*{}</style>",
+]
+LOADING = {"img", "script", "iframe", "svg", "style", "link", "object", "embed", "video", "audio", "form", "base", "meta"}
+
+
+class Elements(HTMLParser):
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_nothing_runs_and_nothing_loads(text: str) -> None:
+    for tag, attributes in Elements(to_html(text)).found:
+        assert tag not in LOADING
+        assert not [name for name in attributes if name.startswith("on") or name in {"src", "style", "srcset"}]
+        assert re.match(r"(https?|mailto):", attributes.get("href") or "https:")
+
+
+def test_raw_html_and_a_refused_link_stay_the_text_they_are() -> None:
+    assert to_html("<b>x</b>") == "<p>&lt;b&gt;x&lt;/b&gt;</p>\n"
+    assert to_html("[a](javascript:x)") == "<p>[a](javascript:x)</p>\n"
+
+
+def test_a_link_opens_elsewhere_and_tells_nothing_of_this_page() -> None:
+    [_, (tag, attributes)] = Elements(to_html("[a](https://example.com/x)")).found
+    assert (tag, attributes["target"]) == ("a", "_blank")
+    assert attributes["rel"] == "noopener noreferrer nofollow"
+
+
+def test_an_image_is_a_link_that_names_its_host() -> None:
+    html = to_html("![A *cat*](https://example.com/x.png?q=1)")
+    assert ">A cat (example.com)</a>" in html
+
+
+def test_an_image_in_a_link_is_text_because_links_do_not_nest() -> None:
+    html = to_html("[![cat](https://a.example/x.png)](https://b.example)")
+    assert html.count("<a ") == 1
+    assert ">cat (a.example)</a>" in html
+
+
+def test_code_is_highlighted_by_class_and_names_its_language() -> None:
+    html = to_html("```python title=x\ndef f(): pass\n```")
+    assert html.startswith('<div class="code" data-language="python"><pre><code><span class="k">def</span>')
+    assert html.endswith("</code></pre></div>\n")
+
+
+def test_code_in_an_unknown_language_is_plain() -> None:
+    assert to_html("```nosuch\na < b\n```") == (
+        '<div class="code" data-language="nosuch"><pre><code>a &lt; b\n</code></pre></div>\n'
+    )
+
+
+def test_code_keeps_its_blank_lines() -> None:
+    text = re.sub(r"<[^>]+>", "", to_html("```python\n\n\nx\n\n\n```"))
+    assert text == "\n\nx\n\n\n\n"  # the last one ends the block
+
+
+def test_tables_strikethrough_and_line_breaks_are_understood() -> None:
+    assert '<td class="align-right">1</td>' in to_html("|a|b|\n|-:|-|\n|1|2|")
+    assert "<s>gone</s>" in to_html("~~gone~~")
+    assert "one<br>\ntwo" in to_html("one\ntwo")
+
+
+def test_half_a_character_does_not_break_a_page() -> None:
+    assert to_html("a \ud83d\ude00 \ud800 b") == "<p>a 😀 � b</p>\n"
+
+
+def test_a_very_long_text_is_shown_as_it_is_and_quickly() -> None:
+    started = time.process_time()
+    html = to_html("<b>\n" * 5_000_000)
+    assert html.startswith('<pre class="plain">&lt;b&gt;')
+    assert time.process_time() - started < 3
+
+
+BLOCKS = st.sampled_from(
+    [
+        "A paragraph with **bold**, `code` and a [link](https://example.com).",
+        "Two lines\nof text",
+        "# A heading",
+        "Another heading\n---",
+        "***",
+        "- one\n- two\n  - three",
+        "- loose\n\n- list\n\n  goes on",
+        "1. one\n2. two",
+        "2) other\n3) numbers",
+        "* stars",
+        "> quoted\ngoes on",
+        "```python\ndef f():\n\n    return 1\n```",
+        "~~~\n- no list\n\n# no heading\n~~~",
+        "    indented\n\n    code",
+        "| a | b |\n|---|--:|\n| 1 | 2 |",
+        "![image](https://example.com/x.png)",
+        "<b>raw</b> & 😀",
+        "- ```\n  in a list\n\n  ```",
+        "text\r\nwith\rother ends",
+    ]
+)
+DOCUMENTS = st.lists(st.tuples(BLOCKS, st.sampled_from(["\n", "\n\n", "\r\n\r\n"])), max_size=12)
+
+
+@given(DOCUMENTS, st.lists(st.integers(1, 40), min_size=1))
+def test_however_it_arrives_a_growing_answer_ends_as_the_whole(pieces: list[tuple[str, str]], sizes: list[int]) -> None:
+    text = "".join(block + end for block, end in pieces)
+    stream, shown, place, turn = StreamingMarkdown(), "", 0, 0
+    while place < len(text):
+        stream.feed(text[place : place + sizes[turn % len(sizes)]])
+        place, turn = place + sizes[turn % len(sizes)], turn + 1
+        finished, tail = stream.take()
+        shown += finished
+        assert stream.snapshot() == (shown, tail)
+    finished, tail = stream.take()
+    assert shown + finished + tail == to_html(text)
+
+
+def test_a_link_finds_its_definition_in_an_earlier_block() -> None:
+    stream = StreamingMarkdown()
+    stream.feed("[known]: https://example.com/known\n\nOne.\n\n")
+    stream.take()
+    stream.feed("Two.\n\nSee [known].")
+    assert 'href="https://example.com/known"' in stream.take()[1]
+
+
+def test_what_is_finished_is_not_rendered_again() -> None:
+    stream = StreamingMarkdown()
+    stream.feed("# Title\n\nOne.\n\nTwo")
+    assert stream.take() == ("<h1>Title</h1>\n", "<p>One.</p>\n<p>Two</p>\n")
+    stream.feed(" goes on.\n")
+    assert stream.take() == ("<p>One.</p>\n", "<p>Two goes on.</p>\n")
+
+
+def test_a_follower_who_comes_late_misses_nothing_and_gets_nothing_twice() -> None:
+    stream = StreamingMarkdown()
+    stream.feed("One.\n\nTwo.\n\n")
+    stream.take()
+    stream.feed("Three.\n\nFour.")
+    seen = stream.snapshot()[0]
+    finished, tail = stream.take()
+    assert seen + finished + tail == to_html("One.\n\nTwo.\n\nThree.\n\nFour.")
+
+
+def test_a_list_to_come_does_not_flash_up_as_a_heading() -> None:
+    stream = StreamingMarkdown()
+    stream.feed("Three things:\n-")
+    assert stream.take() == ("", "<p>Three things:</p>\n")
+
+
+def test_a_long_tail_that_rests_is_shown_to_its_last_character() -> None:
+    stream = StreamingMarkdown()
+    stream.feed("word " * 1000)
+    stream.take()
+    stream.feed("end")
+    stream.take()
+    assert stream.take()[1].endswith("end</p>\n")
+
+
+def test_streaming_costs_a_few_times_the_whole_and_not_its_square() -> None:
+    paragraph = "Here is **the idea** with `code`. It goes on for a while, as answers do.\n\n- one\n- two\n\n"
+    text = paragraph * 200
+    started = time.process_time()
+    to_html(text)
+    once, started = time.process_time() - started, time.process_time()
+    stream = StreamingMarkdown()
+    for place in range(0, len(text), 160):  # what 40 tokens bring
+        stream.feed(text[place : place + 160])
+        stream.take()
+    assert time.process_time() - started < 15 * once  # about 3; rendering all of it every time makes 50
+
+
+def test_an_endless_block_costs_no_more_than_its_length() -> None:
+    stream, started = StreamingMarkdown(), time.process_time()
+    for _ in range(100):
+        stream.feed("x" * LONGEST_FORMATTED)
+        stream.take()
+    assert stream.snapshot()[0].count("x") > 50 * LONGEST_FORMATTED
+    assert time.process_time() - started < 3
+
+
+def _luminance(colour: str) -> float:
+    wide = "".join(digit * 2 for digit in colour) if len(colour) == 3 else colour
+    parts = [int(wide[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+    red, green, blue = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize(("dark", "background"), [(False, "f3f5f5"), (True, "1b1f20")])
+def test_every_colour_of_code_can_be_read(dark: bool, background: str) -> None:
+    lines = [line for line in highlight_css().splitlines() if line.startswith("[data-bs-theme=dark] .code") is dark]
+    colours = [re.search(r"color: #([0-9A-Fa-f]{3,6})\b", line) for line in lines]
+    assert len(colours) > 10
+    for colour in colours:
+        if colour:
+            low, high = sorted([_luminance(colour[1]), _luminance(background)])
+            assert (high + 0.05) / (low + 0.05) >= 4.5, colour.string
+
+
+def test_highlighting_sets_no_background_and_no_frame() -> None:
+    assert "background" not in highlight_css()
+    assert "border" not in highlight_css()

@@ -1,0 +1,129 @@
+"""What the environment may say, and what is answered when it is wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from config import Settings, SettingsError, load_settings
+
+CANARY = "sk-canary-0123456789"
+
+
+def load(tmp_path: Path, dotenv: str = "", **environ: str) -> Settings:
+    path = tmp_path / ".env"
+    path.write_text(dotenv)
+    return load_settings(environ, dotenv=path)
+
+
+def test_nothing_set_is_a_local_app_with_a_token(tmp_path: Path) -> None:
+    settings = load(tmp_path)
+    assert (settings.host, settings.port, settings.auth) == ("127.0.0.1", 8050, "token")
+    assert (settings.model, settings.data_dir, settings.database_url) == (None, Path("data"), None)
+    assert (settings.model_idle_seconds, settings.demo_seconds_per_token) == (60.0, 0.02)
+
+
+def test_a_missing_file_is_no_error(tmp_path: Path) -> None:
+    assert load_settings({}, dotenv=tmp_path / "none") == Settings()
+
+
+def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
+    settings = load(tmp_path, "PORT=1\nMODEL=demo\n# a comment\nSOMETHING_ELSE=x", PORT="2", AUTH=" none\n")
+    assert (settings.port, settings.model, settings.auth) == (2, "demo", "none")
+
+
+def test_an_empty_value_counts_as_not_set(tmp_path: Path) -> None:
+    settings = load(tmp_path, "OPENAI_API_KEY=\nPORT=", MODEL="", HOST=" ")
+    assert settings == Settings()
+
+
+def test_the_process_environment_is_read_when_none_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PORT", "1234")
+    assert load_settings(dotenv=tmp_path / "none").port == 1234
+    assert Settings().port == 8050
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("PORT", "many"),
+        ("PORT", "65536"),
+        ("PORT", "-1"),
+        ("HOST", "0.0.0.0"),
+        ("HOST", "192.168.0.1"),
+        ("HOST", "example.com"),
+        ("AUTH", "password"),
+        ("DATABASE_URL", "postgresql+psycopg://user:secret@host/name"),
+        ("OPENAI_BASE_URL", "localhost:1234"),
+        ("TAVILY_BASE_URL", "file:///etc/passwd"),
+        ("AZURE_OPENAI_ENDPOINT", "x.openai.azure.com"),
+        ("MODEL_IDLE_SECONDS", "0.000"),
+        ("MODEL_IDLE_SECONDS", "nan"),
+        ("DEMO_SECONDS_PER_TOKEN", "-1"),
+        ("OPENAI_API_KEY", f"{CANARY}…"),
+        ("TAVILY_API_KEY", f"{CANARY} two"),
+        ("AZURE_OPENAI_API_KEY", f"{CANARY}\nX: y"),
+    ],
+)
+def test_a_bad_value_is_one_sentence_that_names_the_key_and_shows_no_value(
+    tmp_path: Path, key: str, value: str
+) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load(tmp_path, **{key: value})
+    sentence = str(caught.value)
+    assert sentence.startswith(f"{key} must be ")
+    assert sentence.count("\n") == 0
+    assert "None" not in sentence
+    assert value not in sentence
+    assert CANARY not in sentence
+    assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
+def test_every_loopback_address_is_accepted(tmp_path: Path, host: str) -> None:
+    assert load(tmp_path, HOST=host).host == host
+
+
+def test_a_misspelled_key_in_the_file_is_named_with_the_right_one(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"^OPENAI_APIKEY in .env is not a setting; OPENAI_API_KEY is.$"):
+        load(tmp_path, f"OPENAI_APIKEY={CANARY}")
+    with pytest.raises(SettingsError, match=r"^port in .env is not a setting; PORT is.$"):
+        load(tmp_path, "port=1")
+
+
+def test_a_file_that_is_no_text_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_bytes(b"\xff\xfe\x00PORT=1")
+    with pytest.raises(SettingsError, match=r"^\.env cannot be read as UTF-8 text"):
+        load_settings({}, dotenv=tmp_path / ".env")
+
+
+def test_a_secret_is_kept_to_the_letter(tmp_path: Path) -> None:
+    key = load(tmp_path, "OPENAI_API_KEY='a${HOME}$b#c'").openai_api_key
+    assert key is not None
+    assert key.get_secret_value() == "a${HOME}$b#c"
+
+
+def test_no_secret_shows_in_text_dumps_or_errors(tmp_path: Path) -> None:
+    settings = load(tmp_path, OPENAI_API_KEY=CANARY, AZURE_OPENAI_API_KEY=CANARY, TAVILY_API_KEY=CANARY)
+    for text in (repr(settings), str(settings), repr(settings.model_dump()), settings.model_dump_json()):
+        assert CANARY not in text
+    with pytest.raises(ValidationError) as caught:
+        Settings(openai_api_key=CANARY, tavily_api_key=f"{CANARY} ")
+    assert CANARY not in str(caught.value) + repr(caught.value)
+
+
+def test_settings_do_not_change() -> None:
+    with pytest.raises(ValidationError):
+        Settings().port = 1  # type: ignore[misc]
+
+
+def test_the_traceback_of_a_bad_key_shows_no_key() -> None:
+    program = f"from config import load_settings; load_settings({{'OPENAI_API_KEY': chr(8230) + '{CANARY[::-1]}'[::-1]}})"
+    command, root = [sys.executable, "-c", program], Path(__file__).parents[1]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    assert "SettingsError: OPENAI_API_KEY must be" in done.stderr
+    assert CANARY not in done.stderr
