@@ -10,6 +10,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import uvicorn
 from dash import Dash
@@ -33,6 +34,7 @@ from components.services import Services
 from components.session import Session
 from config import Settings, SettingsError, load_settings
 
+_log = logging.getLogger(__name__)
 HERE = Path(__file__).parent
 DEMO_LINE = "Demo model: it makes things up. MODEL=openai:gpt-5.4-mini and OPENAI_API_KEY=… in .env switch to a real one."
 THREADS = 4  # for blocking work: one writes at a time anyway
@@ -129,15 +131,16 @@ def _services(settings: Settings, store: Store, model: BaseChatModel, spec: str)
 def _dash(server: FastAPI, services: Services) -> Dash:
     dash = Dash(
         "waymark",
-        server=server,  # type: ignore[arg-type]  (Dash types only what its Flask backend takes)
+        server=server,  # type: ignore[arg-type]  # Dash types only what its Flask backend takes
         title="Waymark",
-        update_title=None,  # type: ignore[arg-type]  (its documented off switch)
+        update_title=None,  # type: ignore[arg-type]  # its documented off switch
         assets_folder=str(HERE / "assets"),
         assets_path_ignore=["modules"],
         external_stylesheets=list(vendor.STYLESHEETS),
         index_string=page.INDEX,
         meta_tags=page.METAS,
         enable_mcp=False,
+        on_error=_tell_log,
     )
     dash.layout = page.layout(services)
     page.register(dash, services)
@@ -146,6 +149,12 @@ def _dash(server: FastAPI, services: Services) -> Dash:
     transfer.add_route(server, services)
     _add_routes(server, dash, services)
     return dash
+
+
+def _tell_log(error: Exception) -> NoReturn:
+    """Dash answers a callback that failed with 500 and forgets why."""
+    _log.error("a callback failed", exc_info=error)
+    raise error
 
 
 def _add_routes(server: FastAPI, dash: Dash, services: Services) -> None:
@@ -182,11 +191,13 @@ def _secret(folder: Path) -> bytes:
     """What signs the cookies; kept, so that a restart logs nobody out."""
     path = folder / "session.key"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    try:
-        with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+    if not path.exists():
+        new = path.with_suffix(".new")  # never half a secret under the real name, whenever the process is killed
+        with open(os.open(new, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as file:
             file.write(secrets.token_bytes(32))
-    except FileExistsError:
-        pass
+            file.flush()
+            os.fsync(file.fileno())
+        new.rename(path)
     return path.read_bytes()
 
 

@@ -16,6 +16,7 @@ from langchain_core.messages.ai import add_ai_message_chunks
 from langchain_core.runnables import Runnable
 
 from agent.state import RunContext
+from checkpoints import serde
 
 Model = Runnable[LanguageModelInput, AIMessage]
 _REASONS: dict[str | None, str] = {
@@ -23,7 +24,7 @@ _REASONS: dict[str | None, str] = {
     "content_filter": "The model provider's content filter stopped this answer.",
 }
 _WHOLE = {"stop", "tool_calls"}
-_KEPT = ("finish_reason", "model_name", "model_provider", "system_fingerprint", "id")
+_KEPT = ("model_name", "model_provider", "system_fingerprint", "id")
 
 
 class CutOff(Exception):
@@ -57,16 +58,19 @@ def _text(chunk: BaseMessage) -> str:
 
 def _whole(chunks: list[AIMessageChunk]) -> AIMessage:
     merged = add_ai_message_chunks(chunks[0], *chunks[1:]) if chunks else AIMessageChunk(content="")
-    reason = merged.response_metadata.get("finish_reason")
+    # Not from the merged chunk: some servers say it twice, and merging texts joins them.
+    said = [chunk.response_metadata.get("finish_reason") for chunk in chunks]
+    reason = next((each for each in reversed(said) if each), None)
     if reason not in _WHOLE:
         raise CutOff(reason)
     calls, unreadable = _calls(merged)
     return AIMessage(
-        content=_text(merged),
+        content=serde.writable(_text(merged)),
         tool_calls=calls,
         invalid_tool_calls=unreadable,
         usage_metadata=merged.usage_metadata,
-        response_metadata={key: merged.response_metadata[key] for key in _KEPT if key in merged.response_metadata},
+        response_metadata={"finish_reason": reason}
+        | {key: merged.response_metadata[key] for key in _KEPT if key in merged.response_metadata},
     )
 
 
@@ -75,7 +79,7 @@ def _calls(merged: AIMessageChunk) -> tuple[list[ToolCall], list[InvalidToolCall
     unreadable: list[InvalidToolCall] = []
     seen: set[str] = set()
     for chunk in merged.tool_call_chunks:
-        identifier, name, text = chunk["id"] or "", chunk["name"] or "unknown", chunk["args"] or ""
+        identifier, name, text = chunk["id"] or "", chunk["name"] or "unknown", serde.writable(chunk["args"] or "")
         if not identifier or identifier in seen:  # some servers send none, or the same for all
             identifier = f"call_{uuid.uuid4().hex[:24]}"
         seen.add(identifier)

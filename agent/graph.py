@@ -95,7 +95,9 @@ async def _carry_out(tools: dict[str, BaseTool], call: ToolCall, seconds: float)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         return f"The arguments do not fit: {'.'.join(map(str, first['loc']))}: {first['msg']}.", True
-    except Exception:  # noqa: BLE001  (a tool is somebody else's code: whatever it does, the call gets an answer)
+    except (Exception, SystemExit, asyncio.CancelledError) as error:  # whatever a tool does, the call gets an answer
+        if isinstance(error, asyncio.CancelledError) and (task := asyncio.current_task()) and task.cancelling():
+            raise  # it is the run that is stopped
         reference = uuid.uuid4().hex[:8]
         _log.exception("tool %s failed [%s]", call["name"], reference)
         return f"The tool failed (reference {reference}).", True

@@ -37,6 +37,16 @@ class Recording:
         self._hub.publish(self._run.thread_id, ToolStarted(call_id))
 
     async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE) -> None:
+        # To its end even when the run is stopped meanwhile: a message on disk of which nothing is noted here would be
+        # written once more by `end`, as what was cut off.
+        writing = asyncio.create_task(self._commit(message, status))
+        try:
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            await asyncio.wait({writing})
+            raise
+
+    async def _commit(self, message: BaseMessage, status: MessageStatus) -> None:
         async with self._writing:
             new = NewMessage(serde.to_body(message), status=status)
             stored, version = await self._call(self._runs.commit, self._run, new)
@@ -50,10 +60,13 @@ class Recording:
 
     async def end(self, state: RunState, error: str | None = None) -> None:
         """Let go of the thread: what was being written is kept as a partial message, open calls get a result."""
-        async with self._writing:
-            last = [*partial("".join(self._text)), *(_stopped(*call) for call in self._open.items())]
-            version = await self._call(self._runs.end, self._run, state, error=error, last=last)
-        self._hub.publish(self._run.thread_id, RunFinished(self._run.id, state, version, error))
+        version = 0
+        try:
+            async with self._writing:
+                last = [*partial("".join(self._text)), *(_stopped(*call) for call in self._open.items())]
+                version = await self._call(self._runs.end, self._run, state, error=error, last=last)
+        finally:  # those who watch must not wait for ever, also when the disk is full
+            self._hub.publish(self._run.thread_id, RunFinished(self._run.id, state, version, error))
 
     @asynccontextmanager
     async def drafting(self) -> AsyncIterator[None]:
@@ -66,13 +79,13 @@ class Recording:
             await asyncio.wait({task})
 
     async def _keep_drafts(self) -> None:
-        saved = 0
+        saved = ""
         while True:
             await asyncio.sleep(self._draft_seconds)
             async with self._writing:
-                if len(self._text) not in (0, saved):
-                    saved = len(self._text)
-                    await self._call(self._runs.save_draft, self._run.id, "".join(self._text))
+                if (text := "".join(self._text)) not in ("", saved):
+                    saved = text
+                    await self._call(self._runs.save_draft, self._run.id, text)
 
 
 def _stopped(call_id: str, name: str) -> NewMessage:

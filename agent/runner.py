@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from langchain_core.messages import AnyMessage, HumanMessage
+from langchain_core.messages import HumanMessage
 from langgraph.errors import GraphRecursionError
 
 from agent.answer import CutOff
@@ -45,6 +45,14 @@ class Limits:
     most_messages: int = 2_000  # read from the path's end to build a request
 
 
+@dataclass(frozen=True, slots=True)
+class _Drive:
+    """A run in progress. Stopping cancels the work, never the drive: a run that began is also written to its end."""
+
+    work: asyncio.Task[None]
+    end: asyncio.Task[None]
+
+
 class Runner:
     """Begins, watches over and stops runs. Blocking work goes to a small pool of threads."""
 
@@ -57,11 +65,13 @@ class Runner:
         self._graph = graph
         self._pool = pool
         self._limits = limits
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._drives: dict[str, _Drive] = {}
+        self._begun: set[str] = set()  # the runs that were driven: a repeated request must not drive its run again
         self._closing = False
 
     async def send(self, thread_id: str | None, text: str, *, by: By) -> Run:
         """Commit the user's message (to a new thread, without one) and begin to answer it. On return it is on disk."""
+        text = serde.writable(text)
         message = NewMessage(serde.to_body(HumanMessage(text)))
         return await self._begin(thread_id, message, by=by, title=title_of(text))
 
@@ -76,17 +86,18 @@ class Runner:
 
     async def stop(self, thread_id: str) -> bool:
         """Stop the thread's run and wait until it has let go; false if there was none. What was written stays."""
-        task = self._tasks.get(thread_id)
-        if task is None:
-            return False
-        task.cancel()
-        await asyncio.wait({task})
+        drive = self._drives.get(thread_id)
+        if drive is None:
+            # A full disk may have kept a run from being written to its end: without this, it would hold the thread for ever.
+            return bool(await self._call(self._runs.interrupt_left, thread_id))
+        drive.work.cancel()
+        await asyncio.wait({drive.end})
         return True
 
     async def close(self) -> None:
         """Interrupt what runs: the process is about to end."""
         self._closing = True
-        for thread_id in list(self._tasks):
+        for thread_id in list(self._drives):
             await self.stop(thread_id)
 
     async def _begin(
@@ -101,28 +112,37 @@ class Runner:
     ) -> Run:
         run, path, version = await self._call(self._prepare, thread_id, message, by, after, title)
         thread_id = run.thread_id
-        if run.state is RunState.RUNNING and thread_id not in self._tasks:  # else: the same request a second time
-            asked = request(SYSTEM_PROMPT, path, most_tokens=self._limits.most_tokens, go_on=go_on)
+        if run.state is RunState.RUNNING and run.id not in self._begun:  # else: the same request a second time
+            self._begun.add(run.id)
             self._hub.publish(thread_id, RunStarted(run.id, version, path[-1] if message else None))
             recording = Recording(run, self._runs, self._hub, self._call, self._limits.draft_seconds)
-            task = asyncio.create_task(self._drive(run, recording, asked), name=f"run {run.id}")
-            self._tasks[thread_id] = task
-            task.add_done_callback(lambda _: self._tasks.pop(thread_id, None))
+            work = asyncio.create_task(self._work(recording, path, go_on), name=f"run {run.id}")
+            self._drives[thread_id] = _Drive(work, asyncio.create_task(self._see_through(run, recording, work)))
         return run
 
-    async def _drive(self, run: Run, recording: Recording, asked: Sequence[AnyMessage]) -> None:
-        """One run to its end, whatever happens on the way. This is the outer edge: nothing passes it."""
+    async def _work(self, recording: Recording, path: Sequence[Message], go_on: bool) -> None:
+        asked = request(SYSTEM_PROMPT, path, most_tokens=self._limits.most_tokens, go_on=go_on)
         context = RunContext(recording, self._limits.idle_seconds, self._limits.tool_seconds)
+        async with recording.drafting():
+            await self._graph.ainvoke({"messages": asked}, {"recursion_limit": 2 * MOST_STEPS}, context=context)
+
+    async def _see_through(self, run: Run, recording: Recording, work: asyncio.Task[None]) -> None:
+        """Write how the work ended. This is a run's outer edge: every failure becomes a sentence for the user.
+
+        A task of its own, because work that is cancelled before its first step never comes to its own `finally`.
+        """
+        await asyncio.wait({work})
         try:
-            async with recording.drafting():
-                await self._graph.ainvoke({"messages": list(asked)}, {"recursion_limit": 2 * MOST_STEPS}, context=context)
-        except asyncio.CancelledError:
-            state = RunState.INTERRUPTED if self._closing else RunState.STOPPED
-            await recording.end(state)
-        except Exception as error:  # noqa: BLE001  (a run's outer edge: every failure becomes a sentence for the user)
-            await recording.end(RunState.FAILED, _sentence(error, run))
-        else:
-            await recording.end(RunState.DONE)
+            if work.cancelled():
+                await recording.end(RunState.INTERRUPTED if self._closing else RunState.STOPPED)
+            elif (error := work.exception()) is not None:
+                await recording.end(RunState.FAILED, _sentence(error, run))
+            else:
+                await recording.end(RunState.DONE)
+        except StateError as error:
+            _log.error("run %s could not be written to its end: %s", run.id, error)
+        finally:
+            del self._drives[run.thread_id]
 
     def _prepare(
         self, thread_id: str | None, message: NewMessage | None, by: By, after: str | None, title: str
@@ -154,7 +174,7 @@ def title_of(text: str) -> str:
     return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1].rstrip() + "…"
 
 
-def _sentence(error: Exception, run: Run) -> str:
+def _sentence(error: BaseException, run: Run) -> str:
     match error:
         case CutOff():
             return str(error)

@@ -241,12 +241,23 @@ Body = Callable[[Changing], str | None]  # makes the change; returns the id of w
 
 
 def check(connection: sa.Connection, thread: Thread, by: By, *, while_running: bool) -> None:
-    """Refuse a change whose caller saw another version, or that a run of somebody else's stands in the way of."""
-    if by.version is not None and by.version != thread.version:
+    """Refuse a change whose caller saw another conversation, or that a run of somebody else's stands in the way of.
+
+    What only names something (a checkpoint saved, a title changed) since the caller looked is no other conversation.
+    """
+    if by.version is not None and by.version != thread.version and _moved_since(connection, thread, by.version):
         raise ConflictError(thread.id, by.version, thread.version)
     run = None if while_running else rows.running(connection, thread.id)
     if run is not None and run.id != by.group:
         raise RunActiveError(thread.id, run.id)
+
+
+def _moved_since(connection: sa.Connection, thread: Thread, version: int) -> bool:
+    """Whether a head was moved, or another branch chosen, after this version of the thread."""
+    if version > thread.version:
+        return True  # nobody can have seen that
+    since = rows.operations(connection, thread.id, schema.operation.c.version > version)
+    return any(change.table == "branch" or "branch_id" in change.after for op in since for change in op.changes)
 
 
 def kind_of(after: str | None) -> OperationKind:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import sqlalchemy as sa
 
-from checkpoints import rows, schema
+from checkpoints import rows, schema, serde
 from checkpoints.changing import HEAD, Changing, appending, check, kind_of
 from checkpoints.errors import ConflictError
 from checkpoints.model import USER, By, Message, MessageStatus, NewMessage, OperationKind, Receipt, Run, RunState, Thread
@@ -55,7 +55,7 @@ class Runs:
         """Keep what has been written of the answer so far."""
         with self._store.database.writing() as connection:
             running = (_table.c.id == run_id, _table.c.state == RunState.RUNNING)
-            connection.execute(sa.update(_table).where(*running).values(draft=_whole(text)))
+            connection.execute(sa.update(_table).where(*running).values(draft=serde.writable(text)))
 
     def commit(self, run: Run, message: NewMessage) -> tuple[Message, int]:
         """Write a finished message of the run and forget the draft of it. Returns it with the thread's new version.
@@ -79,10 +79,16 @@ class Runs:
             self._end(connection, run, state, error, last)
             return rows.thread(connection, run.thread_id, even_deleted=True).version
 
-    def interrupt_left(self) -> list[Run]:
-        """Mark the runs that a former process left behind as interrupted, keeping what they had written."""
+    def interrupt_left(self, thread_id: str | None = None) -> list[Run]:
+        """Mark the runs that nobody drives any more as interrupted, keeping what they had written: after a start those of
+        the former process, later that of one thread whose end could not be written.
+        """
+        query = sa.select(_table).where(_table.c.state == RunState.RUNNING)
+        query = query if thread_id is None else query.where(_table.c.thread_id == thread_id)
+        with self._store.database.reading() as connection:
+            if connection.execute(query).first() is None:
+                return []
         with self._store.database.writing() as connection:
-            query = sa.select(_table).where(_table.c.state == RunState.RUNNING)
             left = [rows.to_run(row) for row in connection.execute(query)]
             for run in left:
                 self._end(connection, run, RunState.INTERRUPTED, None, partial(run.draft))
@@ -103,17 +109,19 @@ class Runs:
         with self._store.database.reading() as connection:
             return set(connection.scalars(sa.select(_table.c.thread_id).where(_table.c.state == RunState.RUNNING)))
 
-    def dismiss(self, run_id: str) -> None:
-        """The user has seen how this run ended; say no more of it."""
-        with self._store.database.writing() as connection:
-            connection.execute(sa.update(_table).where(_table.c.id == run_id).values(dismissed=True))
+    def dismiss(self, thread_id: str) -> None:
+        """The user has seen how the thread's newest run ended; say no more of it."""
+        latest = self.latest(thread_id)
+        if latest is not None:
+            with self._store.database.writing() as connection:
+                connection.execute(sa.update(_table).where(_table.c.id == latest.id).values(dismissed=True))
 
     def _end(
         self, connection: sa.Connection, run: Run, state: RunState, error: str | None, last: Sequence[NewMessage]
     ) -> None:
         values = {
             "state": state,
-            "error": error and _whole(error),
+            "error": error and serde.writable(error),
             "draft": "",
             "ended_at": rows.from_time(self._store.now()),
         }
@@ -137,12 +145,7 @@ class Runs:
 
 def partial(text: str) -> list[NewMessage]:
     """The immutable message that a cut-off answer becomes; none if nothing had come yet."""
-    return [NewMessage({"type": "ai", "data": {"content": _whole(text)}}, status=MessageStatus.PARTIAL)] if text else []
-
-
-def _whole(text: str) -> str:
-    """The text without halves of surrogate pairs, which a stream may be cut between and which cannot be written."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return [NewMessage({"type": "ai", "data": {"content": serde.writable(text)}}, status=MessageStatus.PARTIAL)] if text else []
 
 
 def _run(connection: sa.Connection, run_id: str) -> Run | None:

@@ -79,6 +79,13 @@ def _same(value: Any, default: Any) -> bool:
     return type(value) is type(default) and bool(value == default)
 
 
+def writable(text: str) -> str:
+    """The text with halves of surrogate pairs joined or replaced: alone they cannot be written, and a stream, or a text
+    that was cut to a length in the browser, may hold them.
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def exact(body: dict[str, Any]) -> dict[str, Any]:
     """Refuse what would come back changed: tuples, sets, keys that are not text, NaN, lone surrogates."""
     text = canonical(body)

@@ -216,7 +216,8 @@ class Store:
 
         def body(change: Changing) -> str:
             target = rows.checkpoint(change.connection, change.thread, checkpoint_id)
-            change.note = target.name
+            left = rows.leaving(change.connection, change.thread, target)
+            change.note = f"{target.name} · {left} {'kept as a branch' if keep_future else 'removed'}"
             future = None
             if keep_future:
                 future = change.add_branch(f"Before restoring {target.name}", change.head.id if change.head else None)

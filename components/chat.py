@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Any
 
-from dash import Dash, Input, Output, State, html
+from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
 from checkpoints import Message, Run, RunState, StateError, Store, ThreadNotFoundError
@@ -25,10 +25,11 @@ class Ids(StrEnum):
     TRANSCRIPT = "transcript"
     COMPOSER = "composer-panel"
     TITLE = "thread-title"
+    WINDOW = "transcript-window"  # how many messages the page holds: {thread, count}
 
 
 def layout() -> Component:
-    return html.Div([Transcript(id=Ids.TRANSCRIPT), Composer(id=Ids.COMPOSER)], className="chat")
+    return html.Div([Transcript(id=Ids.TRANSCRIPT), Composer(id=Ids.COMPOSER), dcc.Store(id=Ids.WINDOW)], className="chat")
 
 
 def transcript(
@@ -58,13 +59,12 @@ def register(app: Dash, services: Services) -> None:
         Output(Ids.TRANSCRIPT, "data"),
         Input(head.Ids.URL, "pathname"),
         Input(head.Ids.HEAD, "data"),
-        State(Ids.TRANSCRIPT, "data"),
+        Input(Ids.WINDOW, "data"),
     )
-    async def show(pathname: str | None, moved: head.Head | None, shown: dict[str, Any] | None) -> dict[str, Any]:
+    async def show(pathname: str | None, moved: head.Head | None, window: dict[str, Any] | None) -> dict[str, Any]:
         thread_id = head.thread_at(pathname)
-        held = len(shown["messages"]) if shown and shown.get("thread") == thread_id else 0
         try:
-            return await services.read(_read, services, thread_id, held, moved or {})
+            return await services.read(_read, services, thread_id, _held(window, thread_id), (moved or {}).get("closed"))
         except ThreadNotFoundError:
             return empty()
 
@@ -72,8 +72,7 @@ def register(app: Dash, services: Services) -> None:
     async def show_composer(pathname: str | None, moved: head.Head | None) -> dict[str, Any]:
         thread_id = head.thread_at(pathname)
         at = await services.read(_standing, services, thread_id)
-        said = {"reply": (moved or {}).get("reply"), "fill": (moved or {}).get("fill")}
-        return {**at, **said, "model": services.model, "demo": services.demo}
+        return {**at, "fill": (moved or {}).get("fill"), "model": services.model, "demo": services.demo}
 
     @app.callback(Output(Ids.TITLE, "children"), Input(head.Ids.URL, "pathname"), Input(head.Ids.HEAD, "data"))
     async def show_title(pathname: str | None, _: head.Head | None) -> str:
@@ -82,11 +81,13 @@ def register(app: Dash, services: Services) -> None:
 
     @app.callback(
         head.output(),
+        Output(Ids.COMPOSER, "reply"),
         Input(Ids.COMPOSER, "action"),
         State(head.Ids.URL, "pathname"),
         prevent_initial_call=True,
     )
-    async def compose(action: dict[str, Any], pathname: str) -> head.Head:
+    async def compose(action: dict[str, Any], pathname: str) -> tuple[head.Head, dict[str, Any]]:
+        """The reply goes to the composer itself: a head may be passed over when the next one follows at once."""
         thread_id = head.thread_at(pathname)
         reply = {"op": action["op"], "ok": True, "text": None}
         try:
@@ -95,28 +96,39 @@ def register(app: Dash, services: Services) -> None:
             elif action["type"] == "send":
                 run = await runner.send(thread_id, action["text"], by=asked_by(action))
                 if run.thread_id != thread_id:
-                    return head.moved(go=head.address(run.thread_id), reply=reply)
+                    return head.moved(go=head.address(run.thread_id)), reply
         except StateError as error:
             reply = {"op": action["op"], "ok": False, "text": str(error)}
-        return head.moved(reply=reply)
+        return head.moved(), reply
 
     @app.callback(
         head.output(),
+        Output(Ids.WINDOW, "data"),
         Input(Ids.TRANSCRIPT, "action"),
         State(head.Ids.URL, "pathname"),
-        State(Ids.TRANSCRIPT, "data"),
+        State(Ids.WINDOW, "data"),
+        State(head.Ids.HEAD, "data"),
         prevent_initial_call=True,
     )
-    async def act(action: dict[str, Any], pathname: str, shown: dict[str, Any]) -> head.Head:
+    async def act(action: dict[str, Any], pathname: str, window: Any, before: head.Head | None) -> tuple[Any, Any]:
+        thread_id = head.thread_at(pathname)
+        if action["type"] == "refresh":
+            return head.again(before), no_update
+        if action["type"] == "earlier":
+            return no_update, {"thread": thread_id, "count": _held(window, thread_id) + WINDOW}
         try:
-            return await _carry_out(services, action, head.thread_at(pathname), shown)
+            return await _carry_out(services, action, thread_id), no_update
         except ThreadNotFoundError:
-            return head.moved(go="/")
+            return head.moved(go="/"), no_update
         except StateError as error:
-            return head.problem(str(error))
+            return head.problem(str(error)), no_update
 
 
-async def _carry_out(services: Services, action: dict[str, Any], thread_id: str | None, shown: dict[str, Any]) -> head.Head:
+def _held(window: dict[str, Any] | None, thread_id: str | None) -> int:
+    return int(window["count"]) if window and window["thread"] == thread_id else WINDOW
+
+
+async def _carry_out(services: Services, action: dict[str, Any], thread_id: str | None) -> head.Head:
     """One wish that came from the transcript."""
     runner, by = services.runner, asked_by(action)
     match action["type"], thread_id:
@@ -129,25 +141,23 @@ async def _carry_out(services: Services, action: dict[str, Any], thread_id: str 
             await runner.retry(thread_id, by=by)
         case "continue", str():
             await runner.go_on(thread_id, by=by)
-        case "dismiss", str() if shown["run"]:
-            await services.read(services.runs.dismiss, shown["run"]["id"])
+        case "dismiss", str():
+            await services.read(services.runs.dismiss, thread_id)
         case "undo", str():
             await services.change(services.store.undo, thread_id, by=by)
-        case "close-notice", str() if shown["notice"]:
-            return head.moved(closed=shown["notice"]["op"])
-        case "earlier", str():
-            return head.moved(earlier=True)
+        case "close-notice", str():
+            last = await services.read(services.store.last_operation, thread_id)
+            return head.moved(closed=str(last.version) if last else "")
     return head.moved()
 
 
-def _read(services: Services, thread_id: str | None, held: int, moved: head.Head) -> dict[str, Any]:
+def _read(services: Services, thread_id: str | None, wanted: int, closed: str | None) -> dict[str, Any]:
     if thread_id is None:
         return empty()
     thread = services.store.thread(thread_id)
-    wanted = max(WINDOW, held + (WINDOW if moved.get("earlier") else 0))
     path = services.store.messages(thread_id, last=wanted + 1)
     notice = views.notice(services.store.last_operation(thread_id))
-    if notice and notice["op"] == moved.get("closed"):
+    if notice and notice["op"] == closed:
         notice = None
     run = services.runs.latest(thread_id)
     return transcript(thread_id, thread.version, path[-wanted:], len(path) > wanted, run, notice)

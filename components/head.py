@@ -28,10 +28,8 @@ class Toast(TypedDict):
 class Head(TypedDict, total=False):
     tick: float  # makes every head a new one
     go: str  # the address to go to
-    reply: dict[str, Any]  # to the composer: {op, ok, text}
     fill: dict[str, str]  # for the composer, if it is empty: {key, text}
     toast: Toast
-    earlier: bool  # show more of what came before
     closed: str  # the notice that the user has closed
 
 
@@ -47,6 +45,12 @@ def output() -> Output:
 def moved(**fields: Any) -> Head:
     """A new head, after a command."""
     return {"tick": time.time(), **fields}  # type: ignore[typeddict-item]
+
+
+def again(before: Head | None) -> Head:
+    """A new head that only makes the panels read again; what the page may not have seen yet stays in it."""
+    carried: Any = {key: value for key, value in (before or {}).items() if key in ("fill", "closed")}
+    return moved(**carried)
 
 
 def problem(text: str) -> Head:

@@ -20,11 +20,11 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
-from pygments import highlight  # type: ignore[import-untyped]  # pygments ships no types
-from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
-from pygments.lexer import Lexer  # type: ignore[import-untyped]
-from pygments.lexers import find_lexer_class_by_name  # type: ignore[import-untyped]
-from pygments.util import ClassNotFound  # type: ignore[import-untyped]
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexer import Lexer
+from pygments.lexers import find_lexer_class_by_name
+from pygments.util import ClassNotFound
 
 LONGEST_FORMATTED = 200_000  # characters; a longer text is shown as it is, for formatting it would hold the server up
 LONGEST_HIGHLIGHTED = 20_000  # characters of one code block
@@ -133,7 +133,7 @@ def _code(source: str, language: str) -> str:
 def _lexer_class(name: str) -> type[Lexer] | None:
     """Looking up an unknown name goes through every lexer there is (80 ms at first): that is remembered too."""
     try:
-        return find_lexer_class_by_name(name)  # type: ignore[no-any-return]
+        return find_lexer_class_by_name(name)
     except ClassNotFound:
         return None
 
@@ -244,6 +244,6 @@ def highlight_css() -> str:
 
 def _colours(style: str, selector: str) -> str:
     """The token rules of a style without its backgrounds and frames, which are the page's own affair."""
-    rules = HtmlFormatter(style=style).get_token_style_defs(selector)
+    rules = HtmlFormatter(style=style).get_token_style_defs(selector)  # type: ignore[no-untyped-call]
     lines = (re.sub(r"(background-color|border): [^;}]+;? ?", "", rule) for rule in rules)
     return "".join(line + "\n" for line in lines if "{ }" not in line)

@@ -49,17 +49,21 @@ def register(app: Dash, services: Services) -> None:
         prevent_initial_call=True,
     )
     async def act(action: dict[str, Any]) -> tuple[Any, Any, Any]:
-        match action["type"]:
-            case "new":
-                return head.moved(go="/"), no_update, no_update
-            case "open":
-                return head.moved(go=head.address(action["thread"])), no_update, no_update
-            case "rename":
-                by = By(request=action["op"])
-                await services.change(store.rename_thread, action["thread"], action["title"], by=by)
-                return head.moved(), no_update, no_update
-        thread = await services.read(store.thread, action["thread"])
-        return no_update, True, question(thread.title)
+        stay = no_update
+        try:
+            match action["type"]:
+                case "new":
+                    return head.moved(go="/"), stay, stay
+                case "open":
+                    return head.moved(go=head.address(action["thread"])), stay, stay
+                case "rename":
+                    by = By(request=action["op"])
+                    await services.change(store.rename_thread, action["thread"], action["title"], by=by)
+                    return head.moved(), stay, stay
+            thread = await services.read(store.thread, action["thread"])
+        except StateError as error:  # it was deleted in another tab
+            return head.problem(str(error)), stay, stay
+        return stay, True, question(thread.title)
 
     @app.callback(
         head.output(),

@@ -19,7 +19,7 @@ class _Widget(Component):
     available_wildcard_properties: list[str] = []  # noqa: RUF012
 
     def __init__(self, **props: Any) -> None:
-        self._prop_names = ["id", "data", "action", "name"]
+        self._prop_names = ["id", "data", "action", "reply", "name"]
         self.available_properties = self._prop_names
         super().__init__(**props)  # type: ignore[no-untyped-call]
 

@@ -69,9 +69,7 @@ def test_the_process_environment_is_read_when_none_is_given(tmp_path: Path, monk
         ("AZURE_OPENAI_API_KEY", f"{CANARY}\nX: y"),
     ],
 )
-def test_a_bad_value_is_one_sentence_that_names_the_key_and_shows_no_value(
-    tmp_path: Path, key: str, value: str
-) -> None:
+def test_a_bad_value_is_one_sentence_that_names_the_key_and_shows_no_value(tmp_path: Path, key: str, value: str) -> None:
     with pytest.raises(SettingsError) as caught:
         load(tmp_path, **{key: value})
     sentence = str(caught.value)

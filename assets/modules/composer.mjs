@@ -30,7 +30,7 @@ export function Composer(props) {
     changed();
   }, [changed]);
 
-  const { pending, problem, start, again } = useExchange(data, act, field, setText);
+  const { pending, problem, start, again } = useExchange({ running: data.running, reply: props.reply }, act, field, setText);
   const [hint, setHint] = useState(null);
   useDrafts(data.thread ?? null, pending, field, setText);
   useFill(data.fill, field, setText);

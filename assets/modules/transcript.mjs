@@ -11,8 +11,8 @@ import { followThread } from "./socket.mjs";
 const { createElement: h, useCallback, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } = window.React;
 const { flushSync } = window.ReactDOM;
 
-/** The tab that sent a message gets its data by callback; another tab asks for it after this pause. */
-const FOREIGN_START_MS = 500;
+/** The tab that changed something gets its data by callback; another tab asks for it after this pause. */
+const FOREIGN_CHANGE_MS = 500;
 const SPOKEN = { stopped: "Answer stopped", failed: "Answer failed", interrupted: "Answer stopped" };
 
 /**
@@ -105,7 +105,7 @@ function useStream(data, act) {
 
   useEffect(() => {
     if (data.thread === null) return undefined;
-    let startTimer = 0;
+    let changeTimer = 0;
     const refresh = (version) => {
       asked.current = version;
       act("refresh", { version });
@@ -124,15 +124,18 @@ function useStream(data, act) {
       else if (endsLiveText(frame, latest.current.version)) live.replace("", "");
       flushSync(() => dispatch(frame));
 
-      if (frame.k === "start") startTimer = setTimeout(() => refreshIfBehind(frame.version), FOREIGN_START_MS);
-      else if (frame.k === "end") refresh(frame.version); // always: the composer's Stop must turn back into Send
+      if (frame.k === "start" || frame.k === "head") {
+        clearTimeout(changeTimer);
+        changeTimer = setTimeout(() => refreshIfBehind(frame.version), FOREIGN_CHANGE_MS);
+      }
+      if (frame.k === "end") refresh(frame.version); // always: the composer's Stop must turn back into Send
       else if (frame.k === "hello" && !frame.run && latest.current.run?.state === "running") refresh(frame.version);
-      else if (frame.k === "hello" || frame.k === "head") refreshIfBehind(frame.version);
+      else if (frame.k === "hello") refreshIfBehind(frame.version);
     };
     const onGone = () => refresh(latest.current.version);
     const close = followThread(data.thread, { onFrame, onGone, onConnection: setLost });
     return () => {
-      clearTimeout(startTimer);
+      clearTimeout(changeTimer);
       live.stop();
       close();
     };

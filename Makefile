@@ -1,0 +1,54 @@
+# make run · make test · make check · make bench: each sets up what it needs, and nothing else has to be typed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := run
+.PHONY: run test check bench setup setup-dev browser lock clean
+
+run: setup
+	@$(BIN)/python app.py
+
+test: setup-dev browser
+	@$(BIN)/python -m pytest
+
+check: setup-dev
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@PYTHONPATH=. $(BIN)/lint-imports --no-cache
+
+bench: setup-dev browser
+	@$(BIN)/python -m benchmarks
+
+setup: $(VENV)/run
+setup-dev: $(VENV)/dev
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Waymark needs Python 3.11 or newer: make PYTHON=python3.11 …"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "Python cannot make a virtual environment: on Debian, apt install python3-venv."; exit 1; }
+
+$(VENV)/run: requirements.txt constraints.txt | $(VENV)/bin/python
+	@echo "Installing what Waymark needs …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt -c constraints.txt
+	@touch $@
+
+$(VENV)/dev: requirements-dev.txt requirements.txt constraints.txt | $(VENV)/bin/python
+	@echo "Installing what the tests need …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt -c constraints.txt
+	@touch $(VENV)/run $@
+
+# A browser that is there is used; as root on Debian it is installed; else one line says what to do.
+browser:
+	@command -v chromium chromium-browser google-chrome >/dev/null 2>&1 || [ -d "/Applications/Google Chrome.app" ] || [ -d "/Applications/Chromium.app" ] || \
+	  { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || \
+	  { echo "The browser tests need Chromium or Chrome: install it (Debian: apt install chromium; macOS: brew install --cask chromium)."; exit 1; }
+
+# Pins what the requirements bring along, after a change to them.
+lock:
+	@rm -rf build/lock && $(PYTHON) -m venv build/lock
+	@build/lock/bin/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@{ echo "# Every version that the requirements bring along. Made by \`make lock\`."; build/lock/bin/pip freeze --exclude-editable; } > constraints.txt
+
+clean:
+	rm -rf $(VENV) build

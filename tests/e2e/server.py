@@ -1,0 +1,124 @@
+"""The real command, `python app.py`, as a process of its own: started, stopped, killed and started again on the same data."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import BrowserContext
+
+APP = Path(__file__).parents[2] / "app.py"
+PATIENCE = 30  # seconds
+KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "SYSTEMROOT")  # of our environment: no key of the person who runs the tests
+LINK = re.compile(r"http://\S+")
+
+
+class Server:
+    """One Waymark. Settings are given by their names in lower case; `folder` holds its data and its log."""
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self.settings = {"model": "demo", "demo_seconds_per_token": "0.005", "data_dir": str(folder / "data")} | settings
+        self.port = 0
+        self.links: list[str] = []
+        self._cookies: list[Any] = []
+        self._process: subprocess.Popen[str] | None = None
+        self._reader: threading.Thread | None = None
+        self._new_link = threading.Condition()
+
+    @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> None:
+        """Return when the link has been printed, which is when the page can be opened."""
+        seen = len(self.links)
+        given = {name.upper(): value for name, value in self.settings.items()}
+        environment = {key: os.environ[key] for key in KEPT if key in os.environ} | given | {"PORT": str(self.port)}
+        with open(self.folder / "server.log", "ab") as log:
+            # In its own folder: a .env of the person who runs the tests must not be read.
+            self._process = subprocess.Popen(
+                [sys.executable, str(APP)],
+                cwd=self.folder,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        # In a thread, so that the pipe never fills up and blocks the server.
+        self._reader = threading.Thread(target=self._read, args=[self._process], daemon=True)
+        self._reader.start()
+        self.wait_for_link(seen)
+        self.port = int(self.links[-1].split(":")[2].split("/")[0])
+
+    def wait_for_link(self, seen: int) -> str:
+        """The newest link, once there are more than `seen`."""
+        with self._new_link:
+            if not self._new_link.wait_for(lambda: len(self.links) > seen, PATIENCE):
+                raise TimeoutError(f"no link was printed: {self.log()}")
+            return self.links[-1]
+
+    def stop(self) -> None:
+        """End it as Ctrl+C would. Idempotent."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it as a power cut would (kill -9)."""
+        self._end(signal.SIGKILL)
+
+    def restart(self) -> None:
+        """On the same port and the same data."""
+        self.stop()
+        self.start()
+
+    def log(self) -> str:
+        path = self.folder / "server.log"
+        return path.read_text() if path.exists() else ""
+
+    def sign_in(self, context: BrowserContext) -> None:
+        """Give a browser the cookie: the first gets it for the link, which works once; the others get a copy."""
+        if not self._cookies:
+            context.request.get(self.links[-1])
+            self._cookies = context.cookies()
+        context.add_cookies(self._cookies)
+
+    def _read(self, process: "subprocess.Popen[str]") -> None:
+        assert process.stdout is not None
+        with process.stdout as lines:
+            for line in lines:
+                if link := LINK.search(line):
+                    with self._new_link:
+                        self.links.append(link[0])
+                        self._new_link.notify_all()
+
+    def _end(self, how: signal.Signals) -> None:
+        if self._process is None or self._reader is None:
+            return
+        self._process.send_signal(how)
+        try:
+            self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(PATIENCE)
+            raise
+        finally:
+            self._reader.join(PATIENCE)
+            self._process = self._reader = None
+
+
+def free_port() -> int:
+    """A port on which nothing listens."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        return int(listener.getsockname()[1])

@@ -1,0 +1,193 @@
+"""The page as a person uses it: what can be done, and what can be seen."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Download, Locator, expect
+from playwright.sync_api import Page as Tab
+
+from tests.e2e.server import Server
+
+SHOWN = '[data-testid="message"][data-message-id]'  # without the answer that is being written, which has no id yet
+READ_MESSAGES = """elements => elements.map(element => {
+  const of = selector => element.querySelector(selector)?.textContent ?? "";
+  const isTool = element.dataset.role === "tool";
+  const text = isTool ? [...element.querySelectorAll("pre")].map(e => e.textContent).join(" → ") : of(":scope > .prose");
+  return [element.dataset.role, element.dataset.state, isTool ? `${of(".tool-name")} ${text}` : text.trim()];
+})"""
+READ_CHECKPOINTS = """elements => elements.map(element => [
+  element.querySelector(".place-name").textContent,
+  parseInt(element.querySelector(".place-meta > span:not(.place-maker)").textContent)
+])"""
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message as it is shown; a tool's is its card: name, arguments → result."""
+
+    role: str
+    state: str
+    text: str
+
+
+class Page:
+    """One open tab of Waymark. `tab` is the browser's own page, for what only one test does."""
+
+    def __init__(self, tab: Tab, server: Server) -> None:
+        self.tab = tab
+        self.server = server
+        self.complaints: list[str] = []
+        self.expected: list[str] = []  # regular expressions of complaints that belong to the test
+
+    def open(self, path: str = "/") -> None:
+        self.tab.goto(self.server.origin + path)
+        self.wait_until_ready()
+
+    def reload(self) -> None:
+        self.tab.reload()
+        self.wait_until_ready()
+
+    def wait_until_ready(self) -> None:
+        self.composer.wait_for()
+        expect(self.tab.locator("#transcript .log")).to_be_visible()
+
+    # Talking
+
+    @property
+    def composer(self) -> Locator:
+        return self.tab.get_by_test_id("composer")
+
+    @property
+    def log(self) -> Locator:
+        return self.tab.get_by_role("log")
+
+    @property
+    def stop_button(self) -> Locator:
+        return self.tab.get_by_role("button", name="Stop", exact=True)
+
+    @property
+    def live(self) -> Locator:
+        """The answer that is being written."""
+        return self.tab.locator("article.live")
+
+    def send(self, text: str) -> None:
+        """Send a message and see it in the conversation; the answer may still be on its way."""
+        asked = self.tab.locator(f'{SHOWN}[data-role="user"]')
+        before = asked.count()
+        self.composer.fill(text)
+        self.composer.press("Enter")
+        expect(asked).to_have_count(before + 1)
+        expect(self.composer).to_have_value("")
+
+    def say(self, text: str) -> None:
+        """Send a message and wait for the whole answer."""
+        self.send(text)
+        self.wait_for_answer()
+
+    def wait_for_answer(self) -> None:
+        expect(self.live).to_have_count(0, timeout=20_000)
+        expect(self.stop_button).to_have_count(0)
+        expect(self.tab.locator("article[data-message-id]").last).to_have_attribute("data-role", "assistant")
+        expect(self.tab.locator("article[data-message-id]").last).to_have_attribute("data-state", "done")
+
+    def messages(self) -> list[Message]:
+        return [Message(*parts) for parts in self.tab.locator(SHOWN).evaluate_all(READ_MESSAGES)]
+
+    def expect_messages(self, count: int) -> None:
+        expect(self.tab.locator(SHOWN)).to_have_count(count)
+
+    def answer(self) -> str:
+        """The newest answer."""
+        return [message.text for message in self.messages() if message.role == "assistant"][-1]
+
+    # Moving through time
+
+    @property
+    def save_button(self) -> Locator:
+        return self.tab.get_by_role("button", name="Save checkpoint")
+
+    @property
+    def dialog(self) -> Locator:
+        """The dialog that is open; waits until it is wholly there."""
+        return self.tab.locator(".modal.show").get_by_role("document")
+
+    @property
+    def notice(self) -> Locator:
+        """The banner at the boundary."""
+        return self.tab.locator(".notice")
+
+    @property
+    def toast(self) -> Locator:
+        return self.tab.get_by_test_id("toast")
+
+    def save(self, name: str = "", description: str = "") -> None:
+        before = self.tab.get_by_test_id("checkpoint").count()
+        self.save_button.click()
+        form = self.tab.get_by_role("form", name="Save checkpoint")
+        form.get_by_label("Name").fill(name)
+        form.get_by_label("Description").fill(description)
+        form.get_by_role("button", name="Save").click()
+        self.expect_checkpoints(before + 1)
+
+    def checkpoint(self, name: str) -> Locator:
+        return self.tab.get_by_test_id("checkpoint").filter(has=self.tab.get_by_text(name, exact=True))
+
+    def checkpoints(self) -> list[tuple[str, int]]:
+        """Names and message counts, oldest first."""
+        return [tuple(parts) for parts in self.tab.get_by_test_id("checkpoint").evaluate_all(READ_CHECKPOINTS)]
+
+    def expect_checkpoints(self, count: int) -> None:
+        expect(self.tab.get_by_test_id("checkpoint")).to_have_count(count)
+
+    def ask_to_restore(self, name: str) -> Locator:
+        """Open the dialog."""
+        self.checkpoint(name).get_by_role("button", name="Restore").click()
+        self.dialog.wait_for()
+        return self.dialog
+
+    def restore(self, name: str, *, keep: bool = False) -> None:
+        """Go back to a checkpoint, past the dialog."""
+        dialog = self.ask_to_restore(name)
+        if keep:
+            dialog.get_by_label("Keep what leaves as a branch").check()
+        self.confirm("Restore")
+        expect(self.notice).to_contain_text(f"Restored to {name}")
+
+    def confirm(self, button: str) -> None:
+        """Press a button of the open dialog, and see it close."""
+        self.dialog.get_by_role("button", name=button, exact=True).click()
+        expect(self.tab.locator(".modal")).to_have_count(0)
+
+    def undo(self) -> None:
+        """Press Undo in the banner."""
+        self.notice.get_by_role("button", name="Undo").click()
+        expect(self.notice).to_have_count(0)
+
+    # Conversations and files
+
+    @property
+    def threads(self) -> Locator:
+        return self.tab.get_by_test_id("thread")
+
+    def thread_titles(self) -> list[str]:
+        return self.tab.locator(".thread-title").all_text_contents()
+
+    def new_conversation(self) -> None:
+        self.tab.get_by_role("button", name="New conversation").click()
+        self.tab.wait_for_url(f"{self.server.origin}/")
+        self.expect_messages(0)
+
+    def export(self, to: Path) -> Path:
+        """Save the export as a file."""
+        with self.tab.expect_download() as started:
+            self.tab.get_by_role("link", name="Export").click()
+        download: Download = started.value
+        path = to / download.suggested_filename
+        download.save_as(path)
+        return path
+
+    def choose_import(self, path: Path) -> None:
+        """Choose a file to import; a preview or a refusal follows."""
+        with self.tab.expect_file_chooser() as chooser:
+            self.tab.get_by_role("button", name="Import", exact=True).click()
+        chooser.value.set_files(path)
