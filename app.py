@@ -36,7 +36,7 @@ from config import Settings, SettingsError, load_settings
 
 _log = logging.getLogger(__name__)
 HERE = Path(__file__).parent
-DEMO_LINE = "Demo model: it makes things up. MODEL=openai:gpt-5.4-mini and OPENAI_API_KEY=… in .env switch to a real one."
+DEMO_LINE = "Demo model: it makes things up. OPENAI_API_KEY=… in .env switches to a real one."
 THREADS = 4  # for blocking work: one writes at a time anyway
 LARGEST_SOCKET_MESSAGE = 16_384  # bytes; the page sends nothing over it
 DOORS = Doors(

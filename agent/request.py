@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 
+from agent.prompts import GO_ON
 from checkpoints import Message, MessageStatus
 
 NOT_CARRIED_OUT = "This call was not carried out: the run was stopped before it."
-GO_ON = "(Your answer above was cut off. Go on from exactly where it stopped, without repeating anything.)"
 CHARACTERS_PER_TOKEN = 4  # a rough guess, on the safe side for English; used only to choose where to cut
 
 

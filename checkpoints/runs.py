@@ -145,7 +145,8 @@ class Runs:
 
 def partial(text: str) -> list[NewMessage]:
     """The immutable message that a cut-off answer becomes; none if nothing had come yet."""
-    return [NewMessage({"type": "ai", "data": {"content": serde.writable(text)}}, status=MessageStatus.PARTIAL)] if text else []
+    body = {"type": "ai", "data": {"content": serde.writable(text)}}
+    return [NewMessage(body, status=MessageStatus.PARTIAL)] if text else []
 
 
 def _run(connection: sa.Connection, run_id: str) -> Run | None:
