@@ -196,6 +196,7 @@ class Store:
                 _continue_from(change, _at_depth(change, path, keep - 1), new)
             if change.head is None:
                 raise NothingToSaveError
+            change.note = name or "a checkpoint"
             bookmark = Checkpoint(
                 id="",
                 name=name or "",

@@ -76,12 +76,24 @@ def thread_id(store: Store) -> str:
 @pytest.mark.parametrize("verb", VERBS)
 def test_of_two_callers_at_the_same_version_one_wins(store: Store, thread_id: str, verb: str) -> None:
     seen = store.thread(thread_id).version
-    VERBS["rename_thread" if verb != "redo" else "undo"](store, thread_id, By(version=seen))
+    VERBS["append"](store, thread_id, By(version=seen))
     before = dump(store)
     with pytest.raises(ConflictError) as caught:
         VERBS[verb](store, thread_id, By(version=seen))
     assert (caught.value.expected, caught.value.actual) == (seen, seen + 1)
     assert dump(store) == before
+
+
+def test_a_name_given_meanwhile_is_no_conflict(store: Store, thread_id: str) -> None:
+    seen = store.thread(thread_id).version
+    store.save(thread_id, name="Meanwhile")
+    store.rename_thread(thread_id, "Another title")
+    assert VERBS["append"](store, thread_id, By(version=seen)).version == seen + 3
+
+
+def test_a_version_that_nobody_can_have_seen_is_a_conflict(store: Store, thread_id: str) -> None:
+    with pytest.raises(ConflictError):
+        VERBS["append"](store, thread_id, By(version=store.thread(thread_id).version + 1))
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -349,6 +361,12 @@ def test_only_the_user_can_read_the_folder_and_the_file(file_store: Store, file:
     talked(file_store, "a", "b")
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (file.parent, file)}
     assert modes == {"data": 0o700, "waymark.db": 0o600}
+
+
+def test_a_folder_that_others_could_read_is_closed(file: Path) -> None:
+    file.parent.mkdir(mode=0o755)
+    Database.at(file).close()
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
 
 
 def test_a_clock_that_steps_back_changes_no_order(store: Store, clock: Clock) -> None:
