@@ -14,7 +14,7 @@ from typing import NoReturn
 
 import uvicorn
 from dash import Dash
-from dash.backends._fastapi import FastAPIDashServer
+from dash.backends._fastapi import FastAPIDashServer, reset_current_request, set_current_request
 from fastapi import FastAPI
 from langchain_core.language_models import BaseChatModel
 from starlette.requests import Request
@@ -159,8 +159,13 @@ def _tell_log(error: Exception) -> NoReturn:
 
 def _add_routes(server: FastAPI, dash: Dash, services: Services) -> None:
     @server.get("/t/{thread_id}")
-    async def thread(thread_id: str) -> Response:
-        return HTMLResponse(dash.index())  # type: ignore[no-untyped-call]
+    async def thread(request: Request) -> Response:
+        # Dash notes the request at its own paths only, and makes no page without one.
+        token = set_current_request(request)  # type: ignore[no-untyped-call]
+        try:
+            return HTMLResponse(dash.index())  # type: ignore[no-untyped-call]
+        finally:
+            reset_current_request(token)  # type: ignore[no-untyped-call]
 
     @server.get("/healthz")
     async def health(_: Request) -> Response:

@@ -19,6 +19,7 @@ from langgraph.runtime import Runtime
 from pydantic import ValidationError
 
 from agent.answer import Model, stream_answer
+from agent.request import paired
 from agent.state import AgentState, RunContext
 
 MOST_STEPS = 25  # answers of the model in one run
@@ -32,7 +33,7 @@ def build_graph(model: BaseChatModel, tools: Sequence[BaseTool]) -> Graph:
     by_name = {tool.name: tool for tool in tools}
 
     async def agent(state: AgentState, runtime: Runtime[RunContext]) -> dict[str, Any]:
-        answer = await stream_answer(asking, state["messages"], runtime.context)
+        answer = await stream_answer(asking, paired(state["messages"]), runtime.context)
         await runtime.context.recorder.commit(answer)
         return {"messages": [answer]}
 
@@ -95,7 +96,7 @@ async def _carry_out(tools: dict[str, BaseTool], call: ToolCall, seconds: float)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         return f"The arguments do not fit: {'.'.join(map(str, first['loc']))}: {first['msg']}.", True
-    except (Exception, SystemExit, asyncio.CancelledError) as error:  # whatever a tool does, the call gets an answer
+    except (Exception, asyncio.CancelledError) as error:  # whatever a tool does, the call gets an answer
         if isinstance(error, asyncio.CancelledError) and (task := asyncio.current_task()) and task.cancelling():
             raise  # it is the run that is stopped
         reference = uuid.uuid4().hex[:8]

@@ -5,7 +5,7 @@ what is sent: the store keeps what really happened.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 
@@ -23,14 +23,14 @@ def request(system: str, path: Sequence[Message], *, most_tokens: int, go_on: bo
     of that kind came from a file.
     """
     messages = [message for stored in path if (message := _sendable(stored)) is not None]
-    asked = _cut(_paired(messages), most_tokens)
+    asked = _cut(paired(messages), most_tokens)
     return [SystemMessage(system), *asked, *([HumanMessage(GO_ON)] if go_on else [])]
 
 
 def _sendable(stored: Message) -> AnyMessage | None:
     message = stored.langchain
     if isinstance(message, AIMessage):
-        calls = [] if stored.status is MessageStatus.PARTIAL else [*message.tool_calls, *_unreadable_calls(message)]
+        calls = [] if stored.status is MessageStatus.PARTIAL else _calls(message)
         return AIMessage(message.text, tool_calls=calls) if message.text or calls else None
     if isinstance(message, HumanMessage):
         return HumanMessage(message.content)
@@ -39,36 +39,66 @@ def _sendable(stored: Message) -> AnyMessage | None:
     return None
 
 
-def _unreadable_calls(message: AIMessage) -> list[ToolCall]:
-    """Calls whose arguments were not JSON, as calls that are: some servers refuse the whole request otherwise."""
-    return [
+def _calls(message: AIMessage) -> list[ToolCall]:
+    """All calls; those whose arguments were not JSON as calls that are: some servers refuse the whole request otherwise."""
+    unreadable = [
         ToolCall(name=call["name"] or "unknown", args={"unreadable": call["args"] or ""}, id=call["id"])
         for call in message.invalid_tool_calls
     ]
+    return [*message.tool_calls, *unreadable]
 
 
-def _paired(messages: Iterable[AnyMessage]) -> list[AnyMessage]:
-    """Each call answered exactly once, right after it; answers to nothing left out."""
-    waiting = list(messages)
-    answers: dict[int, dict[str, ToolMessage]] = {}
-    asking: int | None = None
-    for index, message in enumerate(waiting):
-        if isinstance(message, AIMessage) and message.tool_calls:
-            asking, answers[index] = index, {}
-        elif isinstance(message, ToolMessage) and asking is not None:
-            answers[asking].setdefault(message.tool_call_id, message)
-    paired: list[AnyMessage] = []
-    for index, message in enumerate(waiting):
-        if isinstance(message, ToolMessage):
+def paired(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Each call answered exactly once, right after it and under an id of its own; answers to nothing left out.
+
+    Ids are only unique as far as the server that made them cared: some begin anew with "call_0" in each answer.
+    """
+    taken: set[str] = set()
+    whole: list[AnyMessage] = []
+    for message, results in _rounds(messages):
+        if not (isinstance(message, AIMessage) and _calls(message)):
+            whole.append(message)
             continue
-        paired.append(message)
-        for call in message.tool_calls if isinstance(message, AIMessage) else ():
-            paired.append(answers[index].get(call["id"] or "") or _not_carried_out(call))
-    return paired
+        calls, answers = [], []
+        for call in _calls(message):
+            identifier = _free(call["id"] or "call", taken)
+            found = next((result for result in results if result.tool_call_id == (call["id"] or "")), None)
+            if found is not None:
+                results.remove(found)
+            calls.append(ToolCall(name=call["name"], args=call["args"], id=identifier))
+            answers.append(_answer(identifier, call["name"], found))
+        whole += [AIMessage(message.content, tool_calls=calls), *answers]
+    return whole
 
 
-def _not_carried_out(call: ToolCall) -> ToolMessage:
-    return ToolMessage(NOT_CARRIED_OUT, tool_call_id=call["id"] or "", name=call["name"], status="error")
+def _rounds(messages: Sequence[AnyMessage]) -> list[tuple[AnyMessage, list[ToolMessage]]]:
+    """Each message that is no result, and with each that calls tools the results up to the next such one."""
+    rounds: list[tuple[AnyMessage, list[ToolMessage]]] = []
+    results: list[ToolMessage] = []
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            results.append(message)
+            continue
+        if isinstance(message, AIMessage) and _calls(message):
+            results = []
+        rounds.append((message, results))
+    return rounds
+
+
+def _free(identifier: str, taken: set[str]) -> str:
+    """The id, or the first of its kind that no call of this request has yet."""
+    free, number = identifier, 1
+    while free in taken:
+        number += 1
+        free = f"{identifier}_{number}"
+    taken.add(free)
+    return free
+
+
+def _answer(call_id: str, name: str, found: ToolMessage | None) -> ToolMessage:
+    if found is None:
+        return ToolMessage(NOT_CARRIED_OUT, tool_call_id=call_id, name=name, status="error")
+    return ToolMessage(found.content, tool_call_id=call_id, name=found.name, status=found.status)
 
 
 def _cut(messages: list[AnyMessage], most_tokens: int) -> list[AnyMessage]:

@@ -11,6 +11,7 @@ import { theme, watchSystemTheme } from "./modules/theme.mjs";
 import { Threads } from "./modules/threads.mjs";
 import { Timeline } from "./modules/timeline.mjs";
 import { Transcript } from "./modules/transcript.mjs";
+import { watchUploads } from "./modules/upload.mjs";
 
 const clientside = { theme, focus, pane, go };
 const parts = { Threads, Transcript, Composer, Timeline, Icon, clientside };
@@ -24,3 +25,4 @@ if (window.waymark?.provide) {
 }
 watchSystemTheme();
 watchShell();
+watchUploads();

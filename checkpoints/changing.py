@@ -240,13 +240,15 @@ class Changing:
 Body = Callable[[Changing], str | None]  # makes the change; returns the id of what it made
 
 
-def check(connection: sa.Connection, thread: Thread, by: By, *, while_running: bool) -> None:
+def check(connection: sa.Connection, thread: Thread, by: By, *, while_running: bool, exact: bool = False) -> None:
     """Refuse a change whose caller saw another conversation, or that a run of somebody else's stands in the way of.
 
-    What only names something (a checkpoint saved, a title changed) since the caller looked is no other conversation.
+    What only names something (a checkpoint saved, a title changed) since the caller looked is no other conversation; but
+    with `exact` it is, as for an undo, which would take back that instead of what the caller saw.
     """
-    if by.version is not None and by.version != thread.version and _moved_since(connection, thread, by.version):
-        raise ConflictError(thread.id, by.version, thread.version)
+    seen = by.version
+    if seen is not None and seen != thread.version and (exact or _moved_since(connection, thread, seen)):
+        raise ConflictError(thread.id, seen, thread.version)
     run = None if while_running else rows.running(connection, thread.id)
     if run is not None and run.id != by.group:
         raise RunActiveError(thread.id, run.id)

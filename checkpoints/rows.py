@@ -45,10 +45,21 @@ def from_time(time: datetime) -> int:
 _thread_columns = sa.select(schema.thread, schema.branch.c.head_id).join(
     schema.branch, schema.branch.c.id == schema.thread.c.branch_id
 )
+# What every change asks, put together once: building a statement takes longer than SQLite takes to answer it.
+_one_thread = _thread_columns.where(schema.thread.c.id == sa.bindparam("thread_id"))
+_one_place = sa.select(schema.message.c.id, schema.message.c.segment, schema.message.c.depth).where(
+    schema.message.c.id == sa.bindparam("message_id"), schema.message.c.thread_id == sa.bindparam("thread_id")
+)
+_forks = sa.select(schema.segment.c.id, schema.segment.c.parent, schema.segment.c.fork_depth).where(
+    schema.segment.c.thread_id == sa.bindparam("thread_id")
+)
+_running = sa.select(schema.run).where(
+    schema.run.c.thread_id == sa.bindparam("thread_id"), schema.run.c.state == RunState.RUNNING
+)
 
 
 def thread(connection: sa.Connection, thread_id: str, *, even_deleted: bool = False) -> Thread:
-    row = connection.execute(_thread_columns.where(schema.thread.c.id == thread_id)).one_or_none()
+    row = connection.execute(_one_thread, {"thread_id": thread_id}).one_or_none()
     if row is None or (row.deleted_at is not None and not even_deleted):
         raise ThreadNotFoundError(thread_id)
     return _thread(row)
@@ -77,18 +88,14 @@ def _thread(row: sa.Row[Any]) -> Thread:
 
 
 def forks(connection: sa.Connection, thread_id: str) -> Forks:
-    table = schema.segment.c
-    rows = connection.execute(sa.select(table.id, table.parent, table.fork_depth).where(table.thread_id == thread_id))
-    return {row.id: (row.parent, row.fork_depth) for row in rows}
+    return {row.id: (row.parent, row.fork_depth) for row in connection.execute(_forks, {"thread_id": thread_id})}
 
 
 def node(connection: sa.Connection, message_id: str | None, thread_id: str) -> Node | None:
     """Where a message stands. Raises `MessageNotFoundError` for one that is not in this thread."""
     if message_id is None:
         return None
-    table = schema.message.c
-    query = sa.select(table.id, table.segment, table.depth).where(table.id == message_id, table.thread_id == thread_id)
-    row = connection.execute(query).one_or_none()
+    row = connection.execute(_one_place, {"message_id": message_id, "thread_id": thread_id}).one_or_none()
     if row is None:
         raise MessageNotFoundError(message_id)
     return Node(row.id, row.segment, row.depth)
@@ -204,13 +211,16 @@ def leaving(connection: sa.Connection, thread: Thread, target: Checkpoint) -> Le
     ways = forks(connection, thread.id)
     old = history.path_to(node(connection, thread.head_id, thread.id), ways)
     new = history.path_to(target.node, ways)
+    old_ends, new_ends = dict(old.stretches), dict(new.stretches)
     table = schema.checkpoint.c
-    columns = (table.message_id, table.segment, table.depth, table.position, table.detached, table.branch_id)
+    columns = (table.segment, table.depth, table.position, table.detached, table.branch_id)
     found = connection.execute(sa.select(*columns).where(table.thread_id == thread.id, table.deleted_at.is_(None)))
     left = 0
-    for message_id, segment, depth, position, detached, branch_id in found:
-        place, is_kept = Node(message_id, segment, depth), detached and branch_id == thread.branch_id
-        left += (place in old or is_kept) and place not in new and not (is_kept and position < target.order)
+    for segment, depth, position, detached, branch_id in found:
+        is_kept = detached and branch_id == thread.branch_id
+        is_there = is_kept or depth <= old_ends.get(segment, -1)
+        stays = depth <= new_ends.get(segment, -1) or (is_kept and position < target.order)
+        left += is_there and not stays
     return Leaving(old.length - history.common_length(old, new), left)
 
 
@@ -269,10 +279,7 @@ def to_operation(row: sa.Row[Any]) -> Operation:
 
 
 def running(connection: sa.Connection, thread_id: str) -> Run | None:
-    table = schema.run
-    row = connection.execute(
-        sa.select(table).where(table.c.thread_id == thread_id, table.c.state == RunState.RUNNING)
-    ).one_or_none()
+    row = connection.execute(_running, {"thread_id": thread_id}).one_or_none()
     return to_run(row) if row else None
 
 

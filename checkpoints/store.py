@@ -337,7 +337,8 @@ class Store:
             if by.request and (done := _requested(connection, thread_id, by.request)):
                 return Receipt(done, repeated=True)
             thread = rows.thread(connection, thread_id, even_deleted=even_deleted)
-            check(connection, thread, by, while_running=while_running)
+            exact = kind in (OperationKind.UNDO, OperationKind.REDO)
+            check(connection, thread, by, while_running=while_running, exact=exact)
             change = Changing(connection, thread, rows.from_time(self.now()), self.new_id, by)
             return change.perform(kind, body)
 

@@ -11,7 +11,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from agent.events import Event, HeadMoved, MessageAdded, RunFinished, RunStarted, TextDelta
 from agent.hub import Following, Lagging
-from checkpoints import ThreadNotFoundError
+from checkpoints import Store, ThreadNotFoundError
 from components import views
 from components.markdown import StreamingMarkdown
 from components.services import Services
@@ -106,8 +106,8 @@ async def _frame(services: Services, thread_id: str, event: Event) -> Frame | No
             view = views.messages([message], running=True)[0] if message else None
             return {"k": "start", "version": version, "run": run_id, "message": view}
         case MessageAdded(message, version):
-            view = await _view_of(services, thread_id, message.id)
-            return {"k": "message", "version": version, "message": view} if view else None
+            added = await services.read(_view_of, services.store, thread_id, message.id)
+            return {"k": "message", "version": version, "message": added} if added else None
         case RunFinished(_, state, version, error):
             return {"k": "end", "version": version, "state": state, "error": error}
         case HeadMoved(version):
@@ -115,10 +115,9 @@ async def _frame(services: Services, thread_id: str, event: Event) -> Frame | No
     return None
 
 
-async def _view_of(services: Services, thread_id: str, message_id: str) -> views.MessageView | None:
+def _view_of(store: Store, thread_id: str, message_id: str) -> views.MessageView | None:
     """The view that shows a message: its own, or for a tool's result that of the message which asked for it."""
-    near = await services.read(services.store.messages, thread_id, last=_NEAR)
-    for view in reversed(views.messages(near, running=True)):
+    for view in reversed(views.messages(store.messages(thread_id, last=_NEAR), running=True)):
         if message_id in (view["id"], *(tool["message_id"] for tool in view["tools"])):
             return view
     return None

@@ -123,7 +123,7 @@ def register(app: Dash, services: Services) -> None:
             body = preview(name, doc, existing.title if existing else None)
         except InvalidDocumentError as error:
             # Forgetting the contents lets the same file be chosen again after it was mended.
-            return head.problem(f"{name} was not imported. {error}"), no_update, no_update, None
+            return head.problem(f"{name} was not imported. {str(error).rstrip('.')}."), no_update, no_update, None
         return no_update, True, body, no_update
 
     @app.callback(
@@ -146,12 +146,20 @@ def register(app: Dash, services: Services) -> None:
 
     @app.callback(
         Output(Ids.DIALOG, "is_open", allow_duplicate=True),
-        Output(Ids.UPLOAD, "contents", allow_duplicate=True),
         Input(Ids.CANCEL, "n_clicks"),
         prevent_initial_call=True,
     )
-    async def cancel(_: int) -> tuple[bool, None]:
-        return False, None
+    async def cancel(_: int) -> bool:
+        return False
+
+    @app.callback(
+        Output(Ids.UPLOAD, "contents", allow_duplicate=True),
+        Input(Ids.DIALOG, "is_open"),
+        prevent_initial_call=True,
+    )
+    async def forget(is_open: bool) -> Any:
+        """However the dialog was closed, also by Escape: the same file can be chosen again."""
+        return no_update if is_open else None
 
 
 def _read(contents: str) -> Document:

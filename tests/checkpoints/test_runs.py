@@ -163,7 +163,7 @@ def test_how_a_run_ended_is_said_only_where_it_ended(runs: Runs, store: Store, t
 def test_a_dismissed_run_says_no_more(runs: Runs, thread_id: str) -> None:
     run = runs.begin(thread_id, new("a")[0])
     runs.end(run, RunState.FAILED, error="no connection")
-    runs.dismiss(run.id)
+    runs.dismiss(thread_id)
     assert runs.latest(thread_id).dismissed is True
 
 

@@ -91,6 +91,16 @@ def test_a_name_given_meanwhile_is_no_conflict(store: Store, thread_id: str) -> 
     assert VERBS["append"](store, thread_id, By(version=seen)).version == seen + 3
 
 
+@pytest.mark.parametrize("verb", ["undo", "redo"])
+def test_nothing_is_taken_back_that_the_caller_has_not_seen(store: Store, thread_id: str, verb: str) -> None:
+    seen = store.thread(thread_id).version
+    VERBS["save" if verb == "undo" else "undo"](store, thread_id, By(version=seen))
+    before = dump(store)
+    with pytest.raises(ConflictError):
+        VERBS[verb](store, thread_id, By(version=seen))
+    assert dump(store) == before
+
+
 def test_a_version_that_nobody_can_have_seen_is_a_conflict(store: Store, thread_id: str) -> None:
     with pytest.raises(ConflictError):
         VERBS["append"](store, thread_id, By(version=store.thread(thread_id).version + 1))

@@ -109,7 +109,7 @@ class Page:
     @property
     def dialog(self) -> Locator:
         """The dialog that is open; waits until it is wholly there."""
-        return self.tab.locator(".modal.show").get_by_role("document")
+        return self.tab.locator(".modal.show")
 
     @property
     def notice(self) -> Locator:

@@ -1,0 +1,42 @@
+"""Where and when the numbers were taken."""
+
+import os
+import platform
+import shutil
+import sqlite3
+import subprocess
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+PACKAGES = ("dash", "langgraph", "langgraph-checkpoint-sqlite", "langchain-core", "SQLAlchemy", "uvicorn", "playwright")
+
+
+def browser() -> str:
+    """The path of the machine's Chromium."""
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if found is None:
+        raise FileNotFoundError("the page is measured in Chromium or Chrome, and there is none")
+    return found
+
+
+def described(browser_version: str | None) -> list[tuple[str, str]]:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return [
+        ("date", f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"),
+        ("commit", _commit()),
+        ("machine", f"{os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()} {platform.machine()}"),
+        ("Python", platform.python_version()),
+        ("SQLite", sqlite3.sqlite_version),
+        ("Chromium", browser_version or "not used"),
+        ("packages", ", ".join(f"{name} {version(name)}" for name in PACKAGES)),
+    ]
+
+
+def _commit() -> str:
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+
+    return f"{git('rev-parse', '--short', 'HEAD')}{' with changes' if git('status', '--porcelain') else ''}"

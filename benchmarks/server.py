@@ -1,0 +1,88 @@
+"""The real server as a process of its own: how soon it answers, what it holds, and the way in."""
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import psutil
+
+from benchmarks.machine import ROOT
+
+LONGEST_START = 60.0  # seconds
+
+
+class WaymarkServer:
+    """`python app.py` on a data folder. `ready_seconds` is from the command to the first 200 of /healthz."""
+
+    def __init__(self, data: Path, **settings: str) -> None:
+        self.port = _free_port()
+        self.link = ""
+        environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        environment |= {"DATA_DIR": str(data), "PORT": str(self.port)} | settings
+        data.mkdir(parents=True, exist_ok=True)
+        start = time.perf_counter()
+        # In the data folder, where no .env lies: what is measured must not depend on whose machine it is.
+        self._process = subprocess.Popen(
+            [sys.executable, str(ROOT / "app.py")], cwd=data, env=environment, stdout=subprocess.PIPE, text=True
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self.ready_seconds = self._wait(start)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._process.terminate()
+        self._process.wait(20)
+        self._reader.join()
+        if self._process.stdout:
+            self._process.stdout.close()
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def memory(self) -> float:
+        """Resident memory in MiB, of the process and its children."""
+        return sum(process.memory_info().rss for process in self._tree()) / 2**20
+
+    def processor_seconds(self) -> float:
+        return sum(sum(process.cpu_times()[:2]) for process in self._tree())
+
+    def _tree(self) -> list[psutil.Process]:
+        root = psutil.Process(self._process.pid)
+        return [root, *root.children(recursive=True)]
+
+    def _read(self) -> None:
+        """Take the link, and keep the pipe empty."""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if line.strip().startswith("http"):
+                self.link = line.strip()
+
+    def _wait(self, start: float) -> float:
+        while (elapsed := time.perf_counter() - start) < LONGEST_START:
+            try:
+                with urllib.request.urlopen(f"{self.address}/healthz", timeout=5) as answer:
+                    if answer.status == 200:
+                        return time.perf_counter() - start
+            except (urllib.error.URLError, ConnectionError):
+                time.sleep(0.01)
+            if self._process.poll() is not None:
+                break
+        self._process.kill()
+        raise RuntimeError(f"the server did not start within {elapsed:.0f} s")
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])

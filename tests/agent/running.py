@@ -1,0 +1,128 @@
+"""A runner with everything around it in one event loop, and tools that behave as badly as a test wants."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import BaseTool, StructuredTool
+from pydantic import SecretStr
+
+from agent.events import Event, RunFinished
+from agent.graph import build_graph
+from agent.hub import RunHub
+from agent.models import Keys, load_chat_model
+from agent.runner import Limits, Runner
+from agent.tools.calculator import calculator
+from checkpoints import By, Database, Message, Run, Runs, Store
+from tests.fakes.openai import FakeOpenAI
+
+KEY = "sk-very-secret-0123456789"
+LIMITS = Limits(idle_seconds=5, tool_seconds=5, draft_seconds=0.02)
+
+
+@asynccontextmanager
+async def model_at(fake: FakeOpenAI) -> AsyncIterator[BaseChatModel]:
+    """The real client of the provider; it is closed because the next test has another event loop."""
+    model: Any = load_chat_model("openai:some", Keys(openai_api_key=SecretStr(KEY), openai_base_url=fake.base_url))
+    try:
+        yield model
+    finally:
+        await model.root_async_client.close()
+
+
+@dataclass
+class Running:
+    """One conversation in memory, its runner, and every event that was published about it."""
+
+    store: Store
+    runs: Runs
+    hub: RunHub
+    runner: Runner
+    thread_id: str
+    events: list[Event]
+
+    async def send(self, text: str, *, request: str | None = None) -> Run:
+        return await self.runner.send(self.thread_id, text, by=By(request=request))
+
+    async def end(self, run: Run) -> Run:
+        """The run once it rests."""
+        await self.until(lambda: any(isinstance(event, RunFinished) and event.run_id == run.id for event in self.events))
+        latest = self.runs.latest(self.thread_id)
+        assert latest is not None
+        assert latest.id == run.id
+        return latest
+
+    async def say(self, text: str) -> Run:
+        return await self.end(await self.send(text))
+
+    async def until(self, condition: Callable[[], object], seconds: float = 5.0) -> None:
+        async with asyncio.timeout(seconds):
+            while not condition():  # noqa: ASYNC110  (what is waited for has no event of its own)
+                await asyncio.sleep(0.002)
+
+    def path(self) -> list[Message]:
+        return self.store.messages(self.thread_id)
+
+    def said(self) -> list[tuple[str, str, str]]:
+        """The conversation as (type, status, text)."""
+        return [(message.type, message.status.value, str(message.langchain.text)) for message in self.path()]
+
+    def unanswered(self) -> set[str]:
+        """Ids of calls on the path that do not have exactly one result."""
+        asked, results = [], []
+        for message in (stored.langchain for stored in self.path()):
+            if isinstance(message, AIMessage):
+                asked += [call["id"] for call in [*message.tool_calls, *message.invalid_tool_calls]]
+            elif isinstance(message, ToolMessage):
+                results.append(message.tool_call_id)
+        return {str(each) for each in {*asked, *results} if asked.count(each) != 1 or results.count(each) != 1}
+
+
+@asynccontextmanager
+async def running(
+    model: BaseChatModel, tools: Sequence[BaseTool] = (calculator,), **limits: float
+) -> AsyncIterator[Running]:
+    pool = ThreadPoolExecutor(4)
+    database = Database.in_memory()
+    store, hub = Store(database), RunHub()
+    runs = Runs(store)
+    runner = Runner(store, runs, hub, build_graph(model, tools), pool=pool, limits=replace(LIMITS, **limits))  # type: ignore[arg-type]
+    thread_id = store.create_thread().id
+    events: list[Event] = []
+    async with hub.follow(thread_id) as following:
+
+        async def listen() -> None:
+            while True:
+                events.extend(await following.take())
+
+        listening = asyncio.create_task(listen())
+        try:
+            yield Running(store, runs, hub, runner, thread_id, events)
+        finally:
+            await runner.close()
+            listening.cancel()
+            await asyncio.wait({listening})
+            pool.shutdown()
+            database.close()
+
+
+def tool(name: str, action: Callable[[], Any]) -> BaseTool:
+    """A tool without arguments that does this; what it returns is awaited if it can be."""
+
+    async def act() -> Any:
+        result = action()
+        return await result if asyncio.iscoroutine(result) else result
+
+    return StructuredTool.from_function(coroutine=act, name=name, description="Does something.")
+
+
+def raising(error: BaseException) -> Callable[[], Any]:
+    def action() -> Any:
+        raise error
+
+    return action

@@ -1,0 +1,193 @@
+"""What the page does, at the level of its requests: callbacks of Dash over HTTP, and the socket of events."""
+
+import contextlib
+import json
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+JSON = dict[str, Any]
+
+
+class NotAnswered(Exception):
+    """The server did not answer as it does in good times: it was killed, or it failed."""
+
+
+@dataclass
+class Frames:
+    """What the socket brought so far, while it is followed."""
+
+    seen: list[JSON] = field(default_factory=list)
+
+    def wait_for(self, condition: Callable[[list[JSON]], bool], seconds: float = 10.0) -> None:
+        """Until the frames fulfil the condition; `AssertionError` with all of them if they do not in time."""
+        end = time.monotonic() + seconds
+        while not condition(list(self.seen)):
+            assert time.monotonic() < end, self.seen
+            time.sleep(0.005)
+
+    def kinds(self) -> list[str]:
+        return [frame["k"] for frame in self.seen]
+
+    def ended(self) -> JSON | None:
+        """The frame that ended the newest run."""
+        return next((frame for frame in reversed(self.seen) if frame["k"] == "end"), None)
+
+
+class PageClient:
+    """One browser tab. `thread` is what its address names; `version` is what it was last shown."""
+
+    def __init__(self, link: str) -> None:
+        self.origin = link.partition("/?")[0].rstrip("/")
+        self.thread: str | None = None
+        self._http = httpx.Client(base_url=self.origin, headers={"origin": self.origin}, timeout=15)
+        assert self._http.get(link).status_code == 200
+        self._dependencies: list[JSON] = self._http.get("/_dash-dependencies").json()
+        self._props: dict[str, Any] = {}
+
+    def close(self) -> None:
+        self._http.close()
+
+    def get(self, path: str) -> httpx.Response:
+        return self._http.get(path)
+
+    def tab(self) -> "PageClient":
+        """Another tab of the same browser on the same conversation, which shows what this one shows."""
+        other = object.__new__(PageClient)
+        other.__dict__.update(self.__dict__)
+        other._props = dict(self._props)
+        other._http = httpx.Client(base_url=self.origin, headers=self._http.headers, cookies=self._http.cookies, timeout=15)
+        return other
+
+    # what a person does
+
+    def send(self, text: str, *, op: str | None = None) -> JSON:
+        """The composer's reply: {op, ok, text}. A first message moves the tab to the new conversation."""
+        answer = self.act("composer-panel", "send", op=op, text=text)
+        reply: JSON = answer["composer-panel"]["reply"]
+        return reply
+
+    def stop(self) -> JSON:
+        return self.act("composer-panel", "stop")
+
+    def save(self, name: str, *, op: str | None = None) -> JSON:
+        return self.act("timeline", "save", op=op, name=name, description="")
+
+    def restore(self, checkpoint: str, *, op: str | None = None) -> JSON:
+        """Ask for the dialog and confirm it."""
+        answer = self.act("timeline", "restore", op=op, checkpoint=checkpoint)
+        return self.confirm_restore() if answer.get("restore-dialog", {}).get("is_open") else answer
+
+    def confirm_restore(self) -> JSON:
+        self._props["restore-keep.value"] = False
+        return self.call("restore-dialog-confirm.n_clicks", 1)
+
+    def act(self, component: str, kind: str, *, op: str | None = None, **fields: Any) -> JSON:
+        """One action as the components report it; what the server answers, by component and property."""
+        shown = self._props.get(f"{component}.data") or {}
+        action = {"type": kind, "op": op or str(uuid.uuid4()), "version": shown.get("version"), **fields}
+        self._props[f"{component}.action"] = action
+        return self.call(f"{component}.action", action)
+
+    # what is seen
+
+    def look(self) -> JSON:
+        """Read the panels again, as a reload does; the transcript's data."""
+        for panel in ("transcript", "composer-panel", "timeline"):
+            self._props.pop(f"{panel}.data", None)
+        for panel in ("transcript", "composer-panel", "timeline"):
+            answer = self._post(self._dependency("url.pathname", f"{panel}.data"), "url.pathname")
+            self._props[f"{panel}.data"] = answer[panel]["data"]
+        shown: JSON = self._props["transcript.data"]
+        return shown
+
+    def texts(self) -> list[str]:
+        return [message["text"] for message in self.look()["messages"]]
+
+    def checkpoints(self) -> list[JSON]:
+        self.look()
+        listed: list[JSON] = self._props["timeline.data"]["checkpoints"]
+        return listed
+
+    def rest(self, seconds: float = 10.0) -> JSON:
+        """Wait until nothing runs; the transcript's data."""
+        end = time.monotonic() + seconds
+        while ((shown := self.look())["run"] or {}).get("state") == "running":
+            assert time.monotonic() < end, shown
+            time.sleep(0.02)
+        return shown
+
+    def say(self, text: str) -> JSON:
+        """Send and wait for the end of the answer; the transcript's data."""
+        self.look()
+        reply = self.send(text)
+        assert reply["ok"], reply
+        return self.rest()
+
+    @contextlib.contextmanager
+    def following(self) -> Iterator[Frames]:
+        """The socket of the tab's conversation, read until the block ends."""
+        cookie = "; ".join(f"{name}={value}" for name, value in self._http.cookies.items())
+        address = f"{self.origin.replace('http', 'ws')}/api/threads/{self.thread}/events"
+        frames = Frames()
+        with connect(address, origin=self.origin, additional_headers={"Cookie": cookie}) as socket:  # type: ignore[arg-type]
+
+            def read() -> None:
+                with contextlib.suppress(ConnectionClosed):
+                    for message in socket:
+                        frames.seen.append(json.loads(message))
+
+            reader = threading.Thread(target=read, daemon=True)
+            reader.start()
+            frames.wait_for(bool)
+            yield frames
+        reader.join(5)
+
+    # how it is carried
+
+    def call(self, trigger: str, value: Any) -> JSON:
+        """The one callback that this input triggers and that writes the head."""
+        self._props[trigger] = value
+        answer = self._post(self._dependency(trigger, "head.data"), trigger)
+        self._props.update({f"{c}.{p}": v for c, props in answer.items() for p, v in props.items()})
+        if (go := (answer.get("head", {}).get("data") or {}).get("go")) is not None:
+            self.thread = go.removeprefix("/t/") if go.startswith("/t/") else None
+        return answer
+
+    def _dependency(self, trigger: str, output: str) -> JSON:
+        return next(
+            each
+            for each in self._dependencies
+            if f"{each['inputs'][0]['id']}.{each['inputs'][0]['property']}" == trigger and output in each["output"]
+        )
+
+    def _post(self, dependency: JSON, trigger: str) -> JSON:
+        names = dependency["output"].strip(".").split("...")
+        outputs = [dict(zip(("id", "property"), name.rsplit(".", 1), strict=True)) for name in names]
+        body = {
+            "output": dependency["output"],
+            "outputs": outputs if dependency["output"].startswith("..") else outputs[0],
+            "inputs": [self._valued(each) for each in dependency["inputs"]],
+            "state": [self._valued(each) for each in dependency["state"]],
+            "changedPropIds": [trigger],
+        }
+        try:
+            response = self._http.post("/_dash-update-component", json=body)
+        except httpx.HTTPError as error:
+            raise NotAnswered from error
+        if response.status_code != 200:
+            raise NotAnswered(response.status_code, response.text)
+        answer: JSON = response.json()["response"]
+        return answer
+
+    def _valued(self, part: JSON) -> JSON:
+        name = f"{part['id']}.{part['property']}"
+        address = f"/t/{self.thread}" if self.thread else "/"
+        return {**part, "value": address if name == "url.pathname" else self._props.get(name)}

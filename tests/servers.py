@@ -1,0 +1,90 @@
+"""The real `python app.py` as a process that a test can end in any way and start again on the same data."""
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+ROOT = Path(__file__).parent.parent
+_LINK = re.compile(r"http://\S+/(\?token=\S+)?")
+
+
+class Server:
+    """Starts on construction. `environment` is everything that the process gets of it, beside what Python itself needs."""
+
+    def __init__(self, folder: Path, **environment: str) -> None:
+        kept = {key: os.environ[key] for key in ("PATH", "HOME", "LANG", "LC_ALL") if key in os.environ}
+        self._environment = kept | {"DATA_DIR": str(folder), "PORT": "0", "MODEL": "demo"} | environment
+        self._folder = folder
+        self._lines: list[str] = []
+        self.link = self._start()
+        self._environment["PORT"] = self.origin.rpartition(":")[2]  # cookies carry the port: they outlive a restart
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._process.poll() is None:
+            self.stop()
+
+    @property
+    def origin(self) -> str:
+        return self.link.partition("/?")[0].rstrip("/")
+
+    @property
+    def log(self) -> str:
+        """Everything that all the processes have said so far."""
+        return "".join(self._lines)
+
+    def stop(self) -> int:
+        """Ask the process to end, as Ctrl+C and `kill` do; its exit code."""
+        self._process.terminate()
+        return self._ended()
+
+    def kill(self) -> None:
+        """End it with -9, between any two instructions."""
+        self._process.kill()
+        self._ended()
+
+    def restart(self) -> None:
+        self.link = self._start()
+
+    def _start(self) -> str:
+        # Where there is no .env: what a developer has in the checkout must not decide how a test ends.
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._process = subprocess.Popen(
+            [sys.executable, str(ROOT / "app.py")],
+            cwd=self._folder,
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self._links: list[str] = []
+        self._told = threading.Event()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        assert self._told.wait(20), "the server did not start within 20 s"
+        assert self._links, self.log
+        return self._links[0]
+
+    def _read(self) -> None:
+        """In a thread of its own, so that a full pipe never stops the server."""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.append(line)
+            if found := _LINK.search(line):
+                self._links.append(found[0])
+                self._told.set()
+        self._told.set()
+
+    def _ended(self) -> int:
+        code = self._process.wait(20)
+        self._reader.join(5)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        return code
