@@ -14,11 +14,11 @@ from typing import NoReturn
 
 import uvicorn
 from dash import Dash
-from dash.backends._fastapi import FastAPIDashServer, reset_current_request, set_current_request
+from dash.backends._fastapi import FastAPIDashServer
 from fastapi import FastAPI
 from langchain_core.language_models import BaseChatModel
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent.graph import build_graph
@@ -89,7 +89,7 @@ def create_app(settings: Settings, *, port: int, store: Store | None = None, mod
     hosts = frozenset(f"{host}:{port}" for host in ("127.0.0.1", "localhost", "[::1]"))
     waymark: list[App] = []
     guard = Guard(
-        server,
+        _one_page(server),
         hosts=hosts,
         session=session,
         content_security_policy=lambda: policy,
@@ -137,7 +137,7 @@ def _dash(server: FastAPI, services: Services) -> Dash:
         assets_folder=str(HERE / "assets"),
         assets_path_ignore=["modules"],
         external_stylesheets=list(vendor.STYLESHEETS),
-        index_string=page.INDEX,
+        index_string=page.index(sorted(path.name for path in (HERE / "assets" / "modules").glob("*.mjs"))),
         meta_tags=page.METAS,
         enable_mcp=False,
         on_error=_tell_log,
@@ -147,7 +147,7 @@ def _dash(server: FastAPI, services: Services) -> Dash:
     vendor.add_routes(server)
     stream.add_route(server, services)
     transfer.add_route(server, services)
-    _add_routes(server, dash, services)
+    _add_health(server, services)
     return dash
 
 
@@ -157,16 +157,7 @@ def _tell_log(error: Exception) -> NoReturn:
     raise error
 
 
-def _add_routes(server: FastAPI, dash: Dash, services: Services) -> None:
-    @server.get("/t/{thread_id}")
-    async def thread(request: Request) -> Response:
-        # Dash notes the request at its own paths only, and makes no page without one.
-        token = set_current_request(request)  # type: ignore[no-untyped-call]
-        try:
-            return HTMLResponse(dash.index())  # type: ignore[no-untyped-call]
-        finally:
-            reset_current_request(token)  # type: ignore[no-untyped-call]
-
+def _add_health(server: FastAPI, services: Services) -> None:
     @server.get("/healthz")
     async def health(_: Request) -> Response:
         try:
@@ -174,6 +165,20 @@ def _add_routes(server: FastAPI, dash: Dash, services: Services) -> None:
         except StateError as error:
             return JSONResponse({"status": "degraded", "store": str(error)}, status_code=503)
         return JSONResponse({"status": "ok", "store": "sqlite"})
+
+
+def _one_page(server: ASGIApp) -> ASGIApp:
+    """Every conversation's address is the same page, which reads from its address what to show.
+
+    Not a route of its own: Dash sets itself up, and notes the request that its page needs, at its own addresses only.
+    """
+
+    async def asgi(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].startswith("/t/"):
+            scope = {**scope, "path": "/", "raw_path": b"/"}
+        await server(scope, receive, send)
+
+    return asgi
 
 
 def _living(guard: ASGIApp, waymark: list[App]) -> ASGIApp:
@@ -195,15 +200,18 @@ def _living(guard: ASGIApp, waymark: list[App]) -> ASGIApp:
 def _secret(folder: Path) -> bytes:
     """What signs the cookies; kept, so that a restart logs nobody out."""
     path = folder / "session.key"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if not path.exists():
-        new = path.with_suffix(".new")  # never half a secret under the real name, whenever the process is killed
-        with open(os.open(new, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as file:
-            file.write(secrets.token_bytes(32))
-            file.flush()
-            os.fsync(file.fileno())
-        new.rename(path)
-    return path.read_bytes()
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not path.exists():
+            new = path.with_suffix(".new")  # never half a secret under the real name, whenever the process is killed
+            with open(os.open(new, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as file:
+                file.write(secrets.token_bytes(32))
+                file.flush()
+                os.fsync(file.fileno())
+            new.rename(path)
+        return path.read_bytes()
+    except OSError as error:
+        raise SettingsError(f"DATA_DIR {folder} cannot be used: {error.strerror}.") from error
 
 
 class _Server(uvicorn.Server):

@@ -64,7 +64,9 @@ class Settings(BaseSettings):
 
     data_dir: Annotated[Path, AfterValidator(Path.expanduser), Field(description="a folder")] = Path("data")
     database_url: str | None = Field(
-        None, pattern=r"^sqlite:///", description="an address that begins with sqlite:/// (PostgreSQL comes later)"
+        None,
+        pattern=r"^sqlite:///.*[^/.]$",
+        description="sqlite:/// and the path of a file (PostgreSQL comes later)",
     )
     host: Annotated[str, AfterValidator(_loopback)] = Field(
         "127.0.0.1", description="an address of this machine alone, such as 127.0.0.1 or localhost"

@@ -1,7 +1,8 @@
 """Chat models: the only file that names providers, and what a person reads when one of them fails."""
 
 import math
-from collections.abc import Iterator
+from asyncio import CancelledError
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -165,14 +166,19 @@ def model_error(error: BaseException) -> str:
     kinds = {kind.__name__ for link in chain for kind in type(link).__mro__}
     named = [getattr(link, attribute, None) for link in chain for attribute in ("code", "type")]
     codes = {code for code in named if isinstance(code, str)}
-    return _by_content(error, kinds, codes) or _by_status(error, codes) or _by_kind(kinds) or _OTHER
+    return _by_content(error, kinds, codes) or _by_status(chain, codes) or _by_kind(kinds) or _OTHER
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The error and what it was raised from: a refused connection and a bad certificate differ only down there."""
+    """The error and what it was raised from: a refused connection and a bad certificate differ only down there.
+
+    A cancelled wait has no cause, but it came up while something was handled: a client that was told to wait for longer than
+    our patience is a client that was refused, not one that got no answer.
+    """
     yield error
-    if error.__cause__ is not None:
-        yield from _chain(error.__cause__)
+    below = error.__context__ if isinstance(error, CancelledError) else error.__cause__
+    if below is not None:
+        yield from _chain(below)
     if isinstance(error, BaseExceptionGroup):
         for part in error.exceptions:
             yield from _chain(part)
@@ -186,14 +192,18 @@ def _by_content(error: BaseException, kinds: set[str], codes: set[str]) -> str |
     return _QUOTA if "insufficient_quota" in codes else None
 
 
-def _by_status(error: BaseException, codes: set[str]) -> str | None:
+def _by_status(chain: Sequence[BaseException], codes: set[str]) -> str | None:
     """By status, or by the code that stands for it when the error came in the middle of a stream."""
-    status = getattr(error, "status_code", None)
-    if not isinstance(status, int):
-        status = next((_STATUS_OF_CODE[code] for code in codes if code in _STATUS_OF_CODE), 0)
+    told = next((link for link in chain if _status(link)), chain[0])
+    status = _status(told) or next((_STATUS_OF_CODE[code] for code in codes if code in _STATUS_OF_CODE), 0)
     if status == 429:
-        return f"The model provider is receiving too many requests; try again {_after(error)}."
+        return f"The model provider is receiving too many requests; try again {_after(told)}."
     return _SERVER if status >= 500 else _BY_STATUS.get(status)
+
+
+def _status(error: BaseException) -> int:
+    status = getattr(error, "status_code", None) or getattr(getattr(error, "response", None), "status_code", None)
+    return status if isinstance(status, int) else 0
 
 
 def _after(error: BaseException) -> str:

@@ -4,16 +4,16 @@ import random
 import uuid
 from collections.abc import Iterator
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 
-WORDS = (
-    "the of to and a in is it you that was for on are with as they be at one have this from by hot but some what there we "
-    "can out other were all your when up use word how said each she which their time will way about many then them would "
-    "write like so these her long make thing see him two has look more day could go come did sound no most number who over "
-    "know water than call first people may down side been now find any new work part take get place made live where after "
-    "back little only round man year came show every good me give our under name very through just form much great think "
-    "checkpoint conversation database forecast temperature afternoon portfolio quarterly comparison recommendation"
-).split()
+WORDS = """
+the of to and a in is it you that was for on are with as they be at one have this from by hot but some what there we
+can out other were all your when up use word how said each she which their time will way about many then them would
+write like so these her long make thing see him two has look more day could go come did sound no most number who over
+know water than call first people may down side been now find any new work part take get place made live where after
+back little only round man year came show every good me give our under name very through just form much great think
+checkpoint conversation database forecast temperature afternoon portfolio quarterly comparison recommendation
+""".split()  # noqa: SIM905  (a list literal would fill a page)
 TOOL_EVERY = 4  # turns
 TOOL_RESULT = 2048  # characters
 
@@ -30,14 +30,14 @@ def _talk(chance: random.Random) -> Iterator[BaseMessage]:
         turn += 1
         yield HumanMessage(prose(chance, 120), id=_id(chance))
         if turn % TOOL_EVERY == 0:
-            call = {"name": "web_search", "args": {"query": prose(chance, 8)}, "id": f"call_{chance.randbytes(12).hex()}"}
+            call = ToolCall(name="web_search", args={"query": prose(chance, 8)}, id=f"call_{chance.randbytes(12).hex()}")
             yield _answer(chance, "", [call], "tool_calls")
             result = prose(chance, 600)[:TOOL_RESULT]
             yield ToolMessage(result, tool_call_id=call["id"], name="web_search", id=_id(chance))
         yield _answer(chance, prose(chance, 120), [], "stop")
 
 
-def _answer(chance: random.Random, text: str, calls: list[dict[str, object]], reason: str) -> AIMessage:
+def _answer(chance: random.Random, text: str, calls: list[ToolCall], reason: str) -> AIMessage:
     """With the metadata that langchain-openai brings along."""
     prompt, completion = chance.randrange(200, 90_000), chance.randrange(20, 400)
     return AIMessage(

@@ -56,30 +56,33 @@ def measure(report: Report, folder: Path, *, quick: bool) -> str:
     """Add the page's bars and tables to the report; the browser's version."""
     runs = 3 if quick else 9
     data = folder / "page"
-    threads = _seed(data)
+    threads = _seed(data, {str(number): SHORT for number in range(2 * runs)} | {"short": SHORT, "long": LONG})
     _measure_server(report, folder, data, 3 if quick else 5)
-    with ModelServer() as model, WaymarkServer(data, OPENAI_BASE_URL=model.base_url, **SETTINGS) as server:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=machine.browser(), args=ARGUMENTS)
-            state = _sign_in(browser, server)
-            _measure_loading(report, browser, state, server, threads, runs)
-            _measure_keys(report, browser, state, server, threads)
-            _measure_answers(report, browser, state, server, model, threads, runs)
-            version = browser.version
-            browser.close()
+    with (
+        ModelServer() as model,
+        WaymarkServer(data, OPENAI_BASE_URL=model.base_url, **SETTINGS) as server,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path=machine.browser(), args=ARGUMENTS)
+        state = _sign_in(browser, server)
+        _measure_loading(report, browser, state, server, threads, runs)
+        _measure_keys(report, browser, state, server, threads)
+        _measure_answers(report, browser, state, server, model, threads, runs)
+        version = browser.version
+        browser.close()
     return version
 
 
-def _seed(data: Path) -> dict[int, str]:
-    """Two stored conversations, by their length, each with ten checkpoints."""
+def _seed(data: Path, lengths: dict[str, int]) -> dict[str, str]:
+    """Stored conversations of these lengths, each with ten checkpoints: their ids by the same names."""
     database = Database.at(data / "waymark.db")
     store = Store(database)
     threads = {}
-    for length in (SHORT, LONG):
+    for name, length in lengths.items():
         talk = conversation.messages(length - 1)
         talk.append(AIMessage(f"{talk[0].text} {END}", response_metadata={"finish_reason": "stop"}))
-        threads[length] = store.create_thread(title=f"A conversation of {length:,} messages").id
-        manager = CheckpointManager(store, threads[length])
+        threads[name] = store.create_thread(title=f"A conversation of {length:,} messages").id
+        manager = CheckpointManager(store, threads[name])
         for end in range(length // 10, length + 1, length // 10):
             manager.save_checkpoint({"messages": talk[:end]})
     database.close()
@@ -130,11 +133,14 @@ def _open(browser: Browser, state: StorageState, address: str) -> tuple[BrowserC
 
 
 def _measure_loading(
-    report: Report, browser: Browser, state: StorageState, server: WaymarkServer, threads: dict[int, str], runs: int
+    report: Report, browser: Browser, state: StorageState, server: WaymarkServer, threads: dict[str, str], runs: int
 ) -> None:
-    loads: dict[int, list[Load]] = {length: [] for length in threads}
+    loads: dict[int, list[Load]] = {SHORT: [], LONG: []}
     for _ in range(runs + 1):
-        for length, thread_id in threads.items():  # in turns, so that both suffer alike from other work on the machine
+        for length, thread_id in (
+            (SHORT, threads["short"]),
+            (LONG, threads["long"]),
+        ):  # in turns, so that both suffer alike from other work on the machine
             context, page, session = _open(browser, state, f"{server.address}/t/{thread_id}")
             loads[length].append(_load(page, session))
             context.close()
@@ -142,11 +148,10 @@ def _measure_loading(
     section = Section(
         "Opening a conversation, nothing cached",
         ("messages", "usable, median (ms)", "best (ms)", "main thread (ms)", "KiB", "requests"),
-        remarks=["*Usable*: from the start of the navigation until the composer can be typed in and the last message is painted."],
+        remarks=["*Usable*: from the start of the navigation until one can type and the last message is painted."],
     )
     usable = {}
-    for length, every in loads.items():
-        every = every[1:]  # the server's own first time is not the page's
+    for length, (_, *every) in loads.items():  # without the first: the server's own first time is not the page's
         usable[length] = Samples(tuple(load.usable for load in every))
         processor = Samples(tuple(load.processor for load in every)).median
         times = (f"{usable[length].median:.0f}", f"{usable[length].best:.0f}", f"{processor:.0f}")
@@ -169,13 +174,12 @@ def _main_thread(session: CDPSession) -> float:
 
 
 def _measure_keys(
-    report: Report, browser: Browser, state: StorageState, server: WaymarkServer, threads: dict[int, str]
+    report: Report, browser: Browser, state: StorageState, server: WaymarkServer, threads: dict[str, str]
 ) -> None:
-    section = Section(
-        "Keystroke to paint", ("messages", "p50 (ms)", "p95 (ms)"), remarks=["The next frame alone takes up to 17 ms to come."]
-    )
+    section = Section("Keystroke to paint", ("messages", "p50 (ms)", "p95 (ms)"))
+    section.remarks = ["The next frame alone takes up to 17 ms to come."]
     chance = random.Random(1)
-    for length, thread_id in threads.items():
+    for length, thread_id in ((SHORT, threads["short"]), (LONG, threads["long"])):
         context, page, _ = _open(browser, state, f"{server.address}/t/{thread_id}")
         page.evaluate("probe.usable")
         page.get_by_test_id("composer").click()
@@ -197,36 +201,37 @@ def _measure_answers(
     state: StorageState,
     server: WaymarkServer,
     model: ModelServer,
-    threads: dict[int, str],
+    threads: dict[str, str],
     runs: int,
 ) -> None:
     section = Section(
         "Answers, medians (ms)",
-        ("", "Enter to first painted", "model's first byte to painted", "Enter to all painted", "server's CPU", "page's CPU"),
+        ("", "Enter to first painted", "first byte to painted", "Enter to all painted", "server's CPU", "main thread"),
     )
-    kinds = {
-        "a first token, 10 messages": (SHORT, _words(40), True),
-        "a first token, 10,000 messages": (LONG, _words(40), True),
-        f"{TOKENS:,} tokens at once, plain": (SHORT, _words(TOKENS), False),
-        f"{TOKENS:,} tokens at once, Markdown": (SHORT, _markdown(TOKENS), False),
+    fresh = iter(threads.values())
+    kinds: dict[str, tuple[Callable[[], str], str, bool]] = {
+        "a first token, 10 messages": (lambda: threads["short"], _words(40), True),
+        "a first token, 10,000 messages": (lambda: threads["long"], _words(40), True),
+        f"{TOKENS:,} tokens at once, plain": (lambda: next(fresh), _words(TOKENS), False),
+        f"{TOKENS:,} tokens at once, Markdown": (lambda: next(fresh), _markdown(TOKENS), False),
     }
     found: dict[str, list[Answer]] = {name: [] for name in kinds}
-    for name, (length, text, holding) in kinds.items():
-        context, page, session = _open(browser, state, f"{server.address}/t/{threads[length]}")
-        page.get_by_test_id("message").last.wait_for()
-        for run in range(runs + 1):
-            answer = _answer(page, session, server, model, f"{name} {run}", text, holding=holding)
-            if run:  # the first one warms up the server's connection to the model
-                found[name].append(answer)
-        context.close()
+    for name, (thread, text, holding) in kinds.items():
+        for run in range(runs):
+            context, page, session = _open(browser, state, f"{server.address}/t/{thread()}")
+            page.get_by_test_id("message").last.wait_for()
+            _answer(page, session, server, model, "a first question, to warm up", _words(40), holding=False)
+            found[name].append(_answer(page, session, server, model, f"{name} {run}", text, holding=holding))
+            context.close()
         report.note_load()
     for name, answers in found.items():
         columns = [
             Samples(tuple(getattr(answer, column) for answer in answers)).median
             for column in ("enter_to_first", "byte_to_first", "enter_to_whole", "server", "page")
         ]
-        columns[2] = float("nan") if "first" in name else columns[2]
-        section.rows.append((name, *("–" if value != value else f"{value:.0f}" for value in columns)))  # noqa: PLR0124
+        cells = [f"{value:.0f}" for value in columns]
+        cells[2] = "–" if "first" in name else cells[2]  # the stream was held back
+        section.rows.append((name, *cells))
     raw = Samples(tuple(_raw(model, _words(TOKENS)) for _ in range(runs))).median
     section.remarks = [
         "*A first token*: the model sends one token and then waits. *At once*: as fast as the fake model can send them, "
@@ -235,7 +240,9 @@ def _measure_answers(
     report.sections.append(section)
     for name in list(kinds)[:2]:
         painted = Samples(tuple(answer.byte_to_first for answer in found[name])).median
-        report.bars.append(Bar(f"the model's first byte to {name} painted".replace("a first", "the first"), painted, 60.0, "ms"))
+        report.bars.append(
+            Bar(f"the model's first byte to the first token painted, {name.split(', ')[1]}", painted, 60.0, "ms")
+        )
     for name in list(kinds)[2:]:
         whole = Samples(tuple(answer.enter_to_whole for answer in found[name])).median
         report.bars.append(Bar(f"{name}: Enter to all painted", whole, 500.0, "ms", note=f"of which the model {raw:.0f} ms"))
@@ -297,7 +304,7 @@ def _markdown(number: int) -> str:
             f"## {conversation.prose(chance, 5)}",
             conversation.prose(chance, 60),
             "\n".join(f"- **{conversation.prose(chance, 2)}** {conversation.prose(chance, 12)}" for _ in range(5)),
-            "| city | morning | evening |\n| --- | ---: | ---: |\n" + "\n".join(f"| {place} | 12 | 17 |" for place in "ABCD"),
+            "| city | morning |\n| --- | ---: |\n" + "\n".join(f"| {place} | 12 |" for place in "ABCD"),
             "```python\n" + "\n".join(f"total_{line} = sum(values[{line}:])  # so far" for line in range(12)) + "\n```",
         )
     )

@@ -1,5 +1,7 @@
 """The measurements as one Markdown page."""
 
+from collections.abc import Iterable, Sequence
+
 from benchmarks.measuring import Bar, Report, Section
 
 
@@ -27,7 +29,8 @@ def _load(report: Report) -> str:
 
 def _bars(bars: list[Bar]) -> str:
     rows = [
-        (bar.what, f"{bar.measured:,.2f} {bar.unit}", _limit(bar), "met" if bar.met else "**not met**", bar.note) for bar in bars
+        (bar.what, f"{bar.measured:,.2f} {bar.unit}", _limit(bar), "met" if bar.met else "**not met**", bar.note)
+        for bar in bars
     ]
     return _table(("", "measured", "bar", "", ""), rows)
 
@@ -38,9 +41,9 @@ def _limit(bar: Bar) -> str:
 
 def _section(section: Section) -> str:
     remarks = "".join(f"\n\n{remark}" for remark in section.remarks)
-    return f"## {section.title}\n\n{_table(tuple(section.head), section.rows)}{remarks}"
+    return f"## {section.title}\n\n{_table(section.head, section.rows)}{remarks}"
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]] | list) -> str:  # type: ignore[type-arg]
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ("---", *("---:" for _ in head[1:])), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

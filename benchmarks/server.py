@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import psutil
+import psutil  # type: ignore[import-untyped]  # ships no types
 
 from benchmarks.machine import ROOT
 
@@ -53,10 +53,10 @@ class WaymarkServer:
 
     def memory(self) -> float:
         """Resident memory in MiB, of the process and its children."""
-        return sum(process.memory_info().rss for process in self._tree()) / 2**20
+        return float(sum(process.memory_info().rss for process in self._tree())) / 2**20
 
     def processor_seconds(self) -> float:
-        return sum(sum(process.cpu_times()[:2]) for process in self._tree())
+        return float(sum(sum(process.cpu_times()[:2]) for process in self._tree()))
 
     def _tree(self) -> list[psutil.Process]:
         root = psutil.Process(self._process.pid)

@@ -60,6 +60,7 @@ def register(app: Dash, services: Services) -> None:
         Input(head.Ids.URL, "pathname"),
         Input(head.Ids.HEAD, "data"),
         Input(Ids.WINDOW, "data"),
+        prevent_initial_call=True,
     )
     async def show(pathname: str | None, moved: head.Head | None, window: dict[str, Any] | None) -> dict[str, Any]:
         thread_id = head.thread_at(pathname)
@@ -68,13 +69,23 @@ def register(app: Dash, services: Services) -> None:
         except ThreadNotFoundError:
             return empty()
 
-    @app.callback(Output(Ids.COMPOSER, "data"), Input(head.Ids.URL, "pathname"), Input(head.Ids.HEAD, "data"))
+    @app.callback(
+        Output(Ids.COMPOSER, "data"),
+        Input(head.Ids.URL, "pathname"),
+        Input(head.Ids.HEAD, "data"),
+        prevent_initial_call=True,
+    )
     async def show_composer(pathname: str | None, moved: head.Head | None) -> dict[str, Any]:
         thread_id = head.thread_at(pathname)
         at = await services.read(_standing, services, thread_id)
         return {**at, "fill": (moved or {}).get("fill"), "model": services.model, "demo": services.demo}
 
-    @app.callback(Output(Ids.TITLE, "children"), Input(head.Ids.URL, "pathname"), Input(head.Ids.HEAD, "data"))
+    @app.callback(
+        Output(Ids.TITLE, "children"),
+        Input(head.Ids.URL, "pathname"),
+        Input(head.Ids.HEAD, "data"),
+        prevent_initial_call=True,
+    )
     async def show_title(pathname: str | None, _: head.Head | None) -> str:
         thread_id = head.thread_at(pathname)
         return await services.read(_title, store, thread_id)

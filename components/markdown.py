@@ -28,7 +28,7 @@ from pygments.util import ClassNotFound
 
 LONGEST_FORMATTED = 200_000  # characters; a longer text is shown as it is, for formatting it would hold the server up
 LONGEST_HIGHLIGHTED = 20_000  # characters of one code block
-LONGEST_CACHED = 10_000  # characters; with the number of entries it bounds the memory of the cache
+LONGEST_CACHED = 40_000  # characters (6,000 tokens); with the number of entries it bounds the memory of the cache
 LONGEST_TAIL = 20_000  # characters of an unfinished block that are formatted again at every look
 
 _SCHEMES = {"http", "https", "mailto"}
@@ -57,7 +57,7 @@ def to_html(text: str) -> str:
     return _cached(text) if len(text) <= LONGEST_CACHED else _render(text, {})
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=512)
 def _cached(text: str) -> str:
     return _render(text, {})
 

@@ -32,7 +32,8 @@ def add_route(server: FastAPI, services: Services) -> None:
         try:
             await services.read(services.store.thread, thread_id)
         except ThreadNotFoundError:
-            await socket.close(THREAD_IS_GONE)
+            with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # the browser may be gone as well
+                await socket.close(THREAD_IS_GONE)
             return
         sending = asyncio.create_task(_send(socket, services, thread_id))
         leaving = asyncio.create_task(_until_closed(socket))
@@ -81,7 +82,7 @@ async def _hello(services: Services, thread_id: str, following: Following, text:
     run = None
     if following.live is not None:
         text.feed(following.live.text)
-        stable, tail = text.snapshot()
+        stable, tail = text.take()
         run = {"id": following.live.run_id, "stable": stable, "tail": tail}
     return {"k": "hello", "version": thread.version, "run": run}
 

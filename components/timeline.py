@@ -97,7 +97,9 @@ def register(app: Dash, services: Services) -> None:
 def _register_list(app: Dash, services: Services) -> None:
     store = services.store
 
-    @app.callback(Output(Ids.LIST, "data"), Input(head.Ids.URL, "pathname"), Input(head.Ids.HEAD, "data"))
+    @app.callback(
+        Output(Ids.LIST, "data"), Input(head.Ids.URL, "pathname"), Input(head.Ids.HEAD, "data"), prevent_initial_call=True
+    )
     async def show(pathname: str | None, _: head.Head | None) -> dict[str, Any]:
         return await services.read(_read, services, head.thread_at(pathname))
 
@@ -251,6 +253,7 @@ def _register_undo(app: Dash, services: Services) -> None:
         Output(Ids.CLEAR_BUTTON, "disabled"),
         Input(head.Ids.URL, "pathname"),
         Input(head.Ids.HEAD, "data"),
+        prevent_initial_call=True,
     )
     async def show(pathname: str | None, _: head.Head | None) -> tuple[bool, str, bool, str, bool]:
         undo, redo, length = await services.read(_possible, store, head.thread_at(pathname))

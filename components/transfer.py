@@ -97,9 +97,7 @@ def register(app: Dash, services: Services) -> None:
     store = services.store
 
     @app.callback(
-        Output(Ids.EXPORT, "href"),
-        Output(Ids.EXPORT, "hidden"),
-        Input(head.Ids.URL, "pathname"),
+        Output(Ids.EXPORT, "href"), Output(Ids.EXPORT, "hidden"), Input(head.Ids.URL, "pathname"), prevent_initial_call=True
     )
     async def link(pathname: str | None) -> tuple[str, bool]:
         thread_id = head.thread_at(pathname)

@@ -1,0 +1,287 @@
+"""The parts are joined rightly, two apps share nothing, and a start that cannot succeed says why."""
+
+import asyncio
+import os
+import re
+import stat
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app import App, create_app
+from checkpoints import By, StoreInUseError
+from components.vendor import ICONS, icon_sprite
+from config import Settings
+from tests.checkpoints.conversations import new
+from tests.servers import ROOT, Server
+
+ORIGIN = "http://127.0.0.1:8050"
+JSON = dict[str, Any]
+
+
+@asynccontextmanager
+async def opened(folder: Path, **settings: Any) -> AsyncIterator[tuple[App, httpx.AsyncClient]]:
+    """An app in this process, and a browser that is let in."""
+    app = create_app(Settings(data_dir=folder, model="demo", demo_seconds_per_token=0, **settings), port=8050)
+    transport = httpx.ASGITransport(app.asgi)
+    try:
+        async with httpx.AsyncClient(transport=transport, base_url=ORIGIN, headers={"origin": ORIGIN}) as browser:
+            yield app, browser
+    finally:
+        await app.close()
+
+
+def fetched(folder: Path, *paths: str) -> list[httpx.Response]:
+    async def story() -> list[httpx.Response]:
+        async with opened(folder, auth="none") as (_, browser):
+            return [await browser.get(path) for path in paths]
+
+    return asyncio.run(story())
+
+
+@pytest.fixture(scope="module")
+def wiring(tmp_path_factory: pytest.TempPathFactory) -> tuple[JSON, list[JSON]]:
+    """The layout, and what the callbacks depend on."""
+    answers = fetched(tmp_path_factory.mktemp("wiring") / "data", "/_dash-layout", "/_dash-dependencies")
+    layout, dependencies = (answer.json() for answer in answers)
+    return layout, dependencies
+
+
+def ids_in(part: Any) -> list[str]:
+    if isinstance(part, list):
+        return [identifier for each in part for identifier in ids_in(each)]
+    if not isinstance(part, dict):
+        return []
+    own = [part["props"]["id"]] if "id" in part.get("props", {}) else []
+    return own + [identifier for value in part.get("props", {}).values() for identifier in ids_in(value)]
+
+
+def outputs(dependency: JSON) -> list[str]:
+    """What a callback writes, as id.property."""
+    return [name.partition("@")[0] for name in dependency["output"].strip(".").split("...")]
+
+
+def test_every_part_that_a_callback_names_is_on_the_page_once(wiring: tuple[JSON, list[JSON]]) -> None:
+    layout, dependencies = wiring
+    there = Counter(ids_in(layout))
+    named = {part["id"] for each in dependencies for part in [*each["inputs"], *each["state"]]}
+    named |= {name.rpartition(".")[0] for each in dependencies for name in outputs(each)}
+    assert [identifier for identifier in named if there[identifier] != 1] == []
+    assert [identifier for identifier, count in there.items() if count > 1] == []
+
+
+def test_only_the_head_and_what_opens_and_closes_have_several_writers(wiring: tuple[JSON, list[JSON]]) -> None:
+    writers = Counter(name for each in wiring[1] for name in outputs(each))
+    shared = {name for name, count in writers.items() if count > 1}
+    assert "head.data" in shared
+    assert {name for name in shared if not name.endswith(".is_open")} <= {"head.data", "upload.contents"}
+
+
+def test_every_icon_that_the_page_names_is_in_the_sprite() -> None:
+    module = (ROOT / "assets" / "modules" / "icons.mjs").read_text()
+    listed = re.search(r"export const ICONS = \[(.*?)\]", module, re.DOTALL)
+    assert listed is not None
+    assert frozenset(re.findall(r'"([^"]+)"', listed[1])) == ICONS
+    assert frozenset(re.findall(r'<symbol[^>]* id="([^"]+)"', icon_sprite())) == ICONS
+    scripts = "".join(path.read_text() for path in (ROOT / "assets" / "modules").glob("*.mjs"))
+    assert set(re.findall(r'\bicon\("([^"]+)"', scripts)) <= ICONS
+    pages = "".join(path.read_text() for path in (ROOT / "components").glob("*.py"))
+    assert set(re.findall(r'Icon\(name="([^"]+)"', pages)) - {"theme"} <= ICONS
+
+
+def test_two_apps_in_one_process_share_nothing(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with (
+            opened(tmp_path / "one", auth="none") as (one, first),
+            opened(tmp_path / "two", auth="none") as (two, second),
+        ):
+            run = await one.services.runner.send(None, "only here", by=By())
+            assert [thread.id for thread in one.services.store.threads()] == [run.thread_id]
+            assert two.services.store.threads() == []
+            path = f"/api/threads/{run.thread_id}/export"
+            assert [(await first.get(path)).status_code, (await second.get(path)).status_code] == [200, 404]
+            counts = [len((await browser.get("/_dash-dependencies")).json()) for browser in (first, second)]
+            assert counts[0] == counts[1]
+            assert [await _threads(browser) for browser in (first, second)] == [["only here"], []]
+
+    asyncio.run(story())
+
+
+async def _threads(browser: httpx.AsyncClient) -> list[str]:
+    """The titles in the list of conversations, as the page asks for them."""
+    body = {
+        "output": "threads.data",
+        "outputs": {"id": "threads", "property": "data"},
+        "inputs": [
+            {"id": "url", "property": "pathname", "value": "/"},
+            {"id": "head", "property": "data", "value": None},
+        ],
+        "changedPropIds": ["url.pathname"],
+        "state": [],
+    }
+    answer = await browser.post("/_dash-update-component", json=body)
+    return [thread["title"] for thread in answer.json()["response"]["threads"]["data"]["threads"]]
+
+
+def test_a_second_app_on_the_same_data_is_refused(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with opened(tmp_path / "data"):
+            with pytest.raises(StoreInUseError, match="in use by another Waymark process"):
+                create_app(Settings(data_dir=tmp_path / "data", model="demo"), port=8051)
+
+    asyncio.run(story())
+
+
+def test_what_a_former_process_left_running_is_interrupted_at_the_start(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with opened(tmp_path / "data") as (app, _):
+            run = app.services.runs.begin(None, new("a")[0])
+        async with opened(tmp_path / "data") as (app, _):
+            latest = app.services.runs.latest(run.thread_id)
+            assert latest is not None
+            assert (latest.id, latest.state.value) == (run.id, "interrupted")
+
+    asyncio.run(story())
+
+
+def test_everything_in_the_data_folder_is_for_its_owner_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    fetched(folder, "/")
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert {path.name: oct(stat.S_IMODE(path.stat().st_mode)) for path in folder.iterdir() if path.suffix != ".lock"} == {
+        "waymark.db": "0o600"
+    }
+
+
+def test_the_secret_outlives_a_restart_and_is_for_its_owner_alone(tmp_path: Path) -> None:
+    async def cookie() -> str:
+        async with opened(tmp_path / "data") as (app, browser):
+            await browser.get(app.link())
+            return browser.cookies["waymark_8050"]
+
+    async def let_in(value: str) -> int:
+        async with opened(tmp_path / "data") as (_, browser):
+            return (await browser.get("/", headers={"cookie": f"waymark_8050={value}"})).status_code
+
+    value = asyncio.run(cookie())
+    secret = tmp_path / "data" / "session.key"
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+    assert len(secret.read_bytes()) == 32
+    assert [asyncio.run(let_in(value)), asyncio.run(let_in("guess"))] == [200, 401]
+
+
+def test_the_policy_lets_in_this_server_and_known_scripts_and_nothing_else(tmp_path: Path) -> None:
+    page, thread, missing = fetched(tmp_path / "data", "/", "/t/unknown", "/nowhere")
+    assert [page.status_code, thread.status_code, missing.status_code] == [200, 200, 404]
+    for answer in (page, thread, missing):
+        rules = dict(rule.strip().split(" ", 1) for rule in answer.headers["content-security-policy"].split(";"))
+        sources = {source for name, value in rules.items() if name != "style-src" for source in value.split()}
+        hashes = {source for source in sources if source.startswith("'sha256-")}
+        assert sources - hashes == {"'none'", "'self'", "data:"}
+        assert rules["style-src"] == "'self' 'unsafe-inline'"
+        assert (rules["default-src"], rules["img-src"]) == ("'none'", "'self' data:")
+    assert re.findall(r'(?:src|href)="(?!/)[^"]*"', page.text) == []
+
+
+def test_health_is_told_to_everybody_and_is_degraded_when_the_store_is(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with opened(tmp_path / "data") as (app, browser):
+            assert (await browser.get("/healthz")).json() == {"status": "ok", "store": "sqlite"}
+            app.services.store.database.engine.dispose()
+            (tmp_path / "data" / "waymark.db").write_bytes(b"this is no database" * 1000)
+            (tmp_path / "data" / "waymark.db-wal").unlink(missing_ok=True)
+            answer = await browser.get("/healthz")
+            assert (answer.status_code, answer.json()["status"]) == (503, "degraded")
+
+    asyncio.run(story())
+
+
+def test_export_is_a_download_named_after_the_conversation(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with opened(tmp_path / "data", auth="none") as (app, browser):
+            thread = app.services.store.create_thread(title='../../"Wetter" für 東京\r\nX: y')
+            answer = await browser.get(f"/api/threads/{thread.id}/export")
+            assert answer.json()["format"] == "waymark/1"
+            disposition = answer.headers["content-disposition"]
+            assert disposition.startswith("attachment; filename=\"waymark.json\"; filename*=UTF-8''")
+            assert not set('/\r\n"') & set(disposition.partition("UTF-8''")[2])
+            missing = await browser.get("/api/threads/nothing/export")
+            assert (missing.status_code, missing.text) == (404, "There is no such conversation.")
+
+    asyncio.run(story())
+
+
+def test_a_callback_that_fails_tells_the_page_an_id_and_the_log_the_rest(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story() -> httpx.Response:
+        async with opened(tmp_path / "data", auth="none") as (app, browser):
+            app.services.store.threads = lambda **_: 1 / 0  # type: ignore[method-assign,assignment,return-value]
+            dependencies = (await browser.get("/_dash-dependencies")).json()
+            part = next(each for each in dependencies if each["output"] == "threads.data")
+            body = {"output": "threads.data", "outputs": {"id": "threads", "property": "data"}, "state": []}
+            inputs = [{**each, "value": "/" if each["id"] == "url" else None} for each in part["inputs"]]
+            return await browser.post(
+                "/_dash-update-component", json={**body, "inputs": inputs, "changedPropIds": ["url.pathname"]}
+            )
+
+    answer = asyncio.run(story())
+    assert (answer.status_code, "ZeroDivisionError" in answer.text) == (500, False)
+    number = re.search(r"error (\w+)", answer.text)
+    assert number is not None
+    assert number[1] in caplog.text
+    assert "ZeroDivisionError" in caplog.text
+
+
+def start(folder: Path, **environment: str) -> tuple[int, str]:
+    """Start the real command where it cannot succeed; its exit code and what it said."""
+    kept = {key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}
+    folder.mkdir(exist_ok=True)
+    given = kept | {"DATA_DIR": str(folder / "data"), "PORT": "0", "MODEL": "demo"} | environment
+    command = [sys.executable, str(ROOT / "app.py")]
+    done = subprocess.run(command, cwd=folder, env=given, capture_output=True, text=True, timeout=30, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("PORT", "http"),
+        ("HOST", "0.0.0.0"),
+        ("MODEL", "gpt"),
+        ("MODEL", "openai:some"),
+        ("AUTH", "never"),
+        ("DATABASE_URL", "mysql://localhost/x"),
+        ("DATABASE_URL", "sqlite:///"),
+        ("DATA_DIR", "/dev/null/data"),
+        ("DATA_DIR", "/proc/waymark"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_one_sentence_that_names_it(tmp_path: Path, key: str, value: str) -> None:
+    code, said = start(tmp_path, **{key: value})
+    assert code == 2, said
+    assert said.startswith("Waymark cannot start. ")
+    assert said.count("\n") == 1
+    assert key in said or (key, value) == ("MODEL", "openai:some") or key == "DATA_DIR"
+
+
+def test_a_data_folder_that_cannot_be_used_is_told_also_when_the_database_is_elsewhere(tmp_path: Path) -> None:
+    code, said = start(tmp_path, DATA_DIR="/dev/null/data", DATABASE_URL=f"sqlite:///{tmp_path}/other/waymark.db")
+    assert (code, "DATA_DIR" in said, said.count("\n")) == (2, True, 1)
+
+
+def test_a_port_that_is_taken_and_data_in_use_are_refused_with_one_sentence(tmp_path: Path) -> None:
+    with Server(tmp_path / "data") as server:
+        code, said = start(tmp_path, PORT=server.origin.rpartition(":")[2], DATA_DIR=str(tmp_path / "other"))
+        assert (code, "PORT" in said, said.count("\n")) == (2, True, 1)
+        code, said = start(tmp_path)
+        assert (code, "in use by another Waymark process" in said, said.count("\n")) == (2, True, 1)
+        assert server.stop() in (0, -15)
+        assert "Traceback" not in server.log
