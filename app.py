@@ -10,7 +10,6 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
 
 import uvicorn
 from dash import Dash
@@ -27,7 +26,7 @@ from agent.models import Keys, ModelConfigurationError, default_spec, load_chat_
 from agent.runner import Limits, Runner
 from agent.tools import tools_for
 from checkpoints import Database, Runs, StateError, Store, StoreUnavailableError
-from components import page, stream, transfer, vendor
+from components import page, stream, toast, transfer, vendor
 from components.guard import Doors, Guard
 from components.headers import content_security_policy
 from components.services import Services
@@ -86,7 +85,8 @@ def create_app(settings: Settings, *, port: int, store: Store | None = None, mod
     session = None if settings.auth == "none" else Session(_secret(settings.data_dir), port=port)
     address = f"http://{f'[{settings.host}]' if ':' in settings.host else settings.host}:{port}"
     policy = content_security_policy(dash.csp_hashes())
-    hosts = frozenset(f"{host}:{port}" for host in ("127.0.0.1", "localhost", "[::1]"))
+    names = {"127.0.0.1", "localhost", "[::1]", f"[{settings.host}]" if ":" in settings.host else settings.host}
+    hosts = frozenset(names if port == 80 else {f"{name}:{port}" for name in names})  # browsers leave :80 out
     waymark: list[App] = []
     guard = Guard(
         _one_page(server),
@@ -140,7 +140,7 @@ def _dash(server: FastAPI, services: Services) -> Dash:
         index_string=page.index(sorted(path.name for path in (HERE / "assets" / "modules").glob("*.mjs"))),
         meta_tags=page.METAS,
         enable_mcp=False,
-        on_error=_tell_log,
+        on_error=_tell,
     )
     dash.layout = page.layout(services)
     page.register(dash, services)
@@ -151,10 +151,11 @@ def _dash(server: FastAPI, services: Services) -> Dash:
     return dash
 
 
-def _tell_log(error: Exception) -> NoReturn:
-    """Dash answers a callback that failed with 500 and forgets why."""
-    _log.error("a callback failed", exc_info=error)
-    raise error
+def _tell(error: Exception) -> None:
+    """What no command expected: the log gets the whole of it, the user a sentence. Dash alone would say nothing."""
+    reference = secrets.token_hex(4)
+    _log.error("a callback failed [%s]", reference, exc_info=error)
+    toast.say(f"Something went wrong (reference {reference}). Try again, or reload the page.")
 
 
 def _add_health(server: FastAPI, services: Services) -> None:

@@ -94,7 +94,7 @@ def _calls(merged: AIMessageChunk) -> tuple[list[ToolCall], list[InvalidToolCall
 
 def _arguments(text: str) -> dict[str, Any] | None:
     try:
-        value = json.loads(text or "{}", parse_constant=lambda _: None)
-    except (ValueError, RecursionError):
+        value = json.loads(text or "{}")
+        return serde.exact(value) if isinstance(value, dict) else None
+    except (ValueError, TypeError, RecursionError):  # also numbers and texts that are JSON but cannot be kept
         return None
-    return value if isinstance(value, dict) else None

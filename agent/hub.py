@@ -70,11 +70,11 @@ class RunHub:
             case RunStarted():
                 self._run[thread_id] = event.run_id
                 self._text[thread_id] = []
-            case TextDelta():
+            case TextDelta() if thread_id in self._run:
                 self._text[thread_id].append(event.text)
             case MessageAdded() if thread_id in self._run:
                 self._text[thread_id] = []
-            case RunFinished():
+            case RunFinished() if self._run.get(thread_id) == event.run_id:
                 self._run.pop(thread_id, None)
                 self._text.pop(thread_id, None)
         for follower in self._followers.get(thread_id, ()):

@@ -1,6 +1,7 @@
 """What one run writes: each finished message to the store before it is shown, and a draft of the one being written."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -9,8 +10,9 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from agent.events import MessageAdded, RunFinished, TextDelta, ToolStarted
 from agent.hub import RunHub
-from checkpoints import MessageStatus, NewMessage, Run, Runs, RunState, partial, serde
+from checkpoints import MessageStatus, NewMessage, Run, Runs, RunState, StateError, partial, serde
 
+_log = logging.getLogger(__name__)
 STOPPED = "Stopped before it finished."
 Call = Callable[..., Awaitable[Any]]  # runs blocking work to its end on another thread
 
@@ -85,7 +87,10 @@ class Recording:
             async with self._writing:
                 if (text := "".join(self._text)) not in ("", saved):
                     saved = text
-                    await self._call(self._runs.save_draft, self._run.id, text)
+                    try:
+                        await self._call(self._runs.save_draft, self._run.id, text)
+                    except StateError as error:  # the answer goes on; the next draft may be written again
+                        _log.warning("run %s: no draft was kept: %s", self._run.id, error)
 
 
 def _stopped(call_id: str, name: str) -> NewMessage:

@@ -6,6 +6,7 @@ what is sent: the store keeps what really happened.
 
 import json
 from collections.abc import Sequence
+from itertools import accumulate
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 
@@ -33,7 +34,7 @@ def _sendable(stored: Message) -> AnyMessage | None:
         calls = [] if stored.status is MessageStatus.PARTIAL else _calls(message)
         return AIMessage(message.text, tool_calls=calls) if message.text or calls else None
     if isinstance(message, HumanMessage):
-        return HumanMessage(message.content)
+        return HumanMessage(message.text)
     if isinstance(message, ToolMessage):
         return ToolMessage(message.text, tool_call_id=message.tool_call_id, name=message.name, status=message.status)
     return None
@@ -104,8 +105,8 @@ def _answer(call_id: str, name: str, found: ToolMessage | None) -> ToolMessage:
 def _cut(messages: list[AnyMessage], most_tokens: int) -> list[AnyMessage]:
     """The longest end that fits and begins with a user's message, so that no pair is torn; at least the last turn."""
     turns = [index for index, message in enumerate(messages) if isinstance(message, HumanMessage)]
-    sizes = [estimated_tokens(message) for message in messages]
-    fitting = [start for start in turns if sum(sizes[start:]) <= most_tokens]
+    to_end = list(accumulate(map(estimated_tokens, reversed(messages))))[::-1]
+    fitting = [start for start in turns if to_end[start] <= most_tokens]
     if not turns or fitting[:1] == turns[:1]:
         return messages
     return messages[fitting[0] if fitting else turns[-1] :]

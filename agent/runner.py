@@ -2,13 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.errors import GraphRecursionError
 
 from agent.answer import CutOff
@@ -20,7 +20,7 @@ from agent.prompts import SYSTEM_PROMPT
 from agent.recording import Recording
 from agent.request import request
 from agent.state import RunContext
-from checkpoints import HEAD, MAIN, By, Message, NewMessage, Run, Runs, RunState, StateError, Store, serde
+from checkpoints import HEAD, MAIN, UNTITLED, By, NewMessage, Run, Runs, RunState, StateError, Store, serde
 
 LONGEST_TITLE = 60  # characters
 
@@ -68,6 +68,8 @@ class Runner:
         self._drives: dict[str, _Drive] = {}
         self._begun: set[str] = set()  # the runs that were driven: a repeated request must not drive its run again
         self._closing = False
+        # A run that has begun on disk and is not driven yet looks like one that a crash left behind: nobody may look then.
+        self._beginning = asyncio.Lock()
 
     async def send(self, thread_id: str | None, text: str, *, by: By) -> Run:
         """Commit the user's message (to a new thread, without one) and begin to answer it. On return it is on disk."""
@@ -86,10 +88,11 @@ class Runner:
 
     async def stop(self, thread_id: str) -> bool:
         """Stop the thread's run and wait until it has let go; false if there was none. What was written stays."""
-        drive = self._drives.get(thread_id)
-        if drive is None:
-            # A full disk may have kept a run from being written to its end: without this, it would hold the thread for ever.
-            return bool(await self._call(self._runs.interrupt_left, thread_id))
+        async with self._beginning:
+            drive = self._drives.get(thread_id)
+            if drive is None:
+                # A full disk may have kept a run from being written to its end: it would hold the thread for ever.
+                return bool(await self._call(self._runs.interrupt_left, thread_id))
         drive.work.cancel()
         await asyncio.wait({drive.end})
         return True
@@ -110,18 +113,18 @@ class Runner:
         title: str = "",
         go_on: bool = False,
     ) -> Run:
-        run, path, version = await self._call(self._prepare, thread_id, message, by, after, title)
-        thread_id = run.thread_id
-        if run.state is RunState.RUNNING and run.id not in self._begun:  # else: the same request a second time
-            self._begun.add(run.id)
-            self._hub.publish(thread_id, RunStarted(run.id, version, path[-1] if message else None))
-            recording = Recording(run, self._runs, self._hub, self._call, self._limits.draft_seconds)
-            work = asyncio.create_task(self._work(recording, path, go_on), name=f"run {run.id}")
-            self._drives[thread_id] = _Drive(work, asyncio.create_task(self._see_through(run, recording, work)))
+        async with self._beginning:
+            run, asked, started = await self._call(self._prepare, thread_id, message, by, after, title, go_on)
+            if run.state is RunState.RUNNING and run.id not in self._begun:  # else: the same request a second time
+                self._begun.add(run.id)
+                self._hub.publish(run.thread_id, started)
+                recording = Recording(run, self._runs, self._hub, self._call, self._limits.draft_seconds)
+                work = asyncio.create_task(self._work(recording, asked), name=f"run {run.id}")
+                end = asyncio.create_task(self._see_through(run, recording, work))
+                self._drives[run.thread_id] = _Drive(work, end)
         return run
 
-    async def _work(self, recording: Recording, path: Sequence[Message], go_on: bool) -> None:
-        asked = request(SYSTEM_PROMPT, path, most_tokens=self._limits.most_tokens, go_on=go_on)
+    async def _work(self, recording: Recording, asked: list[AnyMessage]) -> None:
         context = RunContext(recording, self._limits.idle_seconds, self._limits.tool_seconds)
         async with recording.drafting():
             await self._graph.ainvoke({"messages": asked}, {"recursion_limit": 2 * MOST_STEPS}, context=context)
@@ -142,14 +145,18 @@ class Runner:
         except StateError as error:
             _log.error("run %s could not be written to its end: %s", run.id, error)
         finally:
-            del self._drives[run.thread_id]
+            # Not without looking: the next run may have begun since this one let go of the thread.
+            if (drive := self._drives.get(run.thread_id)) and drive.work is work:
+                del self._drives[run.thread_id]
 
     def _prepare(
-        self, thread_id: str | None, message: NewMessage | None, by: By, after: str | None, title: str
-    ) -> tuple[Run, list[Message], int]:
+        self, thread_id: str | None, message: NewMessage | None, by: By, after: str | None, title: str, go_on: bool
+    ) -> tuple[Run, list[AnyMessage], RunStarted]:
         run = self._runs.begin(thread_id, message, by=by, after=after, title=title)
         path = self._store.messages(run.thread_id, last=self._limits.most_messages)
-        return run, path, self._store.thread(run.thread_id).version
+        asked = request(SYSTEM_PROMPT, path, most_tokens=self._limits.most_tokens, go_on=go_on)
+        version = self._store.thread(run.thread_id).version
+        return run, asked, RunStarted(run.id, version, path[-1] if message else None)
 
     def _last_user_message(self, thread_id: str) -> str | None:
         path = self._store.messages(thread_id, last=self._limits.most_messages)
@@ -170,7 +177,7 @@ class Runner:
 
 def title_of(text: str) -> str:
     """A conversation's first title: the beginning of its first line."""
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "New conversation")
+    line = next((line.strip() for line in text.splitlines() if line.strip()), UNTITLED)
     return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1].rstrip() + "…"
 
 

@@ -68,7 +68,7 @@ def measure(report: Report, folder: Path, *, quick: bool) -> None:
         report.note_load()
     report.sections.append(_table(by_shape))
     _measure_store(report, talk, folder, runs, by_shape)
-    _measure_bytes(report, talk[:LARGE], folder, quick=quick)
+    _measure_bytes(report, talk[:LARGE], folder, by_shape, quick=quick)
 
 
 def _costs_of_all(shape: Shape, folder: Path, runs: int) -> dict[str, Costs]:
@@ -227,33 +227,24 @@ def _save_and_restore(store: Store, shape: Shape, runs: int) -> tuple[Samples, S
     return milliseconds(lambda: store.save(thread_id), runs), restoring
 
 
-def _measure_bytes(report: Report, talk: Talk, folder: Path, *, quick: bool) -> None:
+def _measure_bytes(
+    report: Report, talk: Talk, folder: Path, by_shape: list[tuple[Shape, dict[str, Costs]]], *, quick: bool
+) -> None:
     plain = sum(len(json.dumps(message_to_dict(message)).encode()) for message in talk)
-    ways: list[tuple[str, Callable[[Path, Talk], None]]] = [("library", _through_manager)]
+    section = Section("Bytes on disk", ("written by", "MB", "messages' JSON (MB)", "ratio"))
+    written = {
+        f"CheckpointManager, {shape.name}": made["file"]["bytes"] or 0.0 for shape, made in by_shape if shape.length == LARGE
+    }
     if not quick:
-        ways.append(("app", _through_runs))
-    names = {"library": "CheckpointManager, 10 messages a save", "app": "the app, a transaction for each message"}
-    section = Section(
-        f"Bytes on disk: {LARGE:,} messages, {MANY:,} checkpoints",
-        ("written by", "MB", "messages' JSON (MB)", "ratio"),
-    )
-    for name, write in ways:
-        path = folder / f"bytes-{name}.db"
-        write(path, talk)
-        written = settled_bytes(path)
-        section.rows.append((names[name], f"{written / 1e6:.2f}", f"{plain / 1e6:.2f}", f"{written / plain:.2f}"))
-        report.bars.append(Bar(f"bytes on disk ÷ the messages' JSON, {names[name]}", written / plain, BAR_BYTES, "×"))
+        path = folder / "app.db"
+        _through_runs(path, talk)
+        written[f"the app, a transaction for each message, {LARGE:,} messages, {MANY:,} checkpoints"] = settled_bytes(path)
+    for name, size in written.items():
+        section.rows.append((name, f"{size / 1e6:.2f}", f"{plain / 1e6:.2f}", f"{size / plain:.2f}"))
+        if f"{MANY:,} checkpoints" in name:
+            report.bars.append(Bar(f"bytes on disk ÷ the messages' JSON, {name}", size / plain, BAR_BYTES, "×"))
     report.note_load()
     report.sections.append(section)
-
-
-def _through_manager(path: Path, talk: Talk) -> None:
-    database = Database.at(path)
-    store = Store(database)
-    manager = CheckpointManager(store, store.create_thread().id)
-    for end in range(LARGE // MANY, LARGE + 1, LARGE // MANY):
-        manager.save_checkpoint({"messages": talk[:end]})
-    database.close()
 
 
 def _through_runs(path: Path, talk: Talk) -> None:

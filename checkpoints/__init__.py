@@ -23,6 +23,7 @@ from checkpoints.errors import (
 from checkpoints.manager import CheckpointManager
 from checkpoints.model import (
     MAIN,
+    UNTITLED,
     Actor,
     Branch,
     By,
@@ -41,7 +42,7 @@ from checkpoints.model import (
     counted,
 )
 from checkpoints.runs import Runs, partial
-from checkpoints.store import UNTITLED, Store, new_id
+from checkpoints.store import Store, new_id
 
 __all__ = [
     "HEAD",

@@ -15,6 +15,7 @@ from checkpoints.errors import ConflictError, RunActiveError
 from checkpoints.model import (
     DESCRIPTION_LENGTH,
     NAME_LENGTH,
+    UNTITLED,
     By,
     Change,
     Checkpoint,
@@ -22,6 +23,7 @@ from checkpoints.model import (
     NewId,
     NewMessage,
     Node,
+    Operation,
     OperationKind,
     Receipt,
     Thread,
@@ -206,7 +208,20 @@ class Changing:
         """Carry out `body` and record it."""
         result = body(self)
         version = self._record(kind, result)
-        return Receipt(rows.operations(self.connection, self.thread.id, schema.operation.c.version == version)[0])
+        return Receipt(
+            Operation(
+                thread_id=self.thread.id,
+                version=version,
+                kind=kind,
+                actor=self.by.actor,
+                group=self.by.group,
+                changes=tuple(self.changes),
+                note=self.note,
+                result=result,
+                undone=False,
+                created_at=rows.to_time(self.now),
+            )
+        )
 
     def _record(self, kind: OperationKind, result: str | None) -> int:
         """Write the operation and the thread's new version, which is returned."""
@@ -255,11 +270,15 @@ def check(connection: sa.Connection, thread: Thread, by: By, *, while_running: b
 
 
 def _moved_since(connection: sa.Connection, thread: Thread, version: int) -> bool:
-    """Whether a head was moved, or another branch chosen, after this version of the thread."""
+    """Whether a head was moved, or another branch chosen, after this version of the thread.
+
+    An answer that was written meanwhile is not counted: whoever acts while the agent is answering means to.
+    """
     if version > thread.version:
         return True  # nobody can have seen that
     since = rows.operations(connection, thread.id, schema.operation.c.version > version)
-    return any(change.table == "branch" or "branch_id" in change.after for op in since for change in op.changes)
+    others = [op for op in since if (op.actor, op.kind) != ("agent", OperationKind.APPEND)]
+    return any(change.table == "branch" or "branch_id" in change.after for op in others for change in op.changes)
 
 
 def kind_of(after: str | None) -> OperationKind:
@@ -272,7 +291,7 @@ def appending(messages: Sequence[NewMessage], after: str | None, title: str, run
 
     def body(change: Changing) -> str | None:
         place = change.head if after == HEAD else rows.node(change.connection, after, change.thread.id)
-        if title and change.head is None:
+        if title and change.thread.title == UNTITLED:
             change.move("thread", change.thread.id, title=title[:NAME_LENGTH])
         nodes = change.add(place, messages, run_id=run_id)
         change.move_head(nodes[-1] if nodes else place)

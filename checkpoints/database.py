@@ -41,16 +41,15 @@ class Database:
         Raises `StoreInUseError` when another process has it, `StoreUnavailableError` when it cannot be used.
         """
         try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            path.parent.chmod(0o700)
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # one that is there stays as its owner wants it
             lock = _lock(path)
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # SQLite gives the files beside it the same mode
         except OSError as error:
             raise StoreUnavailableError(f"The data folder {path.parent} cannot be used: {error.strerror}.") from error
         database = cls(_engine(f"sqlite:///{path}"), lock)
         try:
             with translated():
                 _migrate(database.engine, path)
-            path.chmod(0o600)
         except BaseException:
             database.close()
             raise
@@ -88,7 +87,7 @@ def translated() -> Iterator[None]:
 
 
 def _engine(url: str, **options: Any) -> sa.Engine:
-    engine = sa.create_engine(url, json_serializer=serde.canonical, **options)
+    engine = sa.create_engine(url, json_serializer=serde.canonical, hide_parameters=True, **options)
     sa.event.listen(engine, "connect", _on_connect)
     sa.event.listen(engine, "begin", _on_begin)
     return engine
@@ -132,6 +131,8 @@ def _migrate(engine: sa.Engine, path: Path) -> None:
         )
         if found == HEAD:
             return
+        if found is None and tables:
+            raise StoreUnavailableError(f"{path} is a database of something else; it was not used.")
         if found is not None:
             _known(found, path)
             _backup(connection, path.with_name(f"{path.stem}-before-{HEAD}.db"))

@@ -15,6 +15,7 @@ FORMAT = "waymark/1"
 MAX_BYTES = 10_000_000
 MAX_DEPTH = 100
 MAX_MESSAGES = 100_000
+_SAID = ("text", "output_text", "refusal", "thinking", "redacted_thinking", "reasoning", "reasoning_content", "tool_use")
 
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 Name = Annotated[str, StringConstraints(max_length=NAME_LENGTH)]
@@ -262,9 +263,8 @@ def _check_body(body: dict[str, Any], field: str) -> None:
 
 
 def _is_text(part: Any) -> bool:
-    return isinstance(part, str) or (
-        isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
-    )
+    """Text, or a part in which a model says what it thinks and calls: nothing that names a thing to be fetched."""
+    return isinstance(part, str) or (isinstance(part, dict) and part.get("type") in _SAID)
 
 
 def _check_branches(document: Document, hashes: dict[str, str]) -> set[str]:

@@ -15,6 +15,7 @@ Json = dict[str, Any]
 State = dict[str, Any]  # {"messages": [BaseMessage, …], **json_keys}
 Actor = Literal["user", "agent", "judge", "system"]
 MAIN = "main"  # the name of the agent that the user talks to
+UNTITLED = "New conversation"
 NAME_LENGTH = 500  # characters of a title or a name; what is longer is cut, so that every export can be imported
 DESCRIPTION_LENGTH = 10_000
 

@@ -10,12 +10,13 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from checkpoints import history, rows, schema, undo
+from checkpoints import history, rows, schema, serde, undo
 from checkpoints.changing import HEAD, Body, Changing, appending, check, kind_of
 from checkpoints.database import Database
 from checkpoints.errors import NothingToSaveError
 from checkpoints.model import (
     NAME_LENGTH,
+    UNTITLED,
     USER,
     Branch,
     By,
@@ -31,8 +32,6 @@ from checkpoints.model import (
     Receipt,
     Thread,
 )
-
-UNTITLED = "New conversation"
 
 
 def new_id() -> str:
@@ -52,7 +51,7 @@ class Store:
 
     # ---- reading
 
-    def threads(self, owner: str = "local", limit: int = 200) -> list[Thread]:
+    def threads(self, owner: str = "local", limit: int = 1_000) -> list[Thread]:
         with self.database.reading() as connection:
             return rows.threads(connection, owner, limit)
 
@@ -71,16 +70,20 @@ class Store:
         with self.database.reading() as connection:
             return rows.path(connection, thread_id, rows.thread(connection, thread_id).head_id).length
 
-    def messages_to(self, thread_id: str, node: Node | None) -> list[Message]:
-        """The conversation as of any message of the thread."""
-        with self.database.reading() as connection:
-            path = history.path_to(node, rows.forks(connection, thread_id))
-            return rows.messages(connection, path)
-
     def every_message(self, thread_id: str) -> list[Message]:
         """The whole tree, also what no head reaches; parents before children."""
+        return self.whole(thread_id)[3]
+
+    def whole(self, thread_id: str) -> tuple[Thread, list[Branch], list[Checkpoint], list[Message]]:
+        """A thread with its branches, all checkpoints that any of them shows, and its whole tree, at one moment."""
         with self.database.reading() as connection:
-            return rows.every_message(connection, thread_id)
+            thread, branches = rows.thread(connection, thread_id), rows.branches(connection, thread_id)
+            forks = rows.forks(connection, thread_id)
+            every = rows.checkpoints(connection, thread_id)
+            messages = rows.every_message(connection, thread_id)
+            places = [(b.id, history.path_to(rows.node(connection, b.head_id, thread_id), forks)) for b in branches]
+        shown = [c for c in every if any(history.is_listed(c, branch_id, path) for branch_id, path in places)]
+        return thread, branches, shown, messages
 
     def checkpoints(self, thread_id: str) -> list[Checkpoint]:
         """The checkpoints that the current branch shows, oldest first."""
@@ -97,11 +100,7 @@ class Store:
 
     def every_checkpoint(self, thread_id: str) -> list[Checkpoint]:
         """The checkpoints that any of the thread's branches shows, oldest first."""
-        with self.database.reading() as connection:
-            every = rows.checkpoints(connection, thread_id)
-            branches = rows.branches(connection, thread_id)
-            paths = [(b.id, rows.path(connection, thread_id, b.head_id)) for b in branches]
-        return [c for c in every if any(history.is_listed(c, branch_id, path) for branch_id, path in paths)]
+        return self.whole(thread_id)[2]
 
     def branches(self, thread_id: str) -> list[tuple[Branch, int]]:
         """The thread's branches with the length of each."""
@@ -114,14 +113,18 @@ class Store:
             return rows.operations(connection, thread_id)
 
     def last_operation(self, thread_id: str) -> Operation | None:
+        """The newest change of a thread, also of a deleted one; None if there is none."""
+        newest = sa.select(sa.func.max(schema.operation.c.version)).where(schema.operation.c.thread_id == thread_id)
         with self.database.reading() as connection:
-            version = rows.thread(connection, thread_id, even_deleted=True).version
-            found = rows.operations(connection, thread_id, schema.operation.c.version == version)
+            found = rows.operations(connection, thread_id, schema.operation.c.version == newest.scalar_subquery())
             return found[0] if found else None
 
-    def first_operation(self, thread_id: str) -> Operation:
+    def has(self, thread_id: str) -> bool:
+        """Whether there is such a thread, and it is not deleted."""
+        table = schema.thread.c
+        query = sa.select(table.id).where(table.id == thread_id, table.deleted_at.is_(None))
         with self.database.reading() as connection:
-            return rows.operations(connection, thread_id, schema.operation.c.version == 1)[0]
+            return connection.execute(query).first() is not None
 
     def undoable(self, thread_id: str) -> Operation | None:
         """What `undo` would take back, if anything."""
@@ -196,13 +199,13 @@ class Store:
                 _continue_from(change, _at_depth(change, path, keep - 1), new)
             if change.head is None:
                 raise NothingToSaveError
-            change.note = name or "a checkpoint"
+            change.note = serde.writable(name or "a checkpoint")
             bookmark = Checkpoint(
                 id="",
-                name=name or "",
+                name=serde.writable(name or ""),
                 timestamp=rows.to_time(change.now),
                 message_count=change.head.depth + 1,
-                description=description,
+                description=serde.writable(description),
                 created_by=by.actor,
                 tokens=tokens,
                 node=change.head,
@@ -269,8 +272,8 @@ class Store:
 
     def rename_thread(self, thread_id: str, title: str, *, by: By = USER) -> Receipt:
         def body(change: Changing) -> None:
-            change.note = title[:NAME_LENGTH]
-            change.move("thread", thread_id, title=title[:NAME_LENGTH])
+            change.note = serde.writable(title)[:NAME_LENGTH]
+            change.move("thread", thread_id, title=change.note)
 
         return self._change(thread_id, OperationKind.RENAME, by, body, while_running=True)
 
@@ -356,7 +359,7 @@ def _requested(connection: sa.Connection, thread_id: str, request: str) -> Opera
 
 def _continue_from(change: Changing, place: Node | None, new: Sequence[NewMessage]) -> None:
     """Move the head to `new` after a place; checkpoints that this leaves behind stay listed, as detached ones."""
-    shown = change.shown()
+    shown = [] if place == change.head else change.shown()
     nodes = change.add(place, new)
     change.move_head(nodes[-1] if nodes else place)
     path = change.path()

@@ -20,15 +20,13 @@ from checkpoints.store import Store
 
 def export(store: Store, thread_id: str) -> str:
     """The conversation as text: what its branches and checkpoints reach, every message once, parents first."""
-    thread = store.thread(thread_id)
-    branches = [branch for branch, _ in store.branches(thread_id)]
-    checkpoints = store.every_checkpoint(thread_id)
+    thread, branches, checkpoints, messages = store.whole(thread_id)
     roots = {b.head_id for b in branches} | {c.node.id for c in checkpoints if c.node}
     made: Json = {
         "format": document.FORMAT,
         "exported_at": store.now().isoformat(),
         "thread": {"title": thread.title, "settings": dict(thread.settings)},
-        "messages": [_message(m) for m in _reached(store.every_message(thread_id), roots)],
+        "messages": [_message(m) for m in _reached(messages, roots)],
         "branches": [{"id": b.id, "name": b.name, "head": b.head_id} for b in branches],
         "checkpoints": [_checkpoint(c) for c in checkpoints],
         "active": thread.branch_id,
@@ -99,13 +97,18 @@ def filling(doc: Document) -> Body:
 
 def _write_branches(change: Changing, doc: Document, nodes: Mapping[str, Node]) -> dict[str, str]:
     """The id here of each of the document's branches; the active one is the one that the conversation stands on."""
-    there = {(b.name, b.head_id): b.id for b in rows.branches(change.connection, change.thread.id)}
+    there: dict[tuple[str, str | None], list[str]] = defaultdict(list)  # two may be alike
+    for own in rows.branches(change.connection, change.thread.id):
+        if own.id != change.thread.branch_id:
+            there[own.name, own.head_id].append(own.id)
+    active = next(branch for branch in doc.branches if branch.id == doc.active)
+    change.move("branch", change.thread.branch_id, name=active.name)
     found = {doc.active: change.thread.branch_id}
     for branch in doc.branches:
         if branch.id != doc.active:
             head_id = nodes[branch.head].id if branch.head else None
-            same = there.pop((branch.name, head_id), change.thread.branch_id)
-            found[branch.id] = change.add_branch(branch.name, head_id) if same == change.thread.branch_id else same
+            same = there[branch.name, head_id]
+            found[branch.id] = same.pop(0) if same else change.add_branch(branch.name, head_id)
     return found
 
 

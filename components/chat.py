@@ -6,11 +6,12 @@ from typing import Any
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
-from checkpoints import Message, Run, RunState, StateError, Store, ThreadNotFoundError
+from checkpoints import Message, OperationKind, Run, RunState, StateError, Store, ThreadNotFoundError
 from components import head, views
 from components.services import Services, asked_by
 from components.widgets import Composer, Transcript
 
+_ROUND = 30  # messages further back among which the one that asked for a tool is looked for
 WINDOW = 50  # messages that the page holds at first, and more that each "earlier" brings
 SUGGESTIONS = (
     "What can I do here?",
@@ -67,7 +68,7 @@ def register(app: Dash, services: Services) -> None:
         try:
             return await services.read(_read, services, thread_id, _held(window, thread_id), (moved or {}).get("closed"))
         except ThreadNotFoundError:
-            return empty()
+            return await services.read(_gone, store, thread_id or "")
 
     @app.callback(
         Output(Ids.COMPOSER, "data"),
@@ -105,7 +106,7 @@ def register(app: Dash, services: Services) -> None:
             if action["type"] == "stop" and thread_id:
                 await runner.stop(thread_id)
             elif action["type"] == "send":
-                run = await runner.send(thread_id, action["text"], by=asked_by(action))
+                run = await _send(services, thread_id, action)
                 if run.thread_id != thread_id:
                     return head.moved(go=head.address(run.thread_id)), reply
         except StateError as error:
@@ -139,12 +140,19 @@ def _held(window: dict[str, Any] | None, thread_id: str | None) -> int:
     return int(window["count"]) if window and window["thread"] == thread_id else WINDOW
 
 
+async def _send(services: Services, thread_id: str | None, action: dict[str, Any]) -> Run:
+    """Begin to answer; where there is no conversation, or none any more, in a new one."""
+    if thread_id is not None and not await services.read(services.store.has, thread_id):
+        thread_id = None
+    return await services.runner.send(thread_id, action["text"], by=asked_by(action))
+
+
 async def _carry_out(services: Services, action: dict[str, Any], thread_id: str | None) -> head.Head:
     """One wish that came from the transcript."""
     runner, by = services.runner, asked_by(action)
     match action["type"], thread_id:
         case "suggest", _:
-            run = await runner.send(thread_id, action["text"], by=by)
+            run = await _send(services, thread_id, action)
             return head.moved(go=head.address(run.thread_id))
         case _, None:
             return head.moved()
@@ -155,7 +163,9 @@ async def _carry_out(services: Services, action: dict[str, Any], thread_id: str 
         case "dismiss", str():
             await services.read(services.runs.dismiss, thread_id)
         case "undo", str():
-            await services.change(services.store.undo, thread_id, by=by)
+            last = await services.read(services.store.last_operation, thread_id)
+            taken_back = last is not None and last.kind is OperationKind.UNDO  # as of an import, whose undo hid the thread
+            await services.change(services.store.redo if taken_back else services.store.undo, thread_id, by=by)
         case "close-notice", str():
             last = await services.read(services.store.last_operation, thread_id)
             return head.moved(closed=str(last.version) if last else "")
@@ -166,12 +176,24 @@ def _read(services: Services, thread_id: str | None, wanted: int, closed: str | 
     if thread_id is None:
         return empty()
     thread = services.store.thread(thread_id)
-    path = services.store.messages(thread_id, last=wanted + 1)
+    path = services.store.messages(thread_id, last=wanted + _ROUND)
+    first = max(0, len(path) - wanted)
+    while first and path[first].type == "tool":  # a result stands in the message that asked for it
+        first -= 1
     notice = views.notice(services.store.last_operation(thread_id))
     if notice and notice["op"] == closed:
         notice = None
     run = services.runs.latest(thread_id)
-    return transcript(thread_id, thread.version, path[-wanted:], len(path) > wanted, run, notice)
+    return transcript(thread_id, thread.version, path[first:], first > 0, run, notice)
+
+
+def _gone(store: Store, thread_id: str) -> dict[str, Any]:
+    """The page of a conversation that is not in the list: the start page, with the way back if it was deleted."""
+    last = store.last_operation(thread_id)
+    if last is None:
+        return empty()
+    notice = {"op": str(last.version), "text": "This conversation was deleted", "undo": True}
+    return {**empty(), "version": last.version, "notice": notice}
 
 
 def _standing(services: Services, thread_id: str | None) -> dict[str, Any]:

@@ -26,10 +26,18 @@ def confirmation(identifier: str, title: str, confirm: str, *options: Component)
 
 
 def register(app: Dash, identifier: str) -> None:
-    """Focus Cancel whenever the dialog opens."""
+    """Focus Cancel whenever the dialog opens; Cancel closes it."""
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "focus"),
         Output(f"{identifier}-cancel", "key"),
         Input(identifier, "is_open"),
         Input(f"{identifier}-cancel", "id"),
     )
+
+    @app.callback(
+        Output(identifier, "is_open", allow_duplicate=True),
+        Input(f"{identifier}-cancel", "n_clicks"),
+        prevent_initial_call=True,
+    )
+    async def cancel(_: int) -> bool:
+        return False

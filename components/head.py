@@ -6,7 +6,7 @@ panels read the thread again.
 
 import time
 from enum import StrEnum
-from typing import Any, Literal, TypedDict
+from typing import Any, TypedDict
 from urllib.parse import unquote
 
 from dash import Output, dcc, html
@@ -19,10 +19,16 @@ class Ids(StrEnum):
     URL = "url"
 
 
+class Where(TypedDict):
+    """A change: the thread, and the version that it made."""
+
+    thread: str
+    version: int
+
+
 class Toast(TypedDict):
     text: str
-    kind: Literal["done", "problem"]
-    undo: str | None  # the thread whose last change the toast can undo
+    undo: Where | None  # the change that the toast can undo
 
 
 class Head(TypedDict, total=False):
@@ -54,7 +60,7 @@ def again(before: Head | None) -> Head:
 
 
 def problem(text: str) -> Head:
-    return moved(toast={"text": text, "kind": "problem", "undo": None})
+    return moved(toast={"text": text, "undo": None})
 
 
 def address(thread_id: str) -> str:

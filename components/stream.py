@@ -3,7 +3,8 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncGenerator
 from typing import Any
 
 from fastapi import FastAPI
@@ -22,6 +23,7 @@ TRY_AGAIN = 1013
 _NEAR = 60  # messages from the end among which the one that asked for a tool is looked for
 
 Frame = dict[str, Any]
+_log = logging.getLogger(__name__)
 
 
 def add_route(server: FastAPI, services: Services) -> None:
@@ -41,13 +43,18 @@ def add_route(server: FastAPI, services: Services) -> None:
         for task in (sending, leaving):
             task.cancel()
         await asyncio.gather(sending, leaving, return_exceptions=True)
+        if not sending.cancelled() and (error := sending.exception()) is not None:
+            _log.error("a page of thread %s could not be told", thread_id, exc_info=error)
 
 
 async def _send(socket: WebSocket, services: Services, thread_id: str) -> None:
-    with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # the browser went away between two frames
+    async with contextlib.aclosing(frames(services, thread_id)) as telling:
         try:
-            async for frame in frames(services, thread_id):
-                await socket.send_text(json.dumps(frame))
+            async for frame in telling:
+                try:
+                    await socket.send_text(json.dumps(frame))
+                except (WebSocketDisconnect, RuntimeError):  # the browser went away between two frames
+                    return
         except Lagging:
             await socket.close(TRY_AGAIN)
 
@@ -58,7 +65,7 @@ async def _until_closed(socket: WebSocket) -> None:
             await socket.receive_text()
 
 
-async def frames(services: Services, thread_id: str) -> AsyncIterator[Frame]:
+async def frames(services: Services, thread_id: str) -> AsyncGenerator[Frame]:
     """What one page is told, without end."""
     async with services.hub.follow(thread_id) as following:
         text = StreamingMarkdown()
@@ -82,7 +89,7 @@ async def _hello(services: Services, thread_id: str, following: Following, text:
     run = None
     if following.live is not None:
         text.feed(following.live.text)
-        stable, tail = text.take()
+        stable, tail = await services.read(text.take)  # the whole text so far: not on the event loop
         run = {"id": following.live.run_id, "stable": stable, "tail": tail}
     return {"k": "hello", "version": thread.version, "run": run}
 

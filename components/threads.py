@@ -82,17 +82,10 @@ def register(app: Dash, services: Services) -> None:
             done = await services.change(store.delete_thread, thread_id, by=By(request=asked_by(action).request))
         except StateError as error:
             return head.problem(str(error)), False
-        toast: head.Toast = {"text": f"Deleted the {done.operation.note}", "kind": "done", "undo": thread_id}
+        where: head.Where = {"thread": thread_id, "version": done.version}
+        toast: head.Toast = {"text": f"Deleted the {done.operation.note}", "undo": where}
         away = {"go": "/"} if head.thread_at(pathname) == thread_id else {}
         return head.moved(toast=toast, **away), False
-
-    @app.callback(
-        Output(Ids.DELETE, "is_open", allow_duplicate=True),
-        Input(f"{Ids.DELETE}-cancel", "n_clicks"),
-        prevent_initial_call=True,
-    )
-    async def cancel(_: int) -> bool:
-        return False
 
 
 def _list(services: Services) -> list[dict[str, Any]]:

@@ -149,27 +149,20 @@ def _register_restore(app: Dash, services: Services) -> None:
         prevent_initial_call=True,
     )
     async def restore(_: int, action: dict[str, Any], keep: bool, pathname: str) -> tuple[head.Head, bool]:
-        """A running answer is stopped first; that is the only change since the dialog that does not stand in the way."""
+        """A running answer is stopped first; what it wrote is the only change since the dialog that is no conflict."""
         thread_id, store = head.thread_at(pathname), services.store
-        assert thread_id is not None
+        if thread_id is None:  # the browser went back while the dialog stood open
+            return head.moved(), False
         try:
-            by = asked_by(action)
-            if await services.runner.stop(thread_id):
-                by = By(request=by.request)
+            await services.runner.stop(thread_id)
             before = await services.read(store.messages, thread_id, last=_CUT_OFF)
-            done = await services.change(store.restore, thread_id, action["checkpoint"], keep_future=keep, by=by)
+            done = await services.change(
+                store.restore, thread_id, action["checkpoint"], keep_future=keep, by=asked_by(action)
+            )
             kept = await services.read(store.messages, thread_id, last=1)
         except StateError as error:
             return head.problem(str(error)), False
         return head.moved(fill=_cut_off_prompt(before, kept, f"{thread_id}:{done.version}")), False
-
-    @app.callback(
-        Output(Ids.RESTORE, "is_open", allow_duplicate=True),
-        Input(f"{Ids.RESTORE}-cancel", "n_clicks"),
-        prevent_initial_call=True,
-    )
-    async def cancel(_: int) -> bool:
-        return False
 
 
 def _register_delete(app: Dash, services: Services) -> None:
@@ -183,20 +176,13 @@ def _register_delete(app: Dash, services: Services) -> None:
     )
     async def delete(_: int, action: dict[str, Any], pathname: str) -> tuple[head.Head, bool]:
         thread_id = head.thread_at(pathname)
-        assert thread_id is not None
+        if thread_id is None:  # the browser went back while the dialog stood open
+            return head.moved(), False
         try:
             await services.change(services.store.delete_checkpoint, thread_id, action["checkpoint"], by=asked_by(action))
         except StateError as error:
             return head.problem(str(error)), False
         return head.moved(), False
-
-    @app.callback(
-        Output(Ids.DELETE, "is_open", allow_duplicate=True),
-        Input(f"{Ids.DELETE}-cancel", "n_clicks"),
-        prevent_initial_call=True,
-    )
-    async def cancel(_: int) -> bool:
-        return False
 
 
 def _register_clear(app: Dash, services: Services) -> None:
@@ -220,26 +206,19 @@ def _register_clear(app: Dash, services: Services) -> None:
         head.output(),
         Output(Ids.CLEAR, "is_open", allow_duplicate=True),
         Input(f"{Ids.CLEAR}-confirm", "n_clicks"),
-        State(head.Ids.URL, "pathname"),
+        State(Ids.LIST, "data"),
         prevent_initial_call=True,
     )
-    async def clear(_: int, pathname: str) -> tuple[head.Head, bool]:
-        thread_id = head.thread_at(pathname)
-        assert thread_id is not None
+    async def clear(_: int, shown: dict[str, Any]) -> tuple[head.Head, bool]:
+        thread_id = shown["thread"]
+        if thread_id is None:  # the browser went back while the dialog stood open
+            return head.moved(), False
         try:
             await services.runner.stop(thread_id)
-            await services.change(store.clear, thread_id)
+            await services.change(store.clear, thread_id, by=By(version=shown["version"]))
         except StateError as error:
             return head.problem(str(error)), False
         return head.moved(), False
-
-    @app.callback(
-        Output(Ids.CLEAR, "is_open", allow_duplicate=True),
-        Input(f"{Ids.CLEAR}-cancel", "n_clicks"),
-        prevent_initial_call=True,
-    )
-    async def cancel(_: int) -> bool:
-        return False
 
 
 def _register_undo(app: Dash, services: Services) -> None:

@@ -3,11 +3,11 @@
 from enum import StrEnum
 from typing import Any
 
-from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash import Dash, Input, Output, State, dcc, html, no_update, set_props
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, Toast
 
-from checkpoints import StateError
+from checkpoints import By, StateError
 from components import head
 from components.services import Services
 
@@ -16,15 +16,22 @@ class Ids(StrEnum):
     TOAST = "toast"
     TEXT = "toast-text"
     UNDO = "toast-undo"
-    THREAD = "toast-thread"
+    WHERE = "toast-where"  # what Undo takes back: {thread, version}
 
 
 def layout() -> Component:
     undo = Button("Undo", id=Ids.UNDO, size="sm", outline=True, color="secondary")
-    line = html.Div([html.Span(id=Ids.TEXT), undo, dcc.Store(id=Ids.THREAD)], className="toast-line")
+    line = html.Div([html.Span(id=Ids.TEXT), undo, dcc.Store(id=Ids.WHERE)], className="toast-line")
     toast = Toast(line, id=Ids.TOAST, is_open=False, dismissable=True, duration=10_000, header="Waymark")
     testid: Any = {"data-testid": "toast"}
     return html.Div(toast, className="toasts", **testid)
+
+
+def say(text: str) -> None:
+    """Show a word from wherever a callback failed. Not through the head: that would make every panel read again, and fail."""
+    set_props(Ids.TEXT, {"children": text})
+    set_props(Ids.UNDO, {"style": {"display": "none"}})
+    set_props(Ids.TOAST, {"is_open": True})
 
 
 def register(app: Dash, services: Services) -> None:
@@ -32,7 +39,7 @@ def register(app: Dash, services: Services) -> None:
         Output(Ids.TOAST, "is_open", allow_duplicate=True),
         Output(Ids.TEXT, "children"),
         Output(Ids.UNDO, "style"),
-        Output(Ids.THREAD, "data"),
+        Output(Ids.WHERE, "data"),
         Input(head.Ids.HEAD, "data"),
         prevent_initial_call=True,
     )
@@ -46,12 +53,12 @@ def register(app: Dash, services: Services) -> None:
         head.output(),
         Output(Ids.TOAST, "is_open", allow_duplicate=True),
         Input(Ids.UNDO, "n_clicks"),
-        State(Ids.THREAD, "data"),
+        State(Ids.WHERE, "data"),
         prevent_initial_call=True,
     )
-    async def undo(_: int, thread_id: str) -> tuple[head.Head, bool]:
+    async def undo(_: int, where: head.Where) -> tuple[head.Head, bool]:
         try:
-            await services.change(services.store.undo, thread_id)
+            await services.change(services.store.undo, where["thread"], by=By(version=where["version"]))
         except StateError as error:
             return head.problem(str(error)), True
-        return head.moved(go=head.address(thread_id)), False
+        return head.moved(go=head.address(where["thread"])), False

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypedDict
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
+from agent.recording import STOPPED
 from checkpoints import Branch, Checkpoint, Message, MessageStatus, Operation, OperationKind, Run, RunState, Thread
 from components.markdown import to_html
 
@@ -100,9 +101,10 @@ def _tools(message: AIMessage) -> list[ToolView]:
 
 
 def _fill(tool: ToolView, stored: Message, message: ToolMessage) -> None:
-    tool["status"] = "error" if message.status == "error" else "done"
+    text = str(message.text)
+    tool["status"] = "stopped" if text == STOPPED else "error" if message.status == "error" else "done"
     tool["duration_ms"] = message.response_metadata.get("duration_ms")
-    tool["result"] = str(message.text)
+    tool["result"] = text
     tool["message_id"] = stored.id
 
 

@@ -1,5 +1,5 @@
 /** The conversation: history from `data`, the running answer from the socket. */
-import { useActions } from "./actions.mjs";
+import { newOperation, useActions } from "./actions.mjs";
 import { EMPTY_STREAM, hasNews, knowsTheEnd, newestRun, nextStream, shownMessages } from "./conversation.mjs";
 import { icon } from "./icons.mjs";
 import { Live, createLiveText } from "./live.mjs";
@@ -69,7 +69,7 @@ function Conversation(props) {
         "div",
         { className: `log-column${isEmpty ? " log-column-empty" : ""}`, ref: scrolling.column },
         data.earlier && h(EarlierButton, { onClick: () => loadEarlier(true) }),
-        isEmpty && h(Welcome, { suggestions: data.suggestions, onSuggest: (text) => act("suggest", { text }) }),
+        isEmpty && h(Welcome, { suggestions: data.suggestions, onSuggest: (text, operation) => act("suggest", { text }, operation) }),
         messages.map((message) => h(Message, { key: message.id, message, say })),
         showLive && h(Live, { key: "live", bubbleRef, busy: isRunning }),
         hasNews(run) && h(Outcome, { run, last: messages.at(-1), act, onDismiss: dismissRun }),
@@ -182,6 +182,7 @@ function EarlierButton({ onClick }) {
 }
 
 function Welcome({ suggestions, onSuggest }) {
+  const operation = useRef(newOperation()); // a double click is one wish
   return h(
     "div",
     { className: "welcome" },
@@ -192,7 +193,7 @@ function Welcome({ suggestions, onSuggest }) {
       "ul",
       { className: "suggestions", "aria-label": "Suggestions" },
       suggestions.map((text) =>
-        h("li", { key: text }, h("button", { type: "button", className: "suggestion", onClick: () => onSuggest(text) }, text)),
+        h("li", { key: text }, h("button", { type: "button", className: "suggestion", onClick: () => onSuggest(text, operation.current) }, text)),
       ),
     ),
   );

@@ -373,10 +373,25 @@ def test_only_the_user_can_read_the_folder_and_the_file(file_store: Store, file:
     assert modes == {"data": 0o700, "waymark.db": 0o600}
 
 
-def test_a_folder_that_others_could_read_is_closed(file: Path) -> None:
+def test_a_folder_that_was_there_keeps_its_mode_and_the_files_are_closed(file: Path) -> None:
     file.parent.mkdir(mode=0o755)
-    Database.at(file).close()
-    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    database = Database.at(file)
+    Store(database).create_thread()
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o755
+    assert {stat.S_IMODE(path.stat().st_mode) for path in file.parent.glob("*.db*")} == {0o600}
+    database.close()
+
+
+def test_a_database_of_something_else_is_refused_and_gets_no_tables(file: Path) -> None:
+    file.parent.mkdir()
+    with sqlite3.connect(file) as other:
+        other.execute("CREATE TABLE song (name TEXT)")
+    other.close()
+    with pytest.raises(StoreUnavailableError, match="something else"):
+        Database.at(file)
+    with sqlite3.connect(file) as other:
+        assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("song",)]
+    other.close()
 
 
 def test_a_clock_that_steps_back_changes_no_order(store: Store, clock: Clock) -> None:

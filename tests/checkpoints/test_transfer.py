@@ -130,6 +130,15 @@ def test_importing_into_the_conversation_itself_writes_no_message_twice(store: S
     assert "not in the file" not in names(store, thread_id)
 
 
+def test_importing_into_the_conversation_itself_finds_each_of_two_branches_that_are_alike(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    for _ in range(2):
+        store.restore(thread_id, store.checkpoints(thread_id)[0].id, keep_future=True)
+    before = store.branches(thread_id)
+    store.import_into(thread_id, transfer.filling(document.read(transfer.export(store, thread_id))))
+    assert store.branches(thread_id) == before
+
+
 def test_importing_shows_only_checkpoints_of_the_file(store: Store) -> None:
     thread_id = talked(store, "a", "b", "c", "d")
     text = transfer.export(store, thread_id)

@@ -1,4 +1,4 @@
-"""The real command, `python app.py`, as a process of its own: started, stopped, killed and started again on the same data."""
+"""The real command, `python app.py`, as a process: started, stopped, killed and started again on the same data."""
 
 import os
 import re
@@ -28,7 +28,7 @@ class Server:
         self.settings = {"model": "demo", "demo_seconds_per_token": "0.005", "data_dir": str(folder / "data")} | settings
         self.port = 0
         self.links: list[str] = []
-        self._cookies: list[Any] = []
+        self._cookies: Any = []
         self._process: subprocess.Popen[str] | None = None
         self._reader: threading.Thread | None = None
         self._new_link = threading.Condition()

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from playwright.sync_api import expect
 
 from checkpoints import Database, Store, transfer
 from tests.checkpoints.conversations import talked
-from tests.e2e.conftest import Start, Visit
+from tests.e2e.conftest import Visit
 from tests.e2e.server import Server
 from tests.e2e.waymark import Page
 
@@ -38,8 +39,8 @@ def _chain(path: Path) -> list[Any]:
     return [*document["messages"], [(c["id"], c["name"], c["message_id"]) for c in document["checkpoints"]]]
 
 
-def test_a_conversation_moves_to_another_server(start: Start, visit: Visit, tmp_path: Path) -> None:
-    here, there = visit(start()), visit(start())
+def test_a_conversation_moves_to_another_server(shared_server: Server, server: Server, visit: Visit, tmp_path: Path) -> None:
+    here, there = visit(shared_server), visit(server)
     _fill(here)
     file = here.export(tmp_path)
     assert file.name == "What is the weather like today-.waymark.json"
@@ -56,14 +57,16 @@ def test_a_conversation_moves_to_another_server(start: Start, visit: Visit, tmp_
     assert there.messages() == here.messages()
     assert there.checkpoints() == here.checkpoints() == [("Today", 2), ("The sum", 6)]
     expect(there.checkpoint("Today")).to_contain_text("before the sums")
-    assert there.thread_titles() == here.thread_titles()
+    assert there.thread_titles() == ["What is the weather like today?"]
     assert _chain(there.export(tmp_path / "again")) == _chain(file)
     there.restore("Today")
     there.expect_messages(2)
 
 
-def test_the_same_file_again_opens_the_same_conversation(start: Start, visit: Visit, tmp_path: Path) -> None:
-    here, there = visit(start()), visit(start())
+def test_the_same_file_again_opens_the_same_conversation(
+    shared_server: Server, server: Server, visit: Visit, tmp_path: Path
+) -> None:
+    here, there = visit(shared_server), visit(server)
     _fill(here)
     file = here.export(tmp_path)
     _import(there, file)
@@ -121,39 +124,42 @@ def _valid() -> str:
     return text
 
 
-def _changed(change: str) -> str:
-    """A file with one thing wrong."""
+def _deep(levels: int) -> Any:
+    nested: Any = "deep"
+    for _ in range(levels):
+        nested = {"a": nested}
+    return nested
+
+
+def _changed(*path: str | int, to: Any) -> str:
+    """The file with one thing in it changed; None takes it out."""
     document = json.loads(_valid())
-    match change:
-        case "missing":
-            del document["messages"][1]["parent_id"]
-        case "id used twice":
-            document["messages"][1]["id"] = document["messages"][0]["id"]
-        case "edited":
-            document["messages"][1]["message"]["data"]["content"] = "something else"
-        case "number":
-            document["thread"]["settings"] = {"temperature": float("nan")}
-        case "depth":
-            nested: Any = "deep"
-            for _ in range(900):
-                nested = {"a": nested}
-            document["thread"]["settings"] = nested
+    place: Any = document
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = to
+    if to is None:
+        del place[path[-1]]
     return json.dumps(document)
 
 
-INVALID = {
-    "not JSON": ("Hello!", "not JSON"),
-    "empty": ("", "not JSON"),
-    "another shape": ('["a", "list"]', "not a Waymark export"),
-    "another format": ('{"format": "other/1"}', "format"),
-    "a missing field": (_changed("missing"), r"messages\[1\]\.parent_id: is missing"),
-    "an id used twice": (_changed("id used twice"), r"messages\[1\]\.id: is the id of another message"),
-    "an edited message": (_changed("edited"), r"messages\[1\]\.hash"),
-    "NaN": (_changed("number"), "NaN"),
-    "depth 900": (_changed("depth"), "deeper than 100"),
-    "depth 1,000 of nothing": ("[" * 1000 + "]" * 1000, "deeper than 100"),
-    "10 MB and a little": (" " * 10_500_000, "larger than 10 MB"),
-    "11 MB": (" " * (11 * MEBIBYTE), "larger than 10 MB"),
+def _id_used_twice() -> str:
+    return _changed("messages", 1, "id", to=json.loads(_valid())["messages"][0]["id"])
+
+
+INVALID: dict[str, tuple[Callable[[], str], str]] = {
+    "not JSON": (lambda: "Hello!", "not JSON"),
+    "empty": (lambda: "", "not JSON"),
+    "another shape": (lambda: '["a", "list"]', "not a Waymark export"),
+    "another format": (lambda: '{"format": "other/1"}', "format"),
+    "a missing field": (lambda: _changed("messages", 1, "parent_id", to=None), r"messages\[1\]\.parent_id: is missing"),
+    "an id used twice": (_id_used_twice, r"messages\[1\]\.id: is the id of another"),
+    "an edited message": (lambda: _changed("messages", 1, "message", "data", "content", to="x"), r"messages\[1\]\.hash"),
+    "NaN": (lambda: _changed("thread", "settings", to={"temperature": float("nan")}), "NaN"),
+    "depth 900": (lambda: _changed("thread", "settings", to=_deep(900)), "deeper than 100"),
+    "depth 1,000 of nothing": (lambda: "[" * 1000 + "]" * 1000, "deeper than 100"),
+    "10 MB and a little": (lambda: " " * 10_500_000, "larger than 10 MB"),
+    "11 MB": (lambda: " " * (11 * MEBIBYTE), "larger than 10 MB"),
 }
 
 
@@ -161,9 +167,9 @@ INVALID = {
 def test_an_invalid_file_changes_nothing_and_says_why(
     wrong: str, shared_server: Server, visit: Visit, tmp_path: Path
 ) -> None:
-    text, reason = INVALID[wrong]
+    made, reason = INVALID[wrong]
     file = tmp_path / "talk.json"
-    file.write_text(text)
+    file.write_text(made())
     page = visit(shared_server)
     before = page.threads.count()
 
@@ -177,3 +183,14 @@ def test_an_invalid_file_changes_nothing_and_says_why(
     expect(page.dialog).to_have_count(0)
     page.reload()
     assert page.threads.count() == before
+
+
+def test_a_file_can_be_chosen_with_the_keyboard(shared_server: Server, visit: Visit, tmp_path: Path) -> None:
+    page = visit(shared_server)
+    file = tmp_path / "talk.json"
+    file.write_text(_valid())
+    page.tab.get_by_role("button", name="Import", exact=True).focus()
+    with page.tab.expect_file_chooser() as chooser:
+        page.tab.keyboard.press("Enter")
+    chooser.value.set_files(file)
+    page.confirm("Cancel")

@@ -1,0 +1,69 @@
+"""axe-core looks at the page in its different states, light and dark, wide and narrow."""
+
+from importlib.resources import files
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import WIDE, Start, Visit
+from tests.e2e.waymark import Page
+from tests.fakes.openai import FakeOpenAI, Fault, Say
+
+pytestmark = pytest.mark.e2e
+AXE = (files("axe_core_python") / "axe.min.js").read_text()
+RUN = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations
+  .filter(rule => ["serious", "critical"].includes(rule.impact))
+  .map(rule => `${rule.id}: ${rule.nodes.map(node => node.html.slice(0, 160) + " | " + node.failureSummary).join("; ")}`)"""
+NARROW = {"width": 390, "height": 844}
+CODE = "Here:\n\n```python\nprint('hello')  # a comment\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> quoted [link](https://x.invalid)"
+
+
+def _expect_accessible(page: Page, state: str) -> None:
+    # Not as a script tag: the policy of the page forbids that, as it should.
+    page.tab.evaluate(AXE)
+    found: list[Any] = page.tab.evaluate(RUN)
+    assert found == [], state
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious(
+    theme: str, size: Any, start: Start, visit: Visit, openai_settings: dict[str, str], fake_openai: FakeOpenAI
+) -> None:
+    page = visit(start(**openai_settings), color_scheme=theme, viewport=size, reduced_motion="reduce")
+    _expect_accessible(page, "empty")
+
+    page.say("What is 12 * (3 + 4)?")
+    page.tab.locator("details.tool summary").click()
+    fake_openai.script(Say(CODE))
+    page.say("Show me some code")
+    _timeline(page, size)
+    page.save("The sum", "with a tool")
+    _expect_accessible(page, "timeline")
+    page.tab.keyboard.press("Escape")
+    _expect_accessible(page, "conversation")
+
+    fake_openai.script(Fault("status", status=401))
+    page.send("And now?")
+    expect(page.tab.get_by_role("alert")).to_be_visible()
+    _expect_accessible(page, "error")
+
+    _timeline(page, size)
+    page.tab.keyboard.press("Control+s")
+    expect(page.tab.get_by_role("form", name="Save checkpoint")).to_be_visible()
+    _expect_accessible(page, "saving")
+    page.tab.keyboard.press("Escape")
+    page.ask_to_restore("The sum")
+    expect(page.dialog.get_by_role("button", name="Cancel")).to_be_focused()
+    _expect_accessible(page, "dialog")
+    page.confirm("Restore")
+    page.tab.keyboard.press("Escape")
+    expect(page.notice).to_be_visible()
+    _expect_accessible(page, "restored")
+
+
+def _timeline(page: Page, size: Any) -> None:
+    if size is NARROW:
+        page.tab.get_by_role("button", name="Checkpoints").click()
+        expect(page.tab.get_by_role("complementary", name="Timeline")).to_be_in_viewport()
