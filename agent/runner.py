@@ -18,10 +18,11 @@ from agent.hub import RunHub
 from agent.models import model_error
 from agent.prompts import SYSTEM_PROMPT
 from agent.recording import Recording
-from agent.request import request
+from agent.request import request, stored_tokens
 from agent.state import RunContext
-from checkpoints import HEAD, MAIN, UNTITLED, By, NewMessage, Run, Runs, RunState, StateError, Store, serde
+from checkpoints import HEAD, MAIN, UNTITLED, By, Message, NewMessage, Run, Runs, RunState, StateError, Store, serde
 
+FIRST_READ = 400  # messages
 LONGEST_TITLE = 60  # characters
 
 P = ParamSpec("P")
@@ -153,10 +154,20 @@ class Runner:
         self, thread_id: str | None, message: NewMessage | None, by: By, after: str | None, title: str, go_on: bool
     ) -> tuple[Run, list[AnyMessage], RunStarted]:
         run = self._runs.begin(thread_id, message, by=by, after=after, title=title)
-        path = self._store.messages(run.thread_id, last=self._limits.most_messages)
+        path = self._recent(run.thread_id)
         asked = request(SYSTEM_PROMPT, path, most_tokens=self._limits.most_tokens, go_on=go_on)
         version = self._store.thread(run.thread_id).version
         return run, asked, RunStarted(run.id, version, path[-1] if message else None)
+
+    def _recent(self, thread_id: str) -> list[Message]:
+        """The end of the path: as much as a request can hold, without reading all of a long conversation for it."""
+        count = FIRST_READ
+        while True:
+            path = self._store.messages(thread_id, last=count)
+            is_all = len(path) < count or count >= self._limits.most_messages
+            if is_all or sum(map(stored_tokens, path)) >= self._limits.most_tokens:
+                return path
+            count *= 4
 
     def _last_user_message(self, thread_id: str) -> str | None:
         path = self._store.messages(thread_id, last=self._limits.most_messages)

@@ -188,12 +188,11 @@ class Changing:
         return identifier
 
     def _next_position(self) -> int:
-        table = schema.thread
-        made = int(
-            self.connection.execute(sa.select(table.c.checkpoints_made).where(table.c.id == self.thread.id)).scalar_one()
+        table = schema.thread.c
+        counted = (
+            sa.update(schema.thread).where(table.id == self.thread.id).values(checkpoints_made=table.checkpoints_made + 1)
         )
-        self.connection.execute(sa.update(table).where(table.c.id == self.thread.id).values(checkpoints_made=made + 1))
-        return made
+        return int(self.connection.execute(counted.returning(table.checkpoints_made)).scalar_one()) - 1
 
     def _free_name(self, number: int) -> str:
         """The default name with this number, or the next that no checkpoint of this thread ever had."""

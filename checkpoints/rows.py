@@ -201,8 +201,10 @@ def checkpoint(
 ) -> Checkpoint:
     """One of the checkpoints that the thread's branch shows. Raises `CheckpointNotFoundError`."""
     found = checkpoints(connection, thread.id, schema.checkpoint.c.id == checkpoint_id, database=database)
-    if found and history.is_listed(found[0], thread.branch_id, path(connection, thread.id, thread.head_id)):
-        return found[0]
+    for one in found:
+        stands_here = one.node is not None and one.node.id == thread.head_id
+        if stands_here or history.is_listed(one, thread.branch_id, path(connection, thread.id, thread.head_id)):
+            return one
     raise CheckpointNotFoundError(checkpoint_id)
 
 

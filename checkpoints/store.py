@@ -194,9 +194,10 @@ class Store:
         """
 
         def body(change: Changing) -> str:
-            path = change.path()
-            if keep is not None and (new or keep != path.length):
-                _continue_from(change, _at_depth(change, path, keep - 1), new)
+            if keep is not None:
+                path = change.path()
+                if new or keep != path.length:
+                    _continue_from(change, _at_depth(change, path, keep - 1), new)
             if change.head is None:
                 raise NothingToSaveError
             change.note = serde.writable(name or "a checkpoint")
