@@ -3,7 +3,7 @@
 The tree is cut into **segments**: stretches without a fork. A message knows its segment and its depth (how many messages
 stand before it on its path). A segment knows the segment it forked from and the depth of the message it forked at. So the
 path to any message is a handful of (segment, last depth) pairs, and "is A on the path to B?" is a look-up, however long
-the conversation is; parent links say the same and are what `verify` trusts.
+the conversation is; parent links say the same, and are the truth.
 """
 
 from collections.abc import Iterable, Mapping

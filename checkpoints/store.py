@@ -188,7 +188,7 @@ class Store:
         new: Sequence[NewMessage] = (),
         by: By = USER,
     ) -> Receipt:
-        """Bookmark the head; the result is the checkpoint's id. One row is written, whatever the length.
+        """Bookmark the head; the result is the checkpoint's id. The cost does not depend on the length.
 
         With `keep`, the state to save is the conversation's first `keep` messages and then `new`: the head moves there.
         """

@@ -169,7 +169,6 @@ class StreamingMarkdown:
         self._put_off = 0  # so many of them were too little to look at
         self._pending = ""  # the unfinished text
         self._definitions: dict[str, Any] = {}  # link definitions in finished blocks
-        self._finished: list[str] = []
         self._tail = ""
 
     def feed(self, text: str) -> None:
@@ -193,17 +192,8 @@ class StreamingMarkdown:
         self._put_off = 0
         self._pending += added
         finished = self._finish() if "\n" in added or len(self._pending) > LONGEST_FORMATTED else ""
-        if finished:
-            self._finished.append(finished)
         self._tail = self._render_tail()
         return finished, self._tail
-
-    def snapshot(self) -> tuple[str, str]:
-        """Return all finished HTML and the tail as of the last `take`.
-
-        Text fed since then is left out on purpose: a new follower gets it with the next `take`, like everybody else.
-        """
-        return "".join(self._finished), self._tail
 
     def _finish(self) -> str:
         """Cut the finished blocks off the pending text and return their HTML."""

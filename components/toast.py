@@ -28,7 +28,7 @@ def layout() -> Component:
 
 
 def say(text: str) -> None:
-    """Show a word from wherever a callback failed. Not through the head: that would make every panel read again, and fail."""
+    """Show a word wherever a callback failed. Not through the head: every panel would read again, and fail again."""
     set_props(Ids.TEXT, {"children": text})
     set_props(Ids.UNDO, {"style": {"display": "none"}})
     set_props(Ids.TOAST, {"is_open": True})
