@@ -6,7 +6,7 @@ from typing import Any
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 
-from checkpoints import Message, OperationKind, Run, RunState, StateError, Store, ThreadNotFoundError
+from checkpoints import By, Message, OperationKind, Run, RunState, StateError, Store, ThreadNotFoundError
 from components import head, views
 from components.services import Services, asked_by
 from components.widgets import Composer, Transcript
@@ -141,10 +141,12 @@ def _held(window: dict[str, Any] | None, thread_id: str | None) -> int:
 
 
 async def _send(services: Services, thread_id: str | None, action: dict[str, Any]) -> Run:
-    """Begin to answer; where there is no conversation, or none any more, in a new one."""
-    if thread_id is not None and not await services.read(services.store.has, thread_id):
+    """Begin to answer; where the page shows no conversation, although its address names one, in a new one."""
+    shows_one = bool(action.get("version"))
+    if thread_id is not None and not shows_one and not await services.read(services.store.has, thread_id):
         thread_id = None
-    return await services.runner.send(thread_id, action["text"], by=asked_by(action))
+    by = asked_by(action)
+    return await services.runner.send(thread_id, action["text"], by=by if thread_id else By(request=by.request))
 
 
 async def _carry_out(services: Services, action: dict[str, Any], thread_id: str | None) -> head.Head:
@@ -193,7 +195,7 @@ def _gone(store: Store, thread_id: str) -> dict[str, Any]:
     if last is None:
         return empty()
     notice = {"op": str(last.version), "text": "This conversation was deleted", "undo": True}
-    return {**empty(), "version": last.version, "notice": notice}
+    return {**empty(), "version": last.version, "notice": notice, "suggestions": []}
 
 
 def _standing(services: Services, thread_id: str | None) -> dict[str, Any]:

@@ -146,7 +146,9 @@ class PageClient:
 
             reader = threading.Thread(target=read, daemon=True)
             reader.start()
-            frames.wait_for(bool)
+            frames.wait_for(lambda seen: bool(seen) or not reader.is_alive())
+            if not frames.seen:
+                raise NotAnswered(address)
             yield frames
         reader.join(5)
 

@@ -132,10 +132,10 @@ def test_two_who_undo_at_once_undo_one_thing(mine: PageClient, yours: PageClient
 def test_a_conversation_that_was_deleted_in_another_tab_takes_no_message(mine: PageClient, yours: PageClient) -> None:
     thread = mine.thread
     mine.act("threads", "delete", thread=thread)
-    mine.call("delete-thread-confirm.n_clicks", 1)
+    deleted = mine.call("delete-thread-confirm.n_clicks", 1)
     reply = yours.send("are you there?")
     assert (reply["ok"], "There is no conversation" in reply["text"]) == (False, True)
-    mine._props["toast-thread.data"] = thread
+    mine._props["toast-where.data"] = deleted["head"]["data"]["toast"]["undo"]
     mine.call("toast-undo.n_clicks", 1)
     mine.thread = thread
     assert asked(mine) == ["first question", "second question"]
