@@ -264,7 +264,7 @@ def _short(text: str) -> str:
 def _plain_answer(text: str) -> str:
     answers: tuple[tuple[str, Callable[[str], str]], ...] = (
         (r"\b(?:long|essay|detailed)\b", lambda _: LONG),
-        (r"\bwhat (?:can|do) you do\b|\bhelp\b|\bwho are you\b", lambda _: ABILITIES),
+        (r"\bwhat (?:can|do) (?:you|i) do\b|\bhelp\b|\bwho are you\b", lambda _: ABILITIES),
         (r"\bweather\b|\bforecast\b|\btemperature\b|\btomorrow\b|\bweekend\b", _weather),
         (r"\bstocks?\b|\bshares?\b|\bprice of\b", _stocks),
         (r"\bcode\b|\bpython\b|\bfunction\b|\bprogram\b|\bscript\b", lambda _: CODE),

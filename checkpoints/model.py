@@ -264,7 +264,8 @@ class Leaving:
     checkpoints: int
 
     def __str__(self) -> str:
-        return f"{counted(self.messages, 'message')} and {counted(self.checkpoints, 'checkpoint')}"
+        parts = ((self.messages, "message"), (self.checkpoints, "checkpoint"))
+        return " and ".join(counted(number, noun) for number, noun in parts if number) or "nothing"
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ def dialogs() -> list[Component]:
     ]
 
 
-def restore_question(checkpoint: Checkpoint, leaving: Leaving) -> list[Component]:
+def restore_question(checkpoint: Checkpoint, leaving: Leaving, *, running: bool) -> list[Component]:
     """What restoring does, in numbers from the store."""
     leaves = "leaves" if leaving.messages + leaving.checkpoints == 1 else "leave"
     loss = (
@@ -64,6 +64,7 @@ def restore_question(checkpoint: Checkpoint, leaving: Leaving) -> list[Component
     return [
         html.P(["Go back to “", html.Strong(checkpoint.name), f"” ({counted(checkpoint.message_count, 'message')})."]),
         html.P(loss, className="loss"),
+        *([html.P("The answer that is being written is stopped first, and leaves as well.")] if running else []),
         html.P("Restoring can be undone, also after a reload.", className="quiet"),
     ]
 
@@ -123,7 +124,8 @@ def _register_list(app: Dash, services: Services) -> None:
                 case "restore", str():
                     checkpoint = await services.read(store.checkpoint, thread_id, action["checkpoint"])
                     leaving = await services.read(store.leaving, thread_id, checkpoint.id)
-                    return stay, True, restore_question(checkpoint, leaving), False, stay, stay
+                    running = thread_id in await services.read(services.runs.running)
+                    return stay, True, restore_question(checkpoint, leaving, running=running), False, stay, stay
                 case "delete", str():
                     checkpoint = await services.read(store.checkpoint, thread_id, action["checkpoint"])
                     return stay, stay, stay, stay, True, delete_question(checkpoint)

@@ -6,6 +6,7 @@ const { createElement: h, useCallback, useEffect, useLayoutEffect, useRef, useSt
 
 const NO_REPLY_MS = 6000;
 const TALLEST_PX = 240;
+const LONG = 5000; // characters that fill the field in any case
 const NO_REPLY_TEXT = {
   send: "Not sent yet: the server does not answer. Your text is kept.",
   stop: "Not stopped yet: the server does not answer.",
@@ -32,7 +33,7 @@ export function Composer(props) {
 
   const { pending, problem, start, again } = useExchange({ running: data.running, reply: props.reply }, act, field, setText);
   const [hint, setHint] = useState(null);
-  useDrafts(data.thread ?? null, pending, field, setText);
+  useDrafts(data.thread ?? null, { isSending: pending?.type === "send", hasFailed: problem !== null }, field, setText);
   useFill(data.fill, field, setText);
   useEffect(() => setHint(null), [data.running]);
   useEffect(() => {
@@ -138,7 +139,11 @@ function useExchange(data, act, field, setText) {
   useLayoutEffect(() => {
     if (!isAnswered && !hasStopped) return;
     const failed = isAnswered && !data.reply.ok;
-    if (isAnswered && data.reply.ok && pending.type === "send" && field.current.value === pending.text) setText("");
+    const { value } = field.current;
+    // What was typed after it meanwhile is the next message.
+    if (isAnswered && data.reply.ok && pending.type === "send" && value.startsWith(pending.text)) {
+      setText(value.slice(pending.text.length));
+    }
     setProblem(failed ? { text: data.reply.text ?? "That did not work. Your text is kept.", again: false } : null);
     setPending(null);
   }, [isAnswered, hasStopped, data.reply, pending, field, setText]);
@@ -158,18 +163,23 @@ function useExchange(data, act, field, setText) {
 }
 
 /** Each thread has its own unsent text, as long as the page is open. */
-function useDrafts(thread, pending, field, setText) {
+function useDrafts(thread, { isSending, hasFailed }, field, setText) {
   const drafts = useRef(new Map());
   const shownFor = useRef(thread);
+  const beginsOne = useRef(false);
   useLayoutEffect(() => {
     const before = shownFor.current;
+    if (thread === null && isSending) beginsOne.current = true;
+    if (hasFailed) beginsOne.current = false;
     if (before === thread) return;
     shownFor.current = thread;
-    // The first message of a new conversation gives it its id: whatever is typed meanwhile belongs to it.
-    if (before === null && pending?.type === "send") return;
+    // The first message of a new conversation gives it its id, a moment after the reply: what is typed meanwhile belongs to it.
+    const isBegun = before === null && beginsOne.current;
+    beginsOne.current = false;
+    if (isBegun) return;
     drafts.current.set(before, field.current.value);
     setText(drafts.current.get(thread) ?? "");
-  }, [thread, pending, field, setText]);
+  }, [thread, isSending, hasFailed, field, setText]);
 }
 
 function useFill(fill, field, setText) {
@@ -185,6 +195,10 @@ function useFill(fill, field, setText) {
 
 /** @param {HTMLTextAreaElement} area */
 function fitHeight(area) {
+  if (area.value.length > LONG) {
+    area.style.height = `${TALLEST_PX}px`; // measuring 60 kB without a space takes seconds
+    return;
+  }
   area.style.height = "auto";
   area.style.height = `${Math.min(area.scrollHeight, TALLEST_PX)}px`;
 }

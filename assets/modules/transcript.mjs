@@ -72,7 +72,7 @@ function Conversation(props) {
         isEmpty && h(Welcome, { suggestions: data.suggestions, onSuggest: (text, operation) => act("suggest", { text }, operation) }),
         messages.map((message) => h(Message, { key: message.id, message, say })),
         showLive && h(Live, { key: "live", bubbleRef, busy: isRunning }),
-        hasNews(run) && h(Outcome, { run, last: messages.at(-1), act, onDismiss: dismissRun }),
+        hasNews(run) && h(Outcome, { key: `outcome ${run.id}`, run, last: messages.at(-1), act, onDismiss: dismissRun }),
         data.notice && h(NoticeBanner, { key: data.notice.op, notice: data.notice, act }),
       ),
     ),
@@ -201,10 +201,11 @@ function Welcome({ suggestions, onSuggest }) {
 
 /** How the newest run ended, if it ended badly, and what can be done about it. */
 function Outcome({ run, last, act, onDismiss }) {
+  const operation = useRef(newOperation()); // a double click is one wish
   const isCut = last?.role === "assistant" && last.state === "partial";
   const isError = run.state === "failed" && Boolean(run.error);
   const button = (label, type, sign) =>
-    h("button", { type: "button", className: "quiet-button", onClick: () => act(type) }, sign && icon(sign), label);
+    h("button", { type: "button", className: "quiet-button", onClick: () => act(type, {}, operation.current) }, sign && icon(sign), label);
   const dismiss = () => {
     onDismiss();
     act("dismiss");
@@ -226,6 +227,7 @@ function Outcome({ run, last, act, onDismiss }) {
 
 /** What the last operation took away, where it took it away, and the way back. */
 function NoticeBanner({ notice, act }) {
+  const operation = useRef(newOperation()); // as above
   return h(
     "div",
     { className: "notice", role: "status" },
@@ -234,7 +236,7 @@ function NoticeBanner({ notice, act }) {
     notice.undo &&
       h(
         "button",
-        { type: "button", className: "quiet-button", "data-testid": "undo", onClick: () => act("undo", { operation: notice.op }) },
+        { type: "button", className: "quiet-button", "data-testid": "undo", onClick: () => act("undo", { operation: notice.op }, operation.current) },
         icon("arrow-counterclockwise"),
         "Undo",
       ),
