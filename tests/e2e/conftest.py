@@ -4,7 +4,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import pytest
@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Request
 from tests.e2e.server import Server
 from tests.e2e.waymark import Page
 from tests.fakes.openai import FakeOpenAI
+from tests.fakes.server import FakeServer
 from tests.fakes.tavily import FakeTavily
 
 CHROMIUM = [
@@ -22,6 +23,7 @@ CHROMIUM = [
 WIDE: Any = {"width": 1440, "height": 900}
 Start = Callable[..., Server]
 Visit = Callable[..., Page]
+Fake = TypeVar("Fake", bound=FakeServer)
 
 
 def chromium() -> str:
@@ -41,7 +43,10 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="package")
 def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """For tests that only need a conversation of their own."""
-    server = Server(tmp_path_factory.mktemp("shared"))
+    yield from _running(Server(tmp_path_factory.mktemp("shared")))
+
+
+def _running(server: Server) -> Iterator[Server]:
     server.start()
     yield server
     server.stop()
@@ -71,30 +76,51 @@ def server(start: Start) -> Server:
     return start()
 
 
-@pytest.fixture
-def fake_openai() -> Iterator[FakeOpenAI]:
-    with FakeOpenAI() as fake:
-        yield fake
-        assert fake.violations == []
+@pytest.fixture(scope="package")
+def fakes() -> Iterator[tuple[FakeOpenAI, FakeTavily]]:
+    with FakeOpenAI() as openai, FakeTavily() as tavily:
+        yield openai, tavily
 
 
 @pytest.fixture
-def fake_tavily() -> Iterator[FakeTavily]:
-    with FakeTavily() as fake:
-        yield fake
-        assert fake.violations == []
+def fake_openai(fakes: tuple[FakeOpenAI, FakeTavily]) -> Iterator[FakeOpenAI]:
+    yield from _as_new(fakes[0])
 
 
 @pytest.fixture
-def openai_settings(fake_openai: FakeOpenAI, fake_tavily: FakeTavily) -> dict[str, str]:
-    """A server whose model and web search are the fakes."""
+def fake_tavily(fakes: tuple[FakeOpenAI, FakeTavily]) -> Iterator[FakeTavily]:
+    yield from _as_new(fakes[1])
+
+
+def _as_new(fake: Fake) -> Iterator[Fake]:
+    """A fake that remembers nothing of other tests; it must not have been asked for anything that is not allowed."""
+    fake.script()
+    for memory in (fake.requests, fake.headers, fake.first_byte_times, fake.last_byte_times):
+        memory.clear()
+    yield fake
+    fake.release()
+    violations = fake.violations[:]
+    fake.violations.clear()
+    assert violations == []
+
+
+@pytest.fixture(scope="package")
+def openai_settings(fakes: tuple[FakeOpenAI, FakeTavily]) -> dict[str, str]:
+    """For a server whose model and web search are the fakes."""
+    openai, tavily = fakes
     return {
         "model": "openai:fake-model",
-        "openai_base_url": fake_openai.base_url,
+        "openai_base_url": openai.base_url,
         "openai_api_key": "sk-fake-key-for-the-tests",
-        "tavily_base_url": fake_tavily.base_url,
+        "tavily_base_url": tavily.base_url,
         "tavily_api_key": "tvly-fake-key-for-the-tests",
     }
+
+
+@pytest.fixture(scope="package")
+def shared_openai_server(tmp_path_factory: pytest.TempPathFactory, openai_settings: dict[str, str]) -> Iterator[Server]:
+    """Like `shared_server`, with a model that says what a test lets it say."""
+    yield from _running(Server(tmp_path_factory.mktemp("openai"), **openai_settings))
 
 
 @pytest.fixture

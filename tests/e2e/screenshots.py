@@ -72,7 +72,7 @@ def _wide(camera: Camera, server: Server) -> str:
 
 def _dark(camera: Camera, server: Server, path: str) -> None:
     with camera.page(server, path, color_scheme="dark") as page:
-        page.expect_checkpoints(3)
+        page.expect_checkpoints(("Word counter", 2), ("Trip to Oslo", 4), ("Budget agreed", 8))
         camera.take(page, "wide-dark")
         page.tab.locator("details.tool summary").click()
         page.tab.locator("details.tool").scroll_into_view_if_needed()

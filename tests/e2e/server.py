@@ -3,11 +3,9 @@
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -116,9 +114,3 @@ class Server:
         finally:
             self._reader.join(PATIENCE)
             self._process = self._reader = None
-
-
-def free_port() -> int:
-    """A port on which nothing listens."""
-    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
-        return int(listener.getsockname()[1])

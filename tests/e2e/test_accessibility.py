@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import WIDE, Start, Visit
+from tests.e2e.conftest import WIDE, Visit
+from tests.e2e.server import Server
 from tests.e2e.waymark import Page
 from tests.fakes.openai import FakeOpenAI, Fault, Say
 
@@ -29,9 +30,9 @@ def _expect_accessible(page: Page, state: str) -> None:
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_serious(
-    theme: str, size: Any, start: Start, visit: Visit, openai_settings: dict[str, str], fake_openai: FakeOpenAI
+    theme: str, size: Any, shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:
-    page = visit(start(**openai_settings), color_scheme=theme, viewport=size, reduced_motion="reduce")
+    page = visit(shared_openai_server, color_scheme=theme, viewport=size, reduced_motion="reduce")
     _expect_accessible(page, "empty")
 
     page.say("What is 12 * (3 + 4)?")

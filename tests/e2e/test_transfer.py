@@ -55,7 +55,8 @@ def test_a_conversation_moves_to_another_server(shared_server: Server, server: S
     there.tab.wait_for_url(re.compile("/t/"))
     there.expect_messages(6)
     assert there.messages() == here.messages()
-    assert there.checkpoints() == here.checkpoints() == [("Today", 2), ("The sum", 6)]
+    here.expect_checkpoints(("Today", 2), ("The sum", 6))
+    there.expect_checkpoints(("Today", 2), ("The sum", 6))
     expect(there.checkpoint("Today")).to_contain_text("before the sums")
     assert there.thread_titles() == ["What is the weather like today?"]
     assert _chain(there.export(tmp_path / "again")) == _chain(file)
@@ -98,7 +99,7 @@ def test_a_file_that_names_what_is_here_already_becomes_a_copy(server: Server, v
     page.tab.goto(original)
     page.expect_messages(10)
     assert page.messages() == everything
-    assert page.checkpoints() == [("Today", 2), ("The sum", 6)]
+    page.expect_checkpoints(("Today", 2), ("The sum", 6))
 
 
 def test_cancel_imports_nothing(server: Server, visit: Visit, tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ class Page:
         form.get_by_label("Name").fill(name)
         form.get_by_label("Description").fill(description)
         form.get_by_role("button", name="Save").click()
-        self.expect_checkpoints(before + 1)
+        expect(self.tab.get_by_test_id("checkpoint")).to_have_count(before + 1)
 
     def checkpoint(self, name: str) -> Locator:
         return self.tab.get_by_test_id("checkpoint").filter(has=self.tab.get_by_text(name, exact=True))
@@ -136,8 +136,12 @@ class Page:
         """Names and message counts, oldest first."""
         return [tuple(parts) for parts in self.tab.get_by_test_id("checkpoint").evaluate_all(READ_CHECKPOINTS)]
 
-    def expect_checkpoints(self, count: int) -> None:
-        expect(self.tab.get_by_test_id("checkpoint")).to_have_count(count)
+    def expect_checkpoints(self, *expected: tuple[str, int]) -> None:
+        """Names and message counts, oldest first."""
+        names = self.tab.get_by_test_id("checkpoint").locator(".place-name")
+        expect(names).to_have_count(len(expected))
+        expect(names).to_have_text([name for name, _ in expected])
+        assert self.checkpoints() == list(expected)
 
     def ask_to_restore(self, name: str) -> Locator:
         """Open the dialog."""

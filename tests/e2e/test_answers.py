@@ -1,0 +1,142 @@
+"""The answer that is being written: nothing that happens to the page interrupts, loses or doubles it."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import WebSocketRoute, expect
+
+from tests.e2e.conftest import Start, Visit
+from tests.e2e.server import Server
+from tests.e2e.waymark import SHOWN, Message, Page
+from tests.fakes.openai import FakeOpenAI, Say
+
+pytestmark = pytest.mark.e2e
+POEM = "The first line stands.\n\nThe second line runs.\n\nThe third line ends it all."
+
+
+@pytest.fixture
+def talking(shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI) -> Page:
+    """A page with an answer that stands still after its first line, until the model goes on."""
+    return _begin_to_talk(visit(shared_openai_server), fake_openai)
+
+
+def _begin_to_talk(page: Page, fake_openai: FakeOpenAI) -> Page:
+    fake_openai.hold(after_tokens=6)
+    fake_openai.script(Say(POEM))
+    page.send("Write me a poem")
+    expect(page.live).to_contain_text("The first line stands.")
+    return page
+
+
+def _expect_poem(page: Page) -> None:
+    page.wait_for_answer()
+    page.expect_messages(2)
+    assert page.messages() == [
+        Message("user", "done", "Write me a poem"),
+        Message("assistant", "done", POEM.replace("\n\n", "\n")),
+    ]
+    expect(page.tab.get_by_text("The first line stands.")).to_have_count(1)
+
+
+def test_a_reload_in_mid_stream_loses_and_doubles_nothing(talking: Page, fake_openai: FakeOpenAI) -> None:
+    talking.reload()
+    expect(talking.live).to_contain_text("The first line stands.")
+    expect(talking.stop_button).to_be_visible()
+    fake_openai.release()
+    _expect_poem(talking)
+    talking.reload()
+    _expect_poem(talking)
+
+
+def test_an_answer_is_finished_while_no_tab_is_open(talking: Page, visit: Visit, fake_openai: FakeOpenAI) -> None:
+    address = talking.tab.url.removeprefix(talking.server.origin)
+    talking.tab.close()
+    fake_openai.release()
+    fake_openai.wait_for(lambda: bool(fake_openai.last_byte_times))
+    _expect_poem(visit(talking.server, address))
+    assert len(fake_openai.requests) == 1
+
+
+def test_a_second_tab_sees_the_same_answer_grow(talking: Page, visit: Visit, fake_openai: FakeOpenAI) -> None:
+    second = visit(talking.server, talking.tab.url.removeprefix(talking.server.origin), beside=talking)
+    expect(second.live).to_contain_text("The first line stands.")
+    fake_openai.release()
+    _expect_poem(second)
+    _expect_poem(talking)
+
+
+class Cable:
+    """The connection between the page and the server's events, which can be pulled and plugged in."""
+
+    def __init__(self, page: Page) -> None:
+        self._in = True
+        self._sockets: list[WebSocketRoute] = []
+        page.tab.route_web_socket(re.compile("/events$"), self._connect)
+
+    def _connect(self, socket: WebSocketRoute) -> None:
+        if self._in:
+            socket.connect_to_server()
+            self._sockets.append(socket)
+        else:
+            socket.close(code=3001)
+
+    @contextmanager
+    def pulled(self) -> Iterator[None]:
+        self._in = False
+        for socket in self._sockets:
+            socket.close(code=3001)
+        self._sockets.clear()
+        yield
+        self._in = True
+
+
+@pytest.mark.parametrize("finishes", ["while it is gone", "after it is back"])
+def test_an_answer_survives_a_dropped_connection(finishes: str, talking: Page, fake_openai: FakeOpenAI) -> None:
+    cable = Cable(talking)
+    talking.reload()
+    expect(talking.live).to_contain_text("The first line stands.")
+    with cable.pulled():
+        expect(talking.tab.get_by_text("Reconnecting…")).to_be_visible()
+        expect(talking.live).to_contain_text("The first line stands.")
+        if finishes == "while it is gone":
+            fake_openai.release()
+            fake_openai.wait_for(lambda: bool(fake_openai.last_byte_times))
+    expect(talking.tab.get_by_text("Reconnecting…")).to_have_count(0, timeout=10_000)
+    fake_openai.release()
+    _expect_poem(talking)
+
+
+def test_stop_keeps_what_was_there(talking: Page) -> None:
+    talking.stop_button.click()
+    expect(talking.stop_button).to_have_count(0, timeout=2000)
+    expect(talking.tab.get_by_text("This answer was cut off")).to_be_visible()
+    kept = Message("assistant", "partial", "The first line stands.")
+    assert _last(talking).role == kept.role
+    assert _last(talking).state == kept.state
+    assert _last(talking).text.startswith(kept.text)
+    talking.reload()
+    expect(talking.tab.get_by_role("button", name="Continue")).to_be_visible()
+    talking.tab.get_by_role("button", name="Dismiss").click()
+    expect(talking.tab.get_by_text("This answer was cut off")).to_have_count(0)
+    assert _last(talking).text.startswith(kept.text)
+
+
+def _last(page: Page) -> Message:
+    return page.messages()[-1]
+
+
+def test_the_answer_goes_on_after_a_kill(
+    start: Start, visit: Visit, openai_settings: dict[str, str], fake_openai: FakeOpenAI
+) -> None:
+    page = _begin_to_talk(visit(start(**openai_settings)), fake_openai)
+    page.expected.append("WebSocket connection|ERR_CONNECTION_REFUSED|Failed to fetch")
+    page.server.kill()
+    fake_openai.release()
+    page.server.start()
+    expect(page.tab.get_by_text("This answer was cut off")).to_be_visible(timeout=15_000)
+    fake_openai.script(Say("Here is all of it."))
+    page.tab.get_by_role("button", name=re.compile("Retry|Continue")).click()
+    expect(page.log).to_contain_text("Here is all of it.")
+    expect(page.tab.locator(f'{SHOWN}[data-role="user"]')).to_have_count(1)
