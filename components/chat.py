@@ -167,7 +167,8 @@ async def _carry_out(services: Services, action: dict[str, Any], thread_id: str 
         case "undo", str():
             last = await services.read(services.store.last_operation, thread_id)
             taken_back = last is not None and last.kind is OperationKind.UNDO  # as of an import, whose undo hid the thread
-            await services.change(services.store.redo if taken_back else services.store.undo, thread_id, by=by)
+            verb = services.store.redo if taken_back else services.store.undo
+            return head.undone(thread_id, (await services.change(verb, thread_id, by=by)).version)
         case "close-notice", str():
             last = await services.read(services.store.last_operation, thread_id)
             return head.moved(closed=str(last.version) if last else "")

@@ -53,6 +53,11 @@ def moved(**fields: Any) -> Head:
     return {"tick": time.time(), **fields}  # type: ignore[typeddict-item]
 
 
+def undone(thread_id: str, version: int) -> Head:
+    """After an undo or a redo: a prompt that a restore put into the composer goes, if it was left as it was."""
+    return moved(fill={"key": f"{thread_id}:{version}", "text": ""})
+
+
 def again(before: Head | None) -> Head:
     """A new head that only makes the panels read again; what the page may not have seen yet stays in it."""
     carried: Any = {key: value for key, value in (before or {}).items() if key in ("fill", "closed")}

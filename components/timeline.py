@@ -246,10 +246,10 @@ def _register_undo(app: Dash, services: Services) -> None:
         @app.callback(head.output(), Input(identifier, "n_clicks"), State(Ids.LIST, "data"), prevent_initial_call=True)
         async def step(_: int, shown: dict[str, Any], verb: Any = verb) -> head.Head:
             try:
-                await services.change(verb, shown["thread"], by=By(version=shown["version"]))
+                done = await services.change(verb, shown["thread"], by=By(version=shown["version"]))
             except StateError as error:
                 return head.problem(str(error))
-            return head.moved()
+            return head.undone(shown["thread"], done.version)
 
 
 _CUT_OFF = 200  # messages from the end among which the cut-off prompt is looked for

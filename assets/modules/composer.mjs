@@ -182,14 +182,16 @@ function useDrafts(thread, { isSending, hasFailed }, field, setText) {
   }, [thread, isSending, hasFailed, field, setText]);
 }
 
+/** Puts a text in an empty field, once for each key; the next one replaces it if the user has left it as it was. */
 function useFill(fill, field, setText) {
-  const filled = useRef(null);
+  const filled = useRef({ key: null, text: "" });
   useEffect(() => {
-    if (!fill || filled.current === fill.key) return;
-    filled.current = fill.key;
-    if (field.current.value !== "") return;
-    setText(fill.text);
-    field.current.focus();
+    if (!fill || filled.current.key === fill.key) return;
+    const isUntouched = field.current.value === filled.current.text;
+    filled.current = fill;
+    if (field.current.value !== "" && !isUntouched) return;
+    if (field.current.value !== fill.text) setText(fill.text);
+    if (fill.text !== "") field.current.focus();
   }, [fill, field, setText]);
 }
 

@@ -174,6 +174,8 @@ def test_an_invalid_file_changes_nothing_and_says_why(
     file = tmp_path / "talk.json"
     file.write_text(made())
     page = visit(shared_server)
+    nothing_yet = page.tab.get_by_text("Your conversations will stand here")
+    expect(page.threads.or_(nothing_yet).first).to_be_visible()  # the list has come
     before = page.threads.count()
 
     page.choose_import(file)
