@@ -81,7 +81,8 @@ async def frames(services: Services, thread_id: str) -> AsyncGenerator[Frame]:
                     text = StreamingMarkdown() if isinstance(batch, RunStarted | MessageAdded) else text
                     if (frame := await _frame(services, thread_id, batch)) is not None:
                         yield frame
-            await asyncio.sleep(FRAME_SECONDS)
+            if any(isinstance(event, TextDelta) for event in events):  # only text comes in a flood; its first need not wait
+                await asyncio.sleep(FRAME_SECONDS)
 
 
 async def _hello(services: Services, thread_id: str, following: Following, text: StreamingMarkdown) -> Frame:
