@@ -20,7 +20,21 @@ from agent.prompts import SYSTEM_PROMPT
 from agent.recording import Recording
 from agent.request import request, stored_tokens
 from agent.state import RunContext
-from checkpoints import HEAD, MAIN, UNTITLED, By, Message, NewMessage, Run, Runs, RunState, StateError, Store, serde
+from checkpoints import (
+    HEAD,
+    MAIN,
+    UNTITLED,
+    By,
+    Message,
+    NewMessage,
+    Run,
+    RunActiveError,
+    Runs,
+    RunState,
+    StateError,
+    Store,
+    serde,
+)
 
 FIRST_READ = 400  # messages
 LONGEST_TITLE = 60  # characters
@@ -115,7 +129,14 @@ class Runner:
         go_on: bool = False,
     ) -> Run:
         async with self._beginning:
-            run, asked, started = await self._call(self._prepare, thread_id, message, by, after, title, go_on)
+            prepare = partial(self._prepare, thread_id, message, by, after, title, go_on)
+            try:
+                run, asked, started = await self._call(prepare)
+            except RunActiveError:
+                if thread_id is None or thread_id in self._drives:
+                    raise
+                await self._call(self._runs.interrupt_left, thread_id)  # it began, and then the database failed
+                run, asked, started = await self._call(prepare)
             if run.state is RunState.RUNNING and run.id not in self._begun:  # else: the same request a second time
                 self._begun.add(run.id)
                 self._hub.publish(run.thread_id, started)

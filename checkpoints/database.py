@@ -26,6 +26,7 @@ class Database:
         self._lock = lock
         # In memory there is one connection for all: a thread that came in between would end the other's transaction.
         self._alone = threading.RLock() if isinstance(engine.pool, StaticPool) else nullcontext()
+        self._view = threading.local()
 
     @classmethod
     def in_memory(cls) -> "Database":
@@ -62,9 +63,17 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """One consistent view; nothing is changed."""
+        """One consistent view; nothing is changed. Reads inside the block, by the same thread, see the same moment."""
+        held: sa.Connection | None = getattr(self._view, "connection", None)
+        if held is not None:
+            yield held
+            return
         with self._alone, translated(), self.engine.connect() as connection:
-            yield connection
+            self._view.connection = connection
+            try:
+                yield connection
+            finally:
+                self._view.connection = None
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:

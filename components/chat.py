@@ -163,7 +163,7 @@ async def _carry_out(services: Services, action: dict[str, Any], thread_id: str 
         case "continue", str():
             await runner.go_on(thread_id, by=by)
         case "dismiss", str():
-            await services.read(services.runs.dismiss, thread_id)
+            await services.work(services.runs.dismiss, thread_id)
         case "undo", str():
             last = await services.read(services.store.last_operation, thread_id)
             taken_back = last is not None and last.kind is OperationKind.UNDO  # as of an import, whose undo hid the thread

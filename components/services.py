@@ -28,15 +28,24 @@ class Services:
     model: str  # what the page calls the model
     demo: str | None  # the line that says that it is the demo, and how to change that
 
-    async def read(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def work(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run blocking work on the pool."""
         return await asyncio.get_running_loop().run_in_executor(self.pool, partial(work, *args, **kwargs))
+
+    async def read(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run work that only reads, on the pool. All that it reads is of one moment, so no panel shows half of a change."""
+
+        def look() -> T:
+            with self.store.database.reading():
+                return work(*args, **kwargs)
+
+        return await self.work(look)
 
     async def change(
         self, verb: Callable[Concatenate[str, P], Receipt], thread_id: str, *args: P.args, **kwargs: P.kwargs
     ) -> Receipt:
         """Carry out one of the store's changes and tell every page that shows the thread."""
-        receipt = await self.read(verb, thread_id, *args, **kwargs)
+        receipt = await self.work(verb, thread_id, *args, **kwargs)
         self.hub.publish(thread_id, HeadMoved(receipt.version))
         return receipt
 

@@ -90,7 +90,7 @@ async def _hello(services: Services, thread_id: str, following: Following, text:
     run = None
     if following.live is not None:
         text.feed(following.live.text)
-        stable, tail = await services.read(text.take)  # the whole text so far: not on the event loop
+        stable, tail = await services.work(text.take)  # the whole text so far: not on the event loop
         run = {"id": following.live.run_id, "stable": stable, "tail": tail}
     return {"k": "hello", "version": thread.version, "run": run}
 

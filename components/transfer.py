@@ -116,7 +116,7 @@ def register(app: Dash, services: Services) -> None:
         if contents is None:
             return no_update, no_update, no_update, no_update
         try:
-            doc = await services.read(_read, contents)
+            doc = await services.work(_read, contents)
             existing = await services.read(store.thread_from, doc.sha256)
             body = preview(name, doc, existing.title if existing else None)
         except InvalidDocumentError as error:
@@ -136,8 +136,8 @@ def register(app: Dash, services: Services) -> None:
         if contents is None:  # a second click on the same button
             return no_update, False, no_update
         try:
-            doc = await services.read(_read, contents)
-            done = await services.read(transfer.import_thread, store, doc)
+            doc = await services.work(_read, contents)
+            done = await services.work(transfer.import_thread, store, doc)
         except StateError as error:
             return head.problem(str(error)), False, None
         return head.moved(go=head.address(done.result)), False, None

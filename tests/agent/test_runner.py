@@ -277,7 +277,7 @@ def test_while_an_answer_is_written_the_next_message_is_refused_and_nothing_of_i
     play(story, Fault("hang"))
 
 
-def test_a_run_whose_end_cannot_be_written_holds_the_thread_only_until_it_is_stopped() -> None:
+def test_a_run_whose_end_cannot_be_written_holds_the_thread_no_longer() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         end = chat.runs.end
 
@@ -289,13 +289,22 @@ def test_a_run_whose_end_cannot_be_written_holds_the_thread_only_until_it_is_sto
         await chat.until(lambda: any(isinstance(event, RunFinished) for event in chat.events))
         chat.runs.end = end  # type: ignore[method-assign]
         await chat.until(lambda: not chat.runner._drives)
-        with pytest.raises(RunActiveError):
-            await chat.send("still there?")
-        assert await chat.runner.stop(chat.thread_id)
         await chat.say("and now?")
         assert chat.said()[-1][1] == "done"
+        assert (await chat.runner.stop(chat.thread_id)) is False
 
     play(story)
+
+
+def test_a_run_that_began_and_was_never_driven_does_not_hold_the_thread() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        chat.runs.begin(chat.thread_id, None)  # as if the database had failed in the instant after this
+        fake.script(Say("Here again."))
+        assert (await chat.say("and now?")).state is RunState.DONE
+        assert chat.said()[-1] == ("ai", "done", "Here again.")
+
+    play(story, Say("Hello."))
 
 
 def test_a_draft_of_the_answer_is_kept_while_it_is_written() -> None:

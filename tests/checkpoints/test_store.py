@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -489,3 +490,12 @@ def test_a_message_cannot_stand_in_for_the_head(store: Store) -> None:
     store.append(thread_id, new("c"))
     store.append(thread_id, new("d"), after=first.result)
     assert texts(store, thread_id) == ["a", "b", "f", "d"]
+
+
+def test_what_is_read_inside_one_view_is_of_one_moment(file_store: Store) -> None:
+    thread_id = talked(file_store, "a", "b")
+    with ThreadPoolExecutor(1) as another, file_store.database.reading():
+        assert file_store.length(thread_id) == 2
+        another.submit(file_store.append, thread_id, new("c")).result()
+        assert (file_store.length(thread_id), another.submit(file_store.length, thread_id).result()) == (2, 3)
+    assert file_store.length(thread_id) == 3
