@@ -129,13 +129,14 @@ def _services(settings: Settings, store: Store, model: BaseChatModel, spec: str)
 
 
 def _dash(server: FastAPI, services: Services) -> Dash:
-    dash = Dash(
+    dash = page.Page(
         "waymark",
         server=server,  # type: ignore[arg-type]  # Dash types only what its Flask backend takes
         title="Waymark",
         update_title=None,  # type: ignore[arg-type]  # its documented off switch
         assets_folder=str(HERE / "assets"),
         assets_path_ignore=["modules"],
+        assets_ignore="early",  # the frame names it, above everything else
         external_stylesheets=list(vendor.STYLESHEETS),
         index_string=page.index(sorted(path.name for path in (HERE / "assets" / "modules").glob("*.mjs"))),
         meta_tags=page.METAS,
