@@ -92,9 +92,19 @@ class Runner:
         message = NewMessage(serde.to_body(HumanMessage(text)))
         return await self._begin(thread_id, message, by=by, title=title_of(text))
 
-    async def retry(self, thread_id: str, *, by: By) -> Run:
-        """Answer the last user message again; what was answered to it before leaves the conversation, undoably."""
-        after = await self._call(self._last_user_message, thread_id)
+    async def edit(self, thread_id: str, message_id: str, text: str, *, by: By) -> Run:
+        """Put another text in the place of a user message, and answer that; what followed leaves, undoably."""
+        edited = await self._call(self._store.message, thread_id, message_id)
+        if edited.type != "human":
+            raise NothingToAnswerError
+        message = NewMessage(serde.to_body(HumanMessage(serde.writable(text))))
+        return await self._begin(thread_id, message, by=by, after=edited.parent_id)
+
+    async def retry(self, thread_id: str, *, by: By, message_id: str | None = None) -> Run:
+        """Answer the last user message again, or the one that this answer belongs to; what was answered to it before, and
+        all that followed, leaves the conversation, undoably.
+        """
+        after = await self._call(self._question, thread_id, message_id)
         return await self._begin(thread_id, None, by=by, after=after)
 
     async def go_on(self, thread_id: str, *, by: By) -> Run:
@@ -190,12 +200,14 @@ class Runner:
                 return path
             count *= 4
 
-    def _last_user_message(self, thread_id: str) -> str | None:
-        path = self._store.messages(thread_id, last=self._limits.most_messages)
+    def _question(self, thread_id: str, answer_id: str | None) -> str:
+        """Where to answer from: the last user message, or the last one before an answer; HEAD if nothing follows it."""
+        before = None if answer_id is None else self._store.message(thread_id, answer_id).depth + 1
+        path = self._store.messages(thread_id, last=self._limits.most_messages, before=before)
         asked = [message for message in path if message.type == "human" and message.agent == MAIN]
-        if not asked:
+        if not asked or (answer_id is not None and path[-1].id != answer_id):
             raise NothingToAnswerError
-        return HEAD if asked[-1] is path[-1] else asked[-1].id
+        return HEAD if answer_id is None and asked[-1] is path[-1] else asked[-1].id
 
     async def _call(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run blocking work to its end, even when the caller is cancelled meanwhile."""

@@ -67,6 +67,8 @@ class Changing:
 
     def move(self, table: str, identifier: str, **after: Any) -> None:
         """Set columns of a movable row, noting what they were."""
+        if not after:
+            return
         target = TABLES[table]
         columns = [target.c[name] for name in after]
         row = self.connection.execute(sa.select(*columns).where(target.c.id == identifier)).one()
@@ -93,6 +95,15 @@ class Changing:
     def move_head(self, place: Node | None) -> None:
         self.move("branch", self.thread.branch_id, head_id=place.id if place else None)
         self.head = place
+
+    def leave_for(self, place: Node | None) -> None:
+        """Move the head elsewhere; checkpoints that this leaves behind stay listed, as detached ones."""
+        shown = [] if place == self.head else self.shown()
+        self.move_head(place)
+        path = self.path()
+        for checkpoint in shown:
+            if checkpoint.node not in path and not checkpoint.detached:
+                self.move("checkpoint", checkpoint.id, detached=True, branch_id=self.thread.branch_id)
 
     def let_go(self, *, before: Checkpoint | None = None, to_branch: str | None = None) -> None:
         """Take the branch's detached checkpoints out of its list, except those made before a given one.
@@ -153,10 +164,11 @@ class Changing:
 
     def add_branch(self, name: str, head_id: str | None) -> str:
         identifier = self.new_id()
-        row = {"id": identifier, "thread_id": self.thread.id, "name": name[:NAME_LENGTH], "head_id": head_id}
         table = schema.branch
         before = sa.select(sa.func.count()).select_from(table).where(table.c.thread_id == self.thread.id)
-        position = before.scalar_subquery()
+        position = self.connection.execute(before).scalar_one()
+        name = serde.writable(name).strip()[:NAME_LENGTH] or f"Branch {position + 1}"
+        row = {"id": identifier, "thread_id": self.thread.id, "name": name, "head_id": head_id}
         self.connection.execute(sa.insert(table).values(**row, position=position, created_at=self.now))
         self.made("branch", identifier)
         return identifier
@@ -219,6 +231,7 @@ class Changing:
                 result=result,
                 undone=False,
                 created_at=rows.to_time(self.now),
+                target=self.target,
             )
         )
 
@@ -277,7 +290,8 @@ def _moved_since(connection: sa.Connection, thread: Thread, version: int) -> boo
         return True  # nobody can have seen that
     since = rows.operations(connection, thread.id, schema.operation.c.version > version)
     others = [op for op in since if (op.actor, op.kind) != ("agent", OperationKind.APPEND)]
-    return any(change.table == "branch" or "branch_id" in change.after for op in others for change in op.changes)
+    heads = [change for op in others for change in op.changes if change.table in ("branch", "thread")]
+    return any(("head_id" in c.after and c.id == thread.branch_id) or "branch_id" in c.after for c in heads)
 
 
 def kind_of(after: str | None) -> OperationKind:

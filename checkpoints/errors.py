@@ -10,6 +10,8 @@ StateError
 │   └── RunActiveError       an answer is being written; nothing was done
 ├── NothingToSaveError       a checkpoint of an empty conversation was asked for
 ├── NothingToUndoError
+├── CurrentBranchError       the branch that the conversation stands on cannot be deleted
+├── DamagedMessageError      a stored message does not fit its hash: it is not shown, and nothing is built on it
 ├── InvalidDocumentError     an import that is refused; the text names the field
 └── StoreUnavailableError    the database cannot be reached, is full, locked or read-only
     └── StoreInUseError      another process has this database open
@@ -78,6 +80,21 @@ class NothingToSaveError(StateError, ValueError):
 class NothingToUndoError(StateError):
     def __init__(self, verb: str) -> None:
         super().__init__(f"There is nothing to {verb}.")
+
+
+class CurrentBranchError(StateError):
+    def __init__(self) -> None:
+        super().__init__("The branch that the conversation stands on cannot be deleted. Switch to another one first.")
+
+
+class DamagedMessageError(StateError):
+    """A message's bytes do not fit its hash. `depth` is its place on its path, from 0."""
+
+    def __init__(self, thread_id: str, message_id: str, depth: int) -> None:
+        super().__init__(f"Message {depth + 1:,} of this conversation is damaged: its content does not fit its hash.")
+        self.thread_id = thread_id
+        self.message_id = message_id
+        self.depth = depth
 
 
 class InvalidDocumentError(StateError, ValueError):

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from langchain_core.messages import BaseMessage
 
 from checkpoints import serde
+from checkpoints.errors import DamagedMessageError
 
 Json = dict[str, Any]
 State = dict[str, Any]  # {"messages": [BaseMessage, …], **json_keys}
@@ -42,6 +43,8 @@ class OperationKind(StrEnum):
     EDIT = "edit"
     SAVE = "save"
     RENAME = "rename"
+    PIN = "pin"
+    FORK = "fork"
     RESTORE = "restore"
     SWITCH = "switch"
     DELETE = "delete"
@@ -110,6 +113,7 @@ class Message:
     hash: str
     run_id: str | None
     created_at: datetime
+    damaged: bool = False  # what is stored does not fit its hash: `body` is then an empty one of the same type
 
     @property
     def type(self) -> str:
@@ -117,7 +121,9 @@ class Message:
 
     @property
     def langchain(self) -> BaseMessage:
-        """A fresh LangChain message; changing it changes nothing stored."""
+        """A fresh LangChain message; changing it changes nothing stored. Raises `DamagedMessageError`."""
+        if self.damaged:
+            raise DamagedMessageError(self.thread_id, self.id, self.depth)
         return serde.to_message(self.body)
 
 
@@ -233,6 +239,7 @@ class Operation:
     result: str | None  # the id of what it made
     undone: bool
     created_at: datetime
+    target: int | None = None  # of an undo or a redo: the version that it took back or brought back
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,8 +259,17 @@ class Receipt:
         return self.operation.result or ""
 
 
-def counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Two paths of one thread: the id of the last message that both have, and what each has after it."""
+
+    common: str | None
+    one: list[Message]
+    other: list[Message]
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 @dataclass(frozen=True, slots=True)

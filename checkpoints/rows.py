@@ -2,14 +2,14 @@
 
 import copy
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
 
-from checkpoints import history, schema
+from checkpoints import history, schema, serde
 from checkpoints.database import Database
 from checkpoints.errors import BranchNotFoundError, CheckpointNotFoundError, MessageNotFoundError, ThreadNotFoundError
 from checkpoints.history import Forks, Path
@@ -32,6 +32,7 @@ from checkpoints.model import (
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_PORTION = 500  # values in one statement: databases limit how many it may carry
 
 
 def to_time(microseconds: int) -> datetime:
@@ -53,6 +54,7 @@ _one_place = sa.select(schema.message.c.id, schema.message.c.segment, schema.mes
 _forks = sa.select(schema.segment.c.id, schema.segment.c.parent, schema.segment.c.fork_depth).where(
     schema.segment.c.thread_id == sa.bindparam("thread_id")
 )
+_one_hash = sa.select(schema.message.c.hash).where(schema.message.c.id == sa.bindparam("message_id"))
 _running = sa.select(schema.run).where(
     schema.run.c.thread_id == sa.bindparam("thread_id"), schema.run.c.state == RunState.RUNNING
 )
@@ -101,6 +103,17 @@ def node(connection: sa.Connection, message_id: str | None, thread_id: str) -> N
     return Node(row.id, row.segment, row.depth)
 
 
+def nodes(connection: sa.Connection, message_ids: Collection[str]) -> dict[str, Node]:
+    """Where these messages stand, by id."""
+    table = schema.message.c
+    found: dict[str, Node] = {}
+    wanted = list(message_ids)
+    for start in range(0, len(wanted), _PORTION):
+        query = sa.select(table.id, table.segment, table.depth).where(table.id.in_(wanted[start : start + _PORTION]))
+        found.update((row.id, Node(row.id, row.segment, row.depth)) for row in connection.execute(query))
+    return found
+
+
 def path(connection: sa.Connection, thread_id: str, message_id: str | None) -> Path:
     place = node(connection, message_id, thread_id)
     return history.path_to(place, forks(connection, thread_id) if place else {})
@@ -109,7 +122,7 @@ def path(connection: sa.Connection, thread_id: str, message_id: str | None) -> P
 def messages(connection: sa.Connection, path: Path, *, last: int | None = None, before: int | None = None) -> list[Message]:
     """The path's messages in order; only the `last` ones, and only those at depths under `before`, when given."""
     table = schema.message
-    found: list[Message] = []
+    found: list[sa.Row[Any]] = []
     upper = path.length if before is None else min(before, path.length)
     lower = 0 if last is None else max(0, upper - last)
     for (segment, end), start in zip(path.stretches, _starts(path), strict=True):
@@ -117,9 +130,11 @@ def messages(connection: sa.Connection, path: Path, *, last: int | None = None, 
             break
         places = (table.c.segment == segment, table.c.depth.between(max(start, lower), min(end, upper - 1)))
         rows = connection.execute(sa.select(table).where(*places).order_by(table.c.depth.desc()))
-        found.extend(_message(row) for row in rows)
-    found.reverse()
-    return found
+        found.extend(rows)
+    if not found:
+        return []
+    before_it = [row.hash for row in found[1:]] + [_hash_of(connection, found[-1].parent_id)]
+    return [_message(row, parent) for row, parent in zip(found, before_it, strict=True)][::-1]
 
 
 def _starts(path: Path) -> list[int]:
@@ -128,12 +143,16 @@ def _starts(path: Path) -> list[int]:
 
 
 def tail_hash(connection: sa.Connection, place: Node | None) -> str | None:
-    if place is None:
-        return None
-    return connection.scalar(sa.select(schema.message.c.hash).where(schema.message.c.id == place.id))
+    return _hash_of(connection, place.id if place else None)
 
 
-def _message(row: sa.Row[Any]) -> Message:
+def _hash_of(connection: sa.Connection, message_id: str | None) -> str | None:
+    return None if message_id is None else connection.scalar(_one_hash, {"message_id": message_id})
+
+
+def _message(row: sa.Row[Any], parent_hash: str | None) -> Message:
+    """The row as a value, after a look whether it is still what was written: its hash covers its parent's."""
+    damaged = serde.text_hash(row.body, row.agent, row.status, parent_hash) != row.hash
     return Message(
         id=row.id,
         thread_id=row.thread_id,
@@ -141,11 +160,12 @@ def _message(row: sa.Row[Any]) -> Message:
         segment=row.segment,
         depth=row.depth,
         agent=row.agent,
-        status=MessageStatus(row.status),
-        body=json.loads(row.body),
+        status=MessageStatus.PARTIAL if damaged else MessageStatus(row.status),
+        body=serde.empty_body(row.body) if damaged else json.loads(row.body),
         hash=row.hash,
         run_id=row.run_id,
         created_at=to_time(row.created_at),
+        damaged=damaged,
     )
 
 
@@ -154,14 +174,16 @@ def message(connection: sa.Connection, message_id: str, thread_id: str) -> Messa
     row = connection.execute(sa.select(table).where(table.c.id == message_id, table.c.thread_id == thread_id)).one_or_none()
     if row is None:
         raise MessageNotFoundError(message_id)
-    return _message(row)
+    return _message(row, _hash_of(connection, row.parent_id))
 
 
 def every_message(connection: sa.Connection, thread_id: str) -> list[Message]:
     """The whole tree, parents before children, siblings in the order they were written."""
     table = schema.message
-    query = sa.select(table).where(table.c.thread_id == thread_id).order_by(table.c.segment, table.c.depth)
-    return [_message(row) for row in connection.execute(query)]
+    own = sa.select(schema.segment.c.id).where(schema.segment.c.thread_id == thread_id)  # messages have no index by thread
+    found = connection.execute(sa.select(table).where(table.c.segment.in_(own)).order_by(table.c.segment, table.c.depth)).all()
+    hashes = {row.id: row.hash for row in found}
+    return [_message(row, hashes.get(row.parent_id)) for row in found]
 
 
 def nodes_by_hash(connection: sa.Connection, thread_id: str) -> dict[str, Node]:
@@ -258,10 +280,13 @@ def _state(database: Database, thread_id: str, place: Node, extra: Json) -> Stat
     return {**copy.deepcopy(extra), "messages": [m.langchain for m in found]}
 
 
-def operations(connection: sa.Connection, thread_id: str, *conditions: sa.ColumnElement[bool]) -> Sequence[Operation]:
+def operations(
+    connection: sa.Connection, thread_id: str, *conditions: sa.ColumnElement[bool], limit: int | None = None
+) -> Sequence[Operation]:
     """The thread's operations, the newest first."""
     table = schema.operation
-    query = sa.select(table).where(table.c.thread_id == thread_id, *conditions).order_by(table.c.version.desc())
+    query = sa.select(table).where(table.c.thread_id == thread_id, *conditions)
+    query = query.order_by(table.c.version.desc()).limit(limit)
     return [to_operation(row) for row in connection.execute(query)]
 
 
@@ -277,6 +302,7 @@ def to_operation(row: sa.Row[Any]) -> Operation:
         result=row.result,
         undone=row.undone_by is not None,
         created_at=to_time(row.created_at),
+        target=row.target,
     )
 
 

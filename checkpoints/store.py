@@ -4,26 +4,25 @@ Each change is one transaction: it is alone (SQLite's write lock), it checks the
 operation. Either all of it is on disk when the method returns, or nothing is.
 """
 
+import hashlib
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from checkpoints import history, rows, schema, serde, undo
+from checkpoints import branching, history, rows, schema, serde, undo
 from checkpoints.changing import HEAD, Body, Changing, appending, check, kind_of
 from checkpoints.database import Database
 from checkpoints.errors import NothingToSaveError
 from checkpoints.model import (
+    DESCRIPTION_LENGTH,
     NAME_LENGTH,
     UNTITLED,
     USER,
-    Branch,
     By,
     Checkpoint,
     Json,
-    Leaving,
-    Message,
     NewId,
     NewMessage,
     Node,
@@ -32,6 +31,7 @@ from checkpoints.model import (
     Receipt,
     Thread,
 )
+from checkpoints.reader import Reader
 
 
 def new_id() -> str:
@@ -39,120 +39,31 @@ def new_id() -> str:
     return secrets.token_hex(10)
 
 
-class Store:
+class Store(Reader):
     """Threads in one database. Safe to call from several threads of the process."""
 
     def __init__(
         self, database: Database, *, now: Callable[[], datetime] = lambda: datetime.now(UTC), new_id: NewId = new_id
     ) -> None:
-        self.database = database
+        super().__init__(database)
         self.now = now
         self.new_id = new_id
-
-    # ---- reading
-
-    def threads(self, owner: str = "local", limit: int = 1_000) -> list[Thread]:
-        with self.database.reading() as connection:
-            return rows.threads(connection, owner, limit)
-
-    def thread(self, thread_id: str) -> Thread:
-        with self.database.reading() as connection:
-            return rows.thread(connection, thread_id)
-
-    def messages(self, thread_id: str, *, last: int | None = None, before: int | None = None) -> list[Message]:
-        """The conversation as of its head: all of it, or the `last` messages (of those at depths under `before`)."""
-        with self.database.reading() as connection:
-            head = rows.thread(connection, thread_id).head_id
-            return rows.messages(connection, rows.path(connection, thread_id, head), last=last, before=before)
-
-    def length(self, thread_id: str) -> int:
-        """How many messages the conversation has as of its head."""
-        with self.database.reading() as connection:
-            return rows.path(connection, thread_id, rows.thread(connection, thread_id).head_id).length
-
-    def every_message(self, thread_id: str) -> list[Message]:
-        """The whole tree, also what no head reaches; parents before children."""
-        return self.whole(thread_id)[3]
-
-    def whole(self, thread_id: str) -> tuple[Thread, list[Branch], list[Checkpoint], list[Message]]:
-        """A thread with its branches, all checkpoints that any of them shows, and its whole tree, at one moment."""
-        with self.database.reading() as connection:
-            thread, branches = rows.thread(connection, thread_id), rows.branches(connection, thread_id)
-            forks = rows.forks(connection, thread_id)
-            every = rows.checkpoints(connection, thread_id)
-            messages = rows.every_message(connection, thread_id)
-            places = [(b.id, history.path_to(rows.node(connection, b.head_id, thread_id), forks)) for b in branches]
-        shown = [c for c in every if any(history.is_listed(c, branch_id, path) for branch_id, path in places)]
-        return thread, branches, shown, messages
-
-    def checkpoints(self, thread_id: str) -> list[Checkpoint]:
-        """The checkpoints that the current branch shows, oldest first."""
-        with self.database.reading() as connection:
-            thread = rows.thread(connection, thread_id)
-            path = rows.path(connection, thread_id, thread.head_id)
-            every = rows.checkpoints(connection, thread_id, database=self.database)
-        return history.listed(every, thread.branch_id, path)
-
-    def checkpoint(self, thread_id: str, checkpoint_id: str) -> Checkpoint:
-        """One of the checkpoints that the current branch shows. Raises `CheckpointNotFoundError`."""
-        with self.database.reading() as connection:
-            return rows.checkpoint(connection, rows.thread(connection, thread_id), checkpoint_id, self.database)
-
-    def every_checkpoint(self, thread_id: str) -> list[Checkpoint]:
-        """The checkpoints that any of the thread's branches shows, oldest first."""
-        return self.whole(thread_id)[2]
-
-    def branches(self, thread_id: str) -> list[tuple[Branch, int]]:
-        """The thread's branches with the length of each."""
-        with self.database.reading() as connection:
-            forks = rows.branches(connection, thread_id)
-            return [(b, rows.path(connection, thread_id, b.head_id).length) for b in forks]
-
-    def operations(self, thread_id: str) -> Sequence[Operation]:
-        with self.database.reading() as connection:
-            return rows.operations(connection, thread_id)
-
-    def last_operation(self, thread_id: str) -> Operation | None:
-        """The newest change of a thread, also of a deleted one; None if there is none."""
-        newest = sa.select(sa.func.max(schema.operation.c.version)).where(schema.operation.c.thread_id == thread_id)
-        with self.database.reading() as connection:
-            found = rows.operations(connection, thread_id, schema.operation.c.version == newest.scalar_subquery())
-            return found[0] if found else None
-
-    def has(self, thread_id: str) -> bool:
-        """Whether there is such a thread, and it is not deleted."""
-        table = schema.thread.c
-        query = sa.select(table.id).where(table.id == thread_id, table.deleted_at.is_(None))
-        with self.database.reading() as connection:
-            return connection.execute(query).first() is not None
-
-    def undoable(self, thread_id: str) -> Operation | None:
-        """What `undo` would take back, if anything."""
-        with self.database.reading() as connection:
-            return undo.undoable(connection, thread_id)
-
-    def redoable(self, thread_id: str) -> Operation | None:
-        """The undo that `redo` would take back, if any."""
-        with self.database.reading() as connection:
-            return undo.redoable(connection, thread_id)
-
-    def leaving(self, thread_id: str, checkpoint_id: str) -> Leaving:
-        """What restoring this checkpoint would take out of the conversation."""
-        with self.database.reading() as connection:
-            thread = rows.thread(connection, thread_id)
-            return rows.leaving(connection, thread, rows.checkpoint(connection, thread, checkpoint_id))
-
-    # ---- changing
 
     def create_thread(self, *, title: str = UNTITLED, owner: str = "local", source: str | None = None) -> Thread:
         with self.database.writing() as connection:
             return self.insert_thread(connection, title, owner, source)
 
     def insert_thread(
-        self, connection: sa.Connection, title: str = UNTITLED, owner: str = "local", source: str | None = None
+        self,
+        connection: sa.Connection,
+        title: str = UNTITLED,
+        owner: str = "local",
+        source: str | None = None,
+        thread_id: str | None = None,
     ) -> Thread:
         """Make a thread inside a transaction that is already open."""
-        now, thread_id, branch_id = rows.from_time(self.now()), self.new_id(), self.new_id()
+        thread_id = thread_id or self.new_id()
+        now, branch_id = rows.from_time(self.now()), self.new_id()
         row = {"id": thread_id, "owner": owner, "title": title[:NAME_LENGTH], "settings": {}, "branch_id": branch_id}
         times = {"created_at": now, "updated_at": now}
         connection.execute(sa.insert(schema.thread).values(**row, **times, version=0, checkpoints_made=0, source=source))
@@ -197,7 +108,8 @@ class Store:
             if keep is not None:
                 path = change.path()
                 if new or keep != path.length:
-                    _continue_from(change, _at_depth(change, path, keep - 1), new)
+                    place = _at_depth(change, path, keep - 1)
+                    change.leave_for([place, *change.add(place, new)][-1])
             if change.head is None:
                 raise NothingToSaveError
             change.note = serde.writable(name or "a checkpoint")
@@ -237,10 +149,63 @@ class Store:
 
         def body(change: Changing) -> str:
             branch = rows.branch(change.connection, branch_id, thread_id)
+            change.note = f"branch {branch.name}"
             change.move("thread", thread_id, branch_id=branch.id)
             return branch.id
 
         return self._change(thread_id, OperationKind.SWITCH, by, body)
+
+    def choose(self, thread_id: str, message_id: str, *, by: By = USER) -> Receipt:
+        """Stand on one of a message's alternatives, with what last followed it (see `Reader.siblings`)."""
+        return self._change(thread_id, OperationKind.SWITCH, by, lambda change: branching.choosing(change, message_id))
+
+    def fork(self, thread_id: str, message_id: str | None, *, name: str = "", by: By = USER) -> Receipt:
+        """A new branch whose last message is this one (None: before the first), and stand on it; the result is its id."""
+        return self._change(thread_id, OperationKind.FORK, by, lambda change: branching.forking(change, message_id, name))
+
+    def fork_thread(self, thread_id: str, message_id: str | None, *, title: str = "", by: By = USER) -> Receipt:
+        """A new conversation that holds the path to a message, with its checkpoints; the result is its id.
+
+        It stands for itself: undoing it (there) takes it out of the list, and neither sees what is done in the other.
+        """
+        identifier = _derived_id(thread_id, by.request) if by.request else self.new_id()
+        with self.database.writing() as connection:
+            source = rows.thread(connection, thread_id)
+            if done := rows.operations(connection, identifier, schema.operation.c.kind == OperationKind.FORK):
+                return Receipt(done[-1], repeated=True)
+            path = rows.path(connection, thread_id, message_id)
+            title = serde.writable(title).strip() or f"Branch of {source.title}"
+            thread = self.insert_thread(connection, title, source.owner, thread_id=identifier)
+            change = Changing(connection, thread, rows.from_time(self.now()), self.new_id, by)
+            return change.perform(OperationKind.FORK, lambda change: branching.filling(change, source, path))
+
+    def rename_branch(self, thread_id: str, branch_id: str, name: str, *, by: By = USER) -> Receipt:
+        def body(change: Changing) -> None:
+            branch = rows.branch(change.connection, branch_id, thread_id)
+            new_name = serde.writable(name).strip()[:NAME_LENGTH] or branch.name
+            change.note = f"branch {branch.name} to {new_name}"
+            change.move("branch", branch.id, name=new_name)
+
+        return self._change(thread_id, OperationKind.RENAME, by, body, while_running=True)
+
+    def delete_branch(self, thread_id: str, branch_id: str, *, by: By = USER) -> Receipt:
+        """Take a branch out of the list. Raises `CurrentBranchError` for the one that the conversation stands on."""
+        return self._change(thread_id, OperationKind.DELETE, by, lambda change: branching.deleting(change, branch_id))
+
+    def prune_branches(self, thread_id: str, *, by: By = USER) -> Receipt:
+        """Delete every branch but the one that the conversation stands on."""
+        return self._change(thread_id, OperationKind.DELETE, by, branching.pruning)
+
+    def replace(
+        self, thread_id: str, message_id: str, new: NewMessage, *, drop: Collection[str] = (), by: By = USER
+    ) -> Receipt:
+        """Put another message in the place of one of the path, and keep what followed; the result is the new one's id.
+
+        What is in `drop` leaves, and with it what cannot stand without it: a tool's result without its call. Checkpoints of
+        what was there stay in the list, and restore what they were saved for.
+        """
+        body: Body = lambda change: branching.replacing(change, message_id, new, drop)  # noqa: E731
+        return self._change(thread_id, OperationKind.EDIT, by, body)
 
     def delete_checkpoint(self, thread_id: str, checkpoint_id: str, *, by: By = USER) -> Receipt:
         def body(change: Changing) -> str:
@@ -250,6 +215,33 @@ class Store:
             return target.id
 
         return self._change(thread_id, OperationKind.DELETE, by, body, while_running=True)
+
+    def change_checkpoint(
+        self,
+        thread_id: str,
+        checkpoint_id: str,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        pinned: bool | None = None,
+        by: By = USER,
+    ) -> Receipt:
+        """Call it or describe it otherwise, pin it or let go of it; what is None, and an empty name, stays as it is."""
+
+        def body(change: Changing) -> str:
+            target = rows.checkpoint(change.connection, change.thread, checkpoint_id)
+            after: Json = {} if pinned is None else {"pinned": pinned}
+            if name is not None and name.strip():
+                after["name"] = serde.writable(name).strip()[:NAME_LENGTH]
+            if description is not None:
+                after["description"] = serde.writable(description)[:DESCRIPTION_LENGTH]
+            renamed = f" to {after['name']}" if after.get("name", target.name) != target.name else ""
+            change.note = f"checkpoint {target.name}{renamed}"
+            change.move("checkpoint", target.id, **after)
+            return target.id
+
+        kind = OperationKind.RENAME if pinned is None else OperationKind.PIN
+        return self._change(thread_id, kind, by, body, while_running=True)
 
     def clear_checkpoints(self, thread_id: str, *, by: By = USER) -> Receipt:
         """Delete all checkpoints that the current branch shows; the conversation stays."""
@@ -347,6 +339,11 @@ class Store:
             return change.perform(kind, body)
 
 
+def _derived_id(thread_id: str, request: str) -> str:
+    """The same request again means the same new conversation."""
+    return hashlib.sha256(f"{thread_id}:{request}".encode()).hexdigest()[:20]
+
+
 def _imported(connection: sa.Connection, source: str, owner: str) -> str | None:
     table = schema.thread.c
     query = sa.select(table.id).where(table.source == source, table.owner == owner, table.deleted_at.is_(None))
@@ -356,17 +353,6 @@ def _imported(connection: sa.Connection, source: str, owner: str) -> str | None:
 def _requested(connection: sa.Connection, thread_id: str, request: str) -> Operation | None:
     found = rows.operations(connection, thread_id, schema.operation.c.request == request)
     return found[0] if found else None
-
-
-def _continue_from(change: Changing, place: Node | None, new: Sequence[NewMessage]) -> None:
-    """Move the head to `new` after a place; checkpoints that this leaves behind stay listed, as detached ones."""
-    shown = [] if place == change.head else change.shown()
-    nodes = change.add(place, new)
-    change.move_head(nodes[-1] if nodes else place)
-    path = change.path()
-    for checkpoint in shown:
-        if checkpoint.node not in path and not checkpoint.detached:
-            change.move("checkpoint", checkpoint.id, detached=True, branch_id=change.thread.branch_id)
 
 
 def _at_depth(change: Changing, path: history.Path, depth: int) -> Node | None:

@@ -1,0 +1,140 @@
+"""What can be read of the conversations. Each method sees one moment; `Database.reading` makes several see the same."""
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from checkpoints import branching, history, rows, schema, undo
+from checkpoints.database import Database
+from checkpoints.model import Branch, Checkpoint, Difference, Leaving, Message, Operation, Thread
+
+
+class Reader:
+    """The reading half of the store."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def threads(self, owner: str = "local", limit: int = 1_000) -> list[Thread]:
+        with self.database.reading() as connection:
+            return rows.threads(connection, owner, limit)
+
+    def thread(self, thread_id: str) -> Thread:
+        with self.database.reading() as connection:
+            return rows.thread(connection, thread_id)
+
+    def messages(self, thread_id: str, *, last: int | None = None, before: int | None = None) -> list[Message]:
+        """The conversation as of its head: all of it, or the `last` messages (of those at depths under `before`)."""
+        with self.database.reading() as connection:
+            head = rows.thread(connection, thread_id).head_id
+            return rows.messages(connection, rows.path(connection, thread_id, head), last=last, before=before)
+
+    def length(self, thread_id: str) -> int:
+        """How many messages the conversation has as of its head."""
+        with self.database.reading() as connection:
+            return rows.path(connection, thread_id, rows.thread(connection, thread_id).head_id).length
+
+    def every_message(self, thread_id: str) -> list[Message]:
+        """The whole tree, also what no head reaches; parents before children."""
+        return self.whole(thread_id)[3]
+
+    def whole(self, thread_id: str) -> tuple[Thread, list[Branch], list[Checkpoint], list[Message]]:
+        """A thread with its branches, all checkpoints that any of them shows, and its whole tree, at one moment."""
+        with self.database.reading() as connection:
+            thread, branches = rows.thread(connection, thread_id), rows.branches(connection, thread_id)
+            forks = rows.forks(connection, thread_id)
+            every = rows.checkpoints(connection, thread_id)
+            messages = rows.every_message(connection, thread_id)
+            places = [(b.id, history.path_to(rows.node(connection, b.head_id, thread_id), forks)) for b in branches]
+        shown = [c for c in every if any(history.is_listed(c, branch_id, path) for branch_id, path in places)]
+        return thread, branches, shown, messages
+
+    def checkpoints(self, thread_id: str) -> list[Checkpoint]:
+        """The checkpoints that the current branch shows, oldest first."""
+        with self.database.reading() as connection:
+            thread = rows.thread(connection, thread_id)
+            path = rows.path(connection, thread_id, thread.head_id)
+            every = rows.checkpoints(connection, thread_id, database=self.database)
+        return history.listed(every, thread.branch_id, path)
+
+    def checkpoint(self, thread_id: str, checkpoint_id: str) -> Checkpoint:
+        """One of the checkpoints that the current branch shows. Raises `CheckpointNotFoundError`."""
+        with self.database.reading() as connection:
+            return rows.checkpoint(connection, rows.thread(connection, thread_id), checkpoint_id, self.database)
+
+    def every_checkpoint(self, thread_id: str) -> list[Checkpoint]:
+        """The checkpoints that any of the thread's branches shows, oldest first."""
+        return self.whole(thread_id)[2]
+
+    def message(self, thread_id: str, message_id: str) -> Message:
+        """One message of the thread, wherever it stands. Raises `MessageNotFoundError`."""
+        with self.database.reading() as connection:
+            rows.thread(connection, thread_id)
+            return rows.message(connection, message_id, thread_id)
+
+    def siblings(self, thread_id: str, messages: Sequence[Message]) -> dict[str, list[str]]:
+        """The alternatives at the places of these messages of the path: ids, oldest first, by the id of the message shown.
+
+        An alternative is there if a branch stands on it or after it, or if it was left for another one (an edit, another
+        answer, a choice). What a restore took out of the conversation is none. Places with one message are left out.
+        """
+        with self.database.reading() as connection:
+            return branching.siblings(connection, rows.thread(connection, thread_id), messages)
+
+    def difference(self, thread_id: str, one: str | None, other: str | None) -> Difference:
+        """Where the paths to two messages part (None: before the first message), and what each holds from there on."""
+        with self.database.reading() as connection:
+            rows.thread(connection, thread_id)
+            paths = [rows.path(connection, thread_id, message_id) for message_id in (one, other)]
+            shared = history.common_length(*paths)
+            last = rows.messages(connection, paths[0], last=1, before=shared) if shared else []
+            rest = [rows.messages(connection, path, last=path.length - shared) for path in paths]
+            return Difference(last[0].id if last else None, rest[0], rest[1])
+
+    def branches(self, thread_id: str) -> list[tuple[Branch, int]]:
+        """The thread's branches with the length of each."""
+        with self.database.reading() as connection:
+            forks = rows.branches(connection, thread_id)
+            return [(b, rows.path(connection, thread_id, b.head_id).length) for b in forks]
+
+    def shared(self, thread_id: str) -> dict[str, int]:
+        """How many messages each branch has in common with the current one, by the branch's id."""
+        with self.database.reading() as connection:
+            current = rows.path(connection, thread_id, rows.thread(connection, thread_id).head_id)
+            paths = [(b.id, rows.path(connection, thread_id, b.head_id)) for b in rows.branches(connection, thread_id)]
+            return {branch_id: history.common_length(current, path) for branch_id, path in paths}
+
+    def operations(self, thread_id: str, *, last: int | None = None) -> Sequence[Operation]:
+        """The changes of a thread, newest first; only the `last` ones, when given."""
+        with self.database.reading() as connection:
+            return rows.operations(connection, thread_id, limit=last)
+
+    def last_operation(self, thread_id: str) -> Operation | None:
+        """The newest change of a thread, also of a deleted one; None if there is none."""
+        newest = sa.select(sa.func.max(schema.operation.c.version)).where(schema.operation.c.thread_id == thread_id)
+        with self.database.reading() as connection:
+            found = rows.operations(connection, thread_id, schema.operation.c.version == newest.scalar_subquery())
+            return found[0] if found else None
+
+    def has(self, thread_id: str) -> bool:
+        """Whether there is such a thread, and it is not deleted."""
+        table = schema.thread.c
+        query = sa.select(table.id).where(table.id == thread_id, table.deleted_at.is_(None))
+        with self.database.reading() as connection:
+            return connection.execute(query).first() is not None
+
+    def undoable(self, thread_id: str) -> Operation | None:
+        """What `undo` would take back, if anything."""
+        with self.database.reading() as connection:
+            return undo.undoable(connection, thread_id)
+
+    def redoable(self, thread_id: str) -> Operation | None:
+        """The undo that `redo` would take back, if any."""
+        with self.database.reading() as connection:
+            return undo.redoable(connection, thread_id)
+
+    def leaving(self, thread_id: str, checkpoint_id: str) -> Leaving:
+        """What restoring this checkpoint would take out of the conversation."""
+        with self.database.reading() as connection:
+            thread = rows.thread(connection, thread_id)
+            return rows.leaving(connection, thread, rows.checkpoint(connection, thread, checkpoint_id))
