@@ -212,6 +212,42 @@ def test_retry_without_a_question_says_so() -> None:
     play(story)
 
 
+def test_an_edited_question_is_answered_anew_and_what_followed_is_an_alternative() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("one")
+        await chat.say("two")
+        asked = chat.store.messages(chat.thread_id)[0]
+        await chat.end(await chat.runner.edit(chat.thread_id, asked.id, "other", by=By()))
+        assert [text for *_, text in chat.said()] == ["other", "Third."]
+        assert [m["content"] for m in fake.requests[-1]["messages"][1:]] == ["other"]
+        path = chat.store.messages(chat.thread_id)
+        assert chat.store.siblings(chat.thread_id, path) == {path[0].id: [asked.id, path[0].id]}
+
+    play(story, Say("First."), Say("Second."), Say("Third."))
+
+
+def test_an_earlier_answer_can_be_asked_for_again() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("one")
+        await chat.say("two")
+        first = chat.store.messages(chat.thread_id)[1]
+        await chat.end(await chat.runner.retry(chat.thread_id, message_id=first.id, by=By()))
+        assert [text for *_, text in chat.said()] == ["one", "Third."]
+
+    play(story, Say("First."), Say("Second."), Say("Third."))
+
+
+def test_only_a_persons_message_can_be_edited() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("one")
+        answer = chat.store.messages(chat.thread_id)[1]
+        with pytest.raises(NothingToAnswerError):
+            await chat.runner.edit(chat.thread_id, answer.id, "mine", by=By())
+        assert [text for *_, text in chat.said()] == ["one", "First."]
+
+    play(story, Say("First."))
+
+
 def test_going_on_asks_for_the_rest_of_a_cut_answer() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         assert (await chat.say("count")).state is RunState.FAILED
