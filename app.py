@@ -23,7 +23,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from agent.graph import build_graph
 from agent.hub import RunHub
 from agent.models import Keys, ModelConfigurationError, default_spec, load_chat_model
-from agent.runner import Limits, Runner
+from agent.runner import Runner
+from agent.state import Limits
 from agent.tools import tools_for
 from checkpoints import Database, Runs, StateError, Store, StoreUnavailableError
 from components import page, stream, toast, transfer, vendor

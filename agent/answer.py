@@ -22,6 +22,7 @@ Model = Runnable[LanguageModelInput, AIMessage]
 _REASONS: dict[str | None, str] = {
     "length": "The answer reached the model's length limit.",
     "content_filter": "The model provider's content filter stopped this answer.",
+    "too_long": "The answer grew too long and was cut.",
 }
 _WHOLE = {"stop", "tool_calls"}
 _KEPT = ("model_name", "model_provider", "system_fingerprint", "id")
@@ -37,18 +38,23 @@ class CutOff(Exception):
 async def stream_answer(model: Model, messages: Sequence[AnyMessage], context: RunContext) -> AIMessage:
     """The model's whole answer, its text told to the recorder as it comes.
 
-    Raises `CutOff` when it is not whole, `TimeoutError` after `idle_seconds` of silence, and what the provider's library
-    raises.
+    Raises `CutOff` when it is not whole, `TimeoutError` after too long a silence, and what the provider's library raises.
     """
+    limits, size = context.limits, 0
     chunks: list[AIMessageChunk] = []
     loop = asyncio.get_running_loop()
-    async with asyncio.timeout(context.idle_seconds) as deadline:
+    async with asyncio.timeout(limits.idle_seconds) as deadline:
         async for chunk in model.astream(list(messages)):
             assert isinstance(chunk, AIMessageChunk)
-            deadline.reschedule(loop.time() + context.idle_seconds)
+            deadline.reschedule(loop.time() + limits.idle_seconds)
             chunks.append(chunk)
-            if text := _text(chunk):
+            text = _text(chunk)[: limits.most_characters - size]
+            size += len(text)
+            if text:
                 context.recorder.text(text)
+            size += sum(len(call["args"] or "") for call in chunk.tool_call_chunks)
+            if size >= limits.most_characters:
+                raise CutOff("too_long")
     return _whole(chunks)
 
 

@@ -20,9 +20,8 @@ from pydantic import ValidationError
 
 from agent.answer import Model, stream_answer
 from agent.request import paired
-from agent.state import AgentState, RunContext
+from agent.state import AgentState, LimitReached, RunContext
 
-MOST_STEPS = 25  # answers of the model in one run
 Graph = CompiledStateGraph[AgentState, RunContext, AgentState, AgentState]
 _log = logging.getLogger(__name__)
 
@@ -43,7 +42,7 @@ def build_graph(model: BaseChatModel, tools: Sequence[BaseTool]) -> Graph:
         refused = [_unreadable(call["name"], call["id"]) for call in asked.invalid_tool_calls]
         for refusal in refused:
             await runtime.context.recorder.commit(refusal)
-        results = await asyncio.gather(*(_answer(by_name, call, runtime.context) for call in asked.tool_calls))
+        results = await _answers(by_name, asked.tool_calls, runtime.context)
         return {"messages": [*refused, *results]}
 
     graph = StateGraph(AgentState, context_schema=RunContext)
@@ -60,13 +59,27 @@ def _next(state: AgentState) -> str:
     return "tools" if isinstance(last, AIMessage) and (last.tool_calls or last.invalid_tool_calls) else END
 
 
+async def _answers(tools: dict[str, BaseTool], calls: Sequence[ToolCall], context: RunContext) -> list[ToolMessage]:
+    """Carry out the calls of one answer side by side. Raises `LimitReached` after as many as the run may have."""
+    allowed = calls[: context.limits.most_calls - context.spent.calls]
+    context.spent.calls += len(allowed)
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(_answer(tools, call, context)) for call in allowed]
+    except ExceptionGroup as failed:  # a result that could not be written; the group has stopped the others
+        raise failed.exceptions[0] from failed
+    if len(allowed) < len(calls):
+        raise LimitReached(f"The agent was stopped after {context.limits.most_calls} tool calls.")
+    return [task.result() for task in tasks]
+
+
 async def _answer(tools: dict[str, BaseTool], call: ToolCall, context: RunContext) -> ToolMessage:
     """Carry out one call and commit its result, beside the others of the same answer."""
     context.recorder.tool_started(call["id"] or "")
     started = time.monotonic()
-    text, failed = await _carry_out(tools, call, context.tool_seconds)
+    text, failed = await _carry_out(tools, call, context.limits.tool_seconds)
     result = ToolMessage(
-        text,
+        _cut(text, context.limits.most_result),
         tool_call_id=call["id"] or "",
         name=call["name"],
         status="error" if failed else "success",
@@ -74,6 +87,10 @@ async def _answer(tools: dict[str, BaseTool], call: ToolCall, context: RunContex
     )
     await context.recorder.commit(result)
     return result
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}\n… (cut: {len(text) - most:,} more characters)"
 
 
 def _unreadable(name: str | None, call_id: str | None) -> ToolMessage:

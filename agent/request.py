@@ -11,18 +11,27 @@ from itertools import accumulate
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 
 from agent.prompts import GO_ON
-from checkpoints import Message, MessageStatus
+from checkpoints import DamagedMessageError, Message, MessageStatus
 
 NOT_CARRIED_OUT = "This call was not carried out: the run was stopped before it."
 CHARACTERS_PER_TOKEN = 4  # a rough guess, on the safe side for English; used only to choose where to cut
+
+
+class DamagedPathError(DamagedMessageError):
+    """A request would have to carry a message that is damaged: the model would take something for said that never was."""
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} Go back to before it, or edit it."
 
 
 def request(system: str, path: Sequence[Message], *, most_tokens: int, go_on: bool = False) -> list[AnyMessage]:
     """What the model is asked: the instructions, and as much of the path's end as fits, with every pair complete.
 
     System messages of the path are left out: what a model is told as system comes from the settings alone, and a message
-    of that kind came from a file.
+    of that kind came from a file. Raises `DamagedPathError`.
     """
+    if (damaged := next((message for message in path if message.damaged), None)) is not None:
+        raise DamagedPathError(damaged.thread_id, damaged.id, damaged.depth)
     messages = [message for stored in path if (message := _sendable(stored)) is not None]
     asked = _cut(paired(messages), most_tokens)
     return [SystemMessage(system), *asked, *([HumanMessage(GO_ON)] if go_on else [])]

@@ -9,17 +9,18 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 
 from langchain_core.messages import AnyMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphRecursionError
 
 from agent.answer import CutOff
 from agent.events import RunStarted
-from agent.graph import MOST_STEPS, Graph
+from agent.graph import Graph
 from agent.hub import RunHub
 from agent.models import model_error
 from agent.prompts import SYSTEM_PROMPT
 from agent.recording import Recording
 from agent.request import request, stored_tokens
-from agent.state import RunContext
+from agent.state import LimitReached, Limits, RunContext
 from checkpoints import (
     HEAD,
     MAIN,
@@ -39,6 +40,7 @@ from checkpoints import (
 FIRST_READ = 400  # messages
 LONGEST_TITLE = 60  # characters
 
+Asked = Callable[[], list[AnyMessage]]
 P = ParamSpec("P")
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -47,17 +49,6 @@ _log = logging.getLogger(__name__)
 class NothingToAnswerError(StateError):
     def __init__(self) -> None:
         super().__init__("There is no message to answer.")
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Times in seconds."""
-
-    idle_seconds: float = 60.0  # how long a model may be silent
-    tool_seconds: float = 60.0
-    draft_seconds: float = 1.0  # a crash loses at most this much of an answer
-    most_tokens: int = 100_000  # of the conversation in one request, by a rough estimate
-    most_messages: int = 2_000  # read from the path's end to build a request
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,10 +147,12 @@ class Runner:
                 self._drives[run.thread_id] = _Drive(work, end)
         return run
 
-    async def _work(self, recording: Recording, asked: list[AnyMessage]) -> None:
-        context = RunContext(recording, self._limits.idle_seconds, self._limits.tool_seconds)
+    async def _work(self, recording: Recording, asked: Asked) -> None:
+        context = RunContext(recording, self._limits)
+        limit: RunnableConfig = {"recursion_limit": 2 * self._limits.most_steps}
         async with recording.drafting():
-            await self._graph.ainvoke({"messages": asked}, {"recursion_limit": 2 * MOST_STEPS}, context=context)
+            messages = await self._call(asked)  # here, so that a path which cannot be sent ends the run with a sentence
+            await self._graph.ainvoke({"messages": messages}, limit, context=context)
 
     async def _see_through(self, run: Run, recording: Recording, work: asyncio.Task[None]) -> None:
         """Write how the work ended. This is a run's outer edge: every failure becomes a sentence for the user.
@@ -171,7 +164,7 @@ class Runner:
             if work.cancelled():
                 await recording.end(RunState.INTERRUPTED if self._closing else RunState.STOPPED)
             elif (error := work.exception()) is not None:
-                await recording.end(RunState.FAILED, _sentence(error, run))
+                await recording.end(RunState.FAILED, _sentence(error, run, self._limits))
             else:
                 await recording.end(RunState.DONE)
         except StateError as error:
@@ -183,10 +176,10 @@ class Runner:
 
     def _prepare(
         self, thread_id: str | None, message: NewMessage | None, by: By, after: str | None, title: str, go_on: bool
-    ) -> tuple[Run, list[AnyMessage], RunStarted]:
+    ) -> tuple[Run, Asked, RunStarted]:
         run = self._runs.begin(thread_id, message, by=by, after=after, title=title)
         path = self._recent(run.thread_id)
-        asked = request(SYSTEM_PROMPT, path, most_tokens=self._limits.most_tokens, go_on=go_on)
+        asked = partial(request, SYSTEM_PROMPT, path, most_tokens=self._limits.most_tokens, go_on=go_on)
         version = self._store.thread(run.thread_id).version
         return run, asked, RunStarted(run.id, version, path[-1] if message else None)
 
@@ -225,12 +218,12 @@ def title_of(text: str) -> str:
     return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1].rstrip() + "…"
 
 
-def _sentence(error: BaseException, run: Run) -> str:
+def _sentence(error: BaseException, run: Run, limits: Limits) -> str:
     match error:
-        case CutOff():
+        case CutOff() | LimitReached():
             return str(error)
         case GraphRecursionError():
-            return f"The agent was stopped after {MOST_STEPS} steps."
+            return f"The agent was stopped after {limits.most_steps} steps."
         case StateError():
             reason = str(error)
         case _:

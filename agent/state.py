@@ -1,6 +1,6 @@
 """What flows through the graph, and what a run lends to its nodes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Protocol, TypedDict
 
 from langchain_core.messages import AnyMessage, BaseMessage
@@ -26,9 +26,35 @@ class Recorder(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """How far a run may go. Times in seconds."""
+
+    idle_seconds: float = 60.0  # how long a model may be silent
+    tool_seconds: float = 60.0
+    draft_seconds: float = 1.0  # a crash loses at most this much of an answer
+    most_tokens: int = 100_000  # of the conversation in one request, by a rough estimate
+    most_messages: int = 2_000  # read from the path's end to build a request
+    most_steps: int = 25  # answers of the model in one run
+    most_calls: int = 50  # of tools in one run
+    most_characters: int = 500_000  # of one answer, its calls' arguments included
+    most_result: int = 100_000  # characters of a tool's result
+
+
+@dataclass(slots=True)
+class Spent:
+    """What a run has used of its limits."""
+
+    calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class RunContext:
-    """What the nodes of one run share. Times are in seconds."""
+    """What the nodes of one run share."""
 
     recorder: Recorder
-    idle_seconds: float
-    tool_seconds: float
+    limits: Limits = Limits()
+    spent: Spent = field(default_factory=Spent)
+
+
+class LimitReached(Exception):
+    """The run went as far as its limits allow. The text is a sentence for people."""

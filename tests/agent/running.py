@@ -16,7 +16,8 @@ from agent.events import Event, RunFinished
 from agent.graph import build_graph
 from agent.hub import RunHub
 from agent.models import Keys, load_chat_model
-from agent.runner import Limits, Runner
+from agent.runner import Runner
+from agent.state import Limits
 from agent.tools.calculator import calculator
 from checkpoints import By, Database, Message, Run, Runs, Store
 from tests.fakes.openai import FakeOpenAI

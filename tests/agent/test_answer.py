@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Huma
 from langchain_core.messages.tool import tool_call_chunk
 
 from agent.answer import CutOff, stream_answer
-from agent.state import RunContext
+from agent.state import Limits, RunContext
 from checkpoints import MessageStatus
 
 
@@ -59,7 +59,7 @@ def finish(reason: str | None) -> AIMessageChunk:
 
 
 def answer(*parts: AIMessageChunk | float, heard: Heard | None = None, idle_seconds: float = 5.0) -> AIMessage:
-    context = RunContext(heard or Heard(), idle_seconds, tool_seconds=5.0)
+    context = RunContext(heard or Heard(), Limits(idle_seconds=idle_seconds))
     model: Any = Model(*parts)
     return asyncio.run(stream_answer(model, [HumanMessage("hello")], context))
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from langchain_core.tools import BaseTool, ToolException
 
-from agent.graph import MOST_STEPS
 from agent.prompts import SYSTEM_PROMPT
+from agent.recording import STOPPED
 from agent.tools.calculator import calculator
 from checkpoints import Run, RunState
 from tests.agent.running import model_at, raising, running, tool
@@ -123,10 +123,42 @@ def test_arguments_that_do_not_fit_are_explained_to_the_model() -> None:
 
 
 def test_a_model_that_never_stops_calling_is_stopped() -> None:
-    calls = [Call("calculator", {"expression": f"{number}+1"}) for number in range(MOST_STEPS + 5)]
-    ended, _, fake = run(*calls)
-    assert (ended.state, ended.error) == (RunState.FAILED, f"The agent was stopped after {MOST_STEPS} steps.")
-    assert len(fake.requests) == MOST_STEPS
+    calls = [Call("calculator", {"expression": f"{number}+1"}) for number in range(9)]
+    ended, _, fake = run(*calls, most_steps=6)
+    assert (ended.state, ended.error) == (RunState.FAILED, "The agent was stopped after 6 steps.")
+    assert len(fake.requests) == 6
+
+
+def test_a_thousand_calls_in_one_answer_are_stopped_at_the_limit_and_all_have_a_result() -> None:
+    calls = tuple(Call("calculator", {"expression": f"{number}+1"}) for number in range(1_000))
+    ended, said, fake = run(Calls(calls))
+    assert (ended.state, ended.error) == (RunState.FAILED, "The agent was stopped after 50 tool calls.")
+    results = [text for kind, _, text in said if kind == "tool"]
+    assert (len(results), results.count(STOPPED)) == (1_000, 950)
+    assert len(fake.requests) == 1
+
+
+def test_the_limit_of_calls_is_counted_over_the_whole_run() -> None:
+    ended, said, _ = run(*[Call("calculator", {"expression": f"{number}+1"}) for number in range(9)], most_calls=4)
+    assert ended.error == "The agent was stopped after 4 tool calls."
+    assert [text for kind, _, text in said if kind == "tool"] == ["1", "2", "3", "4", STOPPED]
+
+
+def test_an_answer_that_grows_without_end_is_cut_and_kept_as_far_as_it_may_go() -> None:
+    ended, said, _ = run(Say("x" * 20_000_000, tokens=("x" * 1_000,) * 20_000), most_characters=2_500)
+    assert (ended.state, ended.error) == (RunState.FAILED, "The answer grew too long and was cut.")
+    assert said[1] == ("ai", "partial", "x" * 2_500)
+
+
+def test_arguments_that_grow_without_end_run_nothing() -> None:
+    call = Call("calculator", "x" * 10_000, tokens=("x" * 1_000,) * 10)
+    ended, said, _ = run(call, most_characters=2_500)
+    assert (ended.error, said[1:]) == ("The answer grew too long and was cut.", [])
+
+
+def test_a_long_result_is_cut_and_says_so() -> None:
+    _, said, _ = run(Call("page", {}), Say("Long."), tools=(tool("page", lambda: "y" * 5_000),), most_result=100)
+    assert said[2][2] == "y" * 100 + "\n… (cut: 4,900 more characters)"
 
 
 def test_ids_that_a_server_uses_again_in_each_answer_are_told_apart() -> None:

@@ -14,7 +14,7 @@ from agent.prompts import GO_ON
 from agent.recording import STOPPED
 from agent.runner import NothingToAnswerError, title_of
 from agent.tools.calculator import calculator
-from checkpoints import By, Run, RunActiveError, RunState, StoreUnavailableError
+from checkpoints import By, Run, RunActiveError, RunState, StoreUnavailableError, serde
 from tests.agent.running import KEY, Running, model_at, running, tool
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 
@@ -386,7 +386,7 @@ def test_any_text_of_a_person_can_be_sent(text: str) -> None:
     async def story() -> None:
         async with running(DemoChatModel(seconds_per_token=0)) as chat:
             assert (await chat.say(text)).state is RunState.DONE
-            assert chat.said()[0][2] == text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            assert chat.said()[0][2] == serde.writable(text)
 
     asyncio.run(story())
 
