@@ -123,7 +123,11 @@ def _database_path(settings: Settings) -> Path:
 def _services(settings: Settings, store: Store, model: BaseChatModel, spec: str) -> Services:
     pool = ThreadPoolExecutor(THREADS, thread_name_prefix="waymark")
     hub, runs = RunHub(), Runs(store)
-    tools = tools_for(tavily_api_key=settings.tavily_api_key, tavily_base_url=settings.tavily_base_url)
+    tools = tools_for(
+        tavily_api_key=settings.tavily_api_key,
+        tavily_base_url=settings.tavily_base_url,
+        files_dir=settings.files_dir,
+    )
     limits = Limits(idle_seconds=settings.model_idle_seconds)
     runner = Runner(store, runs, hub, build_graph(model, tools), pool=pool, limits=limits)
     return Services(store, runs, runner, hub, pool, model=spec, demo=DEMO_LINE if spec == "demo" else None)

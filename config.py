@@ -25,6 +25,12 @@ def _key(value: SecretStr | None) -> SecretStr | None:
     return value
 
 
+def _folder(path: Path | None) -> Path | None:
+    if path is not None and not path.expanduser().is_dir():
+        raise ValueError
+    return path and path.expanduser().resolve()
+
+
 def _loopback(value: str) -> str:
     if value != "localhost" and not ip_address(value).is_loopback:
         raise ValueError
@@ -62,6 +68,7 @@ class Settings(BaseSettings):
     tavily_api_key: Key = None
     tavily_base_url: Address = None
 
+    files_dir: Annotated[Path | None, AfterValidator(_folder)] = Field(None, description="a folder that is there")
     data_dir: Annotated[Path, AfterValidator(Path.expanduser), Field(description="a folder")] = Path("data")
     database_url: str | None = Field(
         None,
