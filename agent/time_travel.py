@@ -1,0 +1,120 @@
+"""Going back, as the agent does it: `goto` a message with a summary, `rewind` an answer to another one.
+
+Pure: a path and what the model asked for go in, a move comes out, or a `MoveRefused` that tells the model what to do
+instead. Nothing here touches the store; the runner carries a move out.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+
+from checkpoints import MAIN, Message, counted
+
+KEY = "time_travel"  # in a note's additional_kwargs: {kind, to, removed, sources}
+LONGEST_NOTE = 20_000  # characters
+LONGEST_ORIGINAL = 20_000
+_POSITION = re.compile(r"\[msg_(0|[1-9][0-9]{0,8})\]|(?:msg_)?(0|[1-9][0-9]{0,8})", re.ASCII)
+_ORIGINAL = re.compile(r"<original_message_to_be_ignored>\n(.*?)\n</original_message_to_be_ignored>", re.DOTALL)
+_TAG = re.compile(r"<(/?\s*(?:system_message|original_message_to_be_ignored|time_travel_message))", re.IGNORECASE)
+
+
+class MoveRefused(Exception):
+    """Nothing was moved. The text tells the model why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Where the head goes, and what is written there: the message after `after` (None: as the first one)."""
+
+    kind: Literal["goto", "rewind"]
+    after: str | None
+    message: BaseMessage
+    target: Message  # the message that was named
+    removed: int  # messages that leave the path
+
+
+def goto(path: Sequence[Message], position: object, note: str, *, keep_target: bool = True) -> Move:
+    """The move to a message of the path, whose last one holds the call that asks for it. Raises `MoveRefused`."""
+    target = path[_index(path, position)]
+    if not note.strip():
+        raise MoveRefused("The message is empty: write what should be known after going back.")
+    if len(note) > LONGEST_NOTE:
+        raise MoveRefused(f"The message is too long: at most {LONGEST_NOTE:,} characters.")
+    removed = len(path) - target.depth - (1 if keep_target else 0)
+    marks = {"kind": "goto", "to": target.depth, "removed": removed, "sources": sources(path[target.depth + 1 :])}
+    message = HumanMessage(_note(target, removed, note), additional_kwargs={KEY: marks})
+    return Move("goto", target.id if keep_target else target.parent_id, message, target, removed)
+
+
+def rewind(path: Sequence[Message], n: object, content: str, *, agent: str = MAIN) -> Move:
+    """The move that puts `content` in the place of the agent's n-th answer. Raises `MoveRefused`."""
+    answers = [message for message in path[:-1] if _is_answer(message, agent)]
+    if not isinstance(n, int) or isinstance(n, bool) or n == 0 or abs(n) > len(answers):
+        there = f"n goes from 1 to {len(answers)}, or from -1 back to -{len(answers)}" if answers else "there is none yet"
+        raise MoveRefused(f"There is no answer {_shown(n)}: {there}. Nothing was changed.")
+    if not content.strip():
+        raise MoveRefused("The content is empty: write the answer that should stand there.")
+    target = answers[n - 1 if n > 0 else n]
+    removed = len(path) - target.depth
+    marks = {"kind": "rewind", "to": target.depth, "removed": removed, "sources": sources(path[target.depth :])}
+    return Move("rewind", target.parent_id, AIMessage(content, additional_kwargs={KEY: marks}), target, removed)
+
+
+def sources(messages: Sequence[Message]) -> list[str]:
+    """The tools whose results stand among the messages: what was written after reading them may come from them."""
+    named = (message.body["data"].get("name") for message in messages if message.type == "tool")
+    return sorted({str(name) for name in named if name})
+
+
+def _index(path: Sequence[Message], position: object) -> int:
+    """The place that the model named. Only plain ASCII decimals count, as 3, msg_3 or [msg_3]."""
+    current = path[-1].depth
+    valid = f"Valid are msg_0 to msg_{current - 1}" if current else "There is no earlier message"
+    found = _POSITION.fullmatch(str(position).strip()) if isinstance(position, (str, int)) else None
+    if found is None or isinstance(position, bool):
+        raise MoveRefused(f"{_shown(position)} is not a message number of the form msg_N. {valid}. Nothing was changed.")
+    index = int(found[1] or found[2])
+    if index == current:
+        raise MoveRefused(
+            f"msg_{index} is at the current point: there is nothing to go back over. {valid}. Nothing was changed."
+        )
+    if index > current:
+        raise MoveRefused(f"There is no msg_{index}. {valid}. Nothing was changed.")
+    return index
+
+
+def _is_answer(message: Message, agent: str) -> bool:
+    """Said to the one who asked: not on the way there, when tools are called."""
+    data = message.body["data"]
+    called = data.get("tool_calls") or data.get("invalid_tool_calls")
+    return message.type == "ai" and message.agent == agent and not called
+
+
+def _note(target: Message, removed: int, note: str) -> str:
+    gone = f"{counted(removed, 'message')} {'was' if removed == 1 else 'were'} removed"
+    return (
+        f"<system_message>\nGOTO tool used: the conversation went back to msg_{target.depth}; {gone}.\n</system_message>\n"
+        f"<original_message_to_be_ignored>\n{_original(target)}\n</original_message_to_be_ignored>\n"
+        f"<time_travel_message>\n{_inert(note.strip())}\n</time_travel_message>"
+    )
+
+
+def _original(target: Message) -> str:
+    """The target's text; of a note the text that it holds already, so that notes never stand within notes."""
+    text = str(target.langchain.text)
+    if KEY in (target.body["data"].get("additional_kwargs") or {}) and (within := _ORIGINAL.search(text)):
+        return within[1]
+    text = text if len(text) <= LONGEST_ORIGINAL else f"{text[:LONGEST_ORIGINAL]}…"
+    return _inert(text)
+
+
+def _inert(text: str) -> str:
+    """Text in which nothing can pass for the note's own tags."""
+    return _TAG.sub(r"‹\1", text)
+
+
+def _shown(value: Any) -> str:
+    return repr(str(value)[:40])
