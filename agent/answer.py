@@ -50,6 +50,8 @@ async def stream_answer(model: Model, messages: Sequence[AnyMessage], context: R
             chunks.append(chunk)
             text = _text(chunk)[: limits.most_characters - size]
             size += len(text)
+            if text or chunk.tool_call_chunks:
+                context.trace.heard(text)
             if text:
                 context.recorder.text(text)
             size += sum(len(call["args"] or "") for call in chunk.tool_call_chunks)

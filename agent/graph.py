@@ -4,10 +4,11 @@ Compiled without a checkpointer: the store is the only truth, and each node comm
 """
 
 import asyncio
+import json
 import logging
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -19,6 +20,7 @@ from langgraph.runtime import Runtime
 from pydantic import ValidationError
 
 from agent.answer import Model, stream_answer
+from agent.approval import DENIED, Decision, Waiting, unanswered
 from agent.request import paired
 from agent.state import AgentState, LimitReached, RunContext
 
@@ -26,32 +28,47 @@ Graph = CompiledStateGraph[AgentState, RunContext, AgentState, AgentState]
 _log = logging.getLogger(__name__)
 
 
-def build_graph(model: BaseChatModel, tools: Sequence[BaseTool]) -> Graph:
-    """agent -> tools -> agent … -> end."""
+def build_graph(model: BaseChatModel, tools: Sequence[BaseTool], *, approval: Collection[str] = ()) -> Graph:
+    """agent -> tools -> agent … -> end; from the tools on where calls were decided about that waited.
+
+    Tools named in `approval` run only when a person has decided so: until then the run rests (`Waiting`).
+    """
     asking: Model = model.bind_tools(list(tools)) if tools else model
     by_name = {tool.name: tool for tool in tools}
+    name = str(getattr(model, "model_name", ""))  # what was asked for; the answer says what it came from
 
     async def agent(state: AgentState, runtime: Runtime[RunContext]) -> dict[str, Any]:
-        answer = await stream_answer(asking, paired(state["messages"]), runtime.context)
+        messages = paired(state["messages"])
+        runtime.context.trace.asked(name, messages)
+        answer = await stream_answer(asking, messages, runtime.context)
+        runtime.context.trace.answered(answer)
         await runtime.context.recorder.commit(answer)
         return {"messages": [answer]}
 
     async def carry_out(state: AgentState, runtime: Runtime[RunContext]) -> dict[str, Any]:
-        asked = state["messages"][-1]
-        assert isinstance(asked, AIMessage)
+        asked = next(message for message in reversed(state["messages"]) if isinstance(message, AIMessage))
         refused = [_unreadable(call["name"], call["id"]) for call in asked.invalid_tool_calls]
         for refusal in refused:
             await runtime.context.recorder.commit(refusal)
-        results = await _answers(by_name, asked.tool_calls, runtime.context)
+        decided = runtime.context.decisions
+        calls = unanswered(state["messages"])
+        ready = [call for call in calls if call["name"] not in approval or call["id"] in decided]
+        results = await _answers(by_name, ready, runtime.context)
+        if len(ready) < len(calls):
+            raise Waiting
         return {"messages": [*refused, *results]}
 
     graph = StateGraph(AgentState, context_schema=RunContext)
     graph.add_node("agent", agent)
     graph.add_node("tools", carry_out)
-    graph.add_edge(START, "agent")
+    graph.add_conditional_edges(START, _first, ["agent", "tools"])
     graph.add_conditional_edges("agent", _next, ["tools", END])
     graph.add_edge("tools", "agent")
     return graph.compile()
+
+
+def _first(state: AgentState) -> str:
+    return "tools" if unanswered(state["messages"]) else "agent"
 
 
 def _next(state: AgentState) -> str:
@@ -76,8 +93,9 @@ async def _answers(tools: dict[str, BaseTool], calls: Sequence[ToolCall], contex
 async def _answer(tools: dict[str, BaseTool], call: ToolCall, context: RunContext) -> ToolMessage:
     """Carry out one call and commit its result, beside the others of the same answer."""
     context.recorder.tool_started(call["id"] or "")
+    context.trace.tool_began(call)
     started = time.monotonic()
-    text, failed = await _carry_out(tools, call, context.limits.tool_seconds)
+    text, failed = await _decided(tools, call, context)
     result = ToolMessage(
         _cut(text, context.limits.most_result),
         tool_call_id=call["id"] or "",
@@ -85,8 +103,24 @@ async def _answer(tools: dict[str, BaseTool], call: ToolCall, context: RunContex
         status="error" if failed else "success",
         response_metadata={"duration_ms": round((time.monotonic() - started) * 1000)},
     )
+    context.trace.tool_ended(result)
     await context.recorder.commit(result)
     return result
+
+
+async def _decided(tools: dict[str, BaseTool], call: ToolCall, context: RunContext) -> tuple[str, bool]:
+    """The result of one call, as a person decided about it, where they did."""
+    decision = context.decisions.get(call["id"] or "")
+    match decision:
+        case Decision(kind="deny"):
+            return DENIED, True
+        case Decision(kind="respond", text=answer):
+            return f"The user answered instead of the tool:\n{answer}", False
+        case Decision(kind="edit", arguments=arguments):
+            text, failed = await _carry_out(tools, {**call, "args": arguments or {}}, context.limits.tool_seconds)
+            changed = json.dumps(arguments, ensure_ascii=False)
+            return f"(The user changed the arguments to {changed}.)\n{text}", failed
+    return await _carry_out(tools, call, context.limits.tool_seconds)
 
 
 def _cut(text: str, most: int) -> str:

@@ -2,11 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 
 from agent.events import MessageAdded, RunFinished, TextDelta, ToolStarted
 from agent.hub import RunHub
@@ -30,6 +30,10 @@ class Recording:
         self._open: dict[str, str] = {}  # calls without a result yet: their ids and the tools' names
         # A draft must not be written after the message that it became: a crash then would show the text twice.
         self._writing = asyncio.Lock()
+
+    def reopen(self, calls: Iterable[ToolCall]) -> None:
+        """Calls of an earlier run that are to be answered in this one."""
+        self._open.update({call["id"] or "": call["name"] for call in calls})
 
     def text(self, delta: str) -> None:
         self._text.append(delta)
@@ -61,11 +65,15 @@ class Recording:
         self._hub.publish(self._run.thread_id, MessageAdded(stored, version))
 
     async def end(self, state: RunState, error: str | None = None) -> None:
-        """Let go of the thread: what was being written is kept as a partial message, open calls get a result."""
+        """Let go of the thread: what was being written is kept as a partial message, open calls get a result.
+
+        When the run waits for a person, they stay open.
+        """
         version = 0
         try:
             async with self._writing:
-                last = [*partial("".join(self._text)), *(_stopped(*call) for call in self._open.items())]
+                open_calls = [] if state is RunState.WAITING else self._open.items()
+                last = [*partial("".join(self._text)), *(_stopped(*call) for call in open_calls)]
                 version = await self._call(self._runs.end, self._run, state, error=error, last=last)
         finally:  # those who watch must not wait for ever, also when the disk is full
             self._hub.publish(self._run.thread_id, RunFinished(self._run.id, state, version, error))

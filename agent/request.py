@@ -24,8 +24,12 @@ class DamagedPathError(DamagedMessageError):
         return f"{super().__str__()} Go back to before it, or edit it."
 
 
-def request(system: str, path: Sequence[Message], *, most_tokens: int, go_on: bool = False) -> list[AnyMessage]:
+def request(
+    system: str, path: Sequence[Message], *, most_tokens: int, go_on: bool = False, resume: bool = False
+) -> list[AnyMessage]:
     """What the model is asked: the instructions, and as much of the path's end as fits, with every pair complete.
+
+    To `resume`, the last answer's calls are left as they are: some of them are to be carried out now.
 
     System messages of the path are left out: what a model is told as system comes from the settings alone, and a message
     of that kind came from a file. Raises `DamagedPathError`.
@@ -33,7 +37,8 @@ def request(system: str, path: Sequence[Message], *, most_tokens: int, go_on: bo
     if (damaged := next((message for message in path if message.damaged), None)) is not None:
         raise DamagedPathError(damaged.thread_id, damaged.id, damaged.depth)
     messages = [message for stored in path if (message := _sendable(stored)) is not None]
-    asked = _cut(paired(messages), most_tokens)
+    last = _last_calls(messages) if resume else len(messages)
+    asked = _cut([*paired(messages[:last]), *messages[last:]], most_tokens)
     return [SystemMessage(system), *asked, *([HumanMessage(GO_ON)] if go_on else [])]
 
 
@@ -47,6 +52,12 @@ def _sendable(stored: Message) -> AnyMessage | None:
     if isinstance(message, ToolMessage):
         return ToolMessage(message.text, tool_call_id=message.tool_call_id, name=message.name, status=message.status)
     return None
+
+
+def _last_calls(messages: Sequence[AnyMessage]) -> int:
+    """Where the last answer that calls tools stands."""
+    calling = (index for index, message in enumerate(messages) if isinstance(message, AIMessage) and message.tool_calls)
+    return max(calling, default=len(messages))
 
 
 def _calls(message: AIMessage) -> list[ToolCall]:

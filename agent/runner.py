@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from langchain_core.messages import AnyMessage, HumanMessage
+from langchain_core.messages import AnyMessage, HumanMessage, ToolCall
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphRecursionError
 
 from agent.answer import CutOff
+from agent.approval import Decision, Waiting, refused, unanswered
 from agent.events import RunStarted
 from agent.graph import Graph
 from agent.hub import RunHub
@@ -21,6 +22,8 @@ from agent.prompts import SYSTEM_PROMPT
 from agent.recording import Recording
 from agent.request import request, stored_tokens
 from agent.state import LimitReached, Limits, RunContext
+from agent.tracing import NO_TRACING, SYSTEM, RunTrace, Tracer
+from agent.tracing.beginning import beginning
 from checkpoints import (
     HEAD,
     MAIN,
@@ -38,6 +41,7 @@ from checkpoints import (
 )
 
 FIRST_READ = 400  # messages
+_ROUND = 100  # messages from the end among which the answer that waits is looked for: a run has fewer calls
 LONGEST_TITLE = 60  # characters
 
 Asked = Callable[[], list[AnyMessage]]
@@ -49,6 +53,24 @@ _log = logging.getLogger(__name__)
 class NothingToAnswerError(StateError):
     def __init__(self) -> None:
         super().__init__("There is no message to answer.")
+
+
+class NothingToDecideError(StateError):
+    def __init__(self) -> None:
+        super().__init__("This call does not wait for a decision any more.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What a run is to begin with: a message, a place to answer from, an answer to finish, or a decision."""
+
+    thread_id: str | None
+    by: By
+    message: NewMessage | None = None
+    after: str | None = HEAD
+    title: str = ""
+    go_on: bool = False
+    decision: Decision | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +85,14 @@ class Runner:
     """Begins, watches over and stops runs. Blocking work goes to a small pool of threads."""
 
     def __init__(
-        self, store: Store, runs: Runs, hub: RunHub, graph: Graph, pool: ThreadPoolExecutor, limits: Limits
+        self,
+        store: Store,
+        runs: Runs,
+        hub: RunHub,
+        graph: Graph,
+        pool: ThreadPoolExecutor,
+        limits: Limits,
+        tracer: Tracer = NO_TRACING,
     ) -> None:
         self._store = store
         self._runs = runs
@@ -71,6 +100,7 @@ class Runner:
         self._graph = graph
         self._pool = pool
         self._limits = limits
+        self._tracer = tracer
         self._drives: dict[str, _Drive] = {}
         self._begun: set[str] = set()  # the runs that were driven: a repeated request must not drive its run again
         self._closing = False
@@ -81,7 +111,7 @@ class Runner:
         """Commit the user's message (to a new thread, without one) and begin to answer it. On return it is on disk."""
         text = serde.writable(text)
         message = NewMessage(serde.to_body(HumanMessage(text)))
-        return await self._begin(thread_id, message, by=by, title=title_of(text))
+        return await self._begin(_Wish(thread_id, by, message, title=title_of(text)))
 
     async def edit(self, thread_id: str, message_id: str, text: str, *, by: By) -> Run:
         """Put another text in the place of a user message, and answer that; what followed leaves, undoably."""
@@ -89,18 +119,25 @@ class Runner:
         if edited.type != "human":
             raise NothingToAnswerError
         message = NewMessage(serde.to_body(HumanMessage(serde.writable(text))))
-        return await self._begin(thread_id, message, by=by, after=edited.parent_id)
+        return await self._begin(_Wish(thread_id, by, message, after=edited.parent_id))
 
     async def retry(self, thread_id: str, *, by: By, message_id: str | None = None) -> Run:
         """Answer the last user message again, or the one that this answer belongs to; what was answered to it before, and
         all that followed, leaves the conversation, undoably.
         """
         after = await self._call(self._question, thread_id, message_id)
-        return await self._begin(thread_id, None, by=by, after=after)
+        return await self._begin(_Wish(thread_id, by, after=after))
 
     async def go_on(self, thread_id: str, *, by: By) -> Run:
         """Answer on from where a cut-off answer stopped."""
-        return await self._begin(thread_id, None, by=by, go_on=True)
+        return await self._begin(_Wish(thread_id, by, go_on=True))
+
+    async def decide(self, thread_id: str, decision: Decision, *, by: By) -> Run:
+        """Do as a person decided about a call that waits; when no other waits, the agent goes on.
+
+        Raises `NothingToDecideError` when the call was decided about already, or the conversation went on without it.
+        """
+        return await self._begin(_Wish(thread_id, by, decision=decision))
 
     async def stop(self, thread_id: str) -> bool:
         """Stop the thread's run and wait until it has let go; false if there was none. What was written stays."""
@@ -119,69 +156,81 @@ class Runner:
         for thread_id in list(self._drives):
             await self.stop(thread_id)
 
-    async def _begin(
-        self,
-        thread_id: str | None,
-        message: NewMessage | None,
-        *,
-        by: By,
-        after: str | None = HEAD,
-        title: str = "",
-        go_on: bool = False,
-    ) -> Run:
+    async def _begin(self, wish: _Wish) -> Run:
         async with self._beginning:
-            prepare = partial(self._prepare, thread_id, message, by, after, title, go_on)
             try:
-                run, asked, started = await self._call(prepare)
+                run, asked, started, trace = await self._call(self._prepare, wish)
             except RunActiveError:
-                if thread_id is None or thread_id in self._drives:
+                if wish.thread_id is None or wish.thread_id in self._drives:
                     raise
-                await self._call(self._runs.interrupt_left, thread_id)  # it began, and then the database failed
-                run, asked, started = await self._call(prepare)
+                await self._call(self._runs.interrupt_left, wish.thread_id)  # it began, and then the database failed
+                run, asked, started, trace = await self._call(self._prepare, wish)
             if run.state is RunState.RUNNING and run.id not in self._begun:  # else: the same request a second time
                 self._begun.add(run.id)
                 self._hub.publish(run.thread_id, started)
+                trace.begin()
                 recording = Recording(run, self._runs, self._hub, self._call, self._limits.draft_seconds)
-                work = asyncio.create_task(self._work(recording, asked), name=f"run {run.id}")
-                end = asyncio.create_task(self._see_through(run, recording, work))
+                work = asyncio.create_task(self._work(recording, trace, asked, wish.decision), name=f"run {run.id}")
+                end = asyncio.create_task(self._see_through(run, recording, trace, work))
                 self._drives[run.thread_id] = _Drive(work, end)
         return run
 
-    async def _work(self, recording: Recording, asked: Asked) -> None:
-        context = RunContext(recording, self._limits)
+    async def _work(self, recording: Recording, trace: RunTrace, asked: Asked, decision: Decision | None) -> None:
+        decisions = {decision.call_id: decision} if decision else {}
+        context = RunContext(recording, self._limits, decisions=decisions, trace=trace)
         limit: RunnableConfig = {"recursion_limit": 2 * self._limits.most_steps}
         async with recording.drafting():
             messages = await self._call(asked)  # here, so that a path which cannot be sent ends the run with a sentence
+            recording.reopen(unanswered(messages))
             await self._graph.ainvoke({"messages": messages}, limit, context=context)
 
-    async def _see_through(self, run: Run, recording: Recording, work: asyncio.Task[None]) -> None:
+    async def _see_through(self, run: Run, recording: Recording, trace: RunTrace, work: asyncio.Task[None]) -> None:
         """Write how the work ended. This is a run's outer edge: every failure becomes a sentence for the user.
 
         A task of its own, because work that is cancelled before its first step never comes to its own `finally`.
         """
         await asyncio.wait({work})
+        state, sentence = self._outcome(run, work)
         try:
-            if work.cancelled():
-                await recording.end(RunState.INTERRUPTED if self._closing else RunState.STOPPED)
-            elif (error := work.exception()) is not None:
-                await recording.end(RunState.FAILED, _sentence(error, run, self._limits))
-            else:
-                await recording.end(RunState.DONE)
+            await recording.end(state, sentence)
         except StateError as error:
             _log.error("run %s could not be written to its end: %s", run.id, error)
         finally:
+            trace.ended(state, sentence)
             # Not without looking: the next run may have begun since this one let go of the thread.
             if (drive := self._drives.get(run.thread_id)) and drive.work is work:
                 del self._drives[run.thread_id]
 
-    def _prepare(
-        self, thread_id: str | None, message: NewMessage | None, by: By, after: str | None, title: str, go_on: bool
-    ) -> tuple[Run, Asked, RunStarted]:
-        run = self._runs.begin(thread_id, message, by=by, after=after, title=title)
+    def _outcome(self, run: Run, work: asyncio.Task[None]) -> tuple[RunState, str | None]:
+        """How the work ended, with a sentence for the user where it failed."""
+        if work.cancelled():
+            return RunState.INTERRUPTED if self._closing else RunState.STOPPED, None
+        if isinstance(error := work.exception(), Waiting):
+            return RunState.WAITING, None
+        return (RunState.DONE, None) if error is None else (RunState.FAILED, _sentence(error, run, self._limits))
+
+    def _prepare(self, wish: _Wish) -> tuple[Run, Asked, RunStarted, RunTrace]:
+        waiting = self._waiting(wish.thread_id) if wish.thread_id and wish.after == HEAD else []
+        if wish.decision and wish.decision.call_id not in [c["id"] for c in waiting] and wish.by.request not in self._begun:
+            raise NothingToDecideError
+        closing = [NewMessage(serde.to_body(refused(call))) for call in waiting]
+        run = self._runs.begin(wish.thread_id, wish.message, by=wish.by, after=wish.after, title=wish.title, closing=closing)
         path = self._recent(run.thread_id)
-        asked = partial(request, SYSTEM_PROMPT, path, most_tokens=self._limits.most_tokens, go_on=go_on)
+        limit, resume = self._limits.most_tokens, wish.decision is not None
+        prompt = self._tracer.prompt(SYSTEM, SYSTEM_PROMPT)
+        asked = partial(request, prompt.text, path, most_tokens=limit, go_on=wish.go_on, resume=resume)
         version = self._store.thread(run.thread_id).version
-        return run, asked, RunStarted(run.id, version, path[-1] if message else None)
+        is_asked = wish.message is not None
+        begun = beginning(self._store, run, path, is_asked=is_asked) if self._tracer.on else None
+        started = RunStarted(run.id, version, path[-1] if is_asked else None)
+        return run, asked, started, RunTrace(self._tracer, run.id, prompt, begun)
+
+    def _waiting(self, thread_id: str) -> list[ToolCall]:
+        """The calls that a person has to decide about before the conversation can go on."""
+        latest = self._runs.latest(thread_id)
+        if latest is None or latest.state is not RunState.WAITING:
+            return []
+        return unanswered([message.langchain for message in self._store.messages(thread_id, last=_ROUND)])
 
     def _recent(self, thread_id: str) -> list[Message]:
         """The end of the path: as much as a request can hold, without reading all of a long conversation for it."""

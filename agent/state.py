@@ -1,11 +1,14 @@
 """What flows through the graph, and what a run lends to its nodes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Protocol, TypedDict
 
 from langchain_core.messages import AnyMessage, BaseMessage
 from langgraph.graph.message import add_messages
 
+from agent.approval import Decision
+from agent.tracing import RunTrace, untraced
 from checkpoints import MessageStatus
 
 
@@ -54,6 +57,8 @@ class RunContext:
     recorder: Recorder
     limits: Limits = Limits()
     spent: Spent = field(default_factory=Spent)
+    decisions: Mapping[str, Decision] = field(default_factory=dict)  # by the call's id
+    trace: RunTrace = field(default_factory=untraced)
 
 
 class LimitReached(Exception):

@@ -30,6 +30,7 @@ class MessageStatus(StrEnum):
 
 class RunState(StrEnum):
     RUNNING = "running"
+    WAITING = "waiting"  # at rest, with calls that a person has to decide about
     DONE = "done"
     STOPPED = "stopped"
     FAILED = "failed"
@@ -50,6 +51,7 @@ class OperationKind(StrEnum):
     DELETE = "delete"
     IMPORT = "import"
     CLEAR = "clear"
+    ERASE = "erase"  # of what only undo could reach: what was done before it cannot be undone any more
     UNDO = "undo"
     REDO = "redo"
 
@@ -120,11 +122,16 @@ class Message:
         return str(self.body["type"])
 
     @property
-    def langchain(self) -> BaseMessage:
-        """A fresh LangChain message; changing it changes nothing stored. Raises `DamagedMessageError`."""
+    def intact(self) -> "Message":
+        """Itself, for whoever passes its content on. Raises `DamagedMessageError`."""
         if self.damaged:
             raise DamagedMessageError(self.thread_id, self.id, self.depth)
-        return serde.to_message(self.body)
+        return self
+
+    @property
+    def langchain(self) -> BaseMessage:
+        """A fresh LangChain message; changing it changes nothing stored. Raises `DamagedMessageError`."""
+        return serde.to_message(self.intact.body)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,15 +21,23 @@ class Runs:
         self._store = store
 
     def begin(
-        self, thread_id: str | None, message: NewMessage | None, *, by: By = USER, after: str | None = HEAD, title: str = ""
+        self,
+        thread_id: str | None,
+        message: NewMessage | None,
+        *,
+        by: By = USER,
+        after: str | None = HEAD,
+        title: str = "",
+        closing: Sequence[NewMessage] = (),
     ) -> Run:
         """Lock the thread for a run and write the user's message, in one transaction; without a thread, make one.
 
-        `after` is where the run starts from when that is not the head (an edit, a retry). Raises `RunActiveError` when
-        another run holds the thread. The same request again returns the run that it began, and does nothing.
+        `closing` is written before it: results of calls that it leaves without a decision. `after` is where the run starts
+        from when that is not the head (an edit, a retry). Raises `RunActiveError` when another run holds the thread. The same
+        request again returns the run that it began, and does nothing.
         """
-        with self._store.database.writing() as connection:
-            run_id = by.request or self._store.new_id()
+        run_id = by.request or self._store.new_id()
+        with self._store.database.writing(run_id) as connection:
             if (begun := _run(connection, run_id)) is not None:
                 if thread_id not in (None, begun.thread_id):  # somebody else's wish, which this caller may not see
                     raise ConflictError(begun.thread_id, 0, 0)
@@ -40,7 +48,7 @@ class Runs:
             self._insert(connection, thread.id, run_id)
             if message is not None or after != HEAD:
                 change = self._change(connection, thread, replace(by, group=run_id))
-                change.perform(kind_of(after), appending([message] if message else [], after, title, run_id))
+                change.perform(kind_of(after), appending([*closing, message] if message else [], after, title, run_id))
             run = _run(connection, run_id)
         assert run is not None
         return run

@@ -1,7 +1,7 @@
 """A runner with everything around it in one event loop, and tools that behave as badly as a test wants."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -61,7 +61,7 @@ class Running:
     async def say(self, text: str) -> Run:
         return await self.end(await self.send(text))
 
-    async def until(self, condition: Callable[[], object], seconds: float = 5.0) -> None:
+    async def until(self, condition: Callable[[], object], seconds: float = 20.0) -> None:
         async with asyncio.timeout(seconds):
             while not condition():  # noqa: ASYNC110  (what is waited for has no event of its own)
                 await asyncio.sleep(0.002)
@@ -86,13 +86,14 @@ class Running:
 
 @asynccontextmanager
 async def running(
-    model: BaseChatModel, tools: Sequence[BaseTool] = (calculator,), **limits: float
+    model: BaseChatModel, tools: Sequence[BaseTool] = (calculator,), *, approval: Collection[str] = (), **limits: float
 ) -> AsyncIterator[Running]:
     pool = ThreadPoolExecutor(4)
     database = Database.in_memory()
     store, hub = Store(database), RunHub()
     runs = Runs(store)
-    runner = Runner(store, runs, hub, build_graph(model, tools), pool=pool, limits=replace(LIMITS, **limits))  # type: ignore[arg-type]
+    graph = build_graph(model, tools, approval=approval)
+    runner = Runner(store, runs, hub, graph, pool=pool, limits=replace(LIMITS, **limits))  # type: ignore[arg-type]
     thread_id = store.create_thread().id
     events: list[Event] = []
     async with hub.follow(thread_id) as following:

@@ -1,10 +1,12 @@
 """Moves of the agent as values: where the head goes, what is written there, and every way to be refused."""
 
+from datetime import UTC, datetime
+
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from agent.time_travel import KEY, Move, MoveRefused, goto, rewind
-from checkpoints import Database, Message, NewMessage, Store, serde
+from checkpoints import Message, MessageStatus, serde
 
 TALK = ("hello", "I can help with many things.", "What are black holes?", "Black holes are …")
 AI_INSTEAD = "Let's start over and talk about AI instead."
@@ -12,17 +14,26 @@ AI_INSTEAD = "Let's start over and talk about AI instead."
 
 def path(*said: str | BaseMessage) -> list[Message]:
     """A conversation of the user and the agent in turn."""
-    store = Store(Database.in_memory())
-    thread_id = store.create_thread().id
     messages = [
         each if isinstance(each, BaseMessage) else (AIMessage if index % 2 else HumanMessage)(each)
         for index, each in enumerate(said)
     ]
-    store.append(thread_id, [NewMessage(serde.to_body(message)) for message in messages])
-    try:
-        return store.messages(thread_id)
-    finally:
-        store.database.close()
+    return [
+        Message(
+            id=f"m{depth}",
+            thread_id="t",
+            parent_id=f"m{depth - 1}" if depth else None,
+            segment=1,
+            depth=depth,
+            agent="main",
+            status=MessageStatus.DONE,
+            body=serde.to_body(message),
+            hash="",
+            run_id=None,
+            created_at=datetime.now(UTC),
+        )
+        for depth, message in enumerate(messages)
+    ]
 
 
 def told(move: Move) -> str:
