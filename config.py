@@ -1,8 +1,13 @@
-"""The settings: the only reader of the environment and of `.env`. Each field is the key of the same name in capitals."""
+"""The settings: the only reader of the environment, of `.env` and of `waymark.toml`.
+
+Each field is the key of the same name in capitals; in `waymark.toml`, `enabled` in the table `[tools]` is `tools_enabled`.
+"""
 
 from __future__ import annotations
 
 import os
+import re
+import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
 from ipaddress import ip_address
@@ -10,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from dotenv import dotenv_values
-from pydantic import AfterValidator, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 
@@ -31,6 +36,21 @@ def _folder(path: Path | None) -> Path | None:
     return path and path.expanduser().resolve()
 
 
+_DATABASE = re.compile(r"sqlite:///.*[^/.]|postgresql\+psycopg://[^\s/]*/[^\s/?]+(\?\S+)?")
+
+
+def _database(value: SecretStr | None) -> SecretStr | None:
+    """Refuse all but a file of SQLite and a database of PostgreSQL. A secret: the password stands in it."""
+    if value and not _DATABASE.fullmatch(value.get_secret_value()):
+        raise ValueError
+    return value
+
+
+def _listed(value: Any) -> Any:
+    """Also as one text, with commas: an environment knows no lists."""
+    return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else value
+
+
 def _loopback(value: str) -> str:
     if value != "localhost" and not ip_address(value).is_loopback:
         raise ValueError
@@ -43,6 +63,10 @@ Key = Annotated[
 Address = Annotated[
     str | None, Field(pattern=r"^https?://[^\s/]+", description="an address that begins with http:// or https://")
 ]
+
+
+Names = Annotated[tuple[str, ...] | None, BeforeValidator(_listed)]
+TABLES = {"tools": ("enabled", "approval")}  # of waymark.toml
 
 
 class Settings(BaseSettings):
@@ -67,19 +91,30 @@ class Settings(BaseSettings):
     azure_openai_reasoning_effort: str | None = None
     tavily_api_key: Key = None
     tavily_base_url: Address = None
+    langfuse_public_key: Key = None
+    langfuse_secret_key: Key = None
+    langfuse_host: Address = "https://cloud.langfuse.com"
+    langfuse_prompt_label: str = "production"
+    langfuse_mask: Literal["on", "off"] = Field("off", description="on or off")
 
     files_dir: Annotated[Path | None, AfterValidator(_folder)] = Field(None, description="a folder that is there")
+    tools_enabled: Names = Field(None, description="a list of tools' names")  # None: all that can work
+    tools_approval: Names = Field(None, description="a list of tools' names")  # these ask a person before they run
     data_dir: Annotated[Path, AfterValidator(Path.expanduser), Field(description="a folder")] = Path("data")
-    database_url: str | None = Field(
+    database_url: Annotated[SecretStr | None, AfterValidator(_database)] = Field(
         None,
-        pattern=r"^sqlite:///.*[^/.]$",
-        description="sqlite:/// and the path of a file (PostgreSQL comes later)",
+        description="sqlite:/// and the path of a file, or postgresql+psycopg://USER:PASSWORD@HOST/NAME",
     )
     host: Annotated[str, AfterValidator(_loopback)] = Field(
         "127.0.0.1", description="an address of this machine alone, such as 127.0.0.1 or localhost"
     )
     port: int = Field(8050, ge=0, le=65535, description="a whole number from 0 (any free port) to 65535")
     auth: Literal["token", "none"] = Field("token", description="token or none")
+
+    @property
+    def database(self) -> str:
+        """The address of the database: the file in DATA_DIR, where no other is named. A password may stand in it."""
+        return self.database_url.get_secret_value() if self.database_url else f"sqlite:///{self.data_dir / 'waymark.db'}"
 
     @classmethod
     def settings_customise_sources(
@@ -88,16 +123,21 @@ class Settings(BaseSettings):
         return (init_settings,)
 
 
-def load_settings(environ: Mapping[str, str] | None = None, *, dotenv: Path = Path(".env")) -> Settings:
-    """Read `.env` and, above it, the environment; an empty value counts as not set. Raises SettingsError."""
+def load_settings(
+    environ: Mapping[str, str] | None = None, *, dotenv: Path = Path(".env"), tables: Path = Path("waymark.toml")
+) -> Settings:
+    """Read `waymark.toml`, above it `.env`, and above that the environment; an empty value counts as not set.
+
+    Raises SettingsError.
+    """
     in_file = _read(dotenv)
     names = {name.upper(): name for name in Settings.model_fields}
     for key in in_file:
         if key not in names and (meant := get_close_matches(key.upper(), names, n=1, cutoff=0.8)):
             raise SettingsError(f"{key} in {dotenv.name} is not a setting; {meant[0]} is.")
-    given = in_file | _present(os.environ if environ is None else environ)
+    given = _structured(tables) | in_file | _present(os.environ if environ is None else environ)
     try:
-        return Settings(**{names[key]: value for key, value in given.items() if key in names})  # type: ignore[arg-type]
+        return Settings(**{names[key]: value for key, value in given.items() if key in names})
     except ValidationError as error:
         name = str(error.errors()[0]["loc"][0])
         # "from None": what pydantic tells beside the sentence is for developers, and is where values would show.
@@ -110,6 +150,21 @@ def _read(path: Path) -> dict[str, str]:
         return _present(dotenv_values(path, interpolate=False))
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path.name} cannot be read as UTF-8 text ({type(error).__name__}).") from None
+
+
+def _structured(path: Path) -> dict[str, Any]:
+    """What stands in the tables of the file, by the key that it would have in the environment."""
+    try:
+        found = tomllib.loads(path.read_text()) if path.exists() else {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"{path.name} cannot be read as TOML ({error}).") from None
+    given = {}
+    for table, values in found.items():
+        for key, value in values.items() if isinstance(values, dict) else [("", None)]:
+            if key not in TABLES.get(table, ()):
+                raise SettingsError(f"{f'[{table}] {key}' if key else table} in {path.name} is not a setting.")
+            given[f"{table}_{key}".upper()] = value
+    return given
 
 
 def _present(values: Mapping[str, str | None]) -> dict[str, str]:

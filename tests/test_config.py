@@ -27,6 +27,13 @@ def test_nothing_set_is_a_local_app_with_a_token(tmp_path: Path) -> None:
     assert (settings.model_idle_seconds, settings.demo_seconds_per_token) == (60.0, 0.02)
 
 
+def test_the_password_in_the_address_of_the_database_is_a_secret(tmp_path: Path) -> None:
+    settings = load(tmp_path, DATABASE_URL=f"postgresql+psycopg://user:{CANARY}@host:5432/name?sslmode=require")
+    assert settings.database_url is not None
+    assert CANARY in settings.database_url.get_secret_value()
+    assert CANARY not in repr(settings)
+
+
 def test_a_missing_file_is_no_error(tmp_path: Path) -> None:
     assert load_settings({}, dotenv=tmp_path / "none") == Settings()
 
@@ -57,7 +64,8 @@ def test_the_process_environment_is_read_when_none_is_given(tmp_path: Path, monk
         ("HOST", "192.168.0.1"),
         ("HOST", "example.com"),
         ("AUTH", "password"),
-        ("DATABASE_URL", "postgresql+psycopg://user:secret@host/name"),
+        ("DATABASE_URL", f"postgresql+psycopg://user:{CANARY}@host"),
+        ("DATABASE_URL", f"postgres://user:{CANARY}@host/name"),
         ("OPENAI_BASE_URL", "localhost:1234"),
         ("TAVILY_BASE_URL", "file:///etc/passwd"),
         ("AZURE_OPENAI_ENDPOINT", "x.openai.azure.com"),
@@ -125,3 +133,30 @@ def test_the_traceback_of_a_bad_key_shows_no_key() -> None:
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     assert "SettingsError: OPENAI_API_KEY must be" in done.stderr
     assert CANARY not in done.stderr
+
+
+def test_the_tables_are_read_below_the_environment(tmp_path: Path) -> None:
+    tables = tmp_path / "waymark.toml"
+    tables.write_text('[tools]\nenabled = ["calculator", "read_file"]\napproval = ["read_file"]\n')
+    found = load_settings({}, dotenv=tmp_path / ".env", tables=tables)
+    assert (found.tools_enabled, found.tools_approval) == (("calculator", "read_file"), ("read_file",))
+    found = load_settings({"TOOLS_ENABLED": "calculator, web_search"}, dotenv=tmp_path / ".env", tables=tables)
+    assert found.tools_enabled == ("calculator", "web_search")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[tools]\nenable = []", "[tools] enable in waymark.toml is not a setting."),
+        ("model = 'demo'", "model in waymark.toml is not a setting."),
+        ("[tool]\nenabled = []", "[tool] enabled in waymark.toml is not a setting."),
+        ("[tools]\nenabled = 3", "TOOLS_ENABLED must be a list of tools' names."),
+        ("[tools", "waymark.toml cannot be read as TOML"),
+    ],
+)
+def test_a_bad_table_is_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+    tables = tmp_path / "waymark.toml"
+    tables.write_text(text)
+    with pytest.raises(SettingsError) as told:
+        load_settings({}, dotenv=tmp_path / ".env", tables=tables)
+    assert str(told.value).startswith(sentence)

@@ -1,5 +1,6 @@
 """The tools that an agent can be given: one file a tool, chosen here by what the settings allow."""
 
+from collections.abc import Collection
 from pathlib import Path
 
 from langchain_core.tools import BaseTool
@@ -9,16 +10,22 @@ from agent.tools.calculator import calculator
 from agent.tools.read_file import read_file_tool
 from agent.tools.web_search import web_search_tool
 
+NAMES = ("calculator", "web_search", "read_file")
+
 
 def tools_for(
-    *, tavily_api_key: SecretStr | None, tavily_base_url: str | None, files_dir: Path | None = None
+    *,
+    tavily_api_key: SecretStr | None,
+    tavily_base_url: str | None,
+    files_dir: Path | None = None,
+    enabled: Collection[str] | None = None,
 ) -> list[BaseTool]:
     """The calculator always; web search only with a key and files only with a folder: the model is never offered what
-    cannot work.
+    cannot work. Of these, the `enabled` ones, if they are named.
     """
     tools: list[BaseTool] = [calculator]
     if tavily_api_key is not None and tavily_api_key.get_secret_value().strip():
         tools.append(web_search_tool(tavily_api_key, tavily_base_url))
     if files_dir is not None:
         tools.append(read_file_tool(files_dir))
-    return tools
+    return [tool for tool in tools if enabled is None or tool.name in enabled]
