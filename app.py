@@ -1,6 +1,5 @@
 """Waymark: where the parts are built and joined, and the command that serves them."""
 
-import argparse
 import asyncio
 import logging
 import os
@@ -16,18 +15,20 @@ from dash import Dash
 from dash.backends._fastapi import FastAPIDashServer
 from fastapi import FastAPI
 from langchain_core.language_models import BaseChatModel
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from langchain_core.tools import BaseTool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+import commands
 from agent.graph import build_graph
 from agent.hub import RunHub
 from agent.models import Keys, ModelConfigurationError, default_spec, load_chat_model
 from agent.runner import Runner
 from agent.state import Limits
+from agent.tools import NAMES as TOOLS
 from agent.tools import tools_for
-from checkpoints import Database, Runs, StateError, Store, StoreUnavailableError
-from components import page, stream, toast, transfer, vendor
+from agent.tracing import NO_TRACING, Tracer
+from checkpoints import Database, Runs, Store, StoreUnavailableError
+from components import page, stream, toast, transfer, trouble, vendor
 from components.guard import Doors, Guard
 from components.headers import content_security_policy
 from components.services import Services
@@ -66,11 +67,19 @@ class App:
     async def close(self) -> None:
         """Interrupt what runs, and let go of the database."""
         await self.services.runner.close()
+        await self.services.work(self.services.tracer.close)
         self.services.pool.shutdown()
         self.services.store.database.close()
 
 
-def create_app(settings: Settings, *, port: int, store: Store | None = None, model: BaseChatModel | None = None) -> App:
+def create_app(
+    settings: Settings,
+    *,
+    port: int,
+    store: Store | None = None,
+    model: BaseChatModel | None = None,
+    tracer: Tracer | None = None,
+) -> App:
     """Build and join everything. Parts that are handed in are used as they are.
 
     Raises `StoreUnavailableError` and `ModelConfigurationError`, whose texts are for the user.
@@ -78,8 +87,9 @@ def create_app(settings: Settings, *, port: int, store: Store | None = None, mod
     keys = _keys(settings)
     spec = settings.model or default_spec(keys)
     model = model or load_chat_model(spec, keys, demo_seconds_per_token=settings.demo_seconds_per_token)
-    store = store or Store(Database.at(_database_path(settings)))
-    services = _services(settings, store, model, spec)
+    tracer = tracer or _tracer(settings)
+    store = store or _open_store(settings)
+    services = _services(settings, store, model, spec, tracer)
     services.runs.interrupt_left()
     server = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     dash = _dash(server, services)
@@ -114,23 +124,55 @@ def _keys(settings: Settings) -> Keys:
     )
 
 
-def _database_path(settings: Settings) -> Path:
-    if settings.database_url:
-        return Path(settings.database_url.removeprefix("sqlite:///"))
-    return settings.data_dir / "waymark.db"
+def _open_store(settings: Settings) -> Store:
+    """The database of this server alone."""
+    database = Database.connect(settings.database)
+    try:
+        database.claim()
+    except StoreUnavailableError:
+        database.close()
+        raise
+    return Store(database)
 
 
-def _services(settings: Settings, store: Store, model: BaseChatModel, spec: str) -> Services:
+def _tracer(settings: Settings) -> Tracer:
+    """Langfuse, if there are keys for it. Only then is its package imported, which takes 80 ms and 6 MB."""
+    public, secret, host = settings.langfuse_public_key, settings.langfuse_secret_key, settings.langfuse_host
+    if not public and not secret:
+        return NO_TRACING
+    if not public or not secret or not host:
+        raise SettingsError("LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY must both be set, or neither.")
+    from agent.tracing.langfuse import LangfuseTracer  # noqa: PLC0415
+
+    return LangfuseTracer(
+        public_key=public.get_secret_value(),
+        secret_key=secret,
+        host=host,
+        prompt_label=settings.langfuse_prompt_label,
+        mask=settings.langfuse_mask == "on",
+    )
+
+
+def _services(settings: Settings, store: Store, model: BaseChatModel, spec: str, tracer: Tracer) -> Services:
     pool = ThreadPoolExecutor(THREADS, thread_name_prefix="waymark")
     hub, runs = RunHub(), Runs(store)
-    tools = tools_for(
+    tools, approval = _tools(settings), settings.tools_approval or ()
+    limits = Limits(idle_seconds=settings.model_idle_seconds)
+    runner = Runner(store, runs, hub, build_graph(model, tools, approval=approval), pool=pool, limits=limits, tracer=tracer)
+    demo = DEMO_LINE if spec == "demo" else None
+    return Services(store, runs, runner, hub, pool, model=spec, demo=demo, tracer=tracer)
+
+
+def _tools(settings: Settings) -> list[BaseTool]:
+    for name in (*(settings.tools_enabled or ()), *(settings.tools_approval or ())):
+        if name not in TOOLS:
+            raise SettingsError(f"There is no tool {name[:80]!r}; there are {', '.join(TOOLS)}.")
+    return tools_for(
         tavily_api_key=settings.tavily_api_key,
         tavily_base_url=settings.tavily_base_url,
         files_dir=settings.files_dir,
+        enabled=settings.tools_enabled,
     )
-    limits = Limits(idle_seconds=settings.model_idle_seconds)
-    runner = Runner(store, runs, hub, build_graph(model, tools), pool=pool, limits=limits)
-    return Services(store, runs, runner, hub, pool, model=spec, demo=DEMO_LINE if spec == "demo" else None)
 
 
 def _dash(server: FastAPI, services: Services) -> Dash:
@@ -153,25 +195,17 @@ def _dash(server: FastAPI, services: Services) -> Dash:
     vendor.add_routes(server)
     stream.add_route(server, services)
     transfer.add_route(server, services)
-    _add_health(server, services)
+    trouble.add_route(server, services)
     return dash
 
 
 def _tell(error: Exception) -> None:
     """What no command expected: the log gets the whole of it, the user a sentence. Dash alone would say nothing."""
+    if isinstance(error, StoreUnavailableError):  # the log has it (see Database), and a banner stands on the page
+        return
     reference = secrets.token_hex(4)
     _log.error("a callback failed [%s]", reference, exc_info=error)
     toast.say(f"Something went wrong (reference {reference}). Try again, or reload the page.")
-
-
-def _add_health(server: FastAPI, services: Services) -> None:
-    @server.get("/healthz")
-    async def health(_: Request) -> Response:
-        try:
-            await services.read(services.store.threads, limit=1)
-        except StateError as error:
-            return JSONResponse({"status": "degraded", "store": str(error)}, status_code=503)
-        return JSONResponse({"status": "ok", "store": "sqlite"})
 
 
 def _one_page(server: ASGIApp) -> ASGIApp:
@@ -264,12 +298,13 @@ def serve(settings: Settings) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="app.py", description="Waymark: conversations in which time can be moved through.")
-    parser.add_argument("command", nargs="?", choices=["serve"], default="serve", help="serve the page (the default)")
-    parser.parse_args(arguments)
+    asked = commands.parse(arguments)
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
-        serve(load_settings())
+        settings = load_settings()
+        if asked.command != "serve":
+            return commands.carry_out(asked, settings)
+        serve(settings)
     except (SettingsError, ModelConfigurationError, StoreUnavailableError) as error:
         print(f"Waymark cannot start. {error}", file=sys.stderr)
         return 2

@@ -1,21 +1,29 @@
-"""Opening a database: the engine, its safety settings, the lock that keeps one process to a file, and migrations."""
+"""Opening a database: the engine, its safety settings, the lock that keeps one process to a file, what it fails at.
+
+SQLite stands here, PostgreSQL's own in postgresql.py; everything above them is the same code for both.
+"""
 
 import fcntl
+import logging
 import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from operator import methodcaller
 from pathlib import Path
 from typing import IO, Any
 
 import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
-from checkpoints import schema, serde
+from checkpoints import migrations, postgresql, schema, serde
 from checkpoints.errors import StoreInUseError, StoreUnavailableError
 
-MIGRATIONS = Path(__file__).parent / "migrations"
-HEAD = "0001"  # the newest file in migrations/versions; a test holds the two together
+_lenient = methodcaller("decode", "utf-8", "replace")
+SQLITE = "sqlite:///"
+WAIT_SECONDS = 4  # for a lock or a connection: the page says within 6 what is wrong
+READ_ONLY = "The database cannot be written: it is read-only."
+_log = logging.getLogger(__name__)
 
 
 class Database:
@@ -27,6 +35,19 @@ class Database:
         # In memory there is one connection for all: a thread that came in between would end the other's transaction.
         self._alone = threading.RLock() if isinstance(engine.pool, StaticPool) else nullcontext()
         self._view = threading.local()
+        self._claim: postgresql.Claim | None = None
+        self._failing: dict[str, str] = {}  # "read" and "write", as long as it fails: what was said last
+        self._reads = engine.execution_options(**postgresql.READING) if self.kind == "postgresql" else engine
+
+    @property
+    def kind(self) -> str:
+        """`sqlite` or `postgresql`."""
+        return self.engine.dialect.name
+
+    @property
+    def trouble(self) -> str:
+        """The sentence about what went wrong, as long as the last write or the last read did; else nothing."""
+        return next(iter(tuple(self._failing.values())), "")
 
     @classmethod
     def in_memory(cls) -> "Database":
@@ -43,14 +64,79 @@ class Database:
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # one that is there stays as its owner wants it
-            lock = _lock(path)
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # SQLite gives the files beside it the same mode
+            lock = _lock(path)
         except OSError as error:
             raise StoreUnavailableError(f"The data folder {path.parent} cannot be used: {error.strerror}.") from error
         database = cls(_engine(f"sqlite:///{path}"), lock)
         try:
             with translated():
-                _migrate(database.engine, path)
+                migrations.bring_up(database.engine, path)
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    @classmethod
+    def connect(cls, url: str) -> "Database":
+        """The database at `sqlite:///…` or `postgresql+psycopg://…`, made or migrated as needed; raises as `at` does.
+
+        On PostgreSQL it is shared with whoever else opens it; a server also takes its `claim`.
+        """
+        if url.startswith(SQLITE):
+            return cls.at(Path(url.removeprefix(SQLITE)))
+        database = cls(postgresql.engine(url, WAIT_SECONDS))
+        try:
+            with translated():
+                migrations.bring_up(database.engine)
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    def claim(self) -> None:
+        """Keep other servers out while this one lives: which answers are being written is known to one process alone.
+
+        A SQLite file is claimed by being opened. Raises `StoreInUseError`.
+        """
+        if self.kind != "postgresql":
+            return
+        claim = self._claim = postgresql.Claim(self.engine)
+
+        def hold_again(connection: Any, _record: object) -> None:
+            # A restart of the database ends the claim and every connection: the next one to be made is when to look.
+            try:
+                claim.hold()
+            except BaseException:
+                connection.close()
+                raise
+
+        with translated():
+            claim.hold()
+        sa.event.listen(self.engine, "connect", hold_again)
+
+    @classmethod
+    def reader(cls, url: str) -> "Database":
+        """The database at `url`, only to read from, beside the process that has it: without its lock, and never migrated.
+
+        Raises `StoreUnavailableError` when there is none, or none with this Waymark's schema.
+        """
+        path = Path(url.removeprefix(SQLITE))
+        if not url.startswith(SQLITE):
+            database, name = cls(postgresql.engine(url, WAIT_SECONDS)), "The database"
+        elif path.is_file():
+            database, name = cls(_engine(f"{SQLITE}{path}")), str(path)
+            sa.event.listen(database.engine, "connect", _only_read, insert=True)
+        else:
+            raise StoreUnavailableError(f"There is no database at {path}.")
+        try:
+            with database.reading() as connection:
+                found = migrations.revision(connection)
+            if found is None:
+                raise StoreUnavailableError(f"{name} is a database of something else; it was not used.")
+            if found != migrations.HEAD:
+                migrations.check_known(found, name)
+                raise StoreUnavailableError(f"{name} was written by an older Waymark: start this one on it once.")
         except BaseException:
             database.close()
             raise
@@ -58,6 +144,8 @@ class Database:
 
     def close(self) -> None:
         self.engine.dispose()
+        if self._claim is not None:
+            self._claim.close()
         if self._lock is not None:
             self._lock.close()
 
@@ -68,7 +156,7 @@ class Database:
         if held is not None:
             yield held
             return
-        with self._alone, translated(), self.engine.connect() as connection:
+        with self._alone, self._watched("read"), self._reads.connect() as connection:
             self._view.connection = connection
             try:
                 yield connection
@@ -76,12 +164,43 @@ class Database:
                 self._view.connection = None
 
     @contextmanager
-    def writing(self) -> Iterator[sa.Connection]:
-        """One transaction that is alone: all of it is on disk when the block has ended, or nothing."""
-        with self._alone, translated(), self.engine.connect() as connection:
-            connection.execution_options(writing=True)
+    def writing(self, key: str = "") -> Iterator[sa.Connection]:
+        """One transaction that is alone: all of it is on disk when the block has ended, or nothing.
+
+        SQLite lets in one at a time. On PostgreSQL the row of the thread is held from when it is read (`rows.thread`) and,
+        from the beginning, `key`: that of what is looked for before, or cannot be held since it is not there yet.
+        """
+        with self._alone, self._watched("write"), self.engine.connect() as connection:
+            connection.execution_options(writing=True, holding=self.kind == "postgresql")
             with connection.begin():
+                if key and self.kind == "postgresql":
+                    connection.execute(postgresql.ALONE, {"key": key})
                 yield connection
+
+    def check(self) -> None:
+        """Raise `StoreUnavailableError` if the database does not take part. After a write that failed, only a write can
+        tell: a full disk reads well.
+        """
+        if "write" in self._failing:
+            with self.writing() as connection:
+                connection.execute(sa.text("UPDATE alembic_version SET version_num = version_num"))
+        with self.reading() as connection:
+            connection.execute(sa.select(schema.thread.c.id).limit(1))
+
+    @contextmanager
+    def _watched(self, verb: str) -> Iterator[None]:
+        """Remember whether reading and writing work, and say once in the log that one does not any more."""
+        try:
+            with translated():
+                yield
+        except StoreUnavailableError as error:
+            if verb not in self._failing:
+                _log.warning("the database fails to %s: %s", verb, getattr(error.__cause__, "orig", None) or error)
+            self._failing[verb] = str(error)
+            if self._failing[verb] == READ_ONLY and self._lock is not None:
+                self.engine.dispose()  # what was opened while the file was read-only would stay so
+            raise
+        self._failing.pop(verb, None)
 
 
 @contextmanager
@@ -91,8 +210,25 @@ def translated() -> Iterator[None]:
         yield
     except sa.exc.IntegrityError:
         raise  # the caller's mistake, not the database's
-    except sa.exc.DatabaseError as error:  # also a file that is damaged, or that is no database
-        raise StoreUnavailableError(f"The database did not answer: {error.orig}.") from error
+    except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:  # also a file that is damaged, or that is no database
+        raise StoreUnavailableError(_sentence(getattr(error, "orig", None))) from error
+
+
+def _sentence(error: BaseException | None) -> str:
+    """What is wrong, in words of ours: the driver's own may span lines and name what is nobody's business."""
+    sqlite = getattr(error, "sqlite_errorname", "")
+    state = getattr(error, "sqlstate", None) or ""
+    if sqlite == "SQLITE_FULL" or sqlite.startswith("SQLITE_IOERR_WRITE") or state == "53100":
+        return "The disk is full: nothing can be saved."
+    if sqlite.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")) or state == "55P03":
+        return "The database is locked by another program."
+    if sqlite.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")) or state == "25006":
+        return READ_ONLY
+    if sqlite:
+        return f"The database did not answer: {error}."
+    if state.startswith(("42", "22")):  # a statement or a value of ours: the server itself is well
+        return "The database refused what it was asked."
+    return "The database server does not answer."
 
 
 def _engine(url: str, **options: Any) -> sa.Engine:
@@ -104,14 +240,19 @@ def _engine(url: str, **options: Any) -> sa.Engine:
 
 def _on_connect(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # the driver begins nothing by itself; _on_begin does
+    connection.text_factory = _lenient  # by itself it refuses the whole answer when one flipped byte is no UTF-8
     for pragma in (
         "page_size = 8192",  # a message is 1-2 KB: larger pages waste less of themselves; before WAL, or it is ignored
         "journal_mode = WAL",
         "synchronous = FULL",  # a commit is on disk before it is acknowledged
         "foreign_keys = ON",
-        "busy_timeout = 5000",  # milliseconds
+        f"busy_timeout = {WAIT_SECONDS * 1000}",  # milliseconds
     ):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _only_read(connection: Any, _record: object) -> None:
+    connection.execute("PRAGMA query_only = ON")
 
 
 def _on_begin(connection: sa.Connection) -> None:
@@ -129,48 +270,3 @@ def _lock(path: Path) -> IO[str]:
         lock.close()
         raise StoreInUseError(str(path)) from error
     return lock
-
-
-def _migrate(engine: sa.Engine, path: Path) -> None:
-    """Bring the file to the newest schema, after a backup of what was there."""
-    with engine.connect() as connection:
-        tables = sa.inspect(connection).get_table_names()
-        found = (
-            connection.scalar(sa.text("SELECT version_num FROM alembic_version")) if "alembic_version" in tables else None
-        )
-        if found == HEAD:
-            return
-        if found is None and tables:
-            raise StoreUnavailableError(f"{path} is a database of something else; it was not used.")
-        if found is not None:
-            _known(found, path)
-            _backup(connection, path.with_name(f"{path.stem}-before-{HEAD}.db"))
-    _upgrade(engine)
-
-
-def _upgrade(engine: sa.Engine) -> None:
-    from alembic import command  # noqa: PLC0415  (0.4 s that only a migration pays)
-    from alembic.config import Config  # noqa: PLC0415
-
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
-    with engine.connect().execution_options(writing=True) as connection, connection.begin():
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
-
-
-def _known(revision: str, path: Path) -> None:
-    if not (MIGRATIONS / "versions" / f"{revision}.py").exists():
-        raise StoreUnavailableError(f"{path} was written by a newer Waymark (schema {revision}); it was left untouched.")
-
-
-def _backup(connection: sa.Connection, target: Path) -> None:
-    """By SQLite's own backup: a copy of the file would miss what is still in the log beside it."""
-    import sqlite3  # noqa: PLC0415
-
-    raw = connection.connection.driver_connection
-    assert isinstance(raw, sqlite3.Connection)
-    os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o600))
-    with sqlite3.connect(target) as copy:
-        raw.backup(copy)
-    copy.close()

@@ -12,7 +12,9 @@ StateError
 ├── NothingToUndoError
 ├── CurrentBranchError       the branch that the conversation stands on cannot be deleted
 ├── DamagedMessageError      a stored message does not fit its hash: it is not shown, and nothing is built on it
+├── BackupError              a backup that was not made
 ├── InvalidDocumentError     an import that is refused; the text names the field
+├── InvalidRedactionError    what an export was to leave out cannot be looked for
 └── StoreUnavailableError    the database cannot be reached, is full, locked or read-only
     └── StoreInUseError      another process has this database open
 
@@ -97,6 +99,14 @@ class DamagedMessageError(StateError):
         self.depth = depth
 
 
+class BackupError(StateError):
+    """A backup was not made; the text says why."""
+
+
+class InvalidRedactionError(StateError, ValueError):
+    """What an export was to leave out cannot be looked for."""
+
+
 class InvalidDocumentError(StateError, ValueError):
     """An import was refused. `field` is where, in the document's own words."""
 
@@ -110,5 +120,5 @@ class StoreUnavailableError(StateError):
 
 
 class StoreInUseError(StoreUnavailableError):
-    def __init__(self, path: str) -> None:
-        super().__init__(f"{path} is in use by another Waymark process. Stop that one, or choose another DATA_DIR.")
+    def __init__(self, what: str, setting: str = "DATA_DIR") -> None:
+        super().__init__(f"{what} is in use by another Waymark process. Stop that one, or choose another {setting}.")

@@ -46,6 +46,7 @@ def from_time(time: datetime) -> int:
 _thread_columns = sa.select(schema.thread, schema.branch.c.head_id).join(
     schema.branch, schema.branch.c.id == schema.thread.c.branch_id
 )
+_hold_thread = sa.select(schema.thread.c.id).where(schema.thread.c.id == sa.bindparam("thread_id")).with_for_update()
 # What every change asks, put together once: building a statement takes longer than SQLite takes to answer it.
 _one_thread = _thread_columns.where(schema.thread.c.id == sa.bindparam("thread_id"))
 _one_place = sa.select(schema.message.c.id, schema.message.c.segment, schema.message.c.depth).where(
@@ -61,6 +62,9 @@ _running = sa.select(schema.run).where(
 
 
 def thread(connection: sa.Connection, thread_id: str, *, even_deleted: bool = False) -> Thread:
+    if connection.get_execution_options().get("holding"):
+        # A statement of its own: one that waits for the lock and joins would see the branch as it was before the wait.
+        connection.execute(_hold_thread, {"thread_id": thread_id})
     row = connection.execute(_one_thread, {"thread_id": thread_id}).one_or_none()
     if row is None or (row.deleted_at is not None and not even_deleted):
         raise ThreadNotFoundError(thread_id)
@@ -133,7 +137,7 @@ def messages(connection: sa.Connection, path: Path, *, last: int | None = None, 
         found.extend(rows)
     if not found:
         return []
-    before_it = [row.hash for row in found[1:]] + [_hash_of(connection, found[-1].parent_id)]
+    before_it = [row.hash for row in found[1:]] + [hash_of(connection, found[-1].parent_id)]
     return [_message(row, parent) for row, parent in zip(found, before_it, strict=True)][::-1]
 
 
@@ -143,10 +147,10 @@ def _starts(path: Path) -> list[int]:
 
 
 def tail_hash(connection: sa.Connection, place: Node | None) -> str | None:
-    return _hash_of(connection, place.id if place else None)
+    return hash_of(connection, place.id if place else None)
 
 
-def _hash_of(connection: sa.Connection, message_id: str | None) -> str | None:
+def hash_of(connection: sa.Connection, message_id: str | None) -> str | None:
     return None if message_id is None else connection.scalar(_one_hash, {"message_id": message_id})
 
 
@@ -174,14 +178,15 @@ def message(connection: sa.Connection, message_id: str, thread_id: str) -> Messa
     row = connection.execute(sa.select(table).where(table.c.id == message_id, table.c.thread_id == thread_id)).one_or_none()
     if row is None:
         raise MessageNotFoundError(message_id)
-    return _message(row, _hash_of(connection, row.parent_id))
+    return _message(row, hash_of(connection, row.parent_id))
 
 
 def every_message(connection: sa.Connection, thread_id: str) -> list[Message]:
     """The whole tree, parents before children, siblings in the order they were written."""
     table = schema.message
     own = sa.select(schema.segment.c.id).where(schema.segment.c.thread_id == thread_id)  # messages have no index by thread
-    found = connection.execute(sa.select(table).where(table.c.segment.in_(own)).order_by(table.c.segment, table.c.depth)).all()
+    query = sa.select(table).where(table.c.segment.in_(own)).order_by(table.c.segment, table.c.depth)
+    found = connection.execute(query).all()
     hashes = {row.id: row.hash for row in found}
     return [_message(row, hashes.get(row.parent_id)) for row in found]
 

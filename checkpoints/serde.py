@@ -52,8 +52,23 @@ def canonical(value: Any) -> str:
 
 
 def content_hash(body: dict[str, Any], agent: str, status: str, parent_hash: str | None) -> str:
-    text = canonical({"agent": agent, "body": body, "parent": parent_hash, "status": status})
+    return text_hash(canonical(body), agent, status, parent_hash)
+
+
+def text_hash(body: str, agent: str, status: str, parent_hash: str | None) -> str:
+    """The same, of a body that is canonical JSON already: a stored message is checked without parsing it.
+
+    What is hashed is `canonical({"agent": …, "body": …, "parent": …, "status": …})`, put together by hand.
+    """
+    parent = "null" if parent_hash is None else f'"{parent_hash}"'
+    text = f'{{"agent":{canonical(agent)},"body":{body},"parent":{parent},"status":{canonical(status)}}}'
     return HASH_PREFIX + hashlib.sha256(text.encode()).hexdigest()
+
+
+def empty_body(text: str) -> dict[str, Any]:
+    """An empty message of the type that a damaged body still names; a note (a system message) where it names none."""
+    kind = next((kind for kind in _TYPES if text.endswith(f'"type":"{kind}"}}')), "system")
+    return {"type": kind, "data": {"content": ""}}
 
 
 def document_hash(document: dict[str, Any]) -> str:
@@ -81,9 +96,9 @@ def _same(value: Any, default: Any) -> bool:
 
 def writable(text: str) -> str:
     """The text with halves of surrogate pairs joined or replaced: alone they cannot be written, and a stream, or a text
-    that was cut to a length in the browser, may hold them.
+    that was cut to a length in the browser, may hold them. NUL is replaced as well: PostgreSQL cannot store it.
     """
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
 
 
 def exact(body: dict[str, Any]) -> dict[str, Any]:

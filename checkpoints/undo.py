@@ -18,8 +18,9 @@ _ORDINARY = _table.kind.not_in((OperationKind.UNDO, OperationKind.REDO))
 
 
 def undoable(connection: sa.Connection, thread_id: str) -> Operation | None:
-    """The newest operation that stands."""
-    return _newest(connection, thread_id, _ORDINARY, _table.undone_by.is_(None))
+    """The newest operation that stands. What stood before an erasure is out of reach."""
+    newest = _newest(connection, thread_id, _ORDINARY, _table.undone_by.is_(None))
+    return None if newest and newest.kind is OperationKind.ERASE else newest
 
 
 def redoable(connection: sa.Connection, thread_id: str) -> Operation | None:
@@ -73,7 +74,9 @@ def _group(connection: sa.Connection, operation: Operation) -> Sequence[Operatio
     first = sa.select(sa.func.min(_table.version)).where(*standing, _table.grouped == operation.group).scalar_subquery()
     for done in reversed(rows.operations(connection, operation.thread_id, *standing, _table.version >= first)):
         places = {(change.table, change.id) for change in done.changes}
-        if done.group == operation.group or places & touched:
+        if done.kind is OperationKind.ERASE:
+            taken, touched = [], set()
+        elif done.group == operation.group or places & touched:
             taken.append(done)
             touched |= places
     return taken[::-1]

@@ -1,0 +1,66 @@
+"""Backing up: a whole second file, also while a server writes to the first."""
+
+import os
+import sqlite3
+from pathlib import Path
+
+from checkpoints.database import SQLITE, Database
+from checkpoints.errors import BackupError, StoreUnavailableError
+
+
+def backup(database: Database, target: Path) -> None:
+    """Copy the database to `target` by SQLite's own backup: a copy of the file would miss the log beside it.
+
+    Nothing is overwritten, and nothing stands at `target` before it is complete, on disk and found whole. Raises
+    `BackupError`.
+    """
+    if database.kind != "sqlite":
+        raise BackupError("A PostgreSQL database is backed up by its own pg_dump.")
+    part = target.with_name(f"{target.name}.part")  # what a kill leaves behind is not taken for a backup
+    try:
+        if target.exists():
+            raise BackupError(f"{target} is there already; nothing was overwritten.")
+        os.close(os.open(part, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600))
+        _copy(database, part)
+        _check(part)
+        _sync(part)
+        part.rename(target)
+        _sync(target.parent)
+    except (OSError, sqlite3.Error, StoreUnavailableError) as error:
+        part.unlink(missing_ok=True)
+        raise BackupError(f"The backup {target} could not be made: {_reason(error)}.") from error
+
+
+def _copy(database: Database, target: Path) -> None:
+    with database.reading() as connection:
+        raw = connection.connection.driver_connection
+        assert isinstance(raw, sqlite3.Connection)
+        copy = sqlite3.connect(target)
+        try:
+            raw.backup(copy)
+        finally:
+            copy.close()
+
+
+def _check(path: Path) -> None:
+    """Open it as a server would, and let SQLite look through it."""
+    copy = Database.reader(f"{SQLITE}{path}")
+    try:
+        with copy.reading() as connection:
+            said = connection.exec_driver_sql("PRAGMA quick_check").scalar_one()
+    finally:
+        copy.close()
+    if said != "ok":
+        raise StoreUnavailableError(f"the copy is damaged, so the database is too ({said})")
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _reason(error: Exception) -> str:
+    return str((isinstance(error, OSError) and error.strerror) or error).rstrip(".")

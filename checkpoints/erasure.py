@@ -1,0 +1,219 @@
+"""Erasing: the only thing that destroys. A whole conversation, or what nothing can reach any more.
+
+Reached is what a branch or a checkpoint stands on, and what undo or redo could bring back. Counted first; then it is gone
+from the file as well, with what SQLite had kept of it in freed pages and in the log beside the file.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+
+from checkpoints import history, rows, schema
+from checkpoints.changing import Changing
+from checkpoints.database import Database
+from checkpoints.errors import RunActiveError, StoreUnavailableError
+from checkpoints.model import By, Operation, OperationKind, Thread, counted
+from checkpoints.store import new_id
+
+_branch, _checkpoint, _message, _segment = schema.branch.c, schema.checkpoint.c, schema.message.c, schema.segment.c
+_OF_A_THREAD = (schema.checkpoint, schema.branch, schema.message, schema.segment, schema.run, schema.operation)
+# Each message that goes is looked for in what may name it. Only erasing asks that, so only erasing has the indexes.
+_INDEXES = {"erasing_branch": "branch (head_id)", "erasing_checkpoint": "checkpoint (message_id)"}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What goes. `threads` are the titles of the conversations that go whole."""
+
+    threads: tuple[str, ...]
+    messages: int
+    checkpoints: int
+    branches: int
+    changes: int  # that can no longer be undone or brought back
+
+    def __bool__(self) -> bool:
+        return bool(self.threads or self.messages or self.checkpoints or self.branches or self.changes)
+
+    def __str__(self) -> str:
+        nouns = ((self.messages, "message"), (self.checkpoints, "checkpoint"))
+        parts = [counted(number, noun) for number, noun in nouns if number]
+        parts += [counted(self.branches, "deleted branch", "deleted branches")] if self.branches else []
+        parts += [f"the undo of {counted(self.changes, 'change')}"] if self.changes else []
+        named = [f"the conversation {title!r}" for title in self.threads]
+        return ", ".join([*named, *parts]) or "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class _Going:
+    """What goes of one thread: messages of `segments` (segment, first depth that goes), and rows by id."""
+
+    thread: Thread
+    whole: bool
+    messages: int
+    checkpoints: Sequence[str]
+    branches: Sequence[str] = ()
+    segments: Sequence[tuple[int, int]] = ()
+    changes: int = 0
+
+
+def plan(database: Database, thread_id: str | None = None, *, keep_undo: bool = True) -> Plan:
+    """What `erase` would take: this conversation, or of all conversations what nothing reaches.
+
+    Without `keep_undo`, what only undo or redo could bring back goes as well, deleted conversations among it. Raises
+    `ThreadNotFoundError`, and `RunActiveError` while an answer is being written.
+    """
+    with database.reading() as connection:
+        return _total(list(_goings(connection, thread_id, keep_undo)))
+
+
+def erase(database: Database, thread_id: str | None = None, *, keep_undo: bool = True) -> Plan:
+    """Destroy what `plan` counts, for good; the answer is what went. The caller holds the database alone."""
+    with database.writing() as connection:
+        if connection.dialect.name == "sqlite":
+            connection.exec_driver_sql("PRAGMA secure_delete = ON")
+        for name, columns in _INDEXES.items():
+            connection.exec_driver_sql(f"CREATE INDEX {name} ON {columns}")
+        goings = list(_goings(connection, thread_id, keep_undo))
+        for going in goings:
+            _take(connection, going)
+        for name in _INDEXES:
+            connection.exec_driver_sql(f"DROP INDEX {name}")
+    if database.engine.dialect.name == "sqlite":
+        _clean(database.engine)
+    return _total(goings)
+
+
+def within_reach(connection: sa.Connection, thread_id: str) -> list[Operation]:
+    """The operations that undo can take back, now or after others, and the undos that redo can. The newest first."""
+    found: list[Operation] = []
+    is_newest = True  # nothing but undo and redo was done since
+    for operation in rows.operations(connection, thread_id):
+        if operation.kind is OperationKind.ERASE:
+            break
+        is_undo = operation.kind is OperationKind.UNDO
+        is_ordinary = not is_undo and operation.kind is not OperationKind.REDO
+        is_newest = is_newest and not is_ordinary
+        if not operation.undone and (is_ordinary or (is_undo and is_newest)):
+            found.append(operation)
+    return found
+
+
+def noted(operations: Sequence[Operation]) -> tuple[set[str], set[str], set[str]]:
+    """The messages, branches and checkpoints that taking these back would need."""
+    messages, branches, checkpoints = set[str](), set[str](), set[str]()
+    for change in (change for operation in operations for change in operation.changes):
+        for values in (change.before, change.after):
+            messages.update(filter(None, [values.get("head_id")]))
+            branches.update(filter(None, [values.get("branch_id")]))
+        if change.table != "thread":
+            (branches if change.table == "branch" else checkpoints).add(change.id)
+    return messages, branches, checkpoints
+
+
+def _goings(connection: sa.Connection, thread_id: str | None, keep_undo: bool) -> Iterator[_Going]:
+    ids = [thread_id] if thread_id else connection.scalars(sa.select(schema.thread.c.id).order_by(schema.thread.c.id)).all()
+    for identifier in ids:
+        thread = rows.thread(connection, identifier, even_deleted=True)
+        if (run := rows.running(connection, identifier)) is not None:
+            raise RunActiveError(identifier, run.id)
+        if thread_id or (thread.deleted and not keep_undo):
+            yield _whole(connection, thread)
+        elif going := _unreached(connection, thread, keep_undo):
+            yield going
+
+
+def _whole(connection: sa.Connection, thread: Thread) -> _Going:
+    messages = sa.select(sa.func.count()).select_from(schema.message).where(_message.thread_id == thread.id)
+    checkpoints = connection.scalars(sa.select(_checkpoint.id).where(_checkpoint.thread_id == thread.id)).all()
+    return _Going(thread, True, connection.scalar(messages) or 0, checkpoints)
+
+
+def _unreached(connection: sa.Connection, thread: Thread, keep_undo: bool) -> _Going | None:
+    reach = within_reach(connection, thread.id)
+    messages, branches, checkpoints = noted(reach if keep_undo else ())
+    heads = sa.select(schema.branch)
+    lost_branches, lost_checkpoints = [], []
+    for row in connection.execute(heads.where(_branch.thread_id == thread.id)):
+        if row.deleted_at is None or row.id in branches:
+            messages.update([row.head_id] if row.head_id else [])
+        elif row.head_id or row.name:
+            lost_branches.append(row.id)
+    bookmarks = sa.select(schema.checkpoint)
+    for row in connection.execute(bookmarks.where(_checkpoint.thread_id == thread.id)):
+        if row.deleted_at is None or row.id in checkpoints:
+            messages.add(row.message_id)
+        else:
+            lost_checkpoints.append(row.id)
+    count, segments = _beyond(connection, thread.id, messages)
+    changes = 0 if keep_undo else len(reach)
+    if not (count or lost_branches or lost_checkpoints or changes):
+        return None
+    return _Going(thread, False, count, lost_checkpoints, lost_branches, segments, changes)
+
+
+def _beyond(connection: sa.Connection, thread_id: str, roots: set[str]) -> tuple[int, list[tuple[int, int]]]:
+    """How many messages stand on no path to these, and where they begin in each segment."""
+    forks = rows.forks(connection, thread_id)
+    kept: dict[int, int] = {}
+    for node in rows.nodes(connection, roots).values():
+        for segment, depth in history.path_to(node, forks).stretches:
+            kept[segment] = max(kept.get(segment, -1), depth)
+    own = sa.select(_segment.id).where(_segment.thread_id == thread_id)
+    tips = sa.select(_message.segment, sa.func.min(_message.depth), sa.func.max(_message.depth))
+    total, beyond = 0, []
+    for segment, first, last in connection.execute(tips.where(_message.segment.in_(own)).group_by(_message.segment)):
+        start = max(first, kept.get(segment, -1) + 1)
+        if start <= last:
+            total += last - start + 1
+            beyond.append((segment, start))
+    return total, beyond
+
+
+def _take(connection: sa.Connection, going: _Going) -> None:
+    thread_id = going.thread.id
+    if going.whole:
+        for table in _OF_A_THREAD:
+            connection.execute(sa.delete(table).where(table.c.thread_id == thread_id))
+        connection.execute(sa.delete(schema.thread).where(schema.thread.c.id == thread_id))
+        return
+    for identifier in going.checkpoints:
+        connection.execute(sa.delete(schema.checkpoint).where(_checkpoint.id == identifier))
+    for identifier in going.branches:  # the row stays, empty: the order of the others counts it
+        connection.execute(sa.update(schema.branch).where(_branch.id == identifier).values(head_id=None, name=""))
+    for segment, start in going.segments:
+        connection.execute(sa.delete(schema.message).where(_message.segment == segment, _message.depth >= start))
+    for segment, _ in sorted(going.segments, reverse=True):  # what forked off a segment has a higher number than it
+        held = sa.exists().where(_message.segment == segment)
+        connection.execute(sa.delete(schema.segment).where(_segment.id == segment, ~held))
+    if going.changes:
+        now = rows.from_time(datetime.now(UTC))
+        change = Changing(connection, going.thread, now, new_id, By())
+        change.note = "what only undo could reach"
+        change.perform(OperationKind.ERASE, lambda _: None)
+
+
+def _clean(engine: sa.Engine) -> None:
+    """Write the file anew without what was freed, and empty the log beside it."""
+    with engine.connect() as connection:
+        raw = connection.connection.driver_connection
+        assert isinstance(raw, sqlite3.Connection)
+        try:
+            raw.execute("VACUUM")
+            busy = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        except sqlite3.Error as error:
+            raise StoreUnavailableError(f"What was erased may still be in the file: {error}. Erase again.") from error
+    if busy:
+        raise StoreUnavailableError("What was erased is still in the log beside the file: another process is reading it.")
+
+
+def _total(goings: Sequence[_Going]) -> Plan:
+    return Plan(
+        threads=tuple(going.thread.title for going in goings if going.whole),
+        messages=sum(going.messages for going in goings),
+        checkpoints=sum(len(going.checkpoints) for going in goings),
+        branches=sum(len(going.branches) for going in goings),
+        changes=sum(going.changes for going in goings),
+    )

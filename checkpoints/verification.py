@@ -1,0 +1,214 @@
+"""Verifying: every hash derived again, every link followed, and what does not fit named.
+
+Reads alone, and a row at a time: a million messages need no more memory than the longest list of one thread's segments.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import sqlalchemy as sa
+
+from checkpoints import erasure, history, rows, schema, serde
+from checkpoints.database import Database
+from checkpoints.history import Forks
+from checkpoints.model import Node, OperationKind, counted
+
+_message, _segment, _operation = schema.message.c, schema.segment.c, schema.operation.c
+_UNREADABLE = (sa.exc.DBAPIError, ValueError)  # a page that is no page, a change that is not JSON: the rest is looked at
+_PORTION = 200  # rows that the driver hands over at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """One thing that does not fit. `number` counts a message from 1 on its path; what concerns no message has none."""
+
+    what: str
+    thread_id: str = ""
+    title: str = ""
+    message_id: str | None = None
+    number: int | None = None
+
+    def __str__(self) -> str:
+        where = f"conversation {self.title!r} ({self.thread_id}): " if self.thread_id else ""
+        which = f"message {self.number:,} ({self.message_id}) " if self.number is not None else ""
+        return f"{where}{which}{self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was looked at, and what was found."""
+
+    threads: int
+    messages: int
+    checkpoints: int
+    operations: int
+    damages: tuple[Damage, ...]
+
+    def __str__(self) -> str:
+        nouns = ((self.threads, "conversation"), (self.messages, "message"), (self.checkpoints, "checkpoint"))
+        looked = ", ".join(counted(number, noun) for number, noun in (*nouns, (self.operations, "change")))
+        return f"{looked}: {counted(len(self.damages), 'damage') if self.damages else 'all whole'}."
+
+
+def verify(database: Database) -> Report:
+    """Look at everything, at one moment. Raises `StoreUnavailableError` only where nothing can be read at all."""
+    tables = (schema.thread, schema.message, schema.checkpoint, schema.operation)
+    with database.reading() as connection:
+        found = tuple(_damages(connection))
+        counts = [_count(connection, table) for table in tables]
+    return Report(counts[0], counts[1], counts[2], counts[3], found)
+
+
+def _damages(connection: sa.Connection) -> Iterator[Damage]:
+    for part in (_of_the_file, _strays, _of_the_threads):
+        try:
+            yield from part(connection)
+        except _UNREADABLE as error:
+            yield Damage(f"not all of the database can be read: {_reason(error)}")
+
+
+def _reason(error: Exception) -> object:
+    return getattr(error, "orig", error)
+
+
+def _count(connection: sa.Connection, table: sa.Table) -> int:
+    with suppress(sa.exc.DBAPIError):
+        return connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
+    return 0
+
+
+def _of_the_file(connection: sa.Connection) -> Iterator[Damage]:
+    """What SQLite itself finds: pages, indexes, references. PostgreSQL has checksums and constraints of its own."""
+    if connection.dialect.name != "sqlite":
+        return
+    for (said,) in connection.exec_driver_sql("PRAGMA integrity_check"):
+        if said != "ok":
+            yield Damage(f"the file: {said}")
+    for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
+        yield Damage(f"the file: row {row} of {table} names a {parent} that is not there")
+
+
+def _strays(connection: sa.Connection) -> Iterator[Damage]:
+    """Messages that no thread's segments hold: reading by segment would pass them over."""
+    query = sa.select(_message.id, _message.thread_id, _message.depth).outerjoin(
+        schema.segment, sa.and_(_segment.id == _message.segment, _segment.thread_id == _message.thread_id)
+    )
+    for row in connection.execute(query.where(_segment.id.is_(None))):
+        yield Damage("stands in no segment of its conversation", row.thread_id, "", row.id, row.depth + 1)
+
+
+def _of_the_threads(connection: sa.Connection) -> Iterator[Damage]:
+    table = schema.thread.c
+    columns = (table.id, table.title, table.branch_id, table.version, table.checkpoints_made)
+    for thread in connection.execute(sa.select(*columns).order_by(table.id)).all():
+        try:
+            for what, message in chain(_of_the_messages(connection, thread), _of_the_operations(connection, thread)):
+                place = (message.id, message.depth + 1) if message else (None, None)
+                yield Damage(what, thread.id, thread.title, *place)
+        except _UNREADABLE as error:
+            yield Damage(f"not all of it can be read: {_reason(error)}", thread.id, thread.title)
+
+
+_Thread = sa.Row[Any, Any, Any, Any, Any]
+Found = Iterator[tuple[str, Node | None]]
+
+
+def _of_the_messages(connection: sa.Connection, thread: _Thread) -> Found:
+    """The tree, and what stands on it."""
+    forks = rows.forks(connection, thread.id)
+    whole: dict[int, int] = {}  # segment -> the depth up to which its messages, and all before them, are there
+    for segment, (parent, fork_depth) in sorted(forks.items()):
+        if parent is not None and (parent not in forks or parent >= segment):
+            yield f"segment {segment} forks from one that is not there", None
+            whole[segment] = -1
+            continue
+        yield from _of_a_segment(connection, thread.id, segment, parent, fork_depth, whole)
+    yield from _of_the_places(connection, thread, forks, whole)
+
+
+def _of_a_segment(
+    connection: sa.Connection, thread_id: str, segment: int, parent: int | None, fork_depth: int, whole: dict[int, int]
+) -> Found:
+    before = _at(connection, parent, fork_depth)
+    depth = fork_depth
+    is_whole = parent is None or (before is not None and whole[parent] >= fork_depth)
+    query = sa.select(schema.message).where(_message.segment == segment).order_by(_message.depth)
+    for row in connection.execute(query, execution_options={"yield_per": _PORTION}):
+        node = Node(row.id, segment, row.depth)
+        if row.depth != depth + 1 or (before is None and row.depth > 0):
+            yield f"has none before it: those from {depth + 2:,} on are missing", node
+            is_whole = False
+        elif row.parent_id != (before.id if before else None):
+            yield "stands after another message than the one that it names", node
+        elif serde.text_hash(row.body, row.agent, row.status, before.hash if before else None) != row.hash:
+            yield "is damaged: its content does not fit its hash", node
+        before, depth = row, row.depth
+        if is_whole:
+            whole[segment] = depth
+    whole.setdefault(segment, fork_depth if is_whole else -1)
+
+
+def _at(connection: sa.Connection, segment: int | None, depth: int) -> sa.Row[Any] | None:
+    query = sa.select(schema.message).where(_message.segment == segment, _message.depth == depth)
+    return None if segment is None else connection.execute(query).one_or_none()
+
+
+def _of_the_places(connection: sa.Connection, thread: _Thread, forks: Forks, whole: dict[int, int]) -> Found:
+    """Branches and checkpoints: each stands on a message of this thread, with a whole chain before it."""
+
+    def missing(node: Node) -> bool:
+        if node.segment not in forks or whole[node.segment] < node.depth:
+            return True
+        stretches = history.path_to(node, forks).stretches
+        return any(depth > whole.get(segment, -1) for segment, depth in stretches)
+
+    branches = connection.execute(sa.select(schema.branch).where(schema.branch.c.thread_id == thread.id)).all()
+    if thread.branch_id not in {row.id for row in branches if row.deleted_at is None}:
+        yield "stands on a branch that is not there", None
+    table = schema.checkpoint.c
+    columns = (table.id, table.name, table.message_id, table.segment, table.depth, table.position, table.branch_id)
+    bookmarks = connection.execute(sa.select(*columns).where(table.thread_id == thread.id)).all()
+    wanted = {row.head_id for row in branches if row.head_id} | {row.message_id for row in bookmarks}
+    nodes = rows.nodes(connection, wanted)
+    for row in branches:
+        if row.head_id and (row.head_id not in nodes or missing(nodes[row.head_id])):
+            yield f"branch {row.name!r} ({row.id}) stands on a chain that is not whole", None
+    known = {row.id for row in branches}
+    for bookmark in bookmarks:
+        named = f"checkpoint {bookmark.name!r} ({bookmark.id})"
+        node = nodes.get(bookmark.message_id)
+        if node is None or missing(node):
+            yield f"{named} stands on a chain that is not whole", None
+        elif (node.segment, node.depth) != (bookmark.segment, bookmark.depth):
+            yield f"{named} counts other messages than there are before it", None
+        if bookmark.position >= thread.checkpoints_made or bookmark.branch_id not in known:
+            yield f"{named} has a place that its conversation does not know", None
+
+
+def _of_the_operations(connection: sa.Connection, thread: _Thread) -> Found:
+    """Versions without a gap, and undo columns that say the same from both ends."""
+    query = sa.select(_operation.version, _operation.kind, _operation.target, _operation.undone_by)
+    known = connection.execute(query.where(_operation.thread_id == thread.id).order_by(_operation.version)).all()
+    if [row.version for row in known] != list(range(1, thread.version + 1)):
+        yield f"its operations are not those from 1 to {thread.version:,}", None
+        return
+    noted = erasure.noted(erasure.within_reach(connection, thread.id))[0]
+    if gone := noted - set(rows.nodes(connection, noted)):
+        yield f"undoing its changes needs messages that are not there: {', '.join(sorted(gone))}", None
+    by_version = {row.version: row for row in known}
+    undone: dict[int, int] = defaultdict(int)  # the version of an undo or redo -> the newest that it took back
+    for row in known:
+        if row.undone_by is not None:
+            undone[row.undone_by] = row.version
+            taker = by_version.get(row.undone_by)
+            verb = OperationKind.REDO if row.kind == OperationKind.UNDO else OperationKind.UNDO
+            if taker is None or taker.kind != verb or taker.version <= row.version or taker.undone_by is not None:
+                yield f"operation {row.version:,} was taken back by one that does not say so", None
+    for row in known:
+        is_taker = row.kind in (OperationKind.UNDO, OperationKind.REDO) and row.undone_by is None
+        if is_taker and (row.version not in undone or undone[row.version] != row.target):
+            yield f"operation {row.version:,} took back one that does not say so", None

@@ -1,0 +1,142 @@
+"""What is stored and does not fit its hash any more is never taken for true; everything else stays usable."""
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from langchain_core.messages import AIMessage, HumanMessage
+
+from agent.request import request
+from checkpoints import (
+    CheckpointManager,
+    DamagedMessageError,
+    Database,
+    Message,
+    Store,
+    StoreUnavailableError,
+    schema,
+    serde,
+    transfer,
+)
+from components import views
+from tests.checkpoints.conversations import new, said, talked, texts
+
+
+def spoil(store: Store, message: Message, **columns: Any) -> None:
+    """Change a stored message behind the store's back."""
+    with store.database.writing() as connection:
+        connection.execute(sa.update(schema.message).where(schema.message.c.id == message.id).values(**columns))
+
+
+def damaged(store: Store, thread_id: str) -> list[int]:
+    return [message.depth for message in store.messages(thread_id) if message.damaged]
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"body": serde.canonical(serde.to_body(AIMessage("two?")))},
+        {"body": '{"data":{"content":"two"'},
+        {"body": ""},
+        {"agent": "other"},
+        {"status": "partial"},
+        {"status": "dome"},
+        {"hash": "sha256:0"},
+    ],
+)
+def test_a_message_that_does_not_fit_its_hash_is_damaged_and_no_earlier_one_is(store: Store, columns: Any) -> None:
+    thread_id = talked(store, "one", "two", "three", "four")
+    spoil(store, store.messages(thread_id)[1], **columns)
+    assert damaged(store, thread_id) == ([1, 2] if "hash" in columns else [1])  # the next one's hash covers this one's
+    assert [m.body["data"]["content"] for m in store.messages(thread_id) if not m.damaged][:1] == ["one"]
+
+
+def test_a_damaged_message_is_empty_keeps_its_type_and_gives_no_langchain_message(store: Store) -> None:
+    thread_id = talked(store, "one", "two")
+    question = store.messages(thread_id)[0]
+    spoil(store, question, body=serde.canonical(question.body).replace("one", "0ne"))
+    found = store.messages(thread_id)[0]
+    assert (found.type, found.body["data"]) == ("human", {"content": ""})
+    with pytest.raises(DamagedMessageError, match=r"^Message 1 of this conversation is damaged") as caught:
+        _ = found.langchain
+    assert (caught.value.thread_id, caught.value.message_id) == (thread_id, question.id)
+
+
+def test_a_body_that_is_no_text_any_more_is_one_damaged_note(file_store: Store, file: Path) -> None:
+    thread_id = talked(file_store, "one", "two", "three")
+    middle = file_store.messages(thread_id)[1]
+    with sqlite3.connect(file) as raw:
+        raw.execute("UPDATE message SET body = CAST(x'ff00fe7b' AS TEXT) WHERE id = ?", [middle.id])
+    raw.close()
+    assert damaged(file_store, thread_id) == [1]
+    assert [message.type for message in file_store.messages(thread_id)] == ["human", "system", "human"]
+
+
+def test_every_way_of_reading_a_message_finds_the_damage(store: Store) -> None:
+    thread_id = talked(store, *"abcdefgh")
+    store.append(thread_id, new("other"), after=store.messages(thread_id)[2].id)
+    for message in store.every_message(thread_id):
+        if message.depth in (0, 3, 4):
+            spoil(store, message, agent="?")
+    expected = {m.id for m in store.every_message(thread_id) if m.depth in (0, 3, 4)}
+    assert {m.id for m in store.every_message(thread_id) if m.damaged} == expected
+    assert {m.id for m in store.every_message(thread_id) if store.message(thread_id, m.id).damaged} == expected
+    assert [m.damaged for m in store.messages(thread_id, last=1)] == [True]
+    assert [m.damaged for m in store.messages(thread_id, last=2, before=3)] == [False, False]
+
+
+def test_the_conversation_goes_on_after_a_damaged_message(store: Store) -> None:
+    thread_id = talked(store, "one", "two")
+    spoil(store, store.messages(thread_id)[1], body="{}")
+    store.append(thread_id, new("three"))
+    assert damaged(store, thread_id) == [1]
+    assert texts(store, thread_id) == ["one", "", "three"]
+
+
+def test_a_model_is_never_asked_with_a_damaged_message_and_is_again_once_it_is_replaced(store: Store) -> None:
+    thread_id = talked(store, "one", "two")
+    question = store.messages(thread_id)[0]
+    spoil(store, question, body="{}")
+    with pytest.raises(DamagedMessageError, match=r"does not fit its hash\. Go back to before it, or edit it\.$"):
+        request("", store.messages(thread_id), most_tokens=1000)
+    store.append(thread_id, new("uno"), after=question.parent_id)
+    assert len(request("", store.messages(thread_id), most_tokens=1000)) == 2
+
+
+def test_the_page_shows_a_note_in_the_place_of_a_damaged_message(store: Store) -> None:
+    thread_id = talked(store, "one", "<b>two</b>", "three")
+    spoil(store, store.messages(thread_id)[1], agent="?")
+    shown = views.messages(store.messages(thread_id), running=False)
+    assert [view["text"] for view in shown] == ["one", "", "three"]
+    assert (shown[1]["state"], shown[1]["role"]) == ("error", "assistant")
+    assert "is damaged and is not shown" in shown[1]["html"]
+
+
+def test_an_export_refuses_a_damaged_message_and_names_it(store: Store) -> None:
+    thread_id = talked(store, "one", "two")
+    spoil(store, store.messages(thread_id)[1], agent="?")
+    with pytest.raises(DamagedMessageError, match="Message 2 "):
+        transfer.export(store, thread_id)
+
+
+def test_the_library_gives_no_state_that_holds_a_damaged_message(store: Store) -> None:
+    manager = CheckpointManager(store, thread_id := store.create_thread().id)
+    first = manager.save_checkpoint({"messages": said("one")})
+    second = manager.save_checkpoint({"messages": said("one", "two")})
+    spoil(store, store.messages(thread_id)[1], agent="?")
+    with pytest.raises(DamagedMessageError):
+        _ = manager._checkpoint(second.id).state
+    with pytest.raises(DamagedMessageError):
+        manager.restore_checkpoint(second.id)
+    assert manager.restore_checkpoint(first.id)["messages"] == [HumanMessage("one")]
+
+
+def test_a_reader_beside_the_writer_sees_what_it_wrote_and_can_change_nothing(file_store: Store, file: Path) -> None:
+    thread_id = talked(file_store, "one")
+    reader = Database.reader(f"sqlite:///{file}")
+    assert texts(Store(reader), thread_id) == ["one"]
+    with pytest.raises(StoreUnavailableError, match="read-only"):
+        Store(reader).rename_thread(thread_id, "x")
+    reader.close()

@@ -1,0 +1,184 @@
+"""The command line takes conversations out and in, looks after the database, and refuses with one sentence."""
+
+import json
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+import commands
+from checkpoints import Database, Store, schema
+from config import Settings
+from tests.checkpoints.conversations import dump, new, talked, texts
+from tests.servers import ROOT, Server
+
+
+@pytest.fixture
+def folder(file: Path) -> Path:
+    return file.parent
+
+
+def run(folder: Path, *arguments: str) -> int:
+    return commands.carry_out(commands.parse(list(arguments)), Settings(data_dir=folder))
+
+
+def refused(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The sentence that it says."""
+    assert run(folder, *arguments) == commands.REFUSED
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    return said.err.strip()
+
+
+def test_an_exported_conversation_is_imported_as_a_new_one_and_only_once(
+    file_store: Store, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    thread_id = talked(file_store, "one", "two")
+    assert run(folder, "export", thread_id, "-o", str(tmp_path / "talk.json")) == 0
+    assert stat.S_IMODE((tmp_path / "talk.json").stat().st_mode) == 0o600
+    file_store.database.close()
+    for _ in range(2):
+        assert run(tmp_path / "other", "import", str(tmp_path / "talk.json")) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert (first.partition(":")[0], second.partition(":")[0]) == ("Imported", "It was here already")
+    other = Store(Database.at(tmp_path / "other" / "waymark.db"))
+    assert [texts(other, thread.id) for thread in other.threads()] == [["one", "two"]]
+    other.database.close()
+
+
+def test_a_conversation_goes_to_the_output_where_no_file_is_named(
+    file_store: Store, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    thread_id = talked(file_store, "one", "two")
+    assert run(folder, "export", thread_id) == 0
+    assert json.loads(capsys.readouterr().out)["format"] == "waymark/1"
+    assert run(folder, "export", thread_id, "--markdown") == 0
+    assert "two" in capsys.readouterr().out
+    assert run(folder, "export", thread_id, "--jsonl") == 0
+    assert [m["content"] for m in json.loads(capsys.readouterr().out)["messages"]][-2:] == ["one", "two"]
+    assert run(folder, "export", thread_id, "--redact", "two") == 0
+    assert "two" not in capsys.readouterr().out
+
+
+def test_all_conversations_are_exported_but_those_that_are_damaged(
+    file_store: Store, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good, bad = talked(file_store, "one"), talked(file_store, "two")
+    with file_store.database.writing() as connection:
+        connection.execute(sa.update(schema.message).where(schema.message.c.thread_id == bad).values(body="{}"))
+    assert run(folder, "export", "--all", "-o", str(tmp_path / "out")) == commands.REFUSED
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [f"Talk-{good}.json"]
+    assert f"({bad}): Message 1 of this conversation is damaged" in capsys.readouterr().err
+
+
+def test_an_import_goes_into_a_conversation_that_is_named(file_store: Store, folder: Path, tmp_path: Path) -> None:
+    thread_id = talked(file_store, "one", "two")
+    assert run(folder, "export", thread_id, "-o", str(tmp_path / "talk.json")) == 0
+    file_store.append(thread_id, new("three"))
+    file_store.database.close()
+    assert run(folder, "import", str(tmp_path / "talk.json"), "--into", thread_id) == 0
+    store = Store(Database.at(folder / "waymark.db"))
+    assert texts(store, thread_id) == ["one", "two", "three"]
+    assert len(store.threads()) == 1
+    store.database.close()
+
+
+def test_verify_says_what_it_looked_at_and_ends_with_1_where_something_is_damaged(
+    file_store: Store, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    talked(file_store, "one", "two")
+    assert run(folder, "verify") == 0
+    assert capsys.readouterr().out == "1 conversation, 2 messages, 1 checkpoint, 2 changes: all whole.\n"
+    with file_store.database.writing() as connection:
+        connection.execute(sa.update(schema.message).where(schema.message.c.depth == 1).values(body="{}"))
+    assert run(folder, "verify") == commands.DAMAGED
+    named, summary = capsys.readouterr().out.splitlines()
+    assert named.startswith("conversation 'Talk'")
+    assert named.endswith("is damaged: its content does not fit its hash")
+    assert summary.endswith(": 1 damage.")
+
+
+def test_erasing_says_what_goes_and_needs_a_yes(
+    file_store: Store, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone, kept = talked(file_store, "one", "two"), talked(file_store, "three")
+    file_store.database.close()
+    assert run(folder, "erase", gone) == commands.REFUSED
+    assert "--yes" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    for answer, said in (("n", "Nothing was erased."), ("y", "Erased.")):
+        monkeypatch.setattr("builtins.input", lambda _, answer=answer: answer)
+        assert run(folder, "erase", gone) == 0
+        asked, ended = capsys.readouterr().out.splitlines()
+        assert asked.startswith("Erased will be: the conversation 'Talk', 2 messages, 1 checkpoint. That cannot be undone.")
+        assert ended == said
+    store = Store(Database.at(folder / "waymark.db"))
+    assert [thread.id for thread in store.threads()] == [kept]
+    store.database.close()
+
+
+def test_what_nothing_reaches_is_erased_with_and_without_its_undo(
+    file_store: Store, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    thread_id = talked(file_store, "one", "two")
+    file_store.clear(thread_id)
+    file_store.database.close()
+    assert run(folder, "erase", "--unreachable", "--yes") == 0
+    assert capsys.readouterr().out == "There is nothing to erase.\n"
+    assert run(folder, "erase", "--unreachable", "--forget-undo", "--yes") == 0
+    assert "the undo of 3 changes" in capsys.readouterr().out
+
+
+def test_a_run_that_a_crash_left_behind_does_not_keep_a_conversation_from_being_erased(
+    file_store: Store, folder: Path
+) -> None:
+    from checkpoints import Runs
+
+    thread_id = Runs(file_store).begin(None, new("question")[0]).thread_id
+    file_store.database.close()
+    assert run(folder, "erase", thread_id, "--yes") == 0
+    store = Store(Database.at(folder / "waymark.db"))
+    assert all(not rows for rows in dump(store).values())
+    store.database.close()
+
+
+def test_what_cannot_be_done_is_refused_with_one_sentence(
+    file_store: Store, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    thread_id = talked(file_store, "one")
+    (there := tmp_path / "there").write_text("{}")
+    nowhere = tmp_path / "nowhere"
+    assert refused(folder, capsys, "export", "nobody") == "There is no conversation 'nobody'."
+    assert refused(folder, capsys, "export", thread_id, "-o", str(there)).endswith("nothing was overwritten.")
+    assert refused(folder, capsys, "export", "--all") == "Say with -o into which folder all conversations go."
+    assert refused(folder, capsys, "backup", str(there)).endswith("nothing was overwritten.")
+    assert refused(folder, capsys, "import", str(nowhere)) == f"{nowhere}: No such file or directory."
+    assert refused(folder, capsys, "import", str(there)).startswith("format: ")
+    assert refused(folder, capsys, "erase", thread_id, "--yes").endswith("or choose another DATA_DIR.")
+    assert refused(folder, capsys, "erase", thread_id, "--forget-undo").endswith("goes with --unreachable.")
+    assert refused(nowhere, capsys, "verify") == f"There is no database at {nowhere / 'waymark.db'}."
+    assert refused(nowhere, capsys, "erase", thread_id) == f"There is no database at {nowhere / 'waymark.db'}."
+    assert not nowhere.exists()
+
+
+def test_beside_a_running_server_what_reads_works_and_what_writes_is_refused(file_store: Store, folder: Path) -> None:
+    thread_id = talked(file_store, "one", "two")
+    file_store.database.close()
+
+    def waymark(*arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {"DATA_DIR": str(folder), "PATH": "/usr/bin", "OPENAI_API_KEY": "sk-never-shown"}
+        command = [sys.executable, str(ROOT / "app.py"), *arguments]
+        return subprocess.run(command, check=False, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
+
+    with Server(folder):
+        exported, verified = waymark("export", thread_id), waymark("verify")
+        saved, erased = waymark("backup", "copy.db"), waymark("erase", thread_id, "--yes")
+    assert [each.returncode for each in (exported, verified, saved, erased)] == [0, 0, 0, 2], exported
+    assert json.loads(exported.stdout)["thread"]["title"] == "Talk"
+    assert erased.stderr.startswith(str(folder / "waymark.db"))
+    assert "is in use by another Waymark process" in erased.stderr
+    assert "sk-never-shown" not in "".join(each.stdout + each.stderr for each in (exported, verified, saved, erased))
