@@ -1,18 +1,36 @@
 """The conversation: the transcript, the composer, and what is said about the last run and the last change."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
+from dash.exceptions import PreventUpdate
+from langchain_core.messages import HumanMessage
 
-from checkpoints import By, Message, OperationKind, Run, RunState, StateError, Store, ThreadNotFoundError
-from components import head, views
+from agent.tracing import Feedback
+from checkpoints import (
+    By,
+    Message,
+    NewMessage,
+    Operation,
+    OperationKind,
+    Run,
+    RunState,
+    StateError,
+    Store,
+    ThreadNotFoundError,
+    serde,
+)
+from components import head, operations, views
 from components.services import Services, asked_by
-from components.widgets import Composer, Transcript
+from components.widgets import TRANSCRIPT, Composer, Transcript
 
-_ROUND = 30  # messages further back among which the one that asked for a tool is looked for
+_ROUND = 30  # messages, or changes, further back among which is looked for what one run began with
 WINDOW = 50  # messages that the page holds at first, and more that each "earlier" brings
+ELSEWHERE = ("fork",)  # the transcript's actions that another panel carries out
+EDITS = ("edit", "change")  # actions that a field with a text waits for
 SUGGESTIONS = (
     "What can I do here?",
     "What is the weather like today?",
@@ -23,7 +41,7 @@ _NOWHERE: dict[str, Any] = {"thread": None, "version": 0}
 
 
 class Ids(StrEnum):
-    TRANSCRIPT = "transcript"
+    TRANSCRIPT = TRANSCRIPT
     COMPOSER = "composer-panel"
     TITLE = "thread-title"
     WINDOW = "transcript-window"  # how many messages the page holds: {thread, count}
@@ -33,24 +51,10 @@ def layout() -> Component:
     return html.Div([Transcript(id=Ids.TRANSCRIPT), Composer(id=Ids.COMPOSER), dcc.Store(id=Ids.WINDOW)], className="chat")
 
 
-def transcript(
-    thread_id: str, version: int, path: list[Message], earlier: bool, run: Run | None, notice: dict[str, Any] | None
-) -> dict[str, Any]:
-    running = run is not None and run.state is RunState.RUNNING
-    return {
-        "thread": thread_id,
-        "version": version,
-        "messages": views.messages(path, running=running),
-        "earlier": earlier,
-        "run": views.run(run),
-        "notice": notice,
-        "suggestions": list(SUGGESTIONS),
-    }
-
-
 def empty() -> dict[str, Any]:
     """The start page: a conversation that begins with its first message."""
-    return {**_NOWHERE, "messages": [], "earlier": False, "run": None, "notice": None, "suggestions": list(SUGGESTIONS)}
+    nothing = {"title": "", "messages": [], "earlier": False, "run": None, "notice": None}
+    return {**_NOWHERE, **nothing, "suggestions": list(SUGGESTIONS)}
 
 
 def register(app: Dash, services: Services) -> None:
@@ -116,24 +120,36 @@ def register(app: Dash, services: Services) -> None:
     @app.callback(
         head.output(),
         Output(Ids.WINDOW, "data"),
+        Output(Ids.TRANSCRIPT, "reply"),
         Input(Ids.TRANSCRIPT, "action"),
         State(head.Ids.URL, "pathname"),
         State(Ids.WINDOW, "data"),
         State(head.Ids.HEAD, "data"),
         prevent_initial_call=True,
     )
-    async def act(action: dict[str, Any], pathname: str, window: Any, before: head.Head | None) -> tuple[Any, Any]:
-        thread_id = head.thread_at(pathname)
-        if action["type"] == "refresh":
-            return head.again(before), no_update
-        if action["type"] == "earlier":
-            return no_update, {"thread": thread_id, "count": _held(window, thread_id) + WINDOW}
+    async def act(action: dict[str, Any], pathname: str, window: Any, before: head.Head | None) -> tuple[Any, Any, Any]:
+        """The reply is for what was being edited: it closes the field, or says why the text stays in it."""
+        thread_id, kind = head.thread_at(pathname), action["type"]
+        held, reply = _held(window, thread_id), {"op": action["op"], "ok": True, "text": None}
+        if kind in ELSEWHERE:
+            raise PreventUpdate
+        if kind == "refresh":
+            return head.again(before), no_update, no_update
+        if kind == "earlier":
+            return no_update, {"thread": thread_id, "count": held + WINDOW}, no_update
         try:
-            return await _carry_out(services, action, thread_id), no_update
+            if kind == "feedback":  # nothing that the page shows changes by it
+                await services.read(_rate, services, thread_id or "", action)
+                return no_update, no_update, reply
+            moved = await _carry_out(services, action, thread_id)
+            if kind == "choose":
+                held = await services.read(_reaching, store, thread_id or "", action["message"], held)
         except ThreadNotFoundError:
-            return head.moved(go="/"), no_update
+            return head.moved(go="/"), no_update, no_update
         except StateError as error:
-            return head.problem(str(error)), no_update
+            refused = {**reply, "ok": False, "text": str(error)}
+            return head.again(before) if kind in EDITS else head.problem(str(error)), no_update, refused
+        return moved, {"thread": thread_id, "count": held} if kind == "choose" else no_update, reply
 
 
 def _held(window: dict[str, Any] | None, thread_id: str | None) -> int:
@@ -160,6 +176,15 @@ async def _carry_out(services: Services, action: dict[str, Any], thread_id: str 
             return head.moved()
         case "retry", str():
             await runner.retry(thread_id, by=by)
+        case "edit", str():
+            await runner.edit(thread_id, action["message"], action["text"], by=by)
+        case "change", str():
+            new = NewMessage(serde.to_body(HumanMessage(serde.writable(action["text"]))))
+            await services.change(services.store.replace, thread_id, action["message"], new, by=by)
+        case "regenerate", str():
+            await runner.retry(thread_id, by=by, message_id=action["message"])
+        case "choose", str():
+            await services.change(services.store.choose, thread_id, action["message"], by=by)
         case "continue", str():
             await runner.go_on(thread_id, by=by)
         case "dismiss", str():
@@ -170,7 +195,7 @@ async def _carry_out(services: Services, action: dict[str, Any], thread_id: str 
             verb = services.store.redo if taken_back else services.store.undo
             return head.undone(thread_id, (await services.change(verb, thread_id, by=by)).version)
         case "close-notice", str():
-            last = await services.read(services.store.last_operation, thread_id)
+            last = await services.read(_telling, services.store, thread_id)
             return head.moved(closed=str(last.version) if last else "")
     return head.moved()
 
@@ -178,16 +203,54 @@ async def _carry_out(services: Services, action: dict[str, Any], thread_id: str 
 def _read(services: Services, thread_id: str | None, wanted: int, closed: str | None) -> dict[str, Any]:
     if thread_id is None:
         return empty()
-    thread = services.store.thread(thread_id)
-    path = services.store.messages(thread_id, last=wanted + _ROUND)
+    store = services.store
+    thread = store.thread(thread_id)
+    path = store.messages(thread_id, last=wanted + _ROUND)
     first = max(0, len(path) - wanted)
     while first and path[first].type == "tool":  # a result stands in the message that asked for it
         first -= 1
-    notice = views.notice(services.store.last_operation(thread_id))
+    notice = operations.notice(_telling(store, thread_id))
     if notice and notice["op"] == closed:
         notice = None
-    run = services.runs.latest(thread_id)
-    return transcript(thread_id, thread.version, path[first:], first > 0, run, notice)
+    run, held = services.runs.latest(thread_id), path[first:]
+    running = run is not None and run.state is RunState.RUNNING
+    return {
+        "thread": thread_id,
+        "version": thread.version,
+        "title": thread.title,
+        "messages": views.messages(
+            held, running=running, siblings=store.siblings(thread_id, held), traces=_traces(services, held)
+        ),
+        "earlier": first > 0,
+        "run": views.run(run),
+        "notice": notice,
+        "suggestions": list(SUGGESTIONS),
+    }
+
+
+def _telling(store: Store, thread_id: str) -> Operation | None:
+    """The change that the banner tells of: the newest, or the one that began the run which wrote the newest messages."""
+    newest = store.operations(thread_id, last=_ROUND)
+    return next((op for op in reversed(newest) if op.group and op.group == newest[0].group), newest[0] if newest else None)
+
+
+def _traces(services: Services, held: Sequence[Message]) -> dict[str, str]:
+    """Where the answers are traced, by their ids: of each the address of its trace, empty while it is not known."""
+    tracer = services.tracer
+    return {m.id: tracer.link(m.run_id) for m in held if m.type == "ai" and m.run_id} if tracer.on else {}
+
+
+def _rate(services: Services, thread_id: str, action: dict[str, Any]) -> None:
+    """Pass on what the user thinks of an answer; None takes it back."""
+    answer, good = services.store.message(thread_id, action["message"]), action["good"]
+    if answer.run_id:
+        services.tracer.tell(Feedback(answer.run_id, answer.id, good if good is None else bool(good)))
+
+
+def _reaching(store: Store, thread_id: str, message_id: str, held: int) -> int:
+    """How many messages the page must hold, for one that it showed to be still among them with some before it."""
+    after = store.length(thread_id) - store.message(thread_id, message_id).depth
+    return max(held, after + WINDOW // 2)
 
 
 def _gone(store: Store, thread_id: str) -> dict[str, Any]:
@@ -195,7 +258,7 @@ def _gone(store: Store, thread_id: str) -> dict[str, Any]:
     last = store.last_operation(thread_id)
     if last is None:
         return empty()
-    notice = {"op": str(last.version), "text": "This conversation was deleted", "undo": True}
+    notice = {"op": str(last.version), "text": "This conversation was deleted"}
     return {**empty(), "version": last.version, "notice": notice, "suggestions": []}
 
 
@@ -205,9 +268,10 @@ def _standing(services: Services, thread_id: str | None) -> dict[str, Any]:
     except ThreadNotFoundError:
         thread = None
     if thread is None:
-        return {**_NOWHERE, "running": False}
+        return {**_NOWHERE, "running": False, "rest": None}
     run = services.runs.latest(thread.id)
-    return {"thread": thread.id, "version": thread.version, "running": run is not None and run.state is RunState.RUNNING}
+    state = run.state if run else None
+    return {"thread": thread.id, "version": thread.version, "running": state is RunState.RUNNING, "rest": state}
 
 
 def _title(store: Store, thread_id: str | None) -> str:

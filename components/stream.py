@@ -12,7 +12,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from agent.events import Event, HeadMoved, MessageAdded, RunFinished, RunStarted, TextDelta
 from agent.hub import Following, Lagging
-from checkpoints import Store, ThreadNotFoundError
+from checkpoints import Store, StoreUnavailableError, ThreadNotFoundError
 from components import views
 from components.markdown import StreamingMarkdown
 from components.services import Services
@@ -37,6 +37,10 @@ def add_route(server: FastAPI, services: Services) -> None:
             with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # the browser may be gone as well
                 await socket.close(THREAD_IS_GONE)
             return
+        except StoreUnavailableError:
+            with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+                await socket.close(TRY_AGAIN)
+            return
         sending = asyncio.create_task(_send(socket, services, thread_id))
         leaving = asyncio.create_task(_until_closed(socket))
         await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -55,7 +59,7 @@ async def _send(socket: WebSocket, services: Services, thread_id: str) -> None:
                     await socket.send_text(json.dumps(frame))
                 except (WebSocketDisconnect, RuntimeError):  # the browser went away between two frames
                     return
-        except Lagging:
+        except (Lagging, StoreUnavailableError):
             await socket.close(TRY_AGAIN)
 
 
@@ -113,7 +117,8 @@ async def _frame(services: Services, thread_id: str, event: Event) -> Frame | No
     match event:
         case RunStarted(run_id, version, message):
             view = views.messages([message], running=True)[0] if message else None
-            return {"k": "start", "version": version, "run": run_id, "message": view}
+            after = message.parent_id if message else None  # an edit stands elsewhere than at the end
+            return {"k": "start", "version": version, "run": run_id, "message": view, "after": after}
         case MessageAdded(message, version):
             added = await services.read(_view_of, services.store, thread_id, message.id)
             return {"k": "message", "version": version, "message": added} if added else None

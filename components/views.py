@@ -1,15 +1,17 @@
 """Values of the store as what the page's components show. Pure: values in, plain JSON out."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, Literal, TypedDict
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from agent.recording import STOPPED
-from checkpoints import Branch, Checkpoint, Message, MessageStatus, Operation, OperationKind, Run, RunState, Thread
+from checkpoints import Branch, Checkpoint, Message, MessageStatus, Run, RunState, Thread
 from components.markdown import to_html
+
+DAMAGED = "This message is damaged and is not shown."
 
 
 class ToolView(TypedDict):
@@ -30,13 +32,24 @@ class MessageView(TypedDict):
     text: str
     time: str
     tools: list[ToolView]
+    siblings: list[str]  # ids of the alternatives at its place, itself among them; empty when it is alone
+    trace: str | None  # of an answer that is traced, the address of its trace; empty while it is not known
 
 
-def messages(path: Sequence[Message], *, running: bool) -> list[MessageView]:
+def messages(
+    path: Sequence[Message],
+    *,
+    running: bool,
+    siblings: Mapping[str, list[str]] | None = None,
+    traces: Mapping[str, str] | None = None,
+) -> list[MessageView]:
     """The messages of a path; tool results stand in the message that asked for them."""
     views: list[MessageView] = []
     cards: dict[str, ToolView] = {}
     for stored in path:
+        if stored.damaged:
+            views.append(_damaged(stored, (siblings or {}).get(stored.id, [])))
+            continue
         message = stored.langchain
         if isinstance(message, ToolMessage) and message.tool_call_id in cards:
             _fill(cards.pop(message.tool_call_id), stored, message)
@@ -44,6 +57,8 @@ def messages(path: Sequence[Message], *, running: bool) -> list[MessageView]:
         if not isinstance(message, ToolMessage):
             cards = {}
         view = _message(stored, message)
+        view["siblings"] = (siblings or {}).get(stored.id, [])
+        view["trace"] = (traces or {}).get(stored.id)
         cards.update({tool["id"]: tool for tool in view["tools"]})
         views.append(view)
     if not running:
@@ -75,6 +90,24 @@ def _message(stored: Message, message: BaseMessage) -> MessageView:
         "text": text,
         "time": stored.created_at.isoformat(),
         "tools": _tools(message) if isinstance(message, AIMessage) else [],
+        "siblings": [],
+        "trace": None,
+    }
+
+
+def _damaged(stored: Message, siblings: list[str]) -> MessageView:
+    """A note in the place of what cannot be trusted; it keeps its role, so that it can be edited or answered again."""
+    roles: dict[str, Literal["user", "assistant"]] = {"human": "user", "ai": "assistant"}
+    return {
+        "id": stored.id,
+        "role": roles.get(stored.type, "note"),
+        "state": "error",
+        "html": plain_html(DAMAGED),
+        "text": "",
+        "time": stored.created_at.isoformat(),
+        "tools": [],
+        "siblings": siblings,
+        "trace": None,
     }
 
 
@@ -124,7 +157,7 @@ def run(value: Run | None) -> dict[str, Any] | None:
     return {"id": value.id, "state": value.state, "error": value.error}
 
 
-def checkpoint(value: Checkpoint, head_id: str | None) -> dict[str, Any]:
+def checkpoint(value: Checkpoint, *, here: bool) -> dict[str, Any]:
     return {
         "id": value.id,
         "name": value.name,
@@ -133,42 +166,11 @@ def checkpoint(value: Checkpoint, head_id: str | None) -> dict[str, Any]:
         "time": value.timestamp.isoformat(),
         "messages": value.message_count,
         "tokens": value.tokens,
-        "here": value.node is not None and value.node.id == head_id,
+        "pinned": value.pinned,
+        "here": here,
     }
 
 
-def branch(value: Branch, length: int, current: str) -> dict[str, Any]:
-    return {"id": value.id, "name": value.name, "current": value.id == current, "messages": length}
-
-
-def notice(operation: Operation | None) -> dict[str, Any] | None:
-    """The banner about the thread's last change, if it is one that took something away."""
-    sentences = {
-        OperationKind.RESTORE: "Restored to {}",
-        OperationKind.CLEAR: "Cleared the {}",
-        OperationKind.DELETE: "Deleted the {}",
-        OperationKind.IMPORT: "Imported {}",
-        OperationKind.EDIT: "The earlier answer was set aside",
-    }
-    if operation is None or operation.kind not in sentences or operation.undone:
-        return None
-    return {"op": str(operation.version), "text": sentences[operation.kind].format(operation.note), "undo": True}
-
-
-def described(operation: Operation | None) -> str | None:
-    """What undoing this operation would take back, in words."""
-    if operation is None:
-        return None
-    words = {
-        OperationKind.APPEND: "the last messages",
-        OperationKind.EDIT: "the new answer",
-        OperationKind.SAVE: f"saving {operation.note}",
-        OperationKind.RENAME: "the new title",
-        OperationKind.RESTORE: f"restoring {operation.note}",
-        OperationKind.SWITCH: "switching the branch",
-        OperationKind.DELETE: f"deleting the {operation.note}",
-        OperationKind.CLEAR: f"clearing the {operation.note}",
-        OperationKind.IMPORT: "the import",
-        OperationKind.UNDO: "the undo",
-    }
-    return words.get(operation.kind, operation.kind)
+def branch(value: Branch, length: int, shared: int, current: str) -> dict[str, Any]:
+    """`shared`: how many messages it has in common with the current branch."""
+    return {"id": value.id, "name": value.name, "current": value.id == current, "messages": length, "shared": shared}

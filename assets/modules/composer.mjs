@@ -1,19 +1,19 @@
 /** The field in which the user writes. What is typed stays in this component and in memory only. */
 import { useActions } from "./actions.mjs";
+import { fitHeight } from "./field.mjs";
 import { icon } from "./icons.mjs";
 
 const { createElement: h, useCallback, useEffect, useLayoutEffect, useRef, useState } = window.React;
 
 const NO_REPLY_MS = 6000;
 const TALLEST_PX = 240;
-const LONG = 5000; // characters that fill the field in any case
 const NO_REPLY_TEXT = {
   send: "Not sent yet: the server does not answer. Your text is kept.",
   stop: "Not stopped yet: the server does not answer.",
 };
 
 /**
- * @typedef {{thread: string|null, version: number, running: boolean, reply: {op: string, ok: boolean, text: string|null}|null,
+ * @typedef {{thread: string|null, version: number, running: boolean, rest: string|null, reply: {op: string, ok: boolean, text: string|null}|null,
  *   fill: {key: string, text: string}|null, model: string, demo: string|null}} ComposerData
  * @param {{id: string, data?: ComposerData, setProps: Function}} props
  */
@@ -23,7 +23,7 @@ export function Composer(props) {
   const field = useRef(null);
   const [isEmpty, setEmpty] = useState(true);
   const changed = useCallback(() => {
-    fitHeight(field.current);
+    fitHeight(field.current, TALLEST_PX);
     setEmpty(field.current.value.trim() === "");
   }, []);
   const setText = useCallback((text) => {
@@ -32,10 +32,9 @@ export function Composer(props) {
   }, [changed]);
 
   const { pending, problem, start, again } = useExchange({ running: data.running, reply: props.reply }, act, field, setText);
-  const [hint, setHint] = useState(null);
+  const { queued, queue, takeBack } = useQueue(data, { pending, problem, start }, field, setText);
   useDrafts(data.thread ?? null, { isSending: pending?.type === "send", hasFailed: problem !== null }, field, setText);
   useFill(data.fill, field, setText);
-  useEffect(() => setHint(null), [data.running]);
   useEffect(() => {
     // Not on touch screens, where focus would throw the keyboard over the page.
     if (matchMedia("(pointer: fine)").matches && document.activeElement === document.body) field.current.focus();
@@ -43,8 +42,8 @@ export function Composer(props) {
 
   const send = () => {
     const text = field.current.value;
-    if (text.trim() === "" || pending?.type === "send") return;
-    if (data.running) setHint("The answer is still being written. Stop it, or send when it is done.");
+    if (text.trim() === "") return;
+    if (data.running || pending?.type === "send") queue(text);
     else start("send", text);
   };
   const onKeyDown = (event) => {
@@ -69,6 +68,14 @@ export function Composer(props) {
           h("p", null, problem.text),
           problem.again && h("button", { type: "button", className: "quiet-button", onClick: again }, "Try again"),
         ),
+      queued !== null &&
+        h(
+          "div",
+          { className: "composer-queued", role: "status" },
+          icon("clock-history"),
+          h("p", null, h("span", { className: "visually-hidden" }, "Sent after this answer: "), queued),
+          h("button", { type: "button", className: "quiet-button", onClick: takeBack }, "Edit"),
+        ),
       h(
         "div",
         { className: "composer-box", onClick: (event) => event.target === event.currentTarget && field.current.focus() },
@@ -89,7 +96,7 @@ export function Composer(props) {
       h(
         "p",
         { className: "composer-foot" },
-        h("span", { className: "composer-demo", role: hint ? "status" : undefined }, hint ?? data.demo ?? h(Keys)),
+        h("span", { className: "composer-demo", }, data.demo ?? h(Keys)),
         h("span", { className: "composer-model" }, data.model),
       ),
     ),
@@ -142,7 +149,7 @@ function useExchange(data, act, field, setText) {
     const { value } = field.current;
     // What was typed after it meanwhile is the next message.
     if (isAnswered && data.reply.ok && pending.type === "send" && value.startsWith(pending.text)) {
-      setText(value.slice(pending.text.length));
+      setText(value.slice(pending.text.length).trimStart());
     }
     setProblem(failed ? { text: data.reply.text ?? "That did not work. Your text is kept.", again: false } : null);
     setPending(null);
@@ -159,6 +166,42 @@ function useExchange(data, act, field, setText) {
     problem,
     start: report,
     again: () => pending && report(pending.type, pending.text, pending.op),
+  };
+}
+
+/** What is sent while an answer is being written waits for its end. If that is no good one, it goes back into the field. */
+function useQueue(data, { pending, problem, start }, field, setText) {
+  const [queued, setQueued] = useState(null);
+  const sentAt = useRef(null); // the version that was shown when the last message was sent: until another one is, its run is to come
+  const shownFor = useRef(data.thread ?? null);
+  const putBack = useCallback(() => {
+    setText([queued, field.current.value].filter(Boolean).join("\n\n"));
+    setQueued(null);
+  }, [queued, field, setText]);
+
+  useLayoutEffect(() => {
+    const thread = data.thread ?? null;
+    const hasLeft = shownFor.current !== null && shownFor.current !== thread;
+    shownFor.current = thread;
+    if (pending?.type === "send") sentAt.current = data.version;
+    if (queued === null) return;
+    if (hasLeft || (problem && pending === null)) putBack();
+    else if (!data.running && pending === null && data.version !== sentAt.current) {
+      putBack();
+      if (data.rest === "done") start("send", queued);
+    }
+  }, [data.thread, data.running, data.rest, data.version, pending, problem, queued, putBack, start]);
+
+  return {
+    queued,
+    queue: (text) => {
+      setQueued((before) => [before, text].filter(Boolean).join("\n\n"));
+      setText("");
+    },
+    takeBack: () => {
+      putBack();
+      field.current.focus();
+    },
   };
 }
 
@@ -193,14 +236,4 @@ function useFill(fill, field, setText) {
     if (field.current.value !== fill.text) setText(fill.text);
     if (fill.text !== "") field.current.focus();
   }, [fill, field, setText]);
-}
-
-/** @param {HTMLTextAreaElement} area */
-function fitHeight(area) {
-  if (area.value.length > LONG) {
-    area.style.height = `${TALLEST_PX}px`; // measuring 60 kB without a space takes seconds
-    return;
-  }
-  area.style.height = "auto";
-  area.style.height = `${Math.min(area.scrollHeight, TALLEST_PX)}px`;
 }

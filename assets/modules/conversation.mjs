@@ -7,7 +7,7 @@
 /**
  * @typedef {import("./messages.mjs").MessageView} MessageView
  * @typedef {{id: string|null, state: string, error: string|null, version: number}} StreamRun  a run as the socket tells it
- * @typedef {{arrived: {message: MessageView, version: number}[], run: StreamRun|null}} Stream
+ * @typedef {{arrived: {message: MessageView, version: number, after?: string|null}[], run: StreamRun|null}} Stream
  */
 
 /** @type {Stream} */
@@ -15,9 +15,9 @@ export const EMPTY_STREAM = { arrived: [], run: null };
 
 const RESTING_WITH_NEWS = ["stopped", "failed", "interrupted"];
 
-const insert = (arrived, message, version) => [
+const insert = (arrived, { message, version, after }) => [
   ...arrived.filter((item) => item.message.id !== message.id),
-  { message, version },
+  { message, version, after },
 ];
 
 /**
@@ -31,13 +31,13 @@ export function nextStream(stream, frame) {
       return { ...stream, run: frame.run ? running(frame.run.id, frame.version) : endedUnseen(stream.run, frame.version) };
     case "start":
       return {
-        arrived: frame.message ? insert(stream.arrived, frame.message, frame.version) : stream.arrived,
+        arrived: frame.message ? insert(stream.arrived, frame) : stream.arrived,
         run: running(frame.run, frame.version),
       };
     case "delta":
       return stream.run?.state === "running" ? stream : { ...stream, run: running(null, 0) };
     case "message":
-      return { ...stream, arrived: insert(stream.arrived, frame.message, frame.version) };
+      return { ...stream, arrived: insert(stream.arrived, frame) };
     case "end":
       return { ...stream, run: { id: stream.run?.id ?? null, state: frame.state, error: frame.error, version: frame.version } };
     case "dismiss":
@@ -75,8 +75,21 @@ export function shownMessages(data, stream) {
   const newer = new Map();
   for (const { message, version } of stream.arrived) if (version >= data.version) newer.set(message.id, message);
   const known = new Set(data.messages.map((message) => message.id));
-  const added = stream.arrived.filter((item) => item.version > data.version && !known.has(item.message.id));
-  return [...data.messages.map((message) => newer.get(message.id) ?? message), ...added.map((item) => item.message)];
+  let shown = data.messages.map((message) =>
+    // Of alternatives only the data knows.
+    newer.has(message.id) ? { ...newer.get(message.id), siblings: message.siblings } : message,
+  );
+  for (const { message, version, after } of stream.arrived) {
+    if (version > data.version && !known.has(message.id)) shown = [...upTo(shown, after), message];
+  }
+  return shown;
+}
+
+/** What stays when a message comes after another one than the last: the text of an earlier one was changed. */
+function upTo(messages, after) {
+  if (after === null) return [];
+  const place = messages.findLastIndex(({ id, tools }) => id === after || tools.some((tool) => tool.message_id === after));
+  return place < 0 ? messages : messages.slice(0, place + 1);
 }
 
 /** @returns {{id: string|null, state: string, error: string|null}|null} the newest run, as far as either source knows */

@@ -1,15 +1,16 @@
-/** One message of the transcript, and the cards of the tools that it called. */
+/** One message of the transcript, what can be done with it, and the cards of the tools that it called. */
+import { Editor } from "./editing.mjs";
 import { clockTime, duration, fullTime } from "./format.mjs";
 import { icon } from "./icons.mjs";
 import { copyText, decorate } from "./prose.mjs";
 
-const { createElement: h, memo, useEffect, useLayoutEffect, useRef, useState } = window.React;
+const { Fragment, createElement: h, memo, useEffect, useLayoutEffect, useRef, useState } = window.React;
 
 /**
  * @typedef {{id: string, name: string, arguments: string, status: "running"|"done"|"error"|"stopped",
  *   duration_ms: number|null, result: string|null, message_id: string|null}} ToolView
  * @typedef {{id: string, role: "user"|"assistant"|"note", state: "done"|"partial"|"error", html: string, text: string,
- *   time: string, tools: ToolView[]}} MessageView
+ *   time: string, tools: ToolView[], siblings: string[], trace: string|null}} MessageView
  */
 
 const SPEAKERS = { user: "You said", assistant: "Waymark said", note: "Note" };
@@ -17,6 +18,7 @@ const TOOL_SIGNS = { done: "check-lg", error: "exclamation-circle", stopped: "st
 const TOOL_WORDS = { running: "running", done: "done", error: "failed", stopped: "stopped" };
 const TOOL_STATES = { running: "partial", done: "done", error: "error", stopped: "partial" };
 const PREVIEW_LENGTH = 120;
+const ASKED_MS = 1000; // a click on an arrow is answered within this, or it may be made again
 
 /** @returns {string} a tool's arguments on one line, without the outer braces */
 function preview(argumentsText) {
@@ -93,37 +95,125 @@ function Prose({ html }) {
   return h("div", { className: "prose", ref, dangerouslySetInnerHTML: { __html: html } });
 }
 
-function Foot({ message, say }) {
+/** @param {{name: string, sign: string, onClick: () => void}} props */
+function ActionButton({ name, sign, onClick, ...hooks }) {
+  const once = (event) => event.detail < 2 && onClick(); // a double click is one wish
+  return h("button", { type: "button", className: "icon-button", "aria-label": name, title: name, ...hooks, onClick: once }, icon(sign));
+}
+
+/** Goes through the alternatives of a message: what was edited, or answered again. */
+function Alternatives({ message, act, say }) {
+  const { id, siblings } = message;
+  const place = siblings.indexOf(id);
+  const asked = useRef({ from: null, at: 0 });
+  const choose = (target) => {
+    const now = performance.now();
+    const isAsked = asked.current.from === id && now - asked.current.at < ASKED_MS;
+    if (!(target in siblings) || isAsked) return;
+    asked.current = { from: id, at: now };
+    act("choose", { message: siblings[target] });
+    say(`Alternative ${target + 1} of ${siblings.length}`);
+  };
+  const arrow = (name, target, turned) =>
+    h(
+      "button",
+      {
+        type: "button",
+        className: `icon-button${turned ? " turned" : ""}`,
+        "aria-label": name,
+        title: name,
+        "aria-disabled": target in siblings ? undefined : true,
+        onClick: () => choose(target),
+      },
+      icon("chevron-right"),
+    );
+  return h(
+    "div",
+    { className: "alternatives", role: "group", "aria-label": `Alternative ${place + 1} of ${siblings.length}` },
+    arrow("Previous alternative", place - 1, true),
+    h("span", null, `${place + 1}/${siblings.length}`),
+    arrow("Next alternative", place + 1, false),
+  );
+}
+
+const opinions = new Map(); // about answers, by their ids; Langfuse alone keeps them longer than the page
+
+/** What the user thinks of a traced answer, and the way to its trace. */
+function Rating({ message, act }) {
+  const { id, trace } = message;
+  const [good, setGood] = useState(opinions.get(id) ?? null);
+  const thumb = (name, sign, wanted) => {
+    const isPressed = good === wanted;
+    const rate = () => {
+      const next = isPressed ? null : wanted;
+      opinions.set(id, next);
+      setGood(next);
+      act("feedback", { message: id, good: next });
+    };
+    return h(ActionButton, { name, sign: isPressed ? `${sign}-fill` : sign, "aria-pressed": isPressed, onClick: rate });
+  };
+  return h(
+    Fragment,
+    null,
+    thumb("Good answer", "hand-thumbs-up", true),
+    thumb("Bad answer", "hand-thumbs-down", false),
+    trace !== "" &&
+      h(
+        "a",
+        { className: "icon-button", href: trace, target: "_blank", rel: "noreferrer", "aria-label": "Open trace", title: "Open trace" },
+        icon("box-arrow-up-right"),
+      ),
+  );
+}
+
+function Foot({ message, say, act, onEdit }) {
+  const { id, role, text } = message;
+  const isUser = role === "user";
+  const alternatives = message.siblings.length > 1 && h(Alternatives, { message, act, say });
   return h(
     "footer",
     { className: "message-foot" },
     message.state === "partial" && h("span", { className: "cut-off" }, "Cut off"),
+    !isUser && alternatives, // always seen, so it stands at the edge, where the hidden buttons leave no gap
     h("time", { dateTime: message.time, title: fullTime(message.time) }, clockTime(message.time)),
-    h(CopyButton, { text: message.text, say }),
+    text !== "" && h(CopyButton, { text, say }),
+    isUser
+      ? h(ActionButton, { name: "Edit message", sign: "pencil", className: "icon-button edit-button", onClick: () => onEdit(message) })
+      : h(ActionButton, { name: "Answer again", sign: "arrow-repeat", onClick: () => act("regenerate", { message: id }) }),
+    message.trace !== null && h(Rating, { message, act }),
+    h(ActionButton, { name: "Branch from here", sign: "diagram-2", "data-testid": "fork", onClick: () => act("fork", { message: id }) }),
+    isUser && alternatives,
   );
 }
 
-/** @param {{message: MessageView, say: (text: string) => void}} props */
-function MessageArticle({ message, say }) {
+/**
+ * @param {{message: MessageView, say: (text: string) => void, act: Function, onEdit: Function,
+ *   editing: import("./editing.mjs").Editing|null, isLast: boolean}} props
+ */
+function MessageArticle({ message, say, act, onEdit, editing, isLast }) {
   const hooks = {
     "data-testid": "message",
     "data-role": message.role,
     "data-state": message.state,
     "data-message-id": message.id,
   };
+  const hasFoot = message.role !== "note" && (message.html !== "" || message.siblings.length > 1);
   return h(
     "article",
     { className: `message message-${message.role}`, "aria-label": SPEAKERS[message.role], ...hooks },
     message.role === "note" && h("p", { className: "note-label" }, "note"),
-    message.html !== "" && h(Prose, { html: message.html }),
+    editing ? h(Editor, { editing, isLast }) : message.html !== "" && h(Prose, { html: message.html }),
     message.tools.length > 0 &&
       h("div", { className: "tools" }, message.tools.map((tool) => h(ToolCard, { key: tool.id, tool }))),
-    message.html !== "" && message.role !== "note" && h(Foot, { message, say }),
+    hasFoot && !editing && h(Foot, { message, say, act, onEdit }),
   );
 }
 
 /** Callbacks deliver every message anew as JSON; only a message that says something else is rendered again. */
 const sameMessage = (before, after) =>
-  before.message === after.message || JSON.stringify(before.message) === JSON.stringify(after.message);
+  before.editing === after.editing &&
+  before.act === after.act &&
+  (before.isLast === after.isLast || !after.editing) &&
+  (before.message === after.message || JSON.stringify(before.message) === JSON.stringify(after.message));
 
 export const Message = memo(MessageArticle, sameMessage);

@@ -10,7 +10,7 @@ const distanceToEnd = (element) => element.scrollHeight - element.scrollTop - el
 
 /**
  * @param {{firstId: string|undefined, onNearTop: () => void}} options
- * @returns {{scroller: object, column: object, onScroll: () => void, away: boolean, jump: () => void}}
+ * @returns {{scroller: object, column: object, onScroll: () => void, away: boolean, jump: () => void, stay: () => void}}
  */
 export function useScrolling({ firstId, onNearTop }) {
   const scroller = useRef(null);
@@ -40,6 +40,11 @@ export function useScrolling({ firstId, onNearTop }) {
     toEnd();
   }, [toEnd]);
 
+  /** What changes next is not followed: the reader looks at something further up. */
+  const stay = useCallback(() => {
+    atEnd.current = false;
+  }, []);
+
   const onScroll = useCallback(() => {
     const element = scroller.current;
     const distance = distanceToEnd(element);
@@ -52,7 +57,10 @@ export function useScrolling({ firstId, onNearTop }) {
   }, [onNearTop]);
 
   useEffect(() => {
-    const keepAtEnd = () => atEnd.current && toEnd();
+    const keepAtEnd = () => {
+      if (atEnd.current) toEnd();
+      else setAway(distanceToEnd(scroller.current) > AT_END);
+    };
     const observer = new ResizeObserver(keepAtEnd);
     observer.observe(column.current);
     observer.observe(scroller.current);
@@ -70,7 +78,7 @@ export function useScrolling({ firstId, onNearTop }) {
     anchor.current = null;
   }, [firstId, toEnd]);
 
-  return { scroller, column, onScroll, away, jump };
+  return { scroller, column, onScroll, away, jump, stay };
 }
 
 /** @returns {{element: Element, top: number}|null} the message at the upper edge, and where it stands */

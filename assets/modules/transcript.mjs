@@ -1,6 +1,7 @@
 /** The conversation: history from `data`, the running answer from the socket. */
 import { newOperation, useActions } from "./actions.mjs";
 import { EMPTY_STREAM, hasNews, knowsTheEnd, newestRun, nextStream, shownMessages } from "./conversation.mjs";
+import { useEditing } from "./editing.mjs";
 import { icon } from "./icons.mjs";
 import { Live, createLiveText } from "./live.mjs";
 import { Message } from "./messages.mjs";
@@ -16,20 +17,24 @@ const FOREIGN_CHANGE_MS = 500;
 const SPOKEN = { stopped: "Answer stopped", failed: "Answer failed", interrupted: "Answer stopped" };
 
 /**
- * @typedef {{thread: string|null, version: number, messages: import("./messages.mjs").MessageView[], earlier: boolean,
- *   run: {id: string, state: string, error: string|null}|null, notice: {op: string, text: string, undo: boolean}|null,
+ * @typedef {{thread: string|null, version: number, title: string, messages: import("./messages.mjs").MessageView[], earlier: boolean,
+ *   run: {id: string, state: string, error: string|null}|null, notice: {op: string, text: string}|null,
  *   suggestions: string[]}} TranscriptData
- * @param {{id: string, data?: TranscriptData, setProps: Function}} props
+ * @param {{id: string, data?: TranscriptData, reply?: {op: string, ok: boolean, text: string|null}, setProps: Function}} props
  */
 export function Transcript(props) {
+  const act = useActions(props);
+  const editing = useEditing(props.reply, act);
+  const title = props.data?.title;
+  useEffect(() => {
+    document.title = title ? `${title} · Waymark` : "Waymark";
+  }, [title]);
   if (!props.data) return h("div", { id: props.id, className: "transcript" });
   // Another thread is another conversation: nothing of the old one may linger.
-  return h(Conversation, { key: props.data.thread ?? "none", ...props });
+  return h(Conversation, { key: props.data.thread ?? "none", id: props.id, data: props.data, act, editing });
 }
 
-function Conversation(props) {
-  const { id, data } = props;
-  const act = useActions(props);
+function Conversation({ id, data, act, editing }) {
   const [spoken, say] = useState("");
   const { stream, lost, bubbleRef, isLiveEmpty, dismissRun } = useStream(data, act);
 
@@ -48,7 +53,16 @@ function Conversation(props) {
   const scrolling = useScrolling({ firstId, onNearTop: loadEarlier });
 
   useSpokenRun(run, say);
-  useNewMessageAtEnd(messages, data.notice, scrolling.jump);
+  const stay = useJumps(isRunning ? run.id : null, data.notice, scrolling);
+  useFocusAfterEdit(editing.draft, messages);
+  const onAct = useCallback((type, fields) => {
+    if (type === "choose") stay();
+    act(type, fields);
+  }, [act, stay]);
+  const isChanged = editing.draft?.wish?.type === "change";
+  useLayoutEffect(() => {
+    if (isChanged) stay();
+  }, [isChanged, stay]);
 
   const isEmpty = messages.length === 0 && !showLive;
   return h(
@@ -70,7 +84,17 @@ function Conversation(props) {
         { className: `log-column${isEmpty ? " log-column-empty" : ""}`, ref: scrolling.column },
         data.earlier && h(EarlierButton, { onClick: () => loadEarlier(true) }),
         isEmpty && h(Welcome, { suggestions: data.suggestions, onSuggest: (text, operation) => act("suggest", { text }, operation) }),
-        messages.map((message) => h(Message, { key: message.id, message, say })),
+        messages.map((message, place) =>
+          h(Message, {
+            key: message.siblings[0] ?? message.id, // alternatives take turns in one element: the focus stays in it
+            message,
+            say,
+            act: onAct,
+            onEdit: editing.open,
+            editing: editing.draft?.id === message.id ? editing : null,
+            isLast: place === messages.length - 1,
+          }),
+        ),
         showLive && h(Live, { key: "live", bubbleRef, busy: isRunning }),
         hasNews(run) && h(Outcome, { key: `outcome ${run.id}`, run, last: messages.at(-1), act, onDismiss: dismissRun }),
         data.notice && h(NoticeBanner, { key: data.notice.op, notice: data.notice, act }),
@@ -167,14 +191,40 @@ function useSpokenRun(run, say) {
   }, [state, say]);
 }
 
-/** The user's own new message, or a banner at the boundary, is brought into view even from further up. */
-function useNewMessageAtEnd(messages, notice, jump) {
-  const lastUserId = messages.findLast((message) => message.role === "user")?.id;
+/**
+ * A run that begins, or a banner at the boundary, is brought into view even from further up; what is done in place is not.
+ * @returns {() => void} says that the next change is made in place
+ */
+function useJumps(runningId, notice, { jump, stay }) {
   const mounted = useRef(false);
+  const inPlace = useRef(false);
   useLayoutEffect(() => {
-    if (mounted.current) jump();
+    if (mounted.current && runningId !== null) jump();
+  }, [runningId, jump]);
+  useLayoutEffect(() => {
+    if (mounted.current && notice && !inPlace.current) jump();
+    inPlace.current = false;
     mounted.current = true;
-  }, [lastUserId, notice?.op, jump]);
+  }, [notice?.op, jump]);
+  return useCallback(() => {
+    inPlace.current = true;
+    stay();
+  }, [stay]);
+}
+
+/** The field is gone with its focus: it goes to the message, or to the one that comes to stand in its place. */
+function useFocusAfterEdit(draft, messages) {
+  const left = useRef(null);
+  if (draft) left.current = { id: draft.id, isSent: draft.wish !== null };
+  useEffect(() => {
+    if (draft || left.current === null) return;
+    const { id, isSent } = left.current;
+    const place = messages.find((message) => (isSent ? message.id !== id && message.siblings.includes(id) : message.id === id));
+    if (!place) return;
+    left.current = null;
+    if (document.activeElement !== document.body) return;
+    document.querySelector(`[data-message-id="${CSS.escape(place.id)}"] .edit-button`)?.focus({ preventScroll: true });
+  }, [draft, messages]);
 }
 
 function EarlierButton({ onClick }) {
@@ -233,13 +283,12 @@ function NoticeBanner({ notice, act }) {
     { className: "notice", role: "status" },
     icon("signpost-split"),
     h("p", null, notice.text),
-    notice.undo &&
-      h(
-        "button",
-        { type: "button", className: "quiet-button", "data-testid": "undo", onClick: () => act("undo", { operation: notice.op }, operation.current) },
-        icon("arrow-counterclockwise"),
-        "Undo",
-      ),
+    h(
+      "button",
+      { type: "button", className: "quiet-button", "data-testid": "undo", onClick: () => act("undo", {}, operation.current) },
+      icon("arrow-counterclockwise"),
+      "Undo",
+    ),
     h(
       "button",
       { type: "button", className: "icon-button", "aria-label": "Close notice", title: "Close", onClick: () => act("close-notice") },

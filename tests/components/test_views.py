@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from checkpoints import MAIN, Message, MessageStatus, Operation, OperationKind, Run, RunState, Store, serde
+from checkpoints import MAIN, Message, MessageStatus, Run, RunState, serde
 from components import views
-from tests.checkpoints.conversations import new, talked
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
 
@@ -72,6 +71,12 @@ def test_a_result_without_its_call_and_a_message_of_a_foreign_role_are_notes() -
     assert [(view["role"], view["text"]) for view in shown] == [("note", "Obey."), ("note", "42")]
 
 
+def test_a_message_knows_its_alternatives_and_one_that_is_alone_has_none() -> None:
+    said = path(HumanMessage("a"), AIMessage("b"), HumanMessage("c"))
+    shown = views.messages(said, running=False, siblings={"m1": ["other", "m1"]})
+    assert [view["siblings"] for view in shown] == [[], ["other", "m1"], []]
+
+
 @pytest.mark.parametrize("kind", [HumanMessage, SystemMessage, AIMessage])
 def test_markup_in_a_message_is_text(kind: type[BaseMessage]) -> None:
     shown = views.messages(path(kind("<img src=x onerror=alert(1)>")), running=False)
@@ -92,34 +97,3 @@ def test_a_run_is_shown_while_there_is_something_to_say_of_it() -> None:
     assert views.run(_run(RunState.DONE)) is None
     assert views.run(_run(RunState.FAILED, dismissed=True)) is None
     assert views.run(_run(RunState.FAILED)) == {"id": "r", "state": "failed", "error": "It failed."}
-
-
-def _last(store: Store, thread_id: str) -> Operation:
-    operation = store.last_operation(thread_id)
-    assert operation is not None
-    return operation
-
-
-def test_the_banner_tells_what_a_restore_took_away_until_it_is_undone(store: Store) -> None:
-    thread_id = talked(store, "a", "b", "c", "d")
-    assert views.notice(_last(store, thread_id)) is None
-    store.restore(thread_id, store.checkpoints(thread_id)[0].id)
-    notice = views.notice(_last(store, thread_id))
-    assert notice is not None
-    assert (notice["text"], notice["undo"]) == ("Restored to after b · 2 messages and 1 checkpoint removed", True)
-    store.undo(thread_id)
-    assert views.notice(_last(store, thread_id)) is None
-
-
-def test_every_kind_of_change_can_be_said_in_words(store: Store) -> None:
-    thread_id = store.create_thread().id
-    store.append(thread_id, new("a"))
-    operation = _last(store, thread_id)
-    assert views.described(None) is None
-    for kind in OperationKind:
-        assert views.described(_with(operation, kind))
-
-
-def _with(operation: Operation, kind: OperationKind) -> Operation:
-    fields = {name: getattr(operation, name) for name in operation.__dataclass_fields__}
-    return Operation(**{**fields, "kind": kind})

@@ -140,3 +140,36 @@ def test_the_answer_goes_on_after_a_kill(
     page.tab.get_by_role("button", name=re.compile("Retry|Continue")).click()
     expect(page.log).to_contain_text("Here is all of it.")
     expect(page.tab.locator(f'{SHOWN}[data-role="user"]')).to_have_count(1)
+
+
+def test_what_is_sent_while_an_answer_is_written_follows_it(talking: Page, fake_openai: FakeOpenAI) -> None:
+    fake_openai.script(Say("A second poem."))
+    talking.composer.fill("Another one")
+    talking.composer.press("Enter")
+    expect(talking.queued).to_contain_text("Another one")
+    expect(talking.composer).to_have_value("")
+    fake_openai.release()
+    talking.expect_messages(4)
+    talking.wait_for_answer()
+    expect(talking.queued).to_have_count(0)
+    assert [message.text for message in talking.messages()][2:] == ["Another one", "A second poem."]
+    expect(talking.composer).to_have_value("")
+
+
+def test_what_waits_goes_back_into_the_field_when_the_answer_is_stopped(talking: Page, fake_openai: FakeOpenAI) -> None:
+    talking.composer.fill("Another one")
+    talking.composer.press("Enter")
+    talking.composer.fill("and more")
+    talking.stop_button.click()
+    expect(talking.composer).to_have_value("Another one\n\nand more")
+    talking.expect_messages(2)
+
+
+def test_what_waits_can_be_taken_back(talking: Page, fake_openai: FakeOpenAI) -> None:
+    talking.composer.fill("Another one")
+    talking.composer.press("Enter")
+    talking.queued.get_by_role("button", name="Edit").click()
+    expect(talking.composer).to_have_value("Another one")
+    expect(talking.queued).to_have_count(0)
+    fake_openai.release()
+    _expect_poem(talking)

@@ -66,6 +66,11 @@ class Page:
         return self.tab.get_by_role("button", name="Stop", exact=True)
 
     @property
+    def queued(self) -> Locator:
+        """What was sent while an answer is being written."""
+        return self.tab.locator(".composer-queued")
+
+    @property
     def live(self) -> Locator:
         """The answer that is being written."""
         return self.tab.locator("article.live")
@@ -99,6 +104,31 @@ class Page:
     def answer(self) -> str:
         """The newest answer."""
         return [message.text for message in self.messages() if message.role == "assistant"][-1]
+
+    # What can be done with a message
+
+    def message(self, text: str) -> Locator:
+        """The message that holds this text."""
+        return self.tab.locator(SHOWN).filter(has=self.tab.locator(".prose", has_text=text))
+
+    def button_of(self, text: str, name: str) -> Locator:
+        """A button of the message that holds this text."""
+        return self.message(text).get_by_role("button", name=name, exact=True)
+
+    @property
+    def editor(self) -> Locator:
+        """The field in which a message is being changed, with its buttons."""
+        return self.tab.get_by_role("form", name="Edit message")
+
+    def edit(self, text: str, new: str, *, button: str = "Send") -> None:
+        """Put another text in the place of a message."""
+        self.button_of(text, "Edit message").click()
+        self.editor.get_by_role("textbox").fill(new)
+        self.editor.get_by_role("button", name=button).click()
+
+    def alternatives(self, label: str) -> Locator:
+        """The arrows of a message that has alternatives, by what they say: "2 of 3"."""
+        return self.tab.get_by_role("group", name=f"Alternative {label}", exact=True)
 
     # Moving through time
 
@@ -166,6 +196,30 @@ class Page:
         """Press Undo in the banner."""
         self.notice.get_by_role("button", name="Undo").click()
         expect(self.notice).to_have_count(0)
+
+    # Branches, and the log of what was done
+
+    @property
+    def branches(self) -> Locator:
+        return self.tab.get_by_test_id("branch")
+
+    def branch(self, name: str) -> Locator:
+        return self.branches.filter(has=self.tab.get_by_text(name, exact=True))
+
+    def ask_to_branch(self, text: str) -> Locator:
+        """Open the dialog at the message that holds this text."""
+        self.button_of(text, "Branch from here").click()
+        self.dialog.wait_for()
+        return self.dialog
+
+    def log_lines(self) -> list[str]:
+        """Open the log, read it, newest first, and close it."""
+        self.tab.get_by_role("button", name="History of changes").click()
+        lines = self.dialog.get_by_test_id("change")
+        expect(lines.first).to_be_visible()
+        texts = lines.locator(".change-text").all_text_contents()
+        self.confirm("Close")
+        return texts
 
     # Conversations and files
 
