@@ -27,7 +27,7 @@
     };
   });
 
-  ["Threads", "Transcript", "Composer", "Timeline", "Icon"].forEach(function (name) {
+  ["Threads", "Transcript", "Composer", "Timeline", "Log", "Trouble", "Icon"].forEach(function (name) {
     waymark[name] = function (props) {
       var state = React.useState(Boolean(waymark.parts));
       React.useEffect(function () {
@@ -39,7 +39,7 @@
     };
   });
 
-  ["theme", "focus", "pane", "go"].forEach(function (name) {
+  ["theme", "focus", "pane", "go", "close", "wish", "logWanted"].forEach(function (name) {
     waymark.clientside[name] = function () {
       var values = arguments;
       if (waymark.parts) return waymark.parts.clientside[name].apply(null, values);

@@ -4,17 +4,21 @@
  * The other modules have no effect when imported. That matters: Dash may load each of them a second time under
  * another address (`?m=...`), and only this entry may act.
  */
+import { wish } from "./modules/branches.mjs";
 import { Composer } from "./modules/composer.mjs";
 import { Icon } from "./modules/icons.mjs";
-import { focus, go, pane, watchShell } from "./modules/shell.mjs";
+import { Log, logWanted } from "./modules/log.mjs";
+import { close, focus, go, pane, watchShell } from "./modules/shell.mjs";
 import { theme, watchSystemTheme } from "./modules/theme.mjs";
 import { Threads } from "./modules/threads.mjs";
 import { Timeline } from "./modules/timeline.mjs";
 import { Transcript } from "./modules/transcript.mjs";
+import { Trouble } from "./modules/trouble.mjs";
+import { watchAnswers } from "./modules/unanswered.mjs";
 import { watchUploads } from "./modules/upload.mjs";
 
-const clientside = { theme, focus, pane, go };
-const parts = { Threads, Transcript, Composer, Timeline, Icon, clientside };
+const clientside = { theme, focus, pane, go, close, wish, logWanted };
+const parts = { Threads, Transcript, Composer, Timeline, Log, Trouble, Icon, clientside };
 
 if (window.waymark?.provide) {
   window.waymark.provide(parts);
@@ -26,3 +30,4 @@ if (window.waymark?.provide) {
 watchSystemTheme();
 watchShell();
 watchUploads();
+watchAnswers();

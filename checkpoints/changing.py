@@ -186,8 +186,8 @@ class Changing:
             "message_id": checkpoint.node.id,
             "segment": checkpoint.node.segment,
             "depth": checkpoint.node.depth,
-            "name": checkpoint.name[:NAME_LENGTH] or self._free_name(position + 1),
-            "description": checkpoint.description[:DESCRIPTION_LENGTH],
+            "name": serde.writable(checkpoint.name)[:NAME_LENGTH] or self._free_name(position + 1),
+            "description": serde.writable(checkpoint.description)[:DESCRIPTION_LENGTH],
             "created_by": checkpoint.created_by,
             "tokens": checkpoint.tokens,
             "pinned": checkpoint.pinned,
@@ -305,7 +305,7 @@ def appending(messages: Sequence[NewMessage], after: str | None, title: str, run
     def body(change: Changing) -> str | None:
         place = change.head if after == HEAD else rows.node(change.connection, after, change.thread.id)
         if title and change.thread.title == UNTITLED:
-            change.move("thread", change.thread.id, title=title[:NAME_LENGTH])
+            change.move("thread", change.thread.id, title=serde.writable(title)[:NAME_LENGTH])
         nodes = change.add(place, messages, run_id=run_id)
         change.move_head(nodes[-1] if nodes else place)
         return nodes[-1].id if nodes else None

@@ -100,14 +100,22 @@ class Reader:
     def shared(self, thread_id: str) -> dict[str, int]:
         """How many messages each branch has in common with the current one, by the branch's id."""
         with self.database.reading() as connection:
-            current = rows.path(connection, thread_id, rows.thread(connection, thread_id).head_id)
-            paths = [(b.id, rows.path(connection, thread_id, b.head_id)) for b in rows.branches(connection, thread_id)]
-            return {branch_id: history.common_length(current, path) for branch_id, path in paths}
+            forks, branches = rows.forks(connection, thread_id), rows.branches(connection, thread_id)
+            places = rows.nodes(connection, {b.head_id for b in branches if b.head_id})
+            paths = {b.id: history.path_to(places[b.head_id] if b.head_id else None, forks) for b in branches}
+            current = paths[rows.thread(connection, thread_id).branch_id]
+            return {branch_id: history.common_length(current, path) for branch_id, path in paths.items()}
 
     def operations(self, thread_id: str, *, last: int | None = None) -> Sequence[Operation]:
         """The changes of a thread, newest first; only the `last` ones, when given."""
         with self.database.reading() as connection:
             return rows.operations(connection, thread_id, limit=last)
+
+    def operation(self, thread_id: str, version: int) -> Operation | None:
+        """The change that made this version of a thread."""
+        with self.database.reading() as connection:
+            found = rows.operations(connection, thread_id, schema.operation.c.version == version)
+            return found[0] if found else None
 
     def last_operation(self, thread_id: str) -> Operation | None:
         """The newest change of a thread, also of a deleted one; None if there is none."""

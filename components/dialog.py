@@ -1,11 +1,13 @@
-"""The confirmation dialog that panels use: Cancel has the focus, Escape cancels."""
+"""The dialog that panels use: Cancel, Escape and the browser's Back close it."""
 
 from dash import ClientsideFunction, Dash, Input, Output, html
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, Modal, ModalBody, ModalFooter, ModalHeader, ModalTitle
 
+from components import head
 
-def confirmation(identifier: str, title: str, confirm: str, *options: Component) -> Modal:
+
+def confirmation(identifier: str, title: str, confirm: str, *options: Component, color: str = "danger") -> Modal:
     """A dialog with ids `X`, `X-body`, `X-cancel` and `X-confirm`."""
     return Modal(
         [
@@ -14,7 +16,7 @@ def confirmation(identifier: str, title: str, confirm: str, *options: Component)
             ModalFooter(
                 [
                     Button("Cancel", id=f"{identifier}-cancel", color="secondary", outline=True),
-                    Button(confirm, id=f"{identifier}-confirm", color="danger"),
+                    Button(confirm, id=f"{identifier}-confirm", color=color),
                 ]
             ),
         ],
@@ -25,19 +27,18 @@ def confirmation(identifier: str, title: str, confirm: str, *options: Component)
     )
 
 
-def register(app: Dash, identifier: str) -> None:
-    """Focus Cancel whenever the dialog opens; Cancel closes it."""
+def register(app: Dash, identifier: str, first: str = "cancel") -> None:
+    """Focus Cancel, or the part `X-first`, whenever the dialog opens; Cancel closes it, and so does another address."""
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "focus"),
         Output(f"{identifier}-cancel", "key"),
         Input(identifier, "is_open"),
-        Input(f"{identifier}-cancel", "id"),
+        Input(f"{identifier}-{first}", "id"),
     )
-
-    @app.callback(
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        ClientsideFunction("waymark", "close"),
         Output(identifier, "is_open", allow_duplicate=True),
         Input(f"{identifier}-cancel", "n_clicks"),
+        Input(head.Ids.URL, "pathname"),
         prevent_initial_call=True,
     )
-    async def cancel(_: int) -> bool:
-        return False

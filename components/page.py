@@ -1,12 +1,13 @@
 """The page: the panels in their places, and the only place that knows them all."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial, wraps
 from typing import Any
 
 from dash import ClientsideFunction, Dash, Input, Output, State, html
 from dash.development.base_component import Component
 
-from components import chat, head, threads, timeline, toast, transfer
+from components import branching, changes, chat, head, log, threads, timeline, toast, transfer, trouble
 from components.services import Services
 from components.widgets import Icon
 
@@ -29,15 +30,34 @@ INDEX = """<!DOCTYPE html>
 </html>"""
 METAS = [{"name": "viewport", "content": "width=device-width, initial-scale=1, interactive-widget=resizes-content"}]
 UNUSED = ("/deps/polyfill@", "/dash_table/")  # scripts: for browsers older than modules, and for tables
-PANELS = (threads, chat, timeline, transfer, toast)
+PANELS = (threads, chat, timeline, branching, changes, log, transfer, toast, trouble)
 
 
 class Page(Dash):
-    """Dash without the scripts that this page has no use for: they are a tenth of the time until it can be used."""
+    """Dash without the scripts that this page has no use for (they are a tenth of the time until it can be used), and with
+    something that every callback does at its end, also when it failed.
+    """
+
+    after_each: Callable[[], None]
 
     def interpolate_index(self, *, scripts: str, **parts: str) -> str:  # type: ignore[override]  # Dash names each
         used = [line for line in scripts.splitlines() if not any(name in line for name in UNUSED)]
         return super().interpolate_index(scripts="\n".join(used), **parts)  # type: ignore[no-untyped-call,no-any-return]
+
+    def callback(self, *parts: Any, **options: Any) -> Callable[..., Any]:
+        register = super().callback(*parts, **options)
+
+        def ending(function: Callable[..., Awaitable[Any]]) -> Any:
+            @wraps(function)
+            async def ended(*values: Any) -> Any:
+                try:
+                    return await function(*values)
+                finally:
+                    self.after_each()
+
+            return register(ended)
+
+        return ending
 
 
 def index(modules: Iterable[str]) -> str:
@@ -56,8 +76,12 @@ def layout(services: Services) -> Component:
             html.Aside(timeline.layout(), className="pane pane-timeline", **_labelled("timeline-heading")),
             *threads.dialogs(),
             *timeline.dialogs(),
+            *branching.dialogs(),
+            *changes.dialogs(),
+            *log.dialogs(),
             *transfer.dialogs(),
             toast.layout(),
+            trouble.layout(),
         ],
         id="shell",
         className="shell",
@@ -81,7 +105,7 @@ def _topbar(services: Services) -> Component:
 
 def _conversation_bar() -> Component:
     title = html.H1(id=chat.Ids.TITLE)
-    return html.Div([title, *timeline.buttons(), *transfer.buttons()], className="topbar conversation-bar")
+    return html.Div([title, *changes.buttons(), *log.buttons(), *transfer.buttons()], className="topbar conversation-bar")
 
 
 def _named(name: str) -> Any:
@@ -92,7 +116,8 @@ def _labelled(identifier: str) -> Any:
     return {"aria-labelledby": identifier}
 
 
-def register(app: Dash, services: Services) -> None:
+def register(app: Page, services: Services) -> None:
+    app.after_each = partial(trouble.tell, services.store.database)
     for panel in PANELS:
         panel.register(app, services)
     app.clientside_callback(  # type: ignore[no-untyped-call]

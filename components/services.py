@@ -10,6 +10,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from agent.events import HeadMoved
 from agent.hub import RunHub
 from agent.runner import Runner
+from agent.tracing import EVENTS, NO_TRACING, Tracer
 from checkpoints import By, Receipt, Runs, Store
 
 P = ParamSpec("P")
@@ -27,6 +28,7 @@ class Services:
     pool: ThreadPoolExecutor
     model: str  # what the page calls the model
     demo: str | None  # the line that says that it is the demo, and how to change that
+    tracer: Tracer = NO_TRACING
 
     async def work(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run blocking work on the pool."""
@@ -47,7 +49,13 @@ class Services:
         """Carry out one of the store's changes and tell every page that shows the thread."""
         receipt = await self.work(verb, thread_id, *args, **kwargs)
         self.hub.publish(thread_id, HeadMoved(receipt.version))
+        self.trace(receipt)
         return receipt
+
+    def trace(self, receipt: Receipt) -> None:
+        """Tell the tracer of a change to the course of the conversation."""
+        if receipt.operation.kind in EVENTS and not receipt.repeated:
+            self.tracer.tell(receipt.operation)
 
 
 def asked_by(action: dict[str, object]) -> By:

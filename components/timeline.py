@@ -1,47 +1,30 @@
-"""The checkpoints of a conversation: save, restore, delete; its branches; undo and redo of every change."""
+"""The checkpoints of a conversation: save, rename, pin, restore, delete."""
 
 from enum import StrEnum
 from typing import Any
 
 from dash import Dash, Input, Output, State, html, no_update
 from dash.development.base_component import Component
+from dash.exceptions import PreventUpdate
 from dash_bootstrap_components import Checkbox
 
-from checkpoints import By, Checkpoint, Leaving, Message, StateError, Store, ThreadNotFoundError, counted
+from checkpoints import Checkpoint, Leaving, Message, StateError, ThreadNotFoundError, counted
 from components import dialog, head, views
 from components.services import Services, asked_by
-from components.widgets import Icon, Timeline
+from components.widgets import TIMELINE, Timeline
 
 NOTHING_TO_SAVE = "There is nothing to save yet: start a conversation first."
 
 
 class Ids(StrEnum):
-    LIST = "timeline"
+    LIST = TIMELINE
     RESTORE = "restore-dialog"
     KEEP = "restore-keep"
     DELETE = "delete-checkpoint"
-    CLEAR = "clear-dialog"
-    CLEAR_BUTTON = "clear"
-    UNDO = "undo"
-    REDO = "redo"
 
 
 def layout() -> Component:
     return Timeline(id=Ids.LIST)
-
-
-def buttons() -> list[Component]:
-    """What stands in the head of the conversation."""
-    return [
-        _button("arrow-counterclockwise", Ids.UNDO, "Undo last change"),
-        _button("arrow-clockwise", Ids.REDO, "Redo"),
-        _button("eraser", Ids.CLEAR_BUTTON, "Clear conversation"),
-    ]
-
-
-def _button(icon: str, identifier: str, name: str) -> Component:
-    named: Any = {"aria-label": name}
-    return html.Button(Icon(name=icon), id=identifier, className="btn", title=name, disabled=True, **named)
 
 
 def dialogs() -> list[Component]:
@@ -49,7 +32,6 @@ def dialogs() -> list[Component]:
     return [
         dialog.confirmation(Ids.RESTORE, "Restore this checkpoint?", "Restore", keep),
         dialog.confirmation(Ids.DELETE, "Delete this checkpoint?", "Delete"),
-        dialog.confirmation(Ids.CLEAR, "Clear this conversation?", "Clear"),
     ]
 
 
@@ -78,21 +60,12 @@ def delete_question(checkpoint: Checkpoint) -> list[Component]:
     ]
 
 
-def clear_question(messages: int, checkpoints: int) -> list[Component]:
-    return [
-        html.P(f"{Leaving(messages, checkpoints)} leave the conversation.", className="loss"),
-        html.P("Nothing is erased: you can undo this.", className="quiet"),
-    ]
-
-
 def register(app: Dash, services: Services) -> None:
-    for identifier in (Ids.RESTORE, Ids.DELETE, Ids.CLEAR):
+    for identifier in (Ids.RESTORE, Ids.DELETE):
         dialog.register(app, identifier)
     _register_list(app, services)
     _register_restore(app, services)
     _register_delete(app, services)
-    _register_clear(app, services)
-    _register_undo(app, services)
 
 
 def _register_list(app: Dash, services: Services) -> None:
@@ -116,7 +89,7 @@ def _register_list(app: Dash, services: Services) -> None:
         prevent_initial_call=True,
     )
     async def act(action: dict[str, Any], pathname: str) -> tuple[Any, ...]:
-        """Saving and switching are done at once; restoring and deleting ask first."""
+        """Saving and changing are done at once; restoring and deleting ask first."""
         thread_id = head.thread_at(pathname)
         stay = no_update
         try:
@@ -133,8 +106,12 @@ def _register_list(app: Dash, services: Services) -> None:
                     name, description = action.get("name") or None, action.get("description") or ""
                     by = asked_by(action)
                     await services.change(store.save, thread_id, name=name, description=description, by=by)
-                case "switch", str():
-                    await services.change(store.switch, thread_id, action["branch"], by=asked_by(action))
+                case "change", str():
+                    fields = {name: action[name] for name in ("name", "description", "pinned") if name in action}
+                    checkpoint_id = action["checkpoint"]
+                    await services.change(store.change_checkpoint, thread_id, checkpoint_id, **fields, by=asked_by(action))
+                case _:  # what is asked of the branches is theirs to answer
+                    raise PreventUpdate
         except StateError as error:
             return head.problem(str(error)), stay, stay, stay, stay, stay
         return head.moved(), stay, stay, stay, stay, stay
@@ -187,71 +164,6 @@ def _register_delete(app: Dash, services: Services) -> None:
         return head.moved(), False
 
 
-def _register_clear(app: Dash, services: Services) -> None:
-    store = services.store
-
-    @app.callback(
-        Output(Ids.CLEAR, "is_open", allow_duplicate=True),
-        Output(f"{Ids.CLEAR}-body", "children"),
-        Input(Ids.CLEAR_BUTTON, "n_clicks"),
-        State(head.Ids.URL, "pathname"),
-        prevent_initial_call=True,
-    )
-    async def ask(_: int, pathname: str) -> tuple[Any, Any]:
-        thread_id = head.thread_at(pathname)
-        if thread_id is None:
-            return no_update, no_update
-        length = await services.read(store.length, thread_id)
-        return True, clear_question(length, len(await services.read(store.checkpoints, thread_id)))
-
-    @app.callback(
-        head.output(),
-        Output(Ids.CLEAR, "is_open", allow_duplicate=True),
-        Input(f"{Ids.CLEAR}-confirm", "n_clicks"),
-        State(Ids.LIST, "data"),
-        prevent_initial_call=True,
-    )
-    async def clear(_: int, shown: dict[str, Any]) -> tuple[head.Head, bool]:
-        thread_id = shown["thread"]
-        if thread_id is None:  # the browser went back while the dialog stood open
-            return head.moved(), False
-        try:
-            await services.runner.stop(thread_id)
-            await services.change(store.clear, thread_id, by=By(version=shown["version"]))
-        except StateError as error:
-            return head.problem(str(error)), False
-        return head.moved(), False
-
-
-def _register_undo(app: Dash, services: Services) -> None:
-    store = services.store
-
-    @app.callback(
-        Output(Ids.UNDO, "disabled"),
-        Output(Ids.UNDO, "title"),
-        Output(Ids.REDO, "disabled"),
-        Output(Ids.REDO, "title"),
-        Output(Ids.CLEAR_BUTTON, "disabled"),
-        Input(head.Ids.URL, "pathname"),
-        Input(head.Ids.HEAD, "data"),
-        prevent_initial_call=True,
-    )
-    async def show(pathname: str | None, _: head.Head | None) -> tuple[bool, str, bool, str, bool]:
-        undo, redo, length = await services.read(_possible, store, head.thread_at(pathname))
-        undo_title, redo_title = f"Undo {undo}" if undo else "Nothing to undo", f"Redo {redo}" if redo else "Nothing to redo"
-        return undo is None, undo_title, redo is None, redo_title, length == 0
-
-    for identifier, verb in ((Ids.UNDO, store.undo), (Ids.REDO, store.redo)):
-
-        @app.callback(head.output(), Input(identifier, "n_clicks"), State(Ids.LIST, "data"), prevent_initial_call=True)
-        async def step(_: int, shown: dict[str, Any], verb: Any = verb) -> head.Head:
-            try:
-                done = await services.change(verb, shown["thread"], by=By(version=shown["version"]))
-            except StateError as error:
-                return head.problem(str(error))
-            return head.undone(shown["thread"], done.version)
-
-
 _CUT_OFF = 200  # messages from the end among which the cut-off prompt is looked for
 
 
@@ -259,18 +171,7 @@ def _cut_off_prompt(before: list[Message], kept: list[Message], key: str) -> dic
     """The last thing that the user had asked, if the restore took it away."""
     depth = kept[-1].depth if kept else -1
     asked = [m for m in before if m.depth > depth and m.type == "human"]
-    return {"key": key, "text": str(asked[-1].langchain.text)} if asked else {"key": key, "text": ""}
-
-
-def _possible(store: Store, thread_id: str | None) -> tuple[str | None, str | None, int]:
-    """What undo and redo would do now, in words, and how long the conversation is."""
-    if thread_id is None:
-        return None, None, 0
-    try:
-        length = store.length(thread_id)
-    except ThreadNotFoundError:
-        return None, None, 0
-    return views.described(store.undoable(thread_id)), views.described(store.redoable(thread_id)), length
+    return {"key": key, "text": str(asked[-1].langchain.text) if asked and not asked[-1].damaged else ""}
 
 
 def _read(services: Services, thread_id: str | None) -> dict[str, Any]:
@@ -282,10 +183,12 @@ def _read(services: Services, thread_id: str | None) -> dict[str, Any]:
         thread = None
     if thread is None:
         return {**nothing, "save": {"enabled": False, "reason": NOTHING_TO_SAVE}}
+    checkpoints, shared = store.checkpoints(thread.id), store.shared(thread.id)
+    standing = [c.id for c in checkpoints if c.node is not None and c.node.id == thread.head_id]
     return {
         "thread": thread.id,
         "version": thread.version,
-        "checkpoints": [views.checkpoint(c, thread.head_id) for c in store.checkpoints(thread.id)],
-        "branches": [views.branch(b, length, thread.branch_id) for b, length in store.branches(thread.id)],
+        "checkpoints": [views.checkpoint(c, here=c.id in standing[-1:]) for c in checkpoints],
+        "branches": [views.branch(b, length, shared[b.id], thread.branch_id) for b, length in store.branches(thread.id)],
         "save": {"enabled": thread.head_id is not None, "reason": None if thread.head_id else NOTHING_TO_SAVE},
     }

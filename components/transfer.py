@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 from urllib.parse import quote
 
-from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, Modal, ModalBody, ModalFooter, ModalHeader, ModalTitle
 from fastapi import FastAPI
@@ -142,13 +142,13 @@ def register(app: Dash, services: Services) -> None:
             return head.problem(str(error)), False, None
         return head.moved(go=head.address(done.result)), False, None
 
-    @app.callback(
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        ClientsideFunction("waymark", "close"),
         Output(Ids.DIALOG, "is_open", allow_duplicate=True),
         Input(Ids.CANCEL, "n_clicks"),
+        Input(head.Ids.URL, "pathname"),
         prevent_initial_call=True,
     )
-    async def cancel(_: int) -> bool:
-        return False
 
     @app.callback(
         Output(Ids.UPLOAD, "contents", allow_duplicate=True),

@@ -14,12 +14,15 @@ from components.markdown import highlight_css
 
 ICONS = frozenset(  # the names in assets/modules/icons.mjs; a test holds the two together
     {
-        *("arrow-clockwise", "arrow-counterclockwise", "arrow-down", "arrow-repeat", "arrow-up", "check-circle", "check-lg"),
+        *("arrow-clockwise", "arrow-counterclockwise", "arrow-down", "arrow-repeat", "arrow-up", "check-lg"),
+        *("box-arrow-up-right", "hand-thumbs-down", "hand-thumbs-down-fill", "hand-thumbs-up", "hand-thumbs-up-fill"),
         *("chevron-right", "circle-half", "clock-history", "copy", "diamond-fill", "diagram-2", "download", "eraser"),
-        *("exclamation-circle", "exclamation-triangle", "gear", "info-circle", "layout-sidebar", "list", "moon-stars"),
+        *("exclamation-circle", "exclamation-triangle", "gear", "list", "moon-stars"),
         *(
             "pencil",
             "person",
+            "pin-angle",
+            "pin-angle-fill",
             "plus-lg",
             "robot",
             "shield-check",
@@ -28,7 +31,7 @@ ICONS = frozenset(  # the names in assets/modules/icons.mjs; a test holds the tw
             "stop-circle",
             "stop-fill",
         ),
-        *("sun", "three-dots", "trash3", "upload", "x-lg"),
+        *("sun", "trash3", "upload", "x-lg"),
     }
 )
 _STATIC = Path(str(files("flask_bootstrap"))) / "static" / "bootstrap5"

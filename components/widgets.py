@@ -8,6 +8,9 @@ from typing import Any
 
 from dash.development.base_component import Component
 
+TRANSCRIPT = "transcript"  # the ids of the lists whose actions more than one panel listens to
+TIMELINE = "timeline"
+
 
 class _Widget(Component):
     """What Dash needs to know of a component that has no build step."""
@@ -38,6 +41,14 @@ class Composer(_Widget):
 
 class Timeline(_Widget):
     _type = "Timeline"
+
+
+class Log(_Widget):
+    _type = "Log"
+
+
+class Trouble(_Widget):
+    _type = "Trouble"
 
 
 class Icon(_Widget):

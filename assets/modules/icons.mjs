@@ -3,11 +3,12 @@ const { createElement: h } = window.React;
 
 /** Every icon that the page uses, by its name in the sprite. */
 export const ICONS = [
-  "arrow-clockwise", "arrow-counterclockwise", "arrow-down", "arrow-repeat", "arrow-up", "check-circle", "check-lg",
+  "arrow-clockwise", "arrow-counterclockwise", "arrow-down", "arrow-repeat", "arrow-up", "box-arrow-up-right", "check-lg",
   "chevron-right", "circle-half", "clock-history", "copy", "diamond-fill", "diagram-2", "download", "eraser",
-  "exclamation-circle", "exclamation-triangle", "gear", "info-circle", "layout-sidebar", "list", "moon-stars",
-  "pencil", "person", "plus-lg", "robot", "shield-check", "signpost-2", "signpost-split", "stop-circle", "stop-fill",
-  "sun", "three-dots", "trash3", "upload", "x-lg",
+  "exclamation-circle", "exclamation-triangle", "gear", "hand-thumbs-down", "hand-thumbs-down-fill", "hand-thumbs-up",
+  "hand-thumbs-up-fill", "list", "moon-stars",
+  "pencil", "person", "pin-angle", "pin-angle-fill", "plus-lg", "robot", "shield-check", "signpost-2", "signpost-split", "stop-circle", "stop-fill",
+  "sun", "trash3", "upload", "x-lg",
 ];
 
 /**

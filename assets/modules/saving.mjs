@@ -1,7 +1,7 @@
 /** Saving a checkpoint: the key, the button, the form, and a save that is under way. */
 import { icon } from "./icons.mjs";
 
-const { createElement: h, useEffect, useLayoutEffect, useRef, useState } = window.React;
+const { createElement: h, useEffect, useId, useLayoutEffect, useRef, useState } = window.React;
 
 const NO_REPLY_MS = 6000;
 
@@ -63,36 +63,47 @@ export function SaveButton({ save, onClick }) {
   return h("div", null, button, h("span", { id: "save-reason", className: "visually-hidden" }, save.reason));
 }
 
-export function SaveForm({ onSave, onCancel }) {
+/**
+ * A name and a description, of a new checkpoint or of one that is there.
+ * @param {{title: string, checkpoint?: {name: string, description: string},
+ *   onSave: (name: string, description: string) => void, onCancel: () => void}} props
+ */
+export function CheckpointForm({ title, checkpoint, onSave, onCancel }) {
+  const id = useId();
   const name = useRef(null);
   const description = useRef(null);
-  useEffect(() => name.current.focus(), []);
-  const close = (finish) => {
-    finish();
-    // The form is gone with its focus: give it back to the button that stands there again.
-    requestAnimationFrame(() => document.querySelector('[data-testid="save"]')?.focus());
-  };
+  useEffect(() => name.current.select(), []);
   const onSubmit = (event) => {
     event.preventDefault();
-    close(() => onSave(name.current.value.trim(), description.current.value.trim()));
+    onSave(name.current.value.trim() || (checkpoint?.name ?? ""), description.current.value.trim());
   };
   const onKeyDown = (event) => {
     if (event.key !== "Escape" || event.nativeEvent.isComposing) return;
     event.preventDefault();
     event.stopPropagation();
-    close(onCancel);
+    onCancel();
   };
+  const field = (part, label, ref, maxLength) => [
+    h("label", { key: `${part}-label`, htmlFor: `${id}-${part}` }, label, " ", (part !== "name" || !checkpoint) && h("span", null, "optional")),
+    h("input", {
+      key: part,
+      id: `${id}-${part}`,
+      ref,
+      className: "form-control",
+      defaultValue: checkpoint?.[part] ?? "",
+      maxLength,
+      autoComplete: "off",
+    }),
+  ];
   return h(
     "form",
-    { className: "save-form", "aria-label": "Save checkpoint", onSubmit, onKeyDown },
-    h("label", { htmlFor: "checkpoint-name" }, "Name ", h("span", null, "optional")),
-    h("input", { id: "checkpoint-name", ref: name, className: "form-control", maxLength: 120, autoComplete: "off" }),
-    h("label", { htmlFor: "checkpoint-description" }, "Description ", h("span", null, "optional")),
-    h("input", { id: "checkpoint-description", ref: description, className: "form-control", maxLength: 500, autoComplete: "off" }),
+    { className: "save-form", "aria-label": title, onSubmit, onKeyDown },
+    field("name", "Name", name, 120),
+    field("description", "Description", description, 500),
     h(
       "div",
       { className: "form-buttons" },
-      h("button", { type: "button", className: "btn btn-secondary", onClick: () => close(onCancel) }, "Cancel"),
+      h("button", { type: "button", className: "btn btn-secondary", onClick: onCancel }, "Cancel"),
       h("button", { type: "submit", className: "btn btn-primary" }, "Save"),
     ),
   );

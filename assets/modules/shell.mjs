@@ -90,6 +90,11 @@ export function focus(isOpen, elementId) {
   return noUpdate();
 }
 
+/** A clientside callback: whatever asks for it, the dialog closes. */
+export function close() {
+  return false;
+}
+
 /**
  * A clientside callback: go where a command led to, unless the page is there.
  * @param {{go?: string}|undefined} head

@@ -3,10 +3,11 @@ import { useActions } from "./actions.mjs";
 import { useNow } from "./clock.mjs";
 import { ageGroup, fullTime, relativeTime } from "./format.mjs";
 import { icon } from "./icons.mjs";
+import { NameField } from "./renaming.mjs";
 import { PaneHead } from "./sheet.mjs";
 import { closeSheets } from "./shell.mjs";
 
-const { createElement: h, useEffect, useRef, useState } = window.React;
+const { createElement: h, useState } = window.React;
 
 /** @typedef {{id: string, title: string, updated: string, running: boolean}} ThreadItem */
 
@@ -23,14 +24,19 @@ export function Threads(props) {
   };
   const row = (thread) =>
     renaming === thread.id
-      ? h(RenameRow, {
-          key: thread.id,
-          thread,
-          onDone: (title) => {
-            setRenaming(null);
-            if (title !== null && title !== thread.title) act("rename", { thread: thread.id, title });
-          },
-        })
+      ? h(
+          "li",
+          { key: thread.id, className: "thread-row thread-renaming" },
+          h(NameField, {
+            label: "Title of the conversation",
+            value: thread.title,
+            maxLength: 200,
+            onDone: (title) => {
+              setRenaming(null);
+              if (title !== null) act("rename", { thread: thread.id, title });
+            },
+          }),
+        )
       : h(ThreadRow, {
           key: thread.id,
           thread,
@@ -113,37 +119,4 @@ function ThreadRow({ thread, now, isCurrent, onOpen, onRename, onDelete }) {
 
 function RowButton({ label, sign, ...rest }) {
   return h("button", { type: "button", className: "icon-button", "aria-label": label, title: label, ...rest }, icon(sign));
-}
-
-/** Enter or leaving the field keeps the new title, Escape drops it. */
-function RenameRow({ thread, onDone }) {
-  const field = useRef(null);
-  const isDone = useRef(false);
-  useEffect(() => field.current.select(), []);
-  const finish = (title) => {
-    if (isDone.current) return; // removing the field blurs it
-    isDone.current = true;
-    onDone(title);
-  };
-  const onKeyDown = (event) => {
-    if (event.nativeEvent.isComposing || event.keyCode === 229) return;
-    if (event.key === "Enter") finish(field.current.value.trim() || null);
-    if (event.key === "Escape") {
-      event.preventDefault();
-      finish(null);
-    }
-  };
-  return h(
-    "li",
-    { className: "thread-row thread-renaming" },
-    h("input", {
-      ref: field,
-      className: "form-control",
-      "aria-label": "Title of the conversation",
-      defaultValue: thread.title,
-      maxLength: 200,
-      onKeyDown,
-      onBlur: () => finish(field.current.value.trim() || null),
-    }),
-  );
 }

@@ -1,43 +1,49 @@
 /** The checkpoints of the conversation, the current place among them, and its branches. */
 import { useActions } from "./actions.mjs";
+import { Branches } from "./branches.mjs";
+import { Checkpoint } from "./checkpoint.mjs";
 import { useNow } from "./clock.mjs";
-import { count, fullTime, relativeTime } from "./format.mjs";
+import { relativeTime } from "./format.mjs";
 import { icon } from "./icons.mjs";
-import { SaveButton, SaveForm, useSaveKey, useSaving } from "./saving.mjs";
+import { CheckpointForm, SaveButton, useSaveKey, useSaving } from "./saving.mjs";
 import { PaneHead } from "./sheet.mjs";
 import { openSheet } from "./shell.mjs";
+import { say } from "./toast.mjs";
 
 const { createElement: h, useEffect, useRef, useState } = window.React;
 
-const MAKERS = {
-  user: { sign: "person", text: "Saved by you" },
-  agent: { sign: "robot", text: "Saved by the agent" },
-  judge: { sign: "shield-check", text: "Saved by the judge" },
-  system: { sign: "gear", text: "Saved by Waymark" },
-};
+const FEW = 8; // checkpoints that need no search
+const WINDOW = 200; // of them at first, the newest, and more that each "Show earlier" brings
+const NOTHING = { thread: null, checkpoints: [], branches: [], save: { enabled: false, reason: null } };
 
 /**
- * @typedef {{id: string, name: string, description: string, created_by: "user"|"agent"|"judge"|"system", time: string,
- *   messages: number, tokens: number|null, here: boolean}} CheckpointView
- * @typedef {{thread: string|null, version: number, checkpoints: CheckpointView[],
- *   branches: {id: string, name: string, current: boolean, messages: number}[],
- *   save: {enabled: boolean, reason: string|null}}} TimelineData
+ * @typedef {{thread: string|null, version: number, checkpoints: import("./checkpoint.mjs").CheckpointView[],
+ *   branches: import("./branches.mjs").BranchView[], save: {enabled: boolean, reason: string|null}}} TimelineData
  * @param {{id: string, data?: TimelineData, setProps: Function}} props
  */
 export function Timeline(props) {
-  const data = props.data ?? { thread: null, checkpoints: [], branches: [], save: { enabled: false, reason: null } };
+  const data = props.data ?? NOTHING;
   const act = useActions(props);
-  const now = useNow();
   const [isNaming, setNaming] = useState(false);
+  const [sought, setSought] = useState("");
   const saving = useSaving(props.data, act);
-  useEffect(() => setNaming(false), [data.thread]);
+  useEffect(() => {
+    setNaming(false);
+    setSought("");
+  }, [data.thread]);
 
   const openForm = () => {
-    if (!data.save.enabled) return;
-    openSheet("timeline");
-    setNaming(true);
+    if (data.save.enabled) {
+      openSheet("timeline");
+      setNaming(true);
+    } else if (data.save.reason) say(data.save.reason);
   };
   useSaveKey(openForm);
+  const closeForm = () => {
+    setNaming(false);
+    // The form is gone with its focus: give it back to the button that stands there again.
+    requestAnimationFrame(() => document.querySelector('[data-testid="save"]')?.focus());
+  };
 
   return h(
     "div",
@@ -47,52 +53,38 @@ export function Timeline(props) {
       "div",
       { className: "timeline-save" },
       isNaming
-        ? h(SaveForm, {
+        ? h(CheckpointForm, {
+            title: "Save checkpoint",
             onSave: (name, description) => {
-              setNaming(false);
+              closeForm();
               saving.start({ name, description });
             },
-            onCancel: () => setNaming(false),
+            onCancel: closeForm,
           })
         : h(SaveButton, { save: data.save, onClick: openForm }),
     ),
-    data.branches.length > 1 && h(Branches, { branches: data.branches, onSwitch: (branch) => act("switch", { branch }) }),
-    h(Track, {
-      data,
-      now,
-      saving,
-      onRestore: (checkpoint) => act("restore", { checkpoint }),
-      onDelete: (checkpoint) => act("delete", { checkpoint }),
-    }),
+    data.branches.length > 1 && h(Branches, { branches: data.branches, act }),
+    data.checkpoints.length > FEW && h(Search, { sought, onSeek: setSought }),
+    h(Track, { key: data.thread, data, sought: data.checkpoints.length > FEW ? sought : "", saving, act }),
   );
 }
 
-function Branches({ branches, onSwitch }) {
-  return h(
-    "div",
-    { className: "branches", role: "group", "aria-label": "Branches" },
-    branches.map((branch) =>
-      h(
-        "button",
-        {
-          key: branch.id,
-          type: "button",
-          className: "branch",
-          "data-testid": "branch",
-          "aria-pressed": branch.current,
-          onClick: () => !branch.current && onSwitch(branch.id),
-        },
-        icon("diagram-2"),
-        h("span", { className: "branch-name" }, branch.name),
-        h("span", { className: "branch-count" }, count(branch.messages, "message")),
-      ),
-    ),
-  );
+function Search({ sought, onSeek }) {
+  return h("input", {
+    type: "search",
+    className: "form-control timeline-search",
+    placeholder: "Search checkpoints",
+    "aria-label": "Search checkpoints",
+    value: sought,
+    onChange: (event) => onSeek(event.target.value),
+  });
 }
 
-/** The line with its marks, oldest first; it ends where the conversation stands. */
-function Track({ data, now, saving, onRestore, onDelete }) {
+/** The line with its marks, oldest first; it ends where the conversation stands. What is pinned stands above it. */
+function Track({ data, sought, saving, act }) {
+  const now = useNow();
   const scroll = useRef(null);
+  const [most, setMost] = useState(WINDOW);
   const lastId = data.checkpoints.at(-1)?.id;
   const isHereMarked = data.checkpoints.some((checkpoint) => checkpoint.here);
   useEffect(() => {
@@ -100,21 +92,29 @@ function Track({ data, now, saving, onRestore, onDelete }) {
     place?.scrollIntoView({ block: "nearest" });
   }, [data.thread, lastId, isHereMarked]);
 
+  const words = sought.trim().toLowerCase();
+  const found = data.checkpoints.filter(({ name, description }) => `${name}\n${description}`.toLowerCase().includes(words));
+  const pinned = found.filter((checkpoint) => checkpoint.pinned);
+  const others = found.filter((checkpoint) => !checkpoint.pinned);
+  const row = (checkpoint) =>
+    h(Checkpoint, { key: checkpoint.id, checkpoint, ago: relativeTime(checkpoint.time, now), act });
   const isBare = data.checkpoints.length === 0 && !saving.wish;
+  const isHereOpen = !isBare && !isHereMarked && !saving.wish && !words;
   return h(
     "div",
     { className: "timeline-scroll", ref: scroll, tabIndex: 0, role: "region", "aria-label": "Checkpoints" },
     isBare && h(NoCheckpoints),
-    !isBare &&
+    words && found.length === 0 && h("p", { className: "pane-empty" }, "No checkpoint has these words."),
+    pinned.length > 0 && h("h3", { className: "timeline-heading" }, "Pinned"),
+    pinned.length > 0 && h("ol", { className: "track" }, pinned.map(row)),
+    pinned.length > 0 && others.length > 0 && h("h3", { className: "timeline-heading" }, "Others"),
+    others.length > most &&
       h(
-        "ol",
-        { className: "track" },
-        data.checkpoints.map((checkpoint) =>
-          h(Checkpoint, { key: checkpoint.id, checkpoint, now, onRestore, onDelete }),
-        ),
-        saving.wish && h(SavingRow, { saving }),
-        !isHereMarked && !saving.wish && h(HereRow),
+        "button",
+        { type: "button", className: "text-button", onClick: () => setMost(most + WINDOW) },
+        `Show earlier (${others.length - most})`,
       ),
+    h("ol", { className: "track" }, others.slice(-most).map(row), saving.wish && h(SavingRow, { saving }), isHereOpen && h(HereRow)),
   );
 }
 
@@ -149,68 +149,6 @@ function SavingRow({ saving }) {
         ? h("p", { className: "place-meta" }, "Not saved yet: the server does not answer.")
         : h("p", { className: "place-meta" }, h("span", { className: "spinner" }), "Saving…"),
       saving.isLate && h("button", { type: "button", className: "quiet-button", onClick: saving.again }, "Try again"),
-    ),
-  );
-}
-
-/** @param {{checkpoint: CheckpointView, now: number, onRestore: Function, onDelete: Function}} props */
-function Checkpoint({ checkpoint, now, onRestore, onDelete }) {
-  const maker = MAKERS[checkpoint.created_by];
-  const figures = [count(checkpoint.messages, "message")];
-  if (checkpoint.tokens) figures.push(count(checkpoint.tokens, "token"));
-  return h(
-    "li",
-    {
-      className: `place checkpoint${checkpoint.here ? " here" : ""}`,
-      "data-testid": "checkpoint",
-      "data-checkpoint-id": checkpoint.id,
-      "aria-current": checkpoint.here ? "location" : undefined,
-    },
-    h("span", { className: "mark", "aria-hidden": true }),
-    h(
-      "div",
-      { className: "place-head" },
-      h("p", { className: "place-name", title: checkpoint.name }, checkpoint.name),
-      checkpoint.here && h("span", { className: "here-label" }, "you are here"),
-    ),
-    h(
-      "div",
-      { className: "place-buttons" },
-      h(
-        "button",
-        {
-          type: "button",
-          className: "quiet-button",
-          "data-testid": "restore",
-          "aria-label": `Restore ${checkpoint.name}`,
-          onClick: () => onRestore(checkpoint.id),
-        },
-        "Restore",
-      ),
-      h(
-        "button",
-        {
-          type: "button",
-          className: "icon-button",
-          "data-testid": "delete",
-          "aria-label": `Delete ${checkpoint.name}`,
-          title: `Delete ${checkpoint.name}`,
-          onClick: () => onDelete(checkpoint.id),
-        },
-        icon("trash3"),
-      ),
-    ),
-    h(
-      "div",
-      { className: "place-details" },
-      checkpoint.description && h("p", { className: "place-description" }, checkpoint.description),
-      h(
-        "p",
-        { className: "place-meta" },
-        h("span", { className: "place-maker", title: maker.text }, icon(maker.sign), h("span", { className: "visually-hidden" }, maker.text)),
-        h("time", { dateTime: checkpoint.time, title: fullTime(checkpoint.time) }, relativeTime(checkpoint.time, now)),
-        figures.map((figure) => h("span", { key: figure }, figure)),
-      ),
     ),
   );
 }

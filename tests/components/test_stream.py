@@ -10,7 +10,8 @@ import pytest
 from agent.demo import DemoChatModel
 from agent.graph import build_graph
 from agent.hub import RunHub
-from agent.runner import Limits, Runner
+from agent.runner import Runner
+from agent.state import Limits
 from agent.tools.calculator import calculator
 from checkpoints import By, Database, Runs, Store
 from components import views

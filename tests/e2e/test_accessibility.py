@@ -20,7 +20,7 @@ NARROW = {"width": 390, "height": 844}
 CODE = "Here:\n\n```python\nprint('hello')  # a comment\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> quoted [link](https://x.invalid)"
 
 
-def _expect_accessible(page: Page, state: str) -> None:
+def expect_accessible(page: Page, state: str) -> None:
     # Not as a script tag: the policy of the page forbids that, as it should.
     page.tab.evaluate(AXE)
     found: list[Any] = page.tab.evaluate(RUN)
@@ -33,7 +33,7 @@ def test_axe_finds_nothing_serious(
     theme: str, size: Any, shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:
     page = visit(shared_openai_server, color_scheme=theme, viewport=size, reduced_motion="reduce")
-    _expect_accessible(page, "empty")
+    expect_accessible(page, "empty")
 
     page.say("What is 12 * (3 + 4)?")
     page.tab.locator("details.tool summary").click()
@@ -41,27 +41,27 @@ def test_axe_finds_nothing_serious(
     page.say("Show me some code")
     _timeline(page, size)
     page.save("The sum", "with a tool")
-    _expect_accessible(page, "timeline")
+    expect_accessible(page, "timeline")
     page.tab.keyboard.press("Escape")
-    _expect_accessible(page, "conversation")
+    expect_accessible(page, "conversation")
 
     fake_openai.script(Fault("status", status=401))
     page.send("And now?")
     expect(page.tab.get_by_role("alert")).to_be_visible()
-    _expect_accessible(page, "error")
+    expect_accessible(page, "error")
 
     _timeline(page, size)
     page.tab.keyboard.press("Control+s")
     expect(page.tab.get_by_role("form", name="Save checkpoint")).to_be_visible()
-    _expect_accessible(page, "saving")
+    expect_accessible(page, "saving")
     page.tab.keyboard.press("Escape")
     page.ask_to_restore("The sum")
     expect(page.dialog.get_by_role("button", name="Cancel")).to_be_focused()
-    _expect_accessible(page, "dialog")
+    expect_accessible(page, "dialog")
     page.confirm("Restore")
     page.tab.keyboard.press("Escape")
     expect(page.notice).to_be_visible()
-    _expect_accessible(page, "restored")
+    expect_accessible(page, "restored")
 
 
 def _timeline(page: Page, size: Any) -> None:

@@ -156,7 +156,7 @@ def test_what_leaves_can_be_kept_as_a_branch(settings: dict[str, str], start: St
     page.restore("Today", keep=True)
     page.expect_messages(2)
     page.expect_checkpoints(("Today", 2))
-    branches = page.tab.get_by_role("group", name="Branches").get_by_role("button")
+    branches = page.tab.get_by_test_id("branch")
     expect(branches).to_have_count(2)
     branches.filter(has_text="6 messages").click()
 

@@ -1,0 +1,33 @@
+/** A name that is being changed in its place. */
+const { createElement: h, useEffect, useRef } = window.React;
+
+/**
+ * Enter or leaving the field keeps the new name, Escape drops it; so does an empty one.
+ * @param {{label: string, value: string, maxLength: number, onDone: (name: string|null) => void}} props
+ */
+export function NameField({ label, value, maxLength, onDone }) {
+  const field = useRef(null);
+  const isDone = useRef(false);
+  useEffect(() => field.current.select(), []);
+  const finish = (name) => {
+    if (isDone.current) return; // removing the field blurs it
+    isDone.current = true;
+    onDone(name && name !== value ? name : null);
+  };
+  const onKeyDown = (event) => {
+    if (event.nativeEvent.isComposing || event.keyCode === 229) return;
+    if (event.key !== "Enter" && event.key !== "Escape") return;
+    event.preventDefault(); // or the same Enter would press the button that has the focus next
+    finish(event.key === "Enter" ? field.current.value.trim() : null);
+  };
+  return h("input", {
+    ref: field,
+    className: "form-control",
+    "aria-label": label,
+    defaultValue: value,
+    maxLength,
+    autoComplete: "off",
+    onKeyDown,
+    onBlur: () => finish(field.current.value.trim()),
+  });
+}

@@ -1,0 +1,140 @@
+"""Operations in words: the banner about the last one, what undo would take back, and the log of them all."""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import TypedDict
+
+from checkpoints import Actor, Operation, OperationKind, counted
+
+
+def notice(operation: Operation | None) -> dict[str, str] | None:
+    """The banner about the thread's last change, if it is one that took something away or went another way."""
+    sentences = {
+        OperationKind.RESTORE: "Restored to {}",
+        OperationKind.CLEAR: "Cleared the {}",
+        OperationKind.DELETE: "Deleted the {}",
+        OperationKind.IMPORT: "Imported {}",
+        OperationKind.EDIT: _replaced(operation),
+        OperationKind.FORK: "You are on the new {}" if _of(operation) == "branch" else "Branched off from {}",
+    }
+    if operation is None or operation.kind not in sentences or operation.undone:
+        return None
+    return {"op": str(operation.version), "text": sentences[operation.kind].format(operation.note)}
+
+
+def _replaced(operation: Operation | None) -> str:
+    if operation is None or operation.result is None:
+        return "The earlier answer was set aside"
+    return "The message was changed, {} kept" if operation.note else "What was here before was set aside"
+
+
+def described(operation: Operation | None) -> str | None:
+    """What undoing this operation would take back, in words."""
+    if operation is None:
+        return None
+    words = {
+        OperationKind.APPEND: "the last messages",
+        OperationKind.EDIT: "the new answer",
+        OperationKind.SAVE: f"saving {operation.note}",
+        OperationKind.RENAME: "the new title" if _of(operation) == "thread" else f"the change of {operation.note}",
+        OperationKind.PIN: f"the pin of {operation.note}",
+        OperationKind.FORK: f"the new {operation.note}" if _of(operation) == "branch" else "the new conversation",
+        OperationKind.RESTORE: f"restoring {operation.note}",
+        OperationKind.SWITCH: f"switching to {operation.note}" if operation.note else "switching the branch",
+        OperationKind.DELETE: f"deleting the {operation.note}",
+        OperationKind.CLEAR: f"clearing the {operation.note}",
+        OperationKind.IMPORT: "the import",
+        OperationKind.UNDO: "the undo",
+        OperationKind.REDO: "the redo",
+        OperationKind.ERASE: "the erasing",
+    }
+    return words[operation.kind]
+
+
+def _of(operation: Operation | None) -> str:
+    """What kind of thing an operation changed first: thread, branch or checkpoint."""
+    return operation.changes[0].table if operation and operation.changes else ""
+
+
+class LogEntry(TypedDict):
+    version: int
+    who: Actor
+    text: str
+    time: str
+    undone: bool
+
+
+def log(operations: Sequence[Operation], questions: Mapping[str, str]) -> list[LogEntry]:
+    """The changes of a conversation, newest first as they come; what one run wrote is one entry.
+
+    `questions` are the texts of the user's messages, by id.
+    """
+    versions = {operation.version: operation for operation in operations}
+    entries: list[LogEntry] = []
+    for _, written in groupby(operations, _writing):
+        newest, *others = list(written)
+        entries.append(
+            {
+                "version": newest.version,
+                "who": newest.actor,
+                "text": _said(newest, 1 + len(others), versions, questions.get(newest.result or "", "")),
+                "time": newest.created_at.isoformat(),
+                "undone": newest.undone,
+            }
+        )
+    return entries
+
+
+def _writing(operation: Operation) -> tuple[object, ...]:
+    """The same for the messages that one run wrote one after the other, and for nothing else."""
+    if operation.kind is OperationKind.APPEND and operation.group:
+        return operation.group, operation.actor, operation.undone
+    return (operation.version,)
+
+
+def _said(operation: Operation, count: int, versions: Mapping[int, Operation], question: str) -> str:
+    """An operation in words; of an undo or a redo, with what it took back, if that is among `versions`."""
+    note, is_branch = operation.note, _of(operation) == "branch"
+    quoted = f" “{question}”" if question else ""
+    words = {
+        OperationKind.APPEND: f"Asked{quoted}" if operation.actor == "user" else f"Wrote {counted(count, 'message')}",
+        OperationKind.EDIT: f"{_edited(operation)}{quoted}",
+        OperationKind.SAVE: f"Saved {note}" if note == "a checkpoint" else f"Saved checkpoint {note}",
+        OperationKind.RENAME: _renamed(operation),
+        OperationKind.PIN: f"{'Pinned' if _sets(operation, 'pinned') else 'Unpinned'} {note}",
+        OperationKind.FORK: f"Began {note}" if is_branch else f"Branched off from {note}",
+        OperationKind.RESTORE: f"Restored {note}",
+        OperationKind.SWITCH: f"Switched to {note or 'another branch'}",
+        OperationKind.DELETE: f"Deleted the {note}",
+        OperationKind.CLEAR: f"Cleared the {note}",
+        OperationKind.IMPORT: f"Imported {note}",
+        OperationKind.UNDO: f"Undid {_taken(operation, versions)}",
+        OperationKind.ERASE: "Erased what only undo could bring back",
+        OperationKind.REDO: f"Redid {_taken(operation, versions)}",
+    }
+    return words[operation.kind]
+
+
+def _edited(operation: Operation) -> str:
+    """Another message in the place of one, another question in its place, or only another answer to it."""
+    if operation.result is None:
+        return "Asked for another answer"
+    return f"Kept {operation.note} and changed a message to" if operation.note else "Asked instead"
+
+
+def _renamed(operation: Operation) -> str:
+    if _of(operation) == "thread":
+        return f"Renamed the conversation to {operation.note}"
+    return f"{'Renamed' if _sets(operation, 'name') else 'Described'} {operation.note}"
+
+
+def _sets(operation: Operation, column: str) -> bool:
+    return any(change.after.get(column) for change in operation.changes)
+
+
+def _taken(operation: Operation, versions: Mapping[int, Operation]) -> str:
+    """What an undo took back; what a redo brought back is what the undo had taken."""
+    target = versions.get(operation.target or 0)
+    if operation.kind is OperationKind.REDO and target:
+        target = versions.get(target.target or 0)
+    return described(target) or "an earlier change"

@@ -1,0 +1,93 @@
+"""What was done to a conversation, in words."""
+
+from dataclasses import replace
+
+import pytest
+
+from checkpoints import By, Operation, OperationKind, Store
+from components import operations
+from tests.checkpoints.conversations import new, talked
+
+AGENT = By(actor="agent", group="a run")
+
+
+def _last(store: Store, thread_id: str) -> Operation:
+    operation = store.last_operation(thread_id)
+    assert operation is not None
+    return operation
+
+
+def _log(store: Store, thread_id: str) -> list[tuple[str, str, bool]]:
+    return [(entry["who"], entry["text"], entry["undone"]) for entry in operations.log(store.operations(thread_id), {})]
+
+
+def test_the_banner_tells_what_a_restore_took_away_until_it_is_undone(store: Store) -> None:
+    thread_id = talked(store, "a", "b", "c", "d")
+    assert operations.notice(_last(store, thread_id)) is None
+    store.restore(thread_id, store.checkpoints(thread_id)[0].id)
+    notice = operations.notice(_last(store, thread_id))
+    assert notice is not None
+    assert notice["text"] == "Restored to after b · 2 messages and 1 checkpoint removed"
+    store.undo(thread_id)
+    assert operations.notice(_last(store, thread_id)) is None
+
+
+@pytest.mark.parametrize("kind", OperationKind)
+def test_every_kind_of_change_can_be_said_in_words(store: Store, kind: OperationKind) -> None:
+    thread_id = store.create_thread().id
+    store.append(thread_id, new("a"))
+    operation = replace(_last(store, thread_id), kind=kind)
+    assert operations.described(None) is None
+    assert operations.described(operation)
+    assert operations.log([operation], {})[0]["text"]
+
+
+def test_the_log_tells_the_story_newest_first(store: Store) -> None:
+    thread_id = talked(store, "a", "b", "c", "d")
+    first, _ = store.checkpoints(thread_id)
+    store.change_checkpoint(thread_id, first.id, name="Begin")
+    store.change_checkpoint(thread_id, first.id, description="where it began")
+    store.change_checkpoint(thread_id, first.id, pinned=True)
+    store.restore(thread_id, first.id)
+    store.undo(thread_id)
+    assert _log(store, thread_id)[:5] == [
+        ("user", "Undid restoring Begin · 2 messages and 1 checkpoint removed", False),
+        ("user", "Restored Begin · 2 messages and 1 checkpoint removed", True),
+        ("user", "Pinned checkpoint Begin", False),
+        ("user", "Described checkpoint Begin", False),
+        ("user", "Renamed checkpoint after b to Begin", False),
+    ]
+
+
+def test_the_log_tells_of_branches(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    main = store.thread(thread_id).branch_id
+    made = store.fork(thread_id, store.messages(thread_id)[0].id, name="Other").result
+    store.rename_branch(thread_id, made, "Else")
+    store.switch(thread_id, main)
+    store.delete_branch(thread_id, made)
+    store.undo(thread_id)
+    store.redo(thread_id)
+    assert [text for _, text, _ in _log(store, thread_id)[:6]] == [
+        "Redid deleting the branch Else",
+        "Undid deleting the branch Else",
+        "Deleted the branch Else",
+        "Switched to branch main",
+        "Renamed branch Other to Else",
+        "Began branch Other",
+    ]
+
+
+def test_what_one_run_wrote_is_one_entry(store: Store) -> None:
+    thread_id = store.create_thread().id
+    store.append(thread_id, new("question"))
+    store.append(thread_id, new("a call"), by=AGENT)
+    store.append(thread_id, new("an answer"), by=AGENT)
+    assert _log(store, thread_id) == [("agent", "Wrote 2 messages", False), ("user", "Asked", False)]
+
+
+def test_what_the_user_asked_is_quoted(store: Store) -> None:
+    thread_id = store.create_thread().id
+    asked = store.append(thread_id, new("What is it?")).result
+    (entry,) = operations.log(store.operations(thread_id), {asked: "What is it?"})
+    assert entry["text"] == "Asked “What is it?”"

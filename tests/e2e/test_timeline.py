@@ -1,0 +1,278 @@
+"""Keeping house in time: branches of a conversation, its checkpoints in order, and the log of what was done."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from checkpoints import Database, Store
+from tests.e2e.conftest import Start, Visit
+from tests.e2e.server import Server
+from tests.e2e.test_accessibility import NARROW, expect_accessible
+from tests.e2e.waymark import Page
+
+pytestmark = pytest.mark.e2e
+SUM = "What is 6 * 7?"
+
+
+@pytest.fixture
+def page(shared_server: Server, visit: Visit) -> Page:
+    """A conversation of six messages: a greeting, and a sum with a tool."""
+    page = visit(shared_server)
+    page.say("Hello")
+    page.say(SUM)
+    page.expect_messages(6)
+    return page
+
+
+def _branch_off(page: Page, name: str) -> None:
+    """A branch that begins before the sum."""
+    page.ask_to_branch(SUM).get_by_label("Name").fill(name)
+    page.confirm("Branch")
+    expect(page.branches).to_have_count(2)
+    page.expect_messages(2)
+
+
+def test_a_question_is_asked_differently_in_a_branch(page: Page) -> None:
+    dialog = page.ask_to_branch(SUM)
+    expect(dialog).to_contain_text("From message 3:")
+    expect(dialog.get_by_label("Up to before it (2 messages), to ask it differently")).to_be_checked()
+    page.confirm("Branch")
+    page.expect_messages(2)
+    expect(page.composer).to_have_value(SUM)
+    expect(page.branch("Branch 2")).to_contain_text("you are here · 2 messages")
+    expect(page.branch("main")).to_contain_text("from message 2 · 6 messages")
+    page.undo()
+    page.expect_messages(6)
+    expect(page.branches).to_have_count(0)
+    expect(page.composer).to_have_value("")
+
+
+def test_a_branch_can_hold_the_message_it_begins_at(page: Page) -> None:
+    page.ask_to_branch(SUM).get_by_label("With this message (3 messages)").check()
+    page.confirm("Branch")
+    page.expect_messages(3)
+    expect(page.composer).to_have_value("")
+
+
+def test_a_branch_from_an_answer_with_a_tool_holds_what_the_tool_said(page: Page) -> None:
+    dialog = page.ask_to_branch("Let me calculate")
+    expect(dialog.get_by_label("With this message (5 messages)")).to_be_checked()
+    dialog.get_by_label("Name").fill("Short")
+    page.tab.keyboard.press("Enter")
+    expect(page.branch("Short")).to_contain_text("5 messages")
+    assert [message.role for message in page.messages()][-2:] == ["assistant", "tool"]
+
+
+def test_a_branch_can_be_a_new_conversation(page: Page) -> None:
+    page.save("The sum")
+    address, everything = page.tab.url, page.messages()
+    dialog = page.ask_to_branch("42")
+    dialog.get_by_label("A new conversation").check()
+    dialog.get_by_label("Name").fill("Elsewhere")
+    page.confirm("Branch")
+    expect(page.tab).not_to_have_url(address)
+    expect(page.tab.get_by_role("heading", name="Elsewhere")).to_be_visible()
+    assert page.messages() == everything
+    page.expect_checkpoints(("The sum", 6))
+    expect(page.notice).to_contain_text("Branched off from Hello")
+    page.tab.go_back()
+    page.tab.wait_for_url(address)
+    page.expect_messages(6)
+
+
+def test_branches_are_switched_renamed_and_deleted_and_each_can_be_undone(page: Page) -> None:
+    _branch_off(page, "Other")
+    page.branch("main").click()
+    page.expect_messages(6)
+    expect(page.branch("Other")).to_contain_text("at message 2 · 2 messages")
+
+    page.tab.get_by_role("button", name="Rename branch Other").click()
+    page.tab.get_by_label("Name of the branch").fill("Kept aside")
+    page.tab.keyboard.press("Enter")
+    expect(page.branch("Kept aside")).to_be_focused()
+    page.tab.get_by_role("button", name="Delete branch Kept aside").click()
+    expect(page.dialog).to_contain_text("Nothing of it is missing from the current branch")
+    expect(page.dialog.get_by_role("button", name="Cancel")).to_be_focused()
+    page.confirm("Delete")
+    expect(page.branches).to_have_count(0)
+
+    undo = page.tab.get_by_role("button", name="Undo last change")
+    undo.click()
+    expect(page.branch("Kept aside")).to_be_visible()
+    undo.click()
+    expect(page.branch("Other")).to_be_visible()
+    undo.click()
+    page.expect_messages(2)
+
+
+def test_all_other_branches_are_deleted_at_once_and_come_back_at_once(page: Page) -> None:
+    _branch_off(page, "One")
+    page.ask_to_branch("Hello! I am")
+    page.confirm("Branch")
+    expect(page.branches).to_have_count(3)
+    page.tab.get_by_role("button", name="Delete all others").click()
+    expect(page.dialog).to_contain_text("2 other branches leave the list; the current one stays.")
+    page.confirm("Delete all others")
+    expect(page.branches).to_have_count(0)
+    page.undo()
+    expect(page.branches).to_have_count(3)
+
+
+def test_a_branch_from_a_checkpoint_stops_the_answer_that_is_being_written(start: Start, visit: Visit) -> None:
+    page = visit(start(demo_seconds_per_token="0.1"))
+    page.say("Hello")
+    page.save("Before")
+    page.send("Tell me about stocks")
+    expect(page.live).to_be_visible()
+    page.tab.get_by_role("button", name="Branch from Before").click()
+    expect(page.dialog).to_contain_text("From checkpoint “Before”, at message 2:")
+    expect(page.dialog).to_contain_text("The answer that is being written is stopped first.")
+    page.confirm("Branch")
+    expect(page.stop_button).to_have_count(0)
+    page.expect_messages(2)
+
+
+def test_a_checkpoint_is_renamed_and_pinned(page: Page) -> None:
+    page.save("One")
+    page.say("Hello again")
+    page.save("Two")
+    page.tab.get_by_role("button", name="Pin Two").click()
+    page.expect_checkpoints(("Two", 8), ("One", 6))
+    expect(page.tab.get_by_role("heading", name="Pinned")).to_be_visible()
+
+    page.tab.get_by_role("button", name="Rename Two").click()
+    form = page.tab.get_by_role("form", name="Rename checkpoint")
+    form.get_by_label("Name").fill("Second")
+    form.get_by_label("Description").fill("after the sum")
+    page.tab.keyboard.press("Enter")
+    page.expect_checkpoints(("Second", 8), ("One", 6))
+    expect(page.checkpoint("Second")).to_contain_text("after the sum")
+    expect(page.tab.get_by_role("button", name="Rename Second")).to_be_focused()
+
+    page.tab.get_by_role("button", name="Undo last change").click()
+    page.expect_checkpoints(("Two", 8), ("One", 6))
+    page.tab.get_by_role("button", name="Undo last change").click()
+    page.expect_checkpoints(("One", 6), ("Two", 8))
+
+
+def test_of_two_checkpoints_on_one_message_the_newest_says_you_are_here(page: Page) -> None:
+    page.save("One")
+    page.save("Two")
+    expect(page.checkpoint("Two")).to_contain_text("you are here")
+    expect(page.checkpoint("One")).not_to_contain_text("you are here")
+
+
+def test_many_checkpoints_can_be_searched(page: Page) -> None:
+    search = page.tab.get_by_role("searchbox", name="Search checkpoints")
+    for number in range(1, 10):
+        expect(search).to_have_count(0)
+        page.save(f"Place {number}", "the seventh" if number == 7 else "")
+    search.fill("SEVENTH")
+    page.expect_checkpoints(("Place 7", 6))
+    search.fill("nowhere")
+    expect(page.tab.get_by_text("No checkpoint has these words.")).to_be_visible()
+    search.fill("")
+    expect(page.tab.get_by_test_id("checkpoint")).to_have_count(9)
+
+
+def test_the_log_reads_like_the_story(page: Page) -> None:
+    page.save("The sum")
+    page.say("Hello again")
+    page.restore("The sum")
+    page.undo()
+    assert page.log_lines() == [
+        "Undid restoring The sum · 2 messages removed",
+        "Restored The sum · 2 messages removed",
+        "Wrote 1 message",
+        "Asked “Hello again”",
+        "Saved checkpoint The sum",
+        "Wrote 3 messages",
+        f"Asked “{SUM}”",
+        "Wrote 1 message",
+        "Asked “Hello”",
+    ]
+    button = page.tab.get_by_role("button", name="History of changes")
+    expect(button).to_be_focused()
+    button.click()
+    expect(page.dialog.get_by_test_id("change").nth(1)).to_contain_text("undone")
+    page.dialog.get_by_role("button", name="Redo restoring The sum").click()
+    expect(page.dialog.get_by_test_id("change").first).to_contain_text("Redid restoring The sum")
+    page.expect_messages(6)
+    page.dialog.get_by_role("button", name="Undo restoring The sum").click()
+    page.expect_messages(8)
+
+
+def test_a_long_history_comes_in_portions(server: Server, visit: Visit) -> None:
+    page = visit(server)
+    page.expected.append("ERR_CONNECTION_REFUSED|WebSocket")
+    page.say("Hello")
+    server.stop()
+    _save_often(server, page.tab.url.rsplit("/", 1)[1], times=250)
+    server.start()
+    page.reload()
+    checkpoints = page.tab.get_by_test_id("checkpoint")
+    expect(checkpoints).to_have_count(200)
+    page.tab.get_by_role("button", name="Show earlier (50)").click()
+    expect(checkpoints).to_have_count(250)
+
+    page.tab.get_by_role("button", name="History of changes").click()
+    lines = page.dialog.get_by_test_id("change")
+    expect(lines).to_have_count(200)
+    page.dialog.get_by_role("button", name="Show more").click()
+    expect(lines).to_have_count(252)
+    expect(lines.last).to_contain_text("Asked “Hello”")
+
+
+def _save_often(server: Server, thread_id: str, *, times: int) -> None:
+    database = Database.at(server.folder / "data" / "waymark.db")
+    try:
+        for number in range(times):
+            Store(database).save(thread_id, name=f"Place {number}")
+    finally:
+        database.close()
+
+
+def test_a_dialog_closes_when_the_browser_goes_back(page: Page) -> None:
+    page.new_conversation()
+    page.say("Something else")
+    page.save("Here")
+    page.ask_to_restore("Here")
+    page.tab.go_back()
+    expect(page.tab.locator(".modal")).to_have_count(0)
+
+
+def test_saving_nothing_says_why(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server)
+    expect(page.save_button).to_have_attribute("title", re.compile("start a conversation first"))
+    page.tab.keyboard.press("Control+s")
+    expect(page.toast).to_contain_text("There is nothing to save yet: start a conversation first.")
+
+
+def test_undo_says_that_the_server_does_not_answer(server: Server, visit: Visit) -> None:
+    page = visit(server)
+    page.say("Hello")
+    page.save("One")
+    page.expected.append("ERR_CONNECTION_REFUSED|Failed to fetch|Callback failed")
+    server.stop()
+    page.tab.get_by_role("button", name="Undo last change").click()
+    expect(page.toast).to_contain_text("The server does not answer.")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_on_a_phone_branches_dialog_and_log_are_accessible(theme: str, shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server, color_scheme=theme, viewport=NARROW, reduced_motion="reduce", has_touch=True)
+    page.say("Hello")
+    page.ask_to_branch("Hello! I am")
+    expect_accessible(page, "the dialog of a fork")
+    page.confirm("Branch")
+    page.tab.get_by_role("button", name="Checkpoints").click()
+    expect(page.tab.get_by_role("complementary", name="Timeline")).to_be_in_viewport()
+    page.save("One")
+    page.tab.get_by_role("button", name="Pin One").click()
+    expect(page.tab.get_by_role("heading", name="Pinned")).to_be_visible()
+    expect_accessible(page, "branches and checkpoints")
+    page.tab.keyboard.press("Escape")
+    page.tab.get_by_role("button", name="History of changes").click()
+    expect(page.dialog.get_by_test_id("change").first).to_be_visible()
+    expect_accessible(page, "the log")

@@ -1,0 +1,92 @@
+"""A database that takes no part: a banner at the top, the text stays in the field, and all is well again by itself."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import Start, Visit
+from tests.e2e.server import Server
+from tests.e2e.waymark import Page
+from tests.postgres import Postgres
+
+pytestmark = pytest.mark.e2e
+WITHIN = 6_000  # milliseconds from the wish to the banner
+
+
+@contextmanager
+def locked(server: Server) -> Iterator[None]:
+    """Another program writes to the file and takes its time."""
+    other = sqlite3.connect(server.folder / "data" / "waymark.db", isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    yield
+    other.execute("ROLLBACK")
+    other.close()
+
+
+@contextmanager
+def away(postgres: Postgres) -> Iterator[None]:
+    postgres.stop()
+    yield
+    postgres.start()
+
+
+def expect_trouble(page: Page, sentence: str) -> None:
+    banner = page.tab.get_by_test_id("trouble")
+    expect(banner).to_be_visible(timeout=WITHIN)
+    expect(banner).to_have_attribute("role", "alert")
+    expect(banner).to_have_text(f"{sentence} Your text is kept.")
+    assert banner.bounding_box()["y"] == 0  # type: ignore[index]
+
+
+def expect_recovery(page: Page, marked: Callable[[], bool]) -> None:
+    expect(page.tab.get_by_test_id("trouble")).to_have_count(0, timeout=15_000)
+    assert marked(), "the page was loaded anew"
+
+
+def open_page(visit: Visit, server: Server) -> tuple[Page, Callable[[], bool]]:
+    """A page with a conversation, and whether it is still the same one."""
+    page = visit(server)
+    page.expected.append("503")  # the browser's own words about /healthz
+    page.say("what is 2+2?")
+    page.tab.evaluate("window.stillHere = true")
+    return page, lambda: bool(page.tab.evaluate("window.stillHere === true"))
+
+
+def test_a_locked_database_is_told_at_the_top_and_the_text_can_be_sent_when_it_is_free(start: Start, visit: Visit) -> None:
+    server = start()
+    page, same = open_page(visit, server)
+    with locked(server):
+        page.composer.fill("are you there?")
+        page.composer.press("Enter")
+        expect_trouble(page, "The database is locked by another program.")
+        expect(page.composer).to_have_value("are you there?")
+    expect_recovery(page, same)
+    page.say("are you there?")
+
+
+def test_postgresql_is_restarted_under_an_open_page(
+    start: Start, visit: Visit, postgres: Postgres, postgres_url: str
+) -> None:
+    page, same = open_page(visit, start(database_url=postgres_url))
+    with away(postgres):
+        page.composer.fill("are you there?")
+        page.composer.press("Enter")
+        expect_trouble(page, "The database server does not answer.")
+        expect(page.composer).to_have_value("are you there?")
+    expect_recovery(page, same)
+    page.say("are you there?")
+
+
+def test_a_page_that_is_opened_while_the_database_is_away_fills_when_it_is_back(
+    start: Start, visit: Visit, postgres: Postgres, postgres_url: str
+) -> None:
+    page, _ = open_page(visit, start(database_url=postgres_url))
+    before = len(page.messages())
+    with away(postgres):
+        page.tab.reload()
+        expect_trouble(page, "The database server does not answer.")
+    page.expect_messages(before)
+    expect(page.tab.get_by_test_id("trouble")).to_have_count(0)
