@@ -1,5 +1,6 @@
 """The conversation: the transcript, the composer, and what is said about the last run and the last change."""
 
+import json
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
@@ -9,6 +10,7 @@ from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 from langchain_core.messages import HumanMessage
 
+from agent.approval import Decision
 from agent.tracing import Feedback
 from checkpoints import (
     By,
@@ -55,6 +57,11 @@ def empty() -> dict[str, Any]:
     """The start page: a conversation that begins with its first message."""
     nothing = {"title": "", "messages": [], "earlier": False, "run": None, "notice": None}
     return {**_NOWHERE, **nothing, "suggestions": list(SUGGESTIONS)}
+
+
+class NotAnObjectError(StateError):
+    def __init__(self) -> None:
+        super().__init__("The arguments are not a JSON object: write them like {\"expression\": \"1 + 1\"}.")
 
 
 def register(app: Dash, services: Services) -> None:
@@ -185,6 +192,8 @@ async def _carry_out(services: Services, action: dict[str, Any], thread_id: str 
             await runner.retry(thread_id, by=by, message_id=action["message"])
         case "choose", str():
             await services.change(services.store.choose, thread_id, action["message"], by=by)
+        case "decide", str():
+            await runner.decide(thread_id, _decision(action), by=By(request=by.request))
         case "continue", str():
             await runner.go_on(thread_id, by=by)
         case "dismiss", str():
@@ -200,6 +209,20 @@ async def _carry_out(services: Services, action: dict[str, Any], thread_id: str 
     return head.moved()
 
 
+def _decision(action: dict[str, Any]) -> Decision:
+    """Raises `NotAnObjectError` for changed arguments that a tool cannot be given."""
+    text = serde.writable(str(action.get("text") or ""))
+    if action["kind"] != "edit":
+        return Decision(action["call"], action["kind"], text=text)
+    try:
+        arguments = serde.exact(json.loads(text))
+    except (ValueError, TypeError, RecursionError):
+        arguments = None
+    if not isinstance(arguments, dict):
+        raise NotAnObjectError
+    return Decision(action["call"], "edit", arguments=arguments)
+
+
 def _read(services: Services, thread_id: str | None, wanted: int, closed: str | None) -> dict[str, Any]:
     if thread_id is None:
         return empty()
@@ -213,14 +236,19 @@ def _read(services: Services, thread_id: str | None, wanted: int, closed: str | 
     if notice and notice["op"] == closed:
         notice = None
     run, held = services.runs.latest(thread_id), path[first:]
-    running = run is not None and run.state is RunState.RUNNING
+    state = run.state if run else None
+    shown = views.messages(
+        held,
+        running=state is RunState.RUNNING,
+        waiting=state is RunState.WAITING,
+        siblings=store.siblings(thread_id, held),
+        traces=_traces(services, held),
+    )
     return {
         "thread": thread_id,
         "version": thread.version,
         "title": thread.title,
-        "messages": views.messages(
-            held, running=running, siblings=store.siblings(thread_id, held), traces=_traces(services, held)
-        ),
+        "messages": shown,
         "earlier": first > 0,
         "run": views.run(run),
         "notice": notice,

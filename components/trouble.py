@@ -46,7 +46,7 @@ def register(app: Dash, services: Services) -> None:
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    look = _Look(services)
+    look = Look(services)
 
     @server.get("/healthz")
     async def health() -> Response:
@@ -55,7 +55,7 @@ def add_route(server: FastAPI, services: Services) -> None:
         return JSONResponse({"status": "ok", "store": services.store.database.kind})
 
 
-class _Look:
+class Look:
     """One look at the database for all who ask meanwhile: it may take as long as somebody holds a lock, and every page
     asks, so that each looking for itself would take up the whole pool.
     """

@@ -15,7 +15,8 @@ from components.markdown import highlight_css
 ICONS = frozenset(  # the names in assets/modules/icons.mjs; a test holds the two together
     {
         *("arrow-clockwise", "arrow-counterclockwise", "arrow-down", "arrow-repeat", "arrow-up", "check-lg"),
-        *("box-arrow-up-right", "hand-thumbs-down", "hand-thumbs-down-fill", "hand-thumbs-up", "hand-thumbs-up-fill"),
+        *("box-arrow-up-right", "hand-index", "hand-thumbs-down", "hand-thumbs-down-fill", "hand-thumbs-up"),
+        *("hand-thumbs-up-fill",),
         *("chevron-right", "circle-half", "clock-history", "copy", "diamond-fill", "diagram-2", "download", "eraser"),
         *("exclamation-circle", "exclamation-triangle", "gear", "list", "moon-stars"),
         *(

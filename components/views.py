@@ -18,7 +18,7 @@ class ToolView(TypedDict):
     id: str
     name: str
     arguments: str
-    status: Literal["running", "done", "error", "stopped"]
+    status: Literal["running", "waiting", "done", "error", "stopped"]
     duration_ms: int | None
     result: str | None
     message_id: str | None
@@ -40,10 +40,14 @@ def messages(
     path: Sequence[Message],
     *,
     running: bool,
+    waiting: bool = False,
     siblings: Mapping[str, list[str]] | None = None,
     traces: Mapping[str, str] | None = None,
 ) -> list[MessageView]:
-    """The messages of a path; tool results stand in the message that asked for them."""
+    """The messages of a path; tool results stand in the message that asked for them.
+
+    Calls without a result are at work while a run is `running`, `waiting` when it rests until a person decides.
+    """
     views: list[MessageView] = []
     cards: dict[str, ToolView] = {}
     for stored in path:
@@ -63,7 +67,7 @@ def messages(
         views.append(view)
     if not running:
         for tool in cards.values():
-            tool["status"] = "stopped"
+            tool["status"] = "waiting" if waiting else "stopped"
     _stop_unanswered(views[:-1])
     return views
 
@@ -71,7 +75,7 @@ def messages(
 def _stop_unanswered(views: Sequence[MessageView]) -> None:
     for view in views:
         for tool in view["tools"]:
-            if tool["status"] == "running":
+            if tool["status"] in ("running", "waiting"):
                 tool["status"] = "stopped"
 
 
@@ -152,7 +156,7 @@ def thread(value: Thread, running: frozenset[str]) -> dict[str, Any]:
 
 def run(value: Run | None) -> dict[str, Any] | None:
     """A run, if there is something to say of it."""
-    if value is None or value.dismissed or value.state is RunState.DONE:
+    if value is None or value.dismissed or value.state in (RunState.DONE, RunState.WAITING):
         return None
     return {"id": value.id, "state": value.state, "error": value.error}
 

@@ -1,4 +1,5 @@
 /** One message of the transcript, what can be done with it, and the cards of the tools that it called. */
+import { Approval } from "./approval.mjs";
 import { Editor } from "./editing.mjs";
 import { clockTime, duration, fullTime } from "./format.mjs";
 import { icon } from "./icons.mjs";
@@ -7,16 +8,16 @@ import { copyText, decorate } from "./prose.mjs";
 const { Fragment, createElement: h, memo, useEffect, useLayoutEffect, useRef, useState } = window.React;
 
 /**
- * @typedef {{id: string, name: string, arguments: string, status: "running"|"done"|"error"|"stopped",
+ * @typedef {{id: string, name: string, arguments: string, status: "running"|"waiting"|"done"|"error"|"stopped",
  *   duration_ms: number|null, result: string|null, message_id: string|null}} ToolView
  * @typedef {{id: string, role: "user"|"assistant"|"note", state: "done"|"partial"|"error", html: string, text: string,
  *   time: string, tools: ToolView[], siblings: string[], trace: string|null}} MessageView
  */
 
 const SPEAKERS = { user: "You said", assistant: "Waymark said", note: "Note" };
-const TOOL_SIGNS = { done: "check-lg", error: "exclamation-circle", stopped: "stop-circle" };
-const TOOL_WORDS = { running: "running", done: "done", error: "failed", stopped: "stopped" };
-const TOOL_STATES = { running: "partial", done: "done", error: "error", stopped: "partial" };
+const TOOL_SIGNS = { waiting: "hand-index", done: "check-lg", error: "exclamation-circle", stopped: "stop-circle" };
+const TOOL_WORDS = { running: "running", waiting: "waits for you", done: "done", error: "failed", stopped: "stopped" };
+const TOOL_STATES = { running: "partial", waiting: "partial", done: "done", error: "error", stopped: "partial" };
 const PREVIEW_LENGTH = 120;
 const ASKED_MS = 1000; // a click on an arrow is answered within this, or it may be made again
 
@@ -26,8 +27,8 @@ function preview(argumentsText) {
   return line.length > PREVIEW_LENGTH ? `${line.slice(0, PREVIEW_LENGTH)}…` : line;
 }
 
-/** @param {{tool: ToolView}} props */
-function ToolCard({ tool }) {
+/** @param {{tool: ToolView, act: Function}} props */
+function ToolCard({ tool, act }) {
   const hooks = tool.message_id
     ? {
         "data-testid": "message",
@@ -39,7 +40,7 @@ function ToolCard({ tool }) {
   const sign = tool.status === "running" ? h("span", { className: "spinner" }) : icon(TOOL_SIGNS[tool.status]);
   return h(
     "details",
-    { className: "tool", "data-status": tool.status, ...hooks },
+    { className: "tool", "data-status": tool.status, open: tool.status === "waiting" || undefined, ...hooks },
     h(
       "summary",
       null,
@@ -53,6 +54,7 @@ function ToolCard({ tool }) {
       "div",
       { className: "tool-body" },
       h(ToolText, { label: "Arguments", text: tool.arguments }),
+      tool.status === "waiting" && h(Approval, { tool, act }),
       tool.result !== null && h(ToolText, { label: tool.status === "error" ? "Error" : "Result", text: tool.result }),
     ),
   );
@@ -204,7 +206,7 @@ function MessageArticle({ message, say, act, onEdit, editing, isLast }) {
     message.role === "note" && h("p", { className: "note-label" }, "note"),
     editing ? h(Editor, { editing, isLast }) : message.html !== "" && h(Prose, { html: message.html }),
     message.tools.length > 0 &&
-      h("div", { className: "tools" }, message.tools.map((tool) => h(ToolCard, { key: tool.id, tool }))),
+      h("div", { className: "tools" }, message.tools.map((tool) => h(ToolCard, { key: tool.id, tool, act }))),
     hasFoot && !editing && h(Foot, { message, say, act, onEdit }),
   );
 }

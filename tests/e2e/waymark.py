@@ -71,6 +71,11 @@ class Page:
         return self.tab.locator(".composer-queued")
 
     @property
+    def approval(self) -> Locator:
+        """What can be decided about a tool call that waits."""
+        return self.tab.locator(".approval")
+
+    @property
     def live(self) -> Locator:
         """The answer that is being written."""
         return self.tab.locator("article.live")

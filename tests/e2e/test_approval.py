@@ -1,0 +1,78 @@
+"""A tool that asks first: what a person decides in the page, also after a reload and in another tab."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import Start, Visit
+from tests.e2e.test_accessibility import expect_accessible
+from tests.e2e.waymark import Page
+from tests.fakes.openai import Call, FakeOpenAI, Say
+
+pytestmark = pytest.mark.e2e
+SUM = Call("calculator", {"expression": "6*7"}, text="Let me see.")
+
+
+@pytest.fixture
+def asked(start: Start, visit: Visit, fake_openai: FakeOpenAI, openai_settings: dict[str, str]) -> Page:
+    """A page in which the agent asks for the calculator."""
+    page = visit(start(tools_approval="calculator", **openai_settings))
+    fake_openai.script(SUM, Say("Here you are."))
+    page.send("What is six times seven?")
+    expect(page.approval).to_contain_text("The agent asks to use calculator.")
+    return page
+
+
+def decide(page: Page, name: str) -> None:
+    page.approval.get_by_role("button", name=name, exact=True).click()
+
+
+def result(page: Page) -> str:
+    page.wait_for_answer()
+    expect(page.approval).to_have_count(0)
+    return next(message.text for message in page.messages() if message.role == "tool")
+
+
+def test_it_waits_over_a_reload_and_runs_when_it_is_allowed(asked: Page) -> None:
+    asked.reload()
+    expect(asked.approval).to_be_visible()
+    expect(asked.stop_button).to_have_count(0)
+    decide(asked, "Allow")
+    assert result(asked).endswith("→ 42")
+
+
+def test_it_is_denied(asked: Page) -> None:
+    decide(asked, "Deny")
+    assert result(asked).endswith("→ The user did not allow this call.")
+
+
+def test_it_runs_with_other_arguments(asked: Page) -> None:
+    decide(asked, "Change arguments")
+    field = asked.approval.get_by_role("textbox")
+    field.fill("not JSON")
+    decide(asked, "Run with these")
+    expect(asked.toast).to_contain_text("The arguments are not a JSON object")
+    field.fill('{"expression": "6*6"}')
+    field.press("Tab")
+    expect(asked.approval.get_by_role("button", name="Run with these")).not_to_have_attribute("aria-disabled", "true")
+    decide(asked, "Run with these")
+    assert result(asked).endswith("36")
+
+
+def test_a_person_answers_in_its_place_from_another_tab(asked: Page, visit: Visit) -> None:
+    other = visit(asked.server, asked.tab.url.removeprefix(asked.server.origin))
+    decide(other, "Answer instead")
+    other.approval.get_by_role("textbox").fill("forty-two")
+    decide(other, "Answer")
+    assert "forty-two" in result(other)
+    assert "forty-two" in result(asked)
+
+
+def test_typing_goes_on_without_it(asked: Page, fake_openai: FakeOpenAI) -> None:
+    fake_openai.script(Say("Never mind, then."))
+    asked.say("Never mind")
+    assert result(asked).endswith("→ Not approved: the user went on without it.")
+
+
+def test_the_card_is_accessible(asked: Page) -> None:
+    decide(asked, "Change arguments")
+    expect_accessible(asked, "a call that waits")
