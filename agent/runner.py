@@ -150,6 +150,12 @@ class Runner:
         await asyncio.wait({drive.end})
         return True
 
+    async def settle(self) -> None:
+        """Let go of the threads that a run still holds although nobody drives it: the database did not take its end."""
+        async with self._beginning:
+            for thread_id in await self._call(self._runs.running) - self._drives.keys():
+                await self._call(self._runs.interrupt_left, thread_id)
+
     async def close(self) -> None:
         """Interrupt what runs: the process is about to end."""
         self._closing = True

@@ -64,7 +64,8 @@ class Store(Reader):
         """Make a thread inside a transaction that is already open."""
         thread_id = thread_id or self.new_id()
         now, branch_id = rows.from_time(self.now()), self.new_id()
-        row = {"id": thread_id, "owner": owner, "title": title[:NAME_LENGTH], "settings": {}, "branch_id": branch_id}
+        title = serde.writable(title)[:NAME_LENGTH]
+        row = {"id": thread_id, "owner": owner, "title": title, "settings": {}, "branch_id": branch_id}
         times = {"created_at": now, "updated_at": now}
         connection.execute(sa.insert(schema.thread).values(**row, **times, version=0, checkpoints_made=0, source=source))
         main = {"id": branch_id, "thread_id": thread_id, "position": 0, "name": "main", "created_at": now}
@@ -294,12 +295,12 @@ class Store(Reader):
         """
 
         def body(change: Changing) -> str:
-            change.note = title
+            change.note = change.thread.title
             fill(change)
             change.made("thread", change.thread.id)
             return change.thread.id
 
-        with self.database.writing() as connection:
+        with self.database.writing(source) as connection:
             if (existing := _imported(connection, source, "local")) is not None:
                 first = rows.operations(connection, existing, schema.operation.c.version == 1)[0]
                 return Receipt(first, repeated=True)
@@ -329,7 +330,7 @@ class Store(Reader):
         while_running: bool = False,
         even_deleted: bool = False,
     ) -> Receipt:
-        with self.database.writing() as connection:
+        with self.database.writing(by.request or "") as connection:
             if by.request and (done := _requested(connection, thread_id, by.request)):
                 return Receipt(done, repeated=True)
             thread = rows.thread(connection, thread_id, even_deleted=even_deleted)

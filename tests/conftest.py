@@ -1,4 +1,4 @@
-"""What several test files share: a store in memory, a store in a file, and a clock that a test may turn."""
+"""What several test files share: stores in memory, in a file and on PostgreSQL, and a clock that a test may turn."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from checkpoints import Database, Store
+from tests.postgres import Postgres
 
 
 class Clock:
@@ -28,11 +29,17 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def store(clock: Clock) -> Iterator[Store]:
+def memory_store(clock: Clock) -> Iterator[Store]:
     """A store in memory."""
     database = Database.in_memory()
     yield Store(database, now=clock)
     database.close()
+
+
+@pytest.fixture
+def store(memory_store: Store) -> Store:
+    """The store of a test to which the database does not matter."""
+    return memory_store
 
 
 @pytest.fixture
@@ -45,5 +52,29 @@ def file(tmp_path: Path) -> Path:
 def file_store(file: Path, clock: Clock) -> Iterator[Store]:
     """A store in a file."""
     database = Database.at(file)
+    yield Store(database, now=clock)
+    database.close()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """One server for all tests, started when the first asks."""
+    server = Postgres()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def postgres_url(postgres: Postgres) -> Iterator[str]:
+    """The address of an empty database of the test's own."""
+    address = postgres.empty()
+    yield address
+    postgres.drop(address)
+
+
+@pytest.fixture
+def postgres_store(postgres_url: str, clock: Clock) -> Iterator[Store]:
+    """A store on PostgreSQL."""
+    database = Database.connect(postgres_url)
     yield Store(database, now=clock)
     database.close()

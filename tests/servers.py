@@ -32,6 +32,10 @@ class Server:
             self.stop()
 
     @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
     def origin(self) -> str:
         return self.link.partition("/?")[0].rstrip("/")
 

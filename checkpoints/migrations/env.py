@@ -1,4 +1,4 @@
-"""Alembic's entry: runs the migrations on the connection that database.py hands over."""
+"""Alembic's entry: runs the migrations on the connection that is handed over."""
 
 from alembic import context
 

@@ -42,7 +42,10 @@ def talked(store: Store, *lines: str) -> str:
 def dump(store: Store) -> dict[str, list[Any]]:
     """Every row of every table."""
     with store.database.reading() as connection:
-        return {t.name: [tuple(r) for r in connection.execute(sa.select(t))] for t in schema.metadata.sorted_tables}
+        return {
+            t.name: [tuple(r) for r in connection.execute(sa.select(t).order_by(*t.primary_key))]
+            for t in schema.metadata.sorted_tables
+        }
 
 
 def count(store: Store, table: sa.Table) -> int:

@@ -1,38 +1,22 @@
-"""The store under races, repeats, restarts, broken files and a clock that is stepped."""
+"""The store under races, repeats and a clock that is stepped, in memory, in a file and on PostgreSQL."""
 
-import os
-import re
-import shutil
-import sqlite3
-import stat
-import subprocess
-import sys
-import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
 
 from checkpoints import (
     BranchNotFoundError,
     By,
     ConflictError,
-    Database,
     MessageNotFoundError,
     RunActiveError,
     Runs,
     Store,
-    StoreInUseError,
-    StoreUnavailableError,
     ThreadNotFoundError,
-    database,
     document,
     schema,
     serde,
@@ -143,9 +127,7 @@ def test_a_run_lets_the_user_keep_the_list(store: Store, thread_id: str, verb: s
     assert store.last_operation(thread_id).actor == "user"
 
 
-@pytest.mark.parametrize("kind", ["store", "file_store"])
-def test_racing_threads_lose_no_message_and_invent_none(kind: str, request: pytest.FixtureRequest) -> None:
-    store: Store = request.getfixturevalue(kind)
+def test_racing_threads_lose_no_message_and_invent_none(store: Store) -> None:
     thread_id = store.create_thread().id
     accepted: list[str] = []
     refused: list[str] = []
@@ -170,8 +152,8 @@ def test_racing_threads_lose_no_message_and_invent_none(kind: str, request: pyte
     assert (len(accepted) + len(refused), store.thread(thread_id).version) == (80, len(accepted))
 
 
-def test_of_two_threads_that_saw_the_same_exactly_one_writes(file_store: Store) -> None:
-    thread_id = file_store.create_thread().id
+def test_of_two_threads_that_saw_the_same_exactly_one_writes(store: Store) -> None:
+    thread_id = store.create_thread().id
     outcomes: list[str] = []
     for version in range(10):
         start = threading.Barrier(2)
@@ -179,7 +161,7 @@ def test_of_two_threads_that_saw_the_same_exactly_one_writes(file_store: Store) 
         def work(start: threading.Barrier = start, version: int = version) -> None:
             start.wait()
             try:
-                file_store.append(thread_id, new("x"), by=By(version=version))
+                store.append(thread_id, new("x"), by=By(version=version))
                 outcomes.append("written")
             except ConflictError:
                 outcomes.append("refused")
@@ -190,7 +172,7 @@ def test_of_two_threads_that_saw_the_same_exactly_one_writes(file_store: Store) 
         for worker in workers:
             worker.join()
     assert (outcomes.count("written"), outcomes.count("refused")) == (10, 10)
-    assert len(texts(file_store, thread_id)) == 10
+    assert len(texts(store, thread_id)) == 10
 
 
 def test_a_change_that_fails_half_way_leaves_nothing(store: Store, thread_id: str) -> None:
@@ -222,177 +204,6 @@ def test_a_message_of_another_conversation_is_no_place_to_write(store: Store, th
 def test_one_owner_does_not_see_the_threads_of_another(store: Store) -> None:
     mine, theirs = store.create_thread(owner="me").id, store.create_thread(owner="them").id
     assert ([t.id for t in store.threads("me")], [t.id for t in store.threads("them")]) == ([mine], [theirs])
-
-
-def test_a_restart_keeps_everything(file: Path) -> None:
-    first = Database.at(file)
-    thread_id = talked(Store(first), "a", "b", "c", "d")
-    Store(first).restore(thread_id, Store(first).checkpoints(thread_id)[0].id, keep_future=True)
-    before = dump(Store(first))
-    first.close()
-    second = Database.at(file)
-    assert dump(Store(second)) == before
-    assert (texts(Store(second), thread_id), names(Store(second), thread_id)) == (["a", "b"], ["after b"])
-    second.close()
-
-
-def test_what_was_acknowledged_survives_kill_9(file: Path) -> None:
-    code = (
-        "import os, signal, sys, pathlib; from checkpoints import *; from tests.checkpoints.conversations import talked;"
-        "store = Store(Database.at(pathlib.Path(sys.argv[1]))); print(talked(store, 'a', 'b'), flush=True);"
-        "os.kill(os.getpid(), signal.SIGKILL)"
-    )
-    child = subprocess.run([sys.executable, "-c", code, file], capture_output=True, text=True, check=False)
-    assert child.returncode == -9
-    reopened = Database.at(file)
-    assert texts(Store(reopened), child.stdout.strip()) == ["a", "b"]
-    reopened.close()
-
-
-def test_a_second_process_is_refused(file_store: Store, file: Path) -> None:
-    code = "import sys, pathlib; from checkpoints import Database; Database.at(pathlib.Path(sys.argv[1]))"
-    child = subprocess.run([sys.executable, "-c", code, file], capture_output=True, text=True, check=False)
-    assert child.returncode == 1
-    assert f"StoreInUseError: {file} is in use by another Waymark process." in child.stderr
-    with pytest.raises(StoreInUseError):
-        Database.at(file)
-    assert file_store.threads() == []
-
-
-def test_a_closed_database_lets_another_in(file: Path) -> None:
-    Database.at(file).close()
-    Database.at(file).close()
-
-
-@contextmanager
-def _as_nobody() -> Iterator[None]:
-    """Without the rights of root, which no folder refuses."""
-    before = os.geteuid()
-    if before == 0:
-        os.seteuid(65534)
-    yield
-    os.seteuid(before)
-
-
-def test_a_folder_that_cannot_be_written_is_refused_in_one_sentence() -> None:
-    folder = Path(tempfile.mkdtemp())
-    (folder / "data").mkdir(mode=0o555)
-    folder.chmod(0o555)
-    with _as_nobody(), pytest.raises(StoreUnavailableError, match=r"data folder .* cannot be used"):
-        Database.at(folder / "data" / "deep" / "waymark.db")
-    folder.chmod(0o755)
-    shutil.rmtree(folder)
-
-
-def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "data").write_text("not a folder")
-    with pytest.raises(StoreUnavailableError, match=r"data folder .* cannot be used"):
-        Database.at(tmp_path / "data" / "waymark.db")
-
-
-def test_a_file_that_is_no_database_is_refused_and_left_alone(file: Path) -> None:
-    file.parent.mkdir()
-    file.write_bytes(b"this is not a database" * 100)
-    for _ in range(2):  # the second time shows that the lock was let go
-        with pytest.raises(StoreUnavailableError, match="did not answer"):
-            Database.at(file)
-    assert file.read_bytes() == b"this is not a database" * 100
-
-
-def test_a_full_disk_refuses_the_write_and_keeps_what_was(file_store: Store) -> None:
-    thread_id = talked(file_store, "a", "b")
-    before = dump(file_store)
-    with file_store.database.reading() as connection:
-        pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
-        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
-    with pytest.raises(StoreUnavailableError, match="full"):
-        file_store.append(thread_id, new("x" * 1_000_000))
-    assert dump(file_store) == before
-
-
-def test_a_file_of_a_newer_schema_is_refused_and_left_untouched(file: Path) -> None:
-    Database.at(file).close()
-    with sqlite3.connect(file) as raw:
-        raw.execute("UPDATE alembic_version SET version_num = '9999'")
-    raw.close()
-    before = file.read_bytes()
-    with pytest.raises(StoreUnavailableError, match=r"newer Waymark \(schema 9999\)"):
-        Database.at(file)
-    assert file.read_bytes() == before
-    assert sorted(p.name for p in file.parent.iterdir()) == ["waymark.db", "waymark.lock"]
-
-
-def test_a_migration_makes_a_backup_first(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = Database.at(file)
-    thread_id = talked(Store(first), "a", "b")
-    first.close()
-    migrations = shutil.copytree(database.MIGRATIONS, tmp_path / "migrations")
-    step = "from alembic import op\nrevision = '0002'\ndown_revision = '0001'\ndef upgrade():\n    op.execute('SELECT 1')\n"
-    (migrations / "versions" / "0002.py").write_text(step)
-    monkeypatch.setattr(database, "MIGRATIONS", migrations)
-    monkeypatch.setattr(database, "HEAD", "0002")
-    Database.at(file).close()
-    backup = sqlite3.connect(file.parent / "waymark-before-0002.db")
-    assert backup.execute("SELECT version_num FROM alembic_version").fetchall() == [("0001",)]
-    assert backup.execute("SELECT count(*) FROM message WHERE thread_id = ?", [thread_id]).fetchall() == [(2,)]
-    backup.close()
-    assert stat.S_IMODE((file.parent / "waymark-before-0002.db").stat().st_mode) == 0o600
-
-
-def test_the_migrations_make_the_tables_that_the_code_uses(file_store: Store) -> None:
-    with file_store.database.reading() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []
-
-
-def test_the_migrations_make_the_same_indices_and_conditions(store: Store, file_store: Store) -> None:
-    assert _definitions(store) == _definitions(file_store)
-
-
-def _definitions(store: Store) -> set[tuple[str, ...]]:
-    """What SQLite says of each table and index, in words whose order does not matter."""
-    query = sa.text("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND tbl_name != 'alembic_version'")
-    with store.database.reading() as connection:
-        return {tuple(sorted(re.findall(r"[\w'=]+", sql))) for sql in connection.scalars(query)}
-
-
-def test_the_newest_migration_is_the_one_that_the_code_asks_for() -> None:
-    files = sorted(path.stem for path in (database.MIGRATIONS / "versions").glob("[0-9]*.py"))
-    assert files[-1] == database.HEAD
-
-
-def test_the_safety_settings_are_on_for_every_connection(file_store: Store) -> None:
-    expected = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 5000}
-    engine = file_store.database.engine
-    with engine.connect() as one, engine.connect() as other:
-        for connection in (one, other):
-            assert {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in expected} == expected
-
-
-def test_only_the_user_can_read_the_folder_and_the_file(file_store: Store, file: Path) -> None:
-    talked(file_store, "a", "b")
-    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (file.parent, file)}
-    assert modes == {"data": 0o700, "waymark.db": 0o600}
-
-
-def test_a_folder_that_was_there_keeps_its_mode_and_the_files_are_closed(file: Path) -> None:
-    file.parent.mkdir(mode=0o755)
-    database = Database.at(file)
-    Store(database).create_thread()
-    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o755
-    assert {stat.S_IMODE(path.stat().st_mode) for path in file.parent.glob("*.db*")} == {0o600}
-    database.close()
-
-
-def test_a_database_of_something_else_is_refused_and_gets_no_tables(file: Path) -> None:
-    file.parent.mkdir()
-    with sqlite3.connect(file) as other:
-        other.execute("CREATE TABLE song (name TEXT)")
-    other.close()
-    with pytest.raises(StoreUnavailableError, match="something else"):
-        Database.at(file)
-    with sqlite3.connect(file) as other:
-        assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("song",)]
-    other.close()
 
 
 def test_a_clock_that_steps_back_changes_no_order(store: Store, clock: Clock) -> None:
@@ -492,10 +303,56 @@ def test_a_message_cannot_stand_in_for_the_head(store: Store) -> None:
     assert texts(store, thread_id) == ["a", "b", "f", "d"]
 
 
-def test_what_is_read_inside_one_view_is_of_one_moment(file_store: Store) -> None:
-    thread_id = talked(file_store, "a", "b")
-    with ThreadPoolExecutor(1) as another, file_store.database.reading():
-        assert file_store.length(thread_id) == 2
-        another.submit(file_store.append, thread_id, new("c")).result()
-        assert (file_store.length(thread_id), another.submit(file_store.length, thread_id).result()) == (2, 3)
-    assert file_store.length(thread_id) == 3
+def test_what_is_read_inside_one_view_is_of_one_moment(lasting_store: Store) -> None:
+    thread_id = talked(lasting_store, "a", "b")
+    with ThreadPoolExecutor(1) as another, lasting_store.database.reading():
+        assert lasting_store.length(thread_id) == 2
+        another.submit(lasting_store.append, thread_id, new("c")).result()
+        assert (lasting_store.length(thread_id), another.submit(lasting_store.length, thread_id).result()) == (2, 3)
+    assert lasting_store.length(thread_id) == 3
+
+
+def test_the_same_wish_from_two_callers_at_once_begins_one_conversation(lasting_store: Store) -> None:
+    """There is no row yet that one of the two could wait for."""
+    runs, by = Runs(lasting_store), By(request="wish-1")
+    begun = at_once(lambda: runs.begin(None, new("a")[0], by=by).id)
+    assert (set(begun), len(lasting_store.threads())) == ({"wish-1"}, 1)
+
+
+def test_the_same_file_imported_twice_at_once_is_one_conversation(lasting_store: Store) -> None:
+    doc = document.read(OLDER)
+    made = at_once(lambda: transfer.import_thread(lasting_store, doc).result)
+    assert len(set(made)) == len(lasting_store.threads()) == 1
+
+
+@pytest.mark.parametrize("verb", ["append", "save", "rename_thread"])
+def test_the_same_request_twice_at_once_has_one_effect(lasting_store: Store, verb: str) -> None:
+    thread_id = talked(lasting_store, "a", "b")
+    before = lasting_store.thread(thread_id).version
+    at_once(lambda: VERBS[verb](lasting_store, thread_id, By(request="wish-1")))
+    assert lasting_store.thread(thread_id).version == before + 1
+
+
+def at_once(wish: Callable[[], object], callers: int = 4) -> list[object]:
+    start = threading.Barrier(callers)
+
+    def ask(_: int) -> object:
+        start.wait()
+        return wish()
+
+    with ThreadPoolExecutor(callers) as pool:
+        return list(pool.map(ask, range(callers)))
+
+
+def test_a_name_with_a_character_that_no_database_can_hold_is_mended(store: Store) -> None:
+    thread_id = store.create_thread(title="ti\0tle").id
+    store.append(thread_id, new("a\0b"))
+    made = store.save(thread_id, name="na\0me", description="descrip\0tion").result
+    checkpoint = store.checkpoint(thread_id, made)
+    assert (store.thread(thread_id).title, checkpoint.name, checkpoint.description) == (
+        "ti\ufffdtle",
+        "na\ufffdme",
+        "descrip\ufffdtion",
+    )
+    assert texts(store, thread_id) == ["a\0b"]  # in a message it is an escape
+    assert not store.has("nothing\0")

@@ -16,7 +16,7 @@ from tests.e2e.server import Server
 from tests.e2e.waymark import Page
 
 pytestmark = pytest.mark.e2e
-IMPORT = "Import as a new conversation"
+IMPORT = "As a new conversation"
 MEBIBYTE = 1024 * 1024
 
 

@@ -240,10 +240,17 @@ class Page:
         self.tab.wait_for_url(f"{self.server.origin}/")
         self.expect_messages(0)
 
+    def ask_to_export(self) -> Locator:
+        """Open the dialog."""
+        self.tab.get_by_role("button", name="Export", exact=True).click()
+        self.dialog.wait_for()
+        return self.dialog
+
     def export(self, to: Path) -> Path:
-        """Save the export as a file."""
+        """Save the export as a file, as the open dialog says; without one, as it says at first."""
+        dialog = self.dialog if self.dialog.count() else self.ask_to_export()
         with self.tab.expect_download() as started:
-            self.tab.get_by_role("link", name="Export").click()
+            dialog.get_by_role("button", name="Export", exact=True).click()
         download: Download = started.value
         path = to / download.suggested_filename
         download.save_as(path)

@@ -42,7 +42,11 @@ class Frames:
 
 
 class PageClient:
-    """One browser tab. `thread` is what its address names; `version` is what it was last shown."""
+    """One browser tab. `thread` is what its address names; `version` is what it was last shown; `trouble` is what the
+    newest answer said of the database, if anything.
+    """
+
+    trouble: str | None = None
 
     def __init__(self, link: str) -> None:
         self.origin = link.partition("/?")[0].rstrip("/")
@@ -186,7 +190,9 @@ class PageClient:
             raise NotAnswered from error
         if response.status_code != 200:
             raise NotAnswered(response.status_code, response.text)
-        answer: JSON = response.json()["response"]
+        told = response.json()
+        self.trouble = told.get("sideUpdate", {}).get("trouble", {}).get("data", {}).get("text")
+        answer: JSON = told["response"]
         return answer
 
     def _valued(self, part: JSON) -> JSON:

@@ -1,0 +1,28 @@
+"""Every test here that takes a store is a part of the contract: it holds in memory, in a file and on PostgreSQL alike."""
+
+import pytest
+
+from checkpoints import Store
+
+
+@pytest.fixture(params=["memory", "file", "postgresql"])
+def store(request: pytest.FixtureRequest) -> Store:
+    fixture = {"memory": "memory_store", "file": "file_store", "postgresql": "postgres_store"}[request.param]
+    found: Store = request.getfixturevalue(fixture)
+    return found
+
+
+@pytest.fixture(params=["file", "postgresql"])
+def lasting_store(request: pytest.FixtureRequest) -> Store:
+    """A store with connections of their own for those who ask at the same time; it outlives the process."""
+    found: Store = request.getfixturevalue({"file": "file_store", "postgresql": "postgres_store"}[request.param])
+    return found
+
+
+@pytest.fixture(params=["file", "postgresql"])
+def address(request: pytest.FixtureRequest) -> str:
+    """Of an empty database, as DATABASE_URL names it."""
+    if request.param == "file":
+        return f"sqlite:///{request.getfixturevalue('file')}"
+    found: str = request.getfixturevalue("postgres_url")
+    return found

