@@ -197,6 +197,7 @@ class Changing:
         }
         self.connection.execute(sa.insert(schema.checkpoint).values(**row))
         self.made("checkpoint", identifier)
+        self.note = self.note or str(row["name"])
         return identifier
 
     def _next_position(self) -> int:

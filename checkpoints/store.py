@@ -113,7 +113,6 @@ class Store(Reader):
                     change.leave_for([place, *change.add(place, new)][-1])
             if change.head is None:
                 raise NothingToSaveError
-            change.note = serde.writable(name or "a checkpoint")
             bookmark = Checkpoint(
                 id="",
                 name=serde.writable(name or ""),

@@ -99,7 +99,7 @@ def _said(operation: Operation, count: int, versions: Mapping[int, Operation], q
     words = {
         OperationKind.APPEND: f"Asked{quoted}" if operation.actor == "user" else f"Wrote {counted(count, 'message')}",
         OperationKind.EDIT: f"{_edited(operation)}{quoted}",
-        OperationKind.SAVE: f"Saved {note}" if note == "a checkpoint" else f"Saved checkpoint {note}",
+        OperationKind.SAVE: f"Saved checkpoint {note}",
         OperationKind.RENAME: _renamed(operation),
         OperationKind.PIN: f"{'Pinned' if _sets(operation, 'pinned') else 'Unpinned'} {note}",
         OperationKind.FORK: f"Began {note}" if is_branch else f"Branched off from {note}",
