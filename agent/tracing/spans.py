@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.trace import Span, set_span_in_context
 
 from agent.tracing import ModelAnswered, Place, RunBegun, RunEnded, ToolCarriedOut
-from checkpoints import Operation, RunState
+from checkpoints import Operation, RunState, serde
 
 SECONDS_BETWEEN_EXPORTS = 1.0
 _LEVELS = {RunState.FAILED: "ERROR", RunState.STOPPED: "WARNING", RunState.INTERRUPTED: "WARNING"}
@@ -143,7 +143,7 @@ class Spans:
         return _metadata((ids if self._mask else names) | {"rewound_from": place.rewound_from, "operation": place.version})
 
     def _text(self, text: str) -> str:
-        return f"({len(text):,} characters)" if self._mask else text
+        return f"({len(text):,} characters)" if self._mask else serde.writable(text)
 
     def _messages(self, messages: Sequence[AnyMessage]) -> str:
         if self._mask:
@@ -191,7 +191,7 @@ def _size(message: BaseMessage) -> dict[str, Any]:
 
 
 def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return serde.writable(json.dumps(value, ensure_ascii=False, default=str))
 
 
 def _iso(nanoseconds: int) -> str:

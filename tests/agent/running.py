@@ -19,6 +19,7 @@ from agent.models import Keys, load_chat_model
 from agent.runner import Runner
 from agent.state import Limits
 from agent.tools.calculator import calculator
+from agent.tracing import NO_TRACING, Tracer
 from checkpoints import By, Database, Message, Run, Runs, Store
 from tests.fakes.openai import FakeOpenAI
 
@@ -86,14 +87,20 @@ class Running:
 
 @asynccontextmanager
 async def running(
-    model: BaseChatModel, tools: Sequence[BaseTool] = (calculator,), *, approval: Collection[str] = (), **limits: float
+    model: BaseChatModel,
+    tools: Sequence[BaseTool] = (calculator,),
+    *,
+    approval: Collection[str] = (),
+    tracer: Tracer = NO_TRACING,
+    **limits: float,
 ) -> AsyncIterator[Running]:
     pool = ThreadPoolExecutor(4)
     database = Database.in_memory()
     store, hub = Store(database), RunHub()
     runs = Runs(store)
     graph = build_graph(model, tools, approval=approval)
-    runner = Runner(store, runs, hub, graph, pool=pool, limits=replace(LIMITS, **limits))  # type: ignore[arg-type]
+    kept: Any = replace(LIMITS, **limits)  # type: ignore[arg-type]
+    runner = Runner(store, runs, hub, graph, pool=pool, limits=kept, tracer=tracer)
     thread_id = store.create_thread().id
     events: list[Event] = []
     async with hub.follow(thread_id) as following:

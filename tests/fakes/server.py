@@ -75,6 +75,7 @@ class FakeServer:
     """
 
     paths: tuple[str, ...]
+    methods: tuple[str, ...] = ("POST",)
 
     def __init__(self, port: int = 0, *, first_byte_delay: float = 0.0, token_delay: float = 0.0) -> None:
         self.requests: list[JSON] = []
@@ -85,7 +86,7 @@ class FakeServer:
         self._queue: deque[Reply] = deque()
         self._listener = socket.create_server(("127.0.0.1", port))
         self.origin = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        routes = [Route(path, self._endpoint, methods=["POST"]) for path in self.paths]
+        routes = [Route(path, self._endpoint, methods=list(self.methods)) for path in self.paths]
         config = uvicorn.Config(
             Starlette(routes=routes),
             loop="asyncio",
@@ -178,6 +179,13 @@ class FakeServer:
                 raise TimeoutError(f"not within {seconds} s")
             time.sleep(0.002)
 
+    def read(self, request: Request, raw: bytes) -> JSON:
+        """What the body says. Raises ValueError or Refusal."""
+        body = json.loads(raw)
+        if not isinstance(body, dict):
+            raise Refusal("the body is not a JSON object")
+        return body
+
     def accept(self, request: Request, body: JSON) -> None:
         """Raises Refusal when the request breaks a rule of the service."""
         raise NotImplementedError
@@ -192,9 +200,7 @@ class FakeServer:
 
     async def _endpoint(self, request: Request) -> Performance:
         try:
-            body = json.loads(await request.body())
-            if not isinstance(body, dict):
-                raise Refusal("the body is not a JSON object")
+            body = self.read(request, await request.body())
             self.requests.append(body)
             self.headers.append(dict(request.headers))
             self.accept(request, body)
