@@ -98,12 +98,12 @@ class Changing:
 
     def leave_for(self, place: Node | None) -> None:
         """Move the head elsewhere; checkpoints that this leaves behind stay listed, as detached ones."""
-        shown = [] if place == self.head else self.shown()
+        path = self.path_to(place)
+        if self.head is not None and self.head not in path:
+            for checkpoint in self.shown():
+                if checkpoint.node not in path and not checkpoint.detached:
+                    self.move("checkpoint", checkpoint.id, detached=True, branch_id=self.thread.branch_id)
         self.move_head(place)
-        path = self.path()
-        for checkpoint in shown:
-            if checkpoint.node not in path and not checkpoint.detached:
-                self.move("checkpoint", checkpoint.id, detached=True, branch_id=self.thread.branch_id)
 
     def let_go(self, *, before: Checkpoint | None = None, to_branch: str | None = None) -> None:
         """Take the branch's detached checkpoints out of its list, except those made before a given one.

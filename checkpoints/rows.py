@@ -32,7 +32,7 @@ from checkpoints.model import (
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_PORTION = 500  # values in one statement: databases limit how many it may carry
+_PORTION = 200  # values or places in one statement: databases limit how many it may carry
 
 
 def to_time(microseconds: int) -> datetime:
@@ -236,21 +236,28 @@ def checkpoint(
 
 
 def leaving(connection: sa.Connection, thread: Thread, target: Checkpoint) -> Leaving:
-    """What a restore to `target` takes out of the thread. Reads places only: the list may be long."""
+    """What a restore to `target` takes out of the thread. Counted by the database: the list may be long."""
     ways = forks(connection, thread.id)
     old = history.path_to(node(connection, thread.head_id, thread.id), ways)
     new = history.path_to(target.node, ways)
-    old_ends, new_ends = dict(old.stretches), dict(new.stretches)
+    shared = history.common_length(old, new)
     table = schema.checkpoint.c
-    columns = (table.segment, table.depth, table.position, table.detached, table.branch_id)
-    found = connection.execute(sa.select(*columns).where(table.thread_id == thread.id, table.deleted_at.is_(None)))
+    own = (table.thread_id == thread.id, table.deleted_at.is_(None))
+    is_kept = sa.and_(table.detached, table.branch_id == thread.branch_id)
+    gone = [(segment, last) for segment, last in old.stretches if last >= shared]
     left = 0
-    for segment, depth, position, detached, branch_id in found:
-        is_kept = detached and branch_id == thread.branch_id
-        is_there = is_kept or depth <= old_ends.get(segment, -1)
-        stays = depth <= new_ends.get(segment, -1) or (is_kept and position < target.order)
-        left += is_there and not stays
-    return Leaving(old.length - history.common_length(old, new), left)
+    for start in range(0, len(gone), _PORTION):
+        on_the_way = (
+            sa.and_(table.segment == segment, table.depth.between(shared, last))
+            for segment, last in gone[start : start + _PORTION]
+        )
+        query = sa.select(sa.func.count()).where(*own, sa.not_(is_kept), sa.or_(*on_the_way))
+        left += connection.execute(query).scalar_one()
+    for kept in connection.execute(
+        sa.select(table.message_id, table.segment, table.depth, table.position).where(*own, is_kept)
+    ):
+        left += Node(kept.message_id, kept.segment, kept.depth) not in new and kept.position >= target.order
+    return Leaving(old.length - shared, left)
 
 
 def checkpoint_ids(connection: sa.Connection, thread_id: str) -> set[str]:
