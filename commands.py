@@ -10,8 +10,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from checkpoints import Database, Runs, StateError, Store, document, erasure, transfer, verification
+from checkpoints import Database, Runs, StateError, Store, document, erasure, readable, transfer, verification
 from checkpoints.backup import backup
+from checkpoints.redaction import Redaction
 from config import Settings
 
 FINE, DAMAGED, REFUSED = 0, 1, 2  # exit codes
@@ -88,8 +89,6 @@ def _refuse(sentence: str) -> int:
 def _export(asked: Asked, url: str) -> int:
     if asked.all and asked.output is None:
         raise Refused("Say with -o into which folder all conversations go.")
-    if (asked.markdown or asked.jsonl) and (asked.redact or asked.redact_tool_results):
-        raise Refused("Leaving words or tool results out is for the form that can be imported, not for this one.")
     database = Database.reader(url)
     try:
         return (_export_all if asked.all else _export_one)(Store(database), asked)
@@ -121,15 +120,8 @@ def _export_all(store: Store, asked: Asked) -> int:
 
 
 def _text(store: Store, thread_id: str, asked: Asked) -> str:
-    if asked.markdown or asked.jsonl:
-        from checkpoints import readable  # noqa: PLC0415  (the server does without)
-
-        return (readable.markdown if asked.markdown else readable.jsonl)(store, thread_id)
-    if asked.redact or asked.redact_tool_results:
-        from checkpoints.redaction import Redaction  # noqa: PLC0415  (the server does without)
-
-        return transfer.export(store, thread_id, Redaction(asked.redact_tool_results, tuple(asked.redact)))
-    return transfer.export(store, thread_id)
+    form = readable.markdown if asked.markdown else readable.jsonl if asked.jsonl else transfer.export
+    return form(store, thread_id, Redaction(asked.redact_tool_results, tuple(asked.redact)))
 
 
 def _write(path: Path, text: str) -> None:
@@ -144,15 +136,16 @@ def _write(path: Path, text: str) -> None:
 
 def _import(asked: Asked, url: str) -> int:
     with open(asked.file, "rb") as file:
-        doc = document.read(file.read(document.MAX_BYTES + 1))
+        found = document.read_all(file.read(document.MAX_BYTES + 1))
     database = Database.connect(url)
     try:
         store = Store(database)
-        made = transfer.merge(store, asked.into, doc) if asked.into else transfer.import_thread(store, doc)
-        thread = store.thread(asked.into or made.result)
+        for doc in found:
+            made = transfer.merge(store, asked.into, doc) if asked.into else transfer.import_thread(store, doc)
+            thread = store.thread(asked.into or made.result)
+            print(f"{'It was here already' if made.repeated else 'Imported'}: {thread.title} ({thread.id})")
     finally:
         database.close()
-    print(f"{'It was here already' if made.repeated else 'Imported'}: {thread.title} ({thread.id})")
     return FINE
 
 

@@ -1,24 +1,31 @@
 """The export format waymark/1 as values: a text is read completely, or refused with one sentence that names the field."""
 
 import json
-from collections import Counter
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from checkpoints import serde
+from checkpoints import serde, strict_json
 from checkpoints.errors import InvalidDocumentError
 from checkpoints.model import DESCRIPTION_LENGTH, NAME_LENGTH, Actor, MessageStatus
 
 FORMAT = "waymark/1"
 MAX_BYTES = 10_000_000
-MAX_DEPTH = 100
 MAX_MESSAGES = 100_000
 _SAID = ("text", "output_text", "refusal", "thinking", "redacted_thinking", "reasoning", "reasoning_content", "tool_use")
 
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
-Name = Annotated[str, StringConstraints(max_length=NAME_LENGTH)]
+
+
+def _without_nul(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("holds a NUL character")  # not every database can keep it
+    return text
+
+
+Name = Annotated[str, StringConstraints(max_length=NAME_LENGTH), AfterValidator(_without_nul)]
+Description = Annotated[str, StringConstraints(max_length=DESCRIPTION_LENGTH), AfterValidator(_without_nul)]
 
 
 def _storable(time: datetime) -> datetime:
@@ -61,13 +68,13 @@ class BranchPart(_Part):
 class CheckpointPart(_Part):
     id: Id
     name: Name
-    description: Annotated[str, StringConstraints(max_length=DESCRIPTION_LENGTH)] = ""
+    description: Description = ""
     created_by: Actor = "user"
     timestamp: Time
     message_id: Id
     message_count: int
     branch: Id
-    tokens: Annotated[int, Field(ge=0, le=2**53)] | None = None
+    tokens: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
     pinned: bool = False
     detached: bool = False  # listed although it is off its branch's path
     extra: dict[str, Any] = {}
@@ -108,81 +115,50 @@ def body_hash(document: dict[str, Any]) -> str:
     return serde.document_hash({key: document[key] for key in document if key not in {"exported_at", "sha256"}})
 
 
+def schema() -> dict[str, Any]:
+    """The format as a JSON Schema, for docs/. What it cannot say (chains, references, hashes) is checked by `read`."""
+    made = Document.model_json_schema(mode="validation")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made, "title": f"A Waymark export, {FORMAT}"}
+
+
 def read(text: str | bytes) -> Document:
-    """The document in `text`, which may also be of the older form. Raises `InvalidDocumentError`."""
+    """The document in `text`, which may also be of a form in `read_all`. Raises `InvalidDocumentError`, also for several."""
+    found = read_all(text)
+    if len(found) != 1:
+        raise InvalidDocumentError(f"The file holds {len(found)} conversations, and only one can be read here.")
+    return found[0]
+
+
+def read_all(text: str | bytes) -> list[Document]:
+    """The documents in `text`: one, of the format waymark/1 or of the older form, or each chat of an export of Open WebUI.
+
+    Raises `InvalidDocumentError`.
+    """
     raw = text.encode(errors="surrogatepass") if isinstance(text, str) else text
     if len(raw) > MAX_BYTES:
         raise InvalidDocumentError(f"The file is larger than {MAX_BYTES // 1_000_000} MB.")
-    value = _parse(raw)
+    return [_checked(value) for value in _converted(strict_json.parse(raw))]
+
+
+def _converted(value: Any) -> list[dict[str, Any]]:
+    """Whatever form it has, as waymark/1."""
+    from checkpoints import older, open_webui  # noqa: PLC0415  (they build documents themselves)
+
+    if open_webui.is_export(value):
+        return open_webui.convert(value)
     if not isinstance(value, dict):
         raise InvalidDocumentError("The file is not a Waymark export: it does not hold one JSON object.")
     if "format" not in value and isinstance(value.get("checkpoints"), dict):
-        from checkpoints import older  # noqa: PLC0415  (it builds a Document itself)
-
-        value = older.convert(value)
-    elif value.get("format") != FORMAT:
+        return [older.convert(value)]
+    if value.get("format") != FORMAT:
         raise InvalidDocumentError(f"is not {FORMAT!r}, the only one that can be read", "format")
+    return [value]
+
+
+def _checked(value: dict[str, Any]) -> Document:
     document = _validated(value)
     _check(document, value)
     return document
-
-
-def _parse(raw: bytes) -> Any:  # JSON
-    try:
-        value = json.loads(raw.decode(), object_pairs_hook=_unique, parse_constant=_no_constant)
-    except RecursionError as error:
-        raise InvalidDocumentError(f"The file is nested deeper than {MAX_DEPTH} levels.") from error
-    except UnicodeDecodeError as error:
-        raise InvalidDocumentError("The file is not UTF-8 text.") from error
-    except json.JSONDecodeError as error:
-        raise InvalidDocumentError(f"The file is not JSON (line {error.lineno}, column {error.colno}).") from error
-    except ValueError as error:
-        if isinstance(error, InvalidDocumentError):
-            raise
-        raise InvalidDocumentError("The file holds a number that is too long.") from error  # Python's limit on digits
-    _check_depth(value)
-    return value
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise InvalidDocumentError("stands twice in one object", twice[:80])
-    return found
-
-
-def _no_constant(name: str) -> Any:
-    raise InvalidDocumentError(f"The file holds {name}, which is not a JSON number.")
-
-
-def _check_depth(value: Any) -> None:
-    """Refuse deep nesting and half surrogate pairs, without recursion."""
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        below: list[Any] = []
-        for item in level:
-            if isinstance(item, dict):
-                below.extend(item.keys())
-                below.extend(item.values())
-            elif isinstance(item, list):
-                below.extend(item)
-            elif isinstance(item, str) and not _encodable(item):
-                raise InvalidDocumentError("The file holds half of a surrogate pair, which is not text.")
-            elif isinstance(item, float) and item in (float("inf"), float("-inf")):
-                raise InvalidDocumentError("The file holds a number that is too large.")
-        level = below
-        if not level:
-            return
-    raise InvalidDocumentError(f"The file is nested deeper than {MAX_DEPTH} levels.")
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _validated(value: dict[str, Any]) -> Document:

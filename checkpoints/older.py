@@ -28,7 +28,7 @@ def convert(value: dict[str, Any]) -> dict[str, Any]:
     order = value.get("order", list(entries))
     if not isinstance(order, list) or not all(isinstance(i, str) for i in order) or sorted(order) != sorted(entries):
         raise InvalidDocumentError("must name every checkpoint once", "order")
-    tree = _Tree()
+    tree = Tree()
     checkpoints = [_checkpoint(tree, identifier, entries[identifier]) for identifier in order]
     head = checkpoints[-1]["message_id"] if checkpoints else None
     made: dict[str, Any] = {
@@ -43,20 +43,22 @@ def convert(value: dict[str, Any]) -> dict[str, Any]:
     return {**made, "sha256": document.body_hash(made)}
 
 
-class _Tree:
+class Tree:
     """Messages by hash: equal beginnings become one."""
 
     def __init__(self) -> None:
         self.messages: dict[str, dict[str, Any]] = {}
 
-    def add(self, body: dict[str, Any], parent: dict[str, Any] | None, time: str) -> dict[str, Any]:
-        hash_ = serde.content_hash(body, MAIN, MessageStatus.DONE, parent["hash"] if parent else None)
+    def add(
+        self, body: dict[str, Any], parent: dict[str, Any] | None, time: str, status: MessageStatus = MessageStatus.DONE
+    ) -> dict[str, Any]:
+        hash_ = serde.content_hash(body, MAIN, status, parent["hash"] if parent else None)
         if hash_ not in self.messages:
             self.messages[hash_] = {
                 "id": hash_.removeprefix(serde.HASH_PREFIX)[:20],
                 "parent_id": parent["id"] if parent else None,
                 "agent": MAIN,
-                "status": MessageStatus.DONE.value,
+                "status": status.value,
                 "created_at": time,
                 "message": body,
                 "hash": hash_,
@@ -64,7 +66,7 @@ class _Tree:
         return self.messages[hash_]
 
 
-def _checkpoint(tree: _Tree, identifier: str, entry: Any) -> dict[str, Any]:
+def _checkpoint(tree: Tree, identifier: str, entry: Any) -> dict[str, Any]:
     field = f"checkpoints.{identifier[:80]}"
     state = _part(entry, "state", dict, field)
     messages = _part(state, "messages", list, f"{field}.state")

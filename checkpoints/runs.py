@@ -33,8 +33,8 @@ class Runs:
         """Lock the thread for a run and write the user's message, in one transaction; without a thread, make one.
 
         `closing` is written before it: results of calls that it leaves without a decision. `after` is where the run starts
-        from when that is not the head (an edit, a retry). Raises `RunActiveError` when another run holds the thread. The same
-        request again returns the run that it began, and does nothing.
+        from when that is not the head (an edit, a retry). Raises `RunActiveError` when another run holds the thread. The
+        same request again returns the run that it began, and does nothing.
         """
         run_id = by.request or self._store.new_id()
         with self._store.database.writing(run_id) as connection:

@@ -1,37 +1,72 @@
 """Export and import: conversations as documents of the format waymark/1.
 
 Reading runs nothing and resolves nothing, and checks everything before anything is touched. Importing never overwrites: it
-makes a new conversation, or (through the library face) moves a conversation's head to what was imported, undoably.
+makes a new conversation, adds to one, or (through the library face) moves a conversation's head to what was imported,
+undoably.
 """
 
-from collections import defaultdict
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, replace
 
-import sqlalchemy as sa
-
-from checkpoints import document, rows, schema
-from checkpoints.changing import Body, Changing
-from checkpoints.document import CheckpointPart, Document, MessagePart
-from checkpoints.errors import InvalidDocumentError
-from checkpoints.model import USER, By, Checkpoint, Json, Message, NewMessage, Node, Receipt
+from checkpoints import document, open_webui
+from checkpoints.document import Document
+from checkpoints.importing import NothingNewError, filling, merging
+from checkpoints.model import (
+    USER,
+    By,
+    Checkpoint,
+    Json,
+    Message,
+    MessageStatus,
+    Operation,
+    OperationKind,
+    Receipt,
+    Thread,
+    counted,
+)
+from checkpoints.redaction import Redaction
 from checkpoints.store import Store
 
+__all__ = ["Preview", "export", "exported", "filling", "import_thread", "merge", "preview"]
 
-def export(store: Store, thread_id: str) -> str:
-    """The conversation as text: what its branches and checkpoints reach, every message once, parents first."""
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What importing a document would do, counted; nothing was done yet."""
+
+    title: str
+    messages: int  # in the whole tree, each once
+    branches: int
+    checkpoints: int
+    here: int  # of the messages, those that the conversation to merge into holds already
+    existing: Thread | None  # the conversation that was made from the same document before
+    warnings: tuple[str, ...]  # sentences
+
+
+def export(store: Store, thread_id: str, redaction: Redaction | None = None) -> str:
+    """The conversation as text: what its branches and checkpoints reach, every message once, parents first.
+
+    With the extra state of each checkpoint and the place where the conversation stands. Operations are not in it, and so
+    nothing that only an undo could bring back. Raises `DamagedMessageError` rather than hand on what nobody said.
+    """
+    return document.to_text(exported(store, thread_id, redaction))
+
+
+def exported(store: Store, thread_id: str, redaction: Redaction | None = None) -> Json:
+    """The document as JSON."""
     thread, branches, checkpoints, messages = store.whole(thread_id)
     roots = {b.head_id for b in branches} | {c.node.id for c in checkpoints if c.node}
+    standing = {b.id for b in branches}
     made: Json = {
         "format": document.FORMAT,
         "exported_at": store.now().isoformat(),
         "thread": {"title": thread.title, "settings": dict(thread.settings)},
         "messages": [_message(m) for m in _reached(messages, roots)],
         "branches": [{"id": b.id, "name": b.name, "head": b.head_id} for b in branches],
-        "checkpoints": [_checkpoint(c) for c in checkpoints],
+        "checkpoints": [_checkpoint(c if c.branch_id in standing else _adopted(c, thread)) for c in checkpoints],
         "active": thread.branch_id,
     }
-    return document.to_text({**made, "sha256": document.body_hash(made)})
+    made = redaction.document(made) if redaction else made
+    return {**made, "sha256": document.body_hash(made)}
 
 
 def _reached(messages: list[Message], roots: set[str | None]) -> list[Message]:
@@ -51,9 +86,14 @@ def _message(message: Message) -> Json:
         "agent": message.agent,
         "status": message.status,
         "created_at": message.created_at.isoformat(),
-        "message": message.body,
+        "message": message.intact.body,
         "hash": message.hash,
     }
+
+
+def _adopted(checkpoint: Checkpoint, thread: Thread) -> Checkpoint:
+    """A checkpoint that was made on a branch which was deleted since, and that the path of another one shows."""
+    return replace(checkpoint, branch_id=thread.branch_id, detached=False)
 
 
 def _checkpoint(checkpoint: Checkpoint) -> Json:
@@ -67,127 +107,70 @@ def _checkpoint(checkpoint: Checkpoint) -> Json:
     }
 
 
+def preview(store: Store, doc: Document, thread_id: str | None = None) -> Preview:
+    """What importing this would bring: as a new conversation, or into the one given. Raises `ThreadNotFoundError`."""
+    known = {message.hash for message in store.every_message(thread_id)} if thread_id else set()
+    return Preview(
+        title=doc.thread.title,
+        messages=len(doc.messages),
+        branches=len(doc.branches),
+        checkpoints=len(doc.checkpoints),
+        here=sum(message.hash in known for message in doc.messages),
+        existing=store.thread_from(doc.sha256),
+        warnings=tuple(_warnings(doc)),
+    )
+
+
+def _warnings(doc: Document) -> list[str]:
+    system = sum(part.message["type"] == "system" for part in doc.messages)
+    partial = sum(part.status is MessageStatus.PARTIAL for part in doc.messages)
+    images = sum(_images_left_out(part.message) for part in doc.messages)
+    found = []
+    if system:
+        found.append(f"It holds {counted(system, 'system message')}: kept as notes, they never become instructions.")
+    if images:
+        found.append(f"{counted(images, 'image')} in it cannot be imported: a line in the text says where.")
+    if partial:
+        found.append(
+            f"{counted(partial, 'message')} in it {'was' if partial == 1 else 'were'} cut off, and will be marked so."
+        )
+    if doc.thread.settings:
+        found.append("The settings in it are not taken over.")
+    return found
+
+
+def _images_left_out(body: Json) -> int:
+    metadata = body["data"].get("response_metadata")
+    count = metadata.get(open_webui.LEFT_OUT) if isinstance(metadata, dict) else None
+    return count if isinstance(count, int) and 0 < count < document.MAX_MESSAGES else 0
+
+
 def import_thread(store: Store, doc: Document, *, by: By = USER) -> Receipt:
     """A new conversation from a document; the result is its id. The same document again is the conversation it made."""
     return store.import_thread(doc.thread.title, doc.sha256, filling(doc), by=by)
 
 
-def filling(doc: Document) -> Body:
-    """The change that writes a document into a conversation and stands where the document stands."""
+def merge(store: Store, thread_id: str, doc: Document, *, by: By = USER) -> Receipt:
+    """Add a document to a conversation, whose head stays where it is: what it holds already is not written again.
 
-    def body(change: Changing) -> str:
-        fresh = _ids_taken(change, doc)
-        nodes = _write_messages(change, doc, fresh)
-        branches = _write_branches(change, doc, nodes)
-        change.move_head(nodes[doc.active_head] if doc.active_head else None)
-        for checkpoint in change.shown():
-            change.move("checkpoint", checkpoint.id, deleted_at=change.now)
-        own = rows.checkpoint_ids(change.connection, change.thread.id)
-        for part in doc.checkpoints:
-            branch_id = branches[part.branch]
-            if part.id in own:  # it was deleted here, or has just left with what was there
-                as_it_was = {"name": part.name, "detached": part.detached, "branch_id": branch_id, "deleted_at": None}
-                change.move("checkpoint", part.id, **as_it_was)
-            else:
-                change.add_checkpoint(_bookmark(part, "" if fresh else part.id, nodes[part.message_id], branch_id))
-        return change.thread.id
-
-    return body
-
-
-def _write_branches(change: Changing, doc: Document, nodes: Mapping[str, Node]) -> dict[str, str]:
-    """The id here of each of the document's branches; the active one is the one that the conversation stands on."""
-    there: dict[tuple[str, str | None], list[str]] = defaultdict(list)  # two may be alike
-    for own in rows.branches(change.connection, change.thread.id):
-        if own.id != change.thread.branch_id:
-            there[own.name, own.head_id].append(own.id)
-    active = next(branch for branch in doc.branches if branch.id == doc.active)
-    change.move("branch", change.thread.branch_id, name=active.name)
-    found = {doc.active: change.thread.branch_id}
-    for branch in doc.branches:
-        if branch.id != doc.active:
-            head_id = nodes[branch.head].id if branch.head else None
-            same = there[branch.name, head_id]
-            found[branch.id] = same.pop(0) if same else change.add_branch(branch.name, head_id)
-    return found
-
-
-def _bookmark(part: CheckpointPart, identifier: str, node: Node, branch_id: str) -> Checkpoint:
-    return Checkpoint(
-        id=identifier,
-        name=part.name,
-        timestamp=part.timestamp,
-        message_count=part.message_count,
-        description=part.description,
-        created_by=part.created_by,
-        tokens=part.tokens,
-        pinned=part.pinned,
-        node=node,
-        extra=part.extra,
-        branch_id=branch_id,
-        detached=part.detached,
-    )
-
-
-def _write_messages(change: Changing, doc: Document, fresh: bool) -> Mapping[str, Node]:
-    """Write the document's tree, chain by chain, reusing what the conversation holds already (equal hash, equal history)."""
-    nodes: dict[str, Node] = {}
-    known = rows.nodes_by_hash(change.connection, change.thread.id)
-    children: dict[str | None, list[MessagePart]] = defaultdict(list)
-    for message in doc.messages:
-        if message.hash in known:
-            nodes[message.id] = known[message.hash]
-        children[message.parent_id].append(message)
-    waiting = [m for m in reversed(doc.messages) if m.id not in nodes and (m.parent_id is None or m.parent_id in nodes)]
-    while waiting:
-        chain = [waiting.pop()]
-        while following := children[chain[-1].id]:
-            waiting.extend(following[:0:-1])
-            chain.append(following[0])
-        parent = nodes[chain[0].parent_id] if chain[0].parent_id else None
-        written = change.add(parent, [_new(m, fresh) for m in chain])
-        nodes.update(zip((m.id for m in chain), written, strict=True))
-    return nodes
-
-
-def _new(message: MessagePart, fresh: bool) -> NewMessage:
-    return NewMessage(
-        body=message.message,
-        agent=message.agent,
-        status=message.status,
-        id=None if fresh else message.id,
-        created_at=rows.from_time(message.created_at),
-    )
-
-
-def _ids_taken(change: Changing, doc: Document) -> bool:
-    """Whether ids of the document are in use in another conversation, so that this copy of it needs new ones.
-
-    An id that is in use for something else is refused: such a file wants to stand in for what it is not.
+    One operation, which can be undone. If all of it is there already, nothing is done, and the receipt is a repeated one.
     """
-    message, checkpoint = schema.message.c, schema.checkpoint.c
-    messages = _found(
-        change.connection, sa.select(message.id, message.hash, message.thread_id), [m.id for m in doc.messages]
-    )
-    for index, part in enumerate(doc.messages):
-        if messages.get(part.id, (part.hash, ""))[0] != part.hash:
-            raise InvalidDocumentError("is the id of another message here", f"messages[{index}].id")
-    hashes = {m.id: m.hash for m in doc.messages}
-    query = sa.select(checkpoint.id, message.hash, checkpoint.thread_id).join(
-        schema.message, message.id == checkpoint.message_id
-    )
-    places = _found(change.connection, query, [c.id for c in doc.checkpoints])
-    for index, bookmark in enumerate(doc.checkpoints):
-        if places.get(bookmark.id, (hashes[bookmark.message_id], ""))[0] != hashes[bookmark.message_id]:
-            raise InvalidDocumentError("is the id of another checkpoint here", f"checkpoints[{index}].id")
-    return any(thread_id != change.thread.id for _, thread_id in [*messages.values(), *places.values()])
+    try:
+        return store.import_into(thread_id, merging(doc), by=by)
+    except NothingNewError:
+        return Receipt(_nothing(store, thread_id, by), repeated=True)
 
 
-def _found(connection: sa.Connection, query: sa.Select[Any], ids: list[str]) -> dict[str, tuple[str, str]]:
-    """(hash, thread) by id, asked in portions: databases limit how many values one statement may carry."""
-    key = query.selected_columns[0]
-    found: dict[str, tuple[str, str]] = {}
-    for start in range(0, len(ids), 500):
-        portion = connection.execute(query.where(key.in_(ids[start : start + 500])))
-        found.update((row[0], (row[1], row[2])) for row in portion)
-    return found
+def _nothing(store: Store, thread_id: str, by: By) -> Operation:
+    return Operation(
+        thread_id=thread_id,
+        version=store.thread(thread_id).version,
+        kind=OperationKind.IMPORT,
+        actor=by.actor,
+        group=by.group,
+        changes=(),
+        note="",
+        result=thread_id,
+        undone=False,
+        created_at=store.now(),
+    )

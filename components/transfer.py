@@ -3,51 +3,71 @@
 import base64
 import binascii
 from enum import StrEnum
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
-from dash_bootstrap_components import Button, Modal, ModalBody, ModalFooter, ModalHeader, ModalTitle
+from dash_bootstrap_components import Button, Checkbox, Label, Modal, ModalBody, ModalFooter, ModalHeader, ModalTitle, Select
+from dash_bootstrap_components import Textarea as Field
 from fastapi import FastAPI
+from starlette.requests import Request
 from starlette.responses import Response
 
-from checkpoints import InvalidDocumentError, StateError, Store, ThreadNotFoundError, counted, document, transfer
-from checkpoints.document import Document, MessagePart
-from components import head
+from checkpoints import (
+    InvalidDocumentError,
+    Receipt,
+    StateError,
+    Store,
+    StoreUnavailableError,
+    ThreadNotFoundError,
+    document,
+    readable,
+    transfer,
+)
+from checkpoints.document import Document
+from checkpoints.redaction import Redaction
+from components import head, preview
 from components.services import Services
 from components.widgets import Icon
 
 UPLOAD_BYTES = document.MAX_BYTES + 1_000_000  # a little more than is read, so that the reader says what is wrong
-_PREVIEWED = 3  # messages from each end
+_FORMATS = {  # value of the form: name, writer, type, ending of the file's name
+    "waymark": ("Waymark JSON", transfer.export, "application/json", "waymark.json"),
+    "markdown": ("Markdown", readable.markdown, "text/markdown", "md"),
+    "jsonl": ("JSONL, as OpenAI takes it", readable.jsonl, "application/jsonl", "jsonl"),
+}
 
 
 class Ids(StrEnum):
     EXPORT = "export"
+    EXPORTING = "export-dialog"
+    FORM = "export-form"
+    FORMAT = "export-format"
+    RESULTS = "export-tool-results"
+    WORDS = "export-words"
+    EXPORT_CANCEL = "export-cancel"
+    DOWNLOAD = "export-confirm"
     UPLOAD = "upload"
     DIALOG = "import-dialog"
     BODY = "import-body"
     CANCEL = "import-cancel"
+    MERGE = "import-merge"
     CONFIRM = "import-confirm"
 
 
 def buttons() -> list[Component]:
-    return [
-        html.A(
-            Icon(name="download"),
-            id=Ids.EXPORT,
-            className="btn",
-            title="Export this conversation",
-            **_named("Export"),
-            hidden=True,
-        ),
-        dcc.Upload(
-            html.Button(Icon(name="upload"), className="btn", title="Import a conversation", **_named("Import")),
-            id=Ids.UPLOAD,
-            max_size=UPLOAD_BYTES,
-            accept=".json,application/json",
-        ),
-    ]
+    export = html.Button(
+        Icon(name="download"),
+        id=Ids.EXPORT,
+        className="btn",
+        title="Export this conversation",
+        **_named("Export"),
+        hidden=True,
+    )
+    choose = html.Button(Icon(name="upload"), className="btn", title="Import a conversation", **_named("Import"))
+    return [export, dcc.Upload(choose, id=Ids.UPLOAD, max_size=UPLOAD_BYTES, accept=".json,application/json")]
 
 
 def _named(name: str) -> Any:
@@ -55,100 +75,111 @@ def _named(name: str) -> Any:
 
 
 def dialogs() -> list[Component]:
+    return [_export_dialog(), _import_dialog()]
+
+
+def _export_dialog() -> Component:
+    """A form that the browser itself sends: what it asks for is always what it shows."""
+    body = [
+        Label("Format", html_for=Ids.FORMAT),
+        Select(
+            id=Ids.FORMAT,
+            name="format",
+            value="waymark",
+            options=[{"label": kind[0], "value": value} for value, kind in _FORMATS.items()],
+        ),
+        html.P("Waymark JSON holds every branch and checkpoint, and can be imported again.", className="quiet"),
+        Checkbox(id=Ids.RESULTS, name="leave_out", label="Leave out tool results", value=False),
+        Label(["Words to redact ", html.Span("optional, one on a line", className="quiet")], html_for=Ids.WORDS),
+        Field(id=Ids.WORDS, name="redact", rows=2, placeholder="sk-*"),
+        html.P("* stands for the rest of a word.", className="quiet"),
+    ]
+    footer = [
+        Button("Cancel", id=Ids.EXPORT_CANCEL, color="secondary", outline=True, type="button"),
+        Button("Export", id=Ids.DOWNLOAD, color="primary", type="submit"),
+    ]
+    title = ModalTitle("Export", id="export-title")
+    form = html.Form([ModalBody(body), ModalFooter(footer)], id=Ids.FORM, method="get", autoComplete="off")
+    parts = [ModalHeader(title, close_button=False), form]
+    dialog: Component = Modal(parts, id=Ids.EXPORTING, is_open=False, centered=True, labelledby="export-title")
+    return dialog
+
+
+def _import_dialog() -> Component:
     footer = [
         Button("Cancel", id=Ids.CANCEL, color="secondary", outline=True),
-        Button("Import as a new conversation", id=Ids.CONFIRM, color="primary"),
+        Button("Merge into this one", id=Ids.MERGE, color="secondary", outline=True),
+        Button("As a new conversation", id=Ids.CONFIRM, color="primary"),
     ]
     title = ModalTitle("Import", id="import-title")
     parts = [ModalHeader(title, close_button=False), ModalBody(id=Ids.BODY), ModalFooter(footer)]
-    return [Modal(parts, id=Ids.DIALOG, is_open=False, centered=True, scrollable=True, labelledby="import-title")]
-
-
-def preview(name: str, doc: Document, existing: str | None) -> list[Component]:
-    """What is in the file, shown as text and nothing else."""
-    path = doc.path()
-    facts = [
-        counted(len(path), "message"),
-        counted(len(doc.checkpoints), "checkpoint"),
-        counted(len(doc.branches), "branch").replace("branchs", "branches"),
-    ]
-    shown = [*path[:_PREVIEWED], None, *path[-_PREVIEWED:]] if len(path) > 2 * _PREVIEWED else list(path)
-    notes = [html.P(f"This file is here already, as “{existing}”: that conversation will be opened.")] if existing else []
-    if any(part.message["type"] == "system" for part in doc.messages):
-        notes.append(html.P("It holds system messages. They are kept as notes and never become instructions."))
-    return [
-        html.P([html.Strong(doc.thread.title), f" · {' · '.join(facts)}"]),
-        html.Ol([_line(part) for part in shown], className="preview"),
-        html.Ul([html.Li(c.name) for c in doc.checkpoints[:10]], className="preview-checkpoints"),
-        *notes,
-        html.P(f"From {name}. Nothing that is here now will be changed.", className="quiet"),
-    ]
-
-
-def _line(part: MessagePart | None) -> Component:
-    if part is None:
-        return html.Li("…", className="quiet")
-    content = part.message["data"].get("content", "")
-    text = content if isinstance(content, str) else " ".join(p if isinstance(p, str) else p["text"] for p in content)
-    return html.Li([html.B(part.message["type"]), " ", text[:140] or "(no text)"])
+    dialog: Component = Modal(parts, id=Ids.DIALOG, is_open=False, centered=True, scrollable=True, labelledby="import-title")
+    return dialog
 
 
 def register(app: Dash, services: Services) -> None:
-    store = services.store
+    _register_export(app)
+    _register_look(app, services)
+    _register_import(app, services)
 
+
+def _register_export(app: Dash) -> None:
     @app.callback(
-        Output(Ids.EXPORT, "href"), Output(Ids.EXPORT, "hidden"), Input(head.Ids.URL, "pathname"), prevent_initial_call=True
+        Output(Ids.FORM, "action"), Output(Ids.EXPORT, "hidden"), Input(head.Ids.URL, "pathname"), prevent_initial_call=True
     )
     async def link(pathname: str | None) -> tuple[str, bool]:
         thread_id = head.thread_at(pathname)
         return f"/api/threads/{quote(thread_id or '')}/export", thread_id is None
 
     @app.callback(
-        head.output(),
-        Output(Ids.DIALOG, "is_open", allow_duplicate=True),
-        Output(Ids.BODY, "children"),
-        Output(Ids.UPLOAD, "contents", allow_duplicate=True),
-        Input(Ids.UPLOAD, "contents"),
-        State(Ids.UPLOAD, "filename"),
-        prevent_initial_call=True,
+        Output(Ids.EXPORTING, "is_open", allow_duplicate=True), Input(Ids.EXPORT, "n_clicks"), prevent_initial_call=True
     )
-    async def look(contents: str | None, name: str) -> tuple[Any, ...]:
-        if contents is None:
-            return no_update, no_update, no_update, no_update
-        try:
-            doc = await services.work(_read, contents)
-            existing = await services.read(store.thread_from, doc.sha256)
-            body = preview(name, doc, existing.title if existing else None)
-        except InvalidDocumentError as error:
-            # Forgetting the contents lets the same file be chosen again after it was mended.
-            return head.problem(f"{name} was not imported. {str(error).rstrip('.')}."), no_update, no_update, None
-        return no_update, True, body, no_update
+    async def ask(_: int) -> bool:
+        return True
 
-    @app.callback(
-        head.output(),
-        Output(Ids.DIALOG, "is_open", allow_duplicate=True),
-        Output(Ids.UPLOAD, "contents", allow_duplicate=True),
-        Input(Ids.CONFIRM, "n_clicks"),
-        State(Ids.UPLOAD, "contents"),
-        prevent_initial_call=True,
-    )
-    async def import_(_: int, contents: str | None) -> tuple[Any, ...]:
-        if contents is None:  # a second click on the same button
-            return no_update, False, no_update
-        try:
-            doc = await services.work(_read, contents)
-            done = await services.work(transfer.import_thread, store, doc)
-        except StateError as error:
-            return head.problem(str(error)), False, None
-        return head.moved(go=head.address(done.result)), False, None
+    _closing(app, Ids.EXPORTING, Input(Ids.EXPORT_CANCEL, "n_clicks"), Input(Ids.DOWNLOAD, "n_clicks"))
 
+
+def _closing(app: Dash, dialog: str, *inputs: Input) -> None:
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "close"),
-        Output(Ids.DIALOG, "is_open", allow_duplicate=True),
-        Input(Ids.CANCEL, "n_clicks"),
+        Output(dialog, "is_open", allow_duplicate=True),
+        *inputs,
         Input(head.Ids.URL, "pathname"),
         prevent_initial_call=True,
     )
+
+
+def _register_look(app: Dash, services: Services) -> None:
+    @app.callback(
+        head.output(),
+        Output(Ids.DIALOG, "is_open", allow_duplicate=True),
+        Output(Ids.BODY, "children"),
+        Output(Ids.MERGE, "style"),
+        Output(Ids.UPLOAD, "contents", allow_duplicate=True),
+        Input(Ids.UPLOAD, "contents"),
+        State(Ids.UPLOAD, "filename"),
+        State(head.Ids.URL, "pathname"),
+        prevent_initial_call=True,
+    )
+    async def look(contents: str | None, name: str, pathname: str) -> tuple[Any, ...]:
+        stay = no_update
+        if contents is None:
+            return stay, stay, stay, stay, stay
+        thread_id = head.thread_at(pathname)
+        try:
+            docs = await services.work(_read, contents)
+            thread_id = (
+                thread_id if len(docs) == 1 and thread_id and await services.read(services.store.has, thread_id) else None
+            )
+            previews = [await services.read(transfer.preview, services.store, doc, thread_id) for doc in docs]
+        except StateError as error:
+            # Forgetting the contents lets the same file be chosen again after it was mended.
+            return head.problem(f"{name} was not imported. {str(error).rstrip('.')}."), stay, stay, stay, None
+        body = preview.question(name, docs, previews, open_here=thread_id is not None)
+        return stay, True, body, {} if thread_id else {"display": "none"}, stay
+
+    _closing(app, Ids.DIALOG, Input(Ids.CANCEL, "n_clicks"))
 
     @app.callback(
         Output(Ids.UPLOAD, "contents", allow_duplicate=True),
@@ -160,28 +191,92 @@ def register(app: Dash, services: Services) -> None:
         return no_update if is_open else None
 
 
-def _read(contents: str) -> Document:
+def _register_import(app: Dash, services: Services) -> None:
+    store = services.store
+    outputs = (
+        head.output(),
+        Output(Ids.DIALOG, "is_open", allow_duplicate=True),
+        Output(Ids.UPLOAD, "contents", allow_duplicate=True),
+    )
+
+    @app.callback(*outputs, Input(Ids.CONFIRM, "n_clicks"), State(Ids.UPLOAD, "contents"), prevent_initial_call=True)
+    async def import_(_: int, contents: str | None) -> tuple[Any, ...]:
+        if contents is None:  # a second click on the same button
+            return no_update, False, no_update
+        try:
+            docs = await services.work(_read, contents)
+            made = [await services.work(transfer.import_thread, store, doc) for doc in docs]
+        except StateError as error:
+            return head.problem(str(error)), False, None
+        return head.moved(go=head.address(made[0].result)), False, None
+
+    @app.callback(
+        *outputs,
+        Input(Ids.MERGE, "n_clicks"),
+        State(Ids.UPLOAD, "contents"),
+        State(head.Ids.URL, "pathname"),
+        prevent_initial_call=True,
+    )
+    async def merge(_: int, contents: str | None, pathname: str) -> tuple[Any, ...]:
+        thread_id = head.thread_at(pathname)
+        if contents is None or thread_id is None:
+            return no_update, False, no_update
+        try:
+            [doc] = await services.work(_read, contents)
+            done = await services.change(partial(transfer.merge, store), thread_id, doc)
+        except StateError as error:
+            return head.problem(str(error)), False, None
+        return head.moved(toast=_told(thread_id, done)), False, None
+
+
+def _told(thread_id: str, done: Receipt) -> head.Toast:
+    if done.repeated:
+        return {"text": "All of it is in this conversation already. Nothing was changed.", "undo": None}
+    return {"text": f"Merged {done.operation.note}.", "undo": {"thread": thread_id, "version": done.version}}
+
+
+def _read(contents: str) -> list[Document]:
     try:
         raw = base64.b64decode(contents.partition(",")[2], validate=True)
-    except binascii.Error as error:
+    except (binascii.Error, ValueError) as error:
         raise InvalidDocumentError("The file did not arrive whole.") from error
-    return document.read(raw)
+    return document.read_all(raw)
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    """The download."""
+    """The download: `?format=waymark|markdown|jsonl&leave_out=…&redact=…`, words to redact one on a line."""
 
     @server.get("/api/threads/{thread_id}/export")
-    async def export(thread_id: str) -> Response:
+    async def export(thread_id: str, request: Request) -> Response:
+        asked = request.query_params
+        if (kind := _FORMATS.get(asked.get("format", "waymark"))) is None:
+            return _refused("There is no such format.", 400)
+        _, write, media_type, ending = kind
+        words = tuple(line.strip() for text in asked.getlist("redact") for line in text.splitlines() if line.strip())
         try:
-            text = await services.read(transfer.export, services.store, thread_id)
+            redaction = Redaction("leave_out" in asked, words) if words or "leave_out" in asked else None
+            text = await services.read(write, services.store, thread_id, redaction)
             title = await services.read(_title, services.store, thread_id)
         except ThreadNotFoundError:
-            return Response("There is no such conversation.", status_code=404, media_type="text/plain")
-        name = f"attachment; filename=\"waymark.json\"; filename*=UTF-8''{quote(f'{title}.waymark.json', safe='')}"
-        return Response(text, media_type="application/json", headers={"Content-Disposition": name})
+            return _refused("There is no such conversation.", 404)
+        except StoreUnavailableError as error:
+            return _refused(str(error), 503)
+        except StateError as error:
+            return _refused(str(error), 400)
+        named = _title_of(redaction, title)
+        name = f"attachment; filename=\"waymark.{ending}\"; filename*=UTF-8''{quote(f'{named}.{ending}', safe='')}"
+        return Response(text, media_type=media_type, headers={"Content-Disposition": name})
+
+
+def _refused(text: str, status: int) -> Response:
+    return Response(text, status_code=status, media_type="text/plain")
 
 
 def _title(store: Store, thread_id: str) -> str:
-    """The title as part of a file's name."""
-    return "".join(c if c.isalnum() or c in " -_" else "-" for c in store.thread(thread_id).title).strip() or "conversation"
+    return store.thread(thread_id).title
+
+
+def _title_of(redaction: Redaction | None, title: str) -> str:
+    """The title as part of a file's name, which must not say what the file does not."""
+    said = redaction.text(title, put="redacted") if redaction else title
+    return "".join(c if c.isalnum() or c in " -_" else "-" for c in said)[:100].strip() or "conversation"

@@ -3,9 +3,10 @@
 /** The same limit as in checkpoints/document.py. */
 const MAX_BYTES = 10_000_000;
 
-/** @param {Event} event a file was chosen, or dropped */
-function refuseLarge(event) {
+/** @param {Event} event a file was chosen, or dropped: what was said of the last one goes, and one too large is refused */
+function take(event) {
   if (!event.target.closest?.("#upload")) return;
+  window.dash_clientside.set_props("toast", { is_open: false });
   const files = event.dataTransfer?.files ?? event.target.files ?? [];
   const large = Array.from(files).find((file) => file.size > MAX_BYTES);
   if (!large) return;
@@ -19,5 +20,5 @@ function refuseLarge(event) {
 
 export function watchUploads() {
   // While the event is still on its way down, before React sees it.
-  for (const type of ["change", "drop"]) document.addEventListener(type, refuseLarge, true);
+  for (const type of ["change", "drop"]) document.addEventListener(type, take, true);
 }

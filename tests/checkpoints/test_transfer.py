@@ -163,6 +163,27 @@ def test_an_empty_conversation_can_be_exported(store: Store) -> None:
     assert (texts(other, made), other.thread(made).title) == ([], "Empty")
 
 
+def test_a_preview_counts_and_warns_before_anything_is_done(store: Store) -> None:
+    made = plain(elsewhere())
+    made["thread"]["settings"] = {"x": 1}
+    made["messages"][0]["message"]["type"] = "system"
+    made["messages"][3]["status"] = "partial"
+    doc = document.read(resealed(made))
+    thread_id = talked(store, "x")
+    before = dump(store)
+    found = transfer.preview(store, doc, thread_id)
+    assert dump(store) == before
+    assert (found.title, found.messages, found.branches, found.checkpoints, found.here) == ("Talk", 4, 1, 2, 0)
+    assert found.warnings == (
+        "It holds 1 system message: kept as notes, they never become instructions.",
+        "1 message in it was cut off, and will be marked so.",
+        "The settings in it are not taken over.",
+    )
+    made_here = transfer.import_thread(store, doc).result
+    again = transfer.preview(store, doc, made_here)
+    assert (again.here, again.existing) == (4, store.thread(made_here))
+
+
 def older(**changes: Any) -> Json:
     said = [{"type": "HumanMessage", "content": "a"}, {"type": "AIMessage", "content": "b"}]
     entry = {"id": "c1", "name": "one", "timestamp": "2024-05-01T10:00:00", "message_count": 2, "description": "words"}
@@ -301,6 +322,8 @@ FORGERIES: list[tuple[str, Callable[[Json], None], str]] = [
     ("an id with a line break", put("messages", 3, "id", to="abc\n"), "messages[3].id"),
     ("an id that is huge", put("messages", 3, "id", to="a" * 65), "messages[3].id"),
     ("a name that is huge", put("checkpoints", 0, "name", to="a" * 501), "checkpoints[0].name"),
+    ("a title with a NUL", put("thread", "title", to="a\0b"), "thread.title"),
+    ("an agent with a NUL", put("messages", 1, "agent", to="a\0b"), "messages[1].agent"),
     ("a title that is huge", put("thread", "title", to="a" * 501), "thread.title"),
     ("more tokens than a database counts", put("checkpoints", 0, "tokens", to=2**63), "checkpoints[0].tokens"),
     ("tokens below nothing", put("checkpoints", 0, "tokens", to=-1), "checkpoints[0].tokens"),
@@ -435,15 +458,15 @@ def test_the_settings_of_a_file_do_not_become_settings_here(store: Store) -> Non
     assert store.thread(imported(store, resealed(made))).settings == {}
 
 
-def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     below = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(place for key, item in below for place in _places(item, (*path, key)))]
+    return [path, *(place for key, item in below for place in places(item, (*path, key)))]
 
 
 def _spoil(made: Any, chance: random.Random, value: Any) -> None:
     """One random edit: a value replaced, taken out, doubled, or taken from elsewhere in the document."""
     value = json.loads(json.dumps(value))  # its own copy: the next edit may fall into it
-    *way, last = chance.choice(_places(made)[1:])
+    *way, last = chance.choice(places(made)[1:])
     holder = made
     for step in way:
         holder = holder[step]
@@ -455,21 +478,20 @@ def _spoil(made: Any, chance: random.Random, value: Any) -> None:
         case 2 if isinstance(holder, dict):
             holder[chance.choice(["id", "type", "content", "tool_calls", "additional_kwargs", "name", "role", "x"])] = value
         case 3:
-            holder[last] = json.loads(json.dumps(_at(made, chance.choice(_places(made)))))
+            holder[last] = json.loads(json.dumps(at(made, chance.choice(places(made)))))
         case _:
             holder[last] = value
 
 
-def _at(value: Any, path: tuple[Any, ...]) -> Any:
+def at(value: Any, path: tuple[Any, ...]) -> Any:
     for step in path:
         value = value[step]
     return value
 
 
 TOOLS = {"name": "f", "args": {}, "id": "1", "type": "tool_call"}
-VALUES = json_values | st.sampled_from(
-    [*TIMES, -1, 2**64, [TOOLS], {"tool_calls": [TOOLS]}, CONSTRUCTOR, IMAGE, "main", [[]]]
-)
+VALUES_MADE = [*TIMES, -1, 2**64, [TOOLS], {"tool_calls": [TOOLS]}, CONSTRUCTOR, IMAGE, "main", [[]], "\0"]
+VALUES = json_values | st.sampled_from(VALUES_MADE)
 
 
 @settings(max_examples=300, deadline=None, database=None)
@@ -479,7 +501,7 @@ def test_a_spoiled_document_is_refused_or_can_be_used(
 ) -> None:
     made = older() if old else json.loads(DOCUMENT)
     for value in values:
-        if len(_places(made)) > 1:
+        if len(places(made)) > 1:
             _spoil(made, chance, value)
     text = resealed(made) if seal and not old else json.dumps(made)
     store = elsewhere()

@@ -17,6 +17,7 @@ from tests.e2e.waymark import Page
 
 pytestmark = pytest.mark.e2e
 IMPORT = "As a new conversation"
+MERGE = "Merge into this one"
 MEBIBYTE = 1024 * 1024
 
 
@@ -47,7 +48,7 @@ def test_a_conversation_moves_to_another_server(shared_server: Server, server: S
 
     there.choose_import(file)
     expect(there.dialog).to_contain_text("What is the weather like today? · 6 messages · 2 checkpoints · 1 branch")
-    expect(there.dialog).to_contain_text("What is 12 * (3 + 4)?")
+    expect(there.dialog).to_contain_text("You What is 12 * (3 + 4)?")
     expect(there.dialog).to_contain_text("The sum")
     assert there.thread_titles() == []
     there.confirm(IMPORT)
@@ -117,10 +118,134 @@ def test_cancel_imports_nothing(server: Server, visit: Visit, tmp_path: Path) ->
     page.expect_messages(2)
 
 
-def _valid() -> str:
+def test_a_file_is_merged_into_the_open_conversation_once(server: Server, visit: Visit, tmp_path: Path) -> None:
+    page = visit(server)
+    page.say("Hello")
+    file = page.export(tmp_path)
+    page.say("What is 6 * 7?")
+    longer = page.export(tmp_path / "longer")
+    page.new_conversation()
+    page.choose_import(file)
+    expect(page.dialog.get_by_role("button", name="Merge into this one")).to_be_hidden()
+    page.confirm(IMPORT)
+    page.tab.wait_for_url(re.compile("/t/"))
+    page.expect_messages(2)
+
+    page.choose_import(longer)
+    expect(page.dialog).to_contain_text("2 of its 6 messages are in this conversation already.")
+    page.confirm(MERGE)
+    expect(page.toast).to_contain_text("4 messages, 1 branch added")
+    expect(page.branches).to_have_count(2)
+    page.expect_messages(2)  # the conversation stands where it stood
+    expect(page.threads).to_have_count(2)
+
+    page.choose_import(longer)
+    page.confirm(MERGE)
+    expect(page.toast).to_contain_text("All of it is in this conversation already.")
+    expect(page.branches).to_have_count(2)
+
+
+def test_a_merge_can_be_undone_from_its_word_in_the_corner(server: Server, visit: Visit, tmp_path: Path) -> None:
+    page = visit(server)
+    page.say("Hello")
+    file = tmp_path / "talk.json"
+    file.write_text(_valid())
+    page.choose_import(file)
+    page.confirm(MERGE)
+    expect(page.branches).to_have_count(2)
+    page.toast.get_by_role("button", name="Undo").click()
+    expect(page.branches).to_have_count(0)  # one alone is not listed
+
+
+@pytest.mark.parametrize(("kind", "ending"), [("Markdown", ".md"), ("JSONL, as OpenAI takes it", ".jsonl")])
+def test_an_export_is_what_the_dialog_asks_for(
+    kind: str, ending: str, shared_server: Server, visit: Visit, tmp_path: Path
+) -> None:
+    page = visit(shared_server)
+    page.say("What is 12 * (3 + 4)? I am Jane")
+    dialog = page.ask_to_export()
+    dialog.get_by_label("Format").select_option(kind)
+    dialog.get_by_label("Leave out tool results").check()
+    dialog.get_by_label("Words to redact").fill("jan*\n12")
+    file = page.export(tmp_path)
+    text = file.read_text()
+    assert file.name.endswith(ending)
+    assert "What is [redacted] * (3 + 4)? I am [redacted]" in text
+    assert "Jane" not in text + file.name
+    assert "calculator" in text
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "sentence"),
+    [
+        ("?format=pdf", 400, "There is no such format."),
+        ("?redact=two+words*", 400, "A pattern with * is one word, without spaces."),
+    ],
+)
+def test_an_export_that_cannot_be_is_refused_in_a_sentence(
+    query: str, status: int, sentence: str, shared_server: Server, visit: Visit
+) -> None:
+    page = visit(shared_server)
+    page.say("Hello")
+    thread_id = page.tab.url.rpartition("/")[2]
+    answer = page.tab.request.get(f"{shared_server.origin}/api/threads/{thread_id}/export{query}")
+    assert (answer.status, answer.text()) == (status, sentence)
+
+
+def test_a_redacted_export_is_imported_beside_the_original(server: Server, visit: Visit, tmp_path: Path) -> None:
+    page = visit(server)
+    page.say("What is 12 * (3 + 4)?")
+    page.ask_to_export().get_by_label("Leave out tool results").check()
+    file = page.export(tmp_path)
+    assert file.name.endswith(".waymark.json")
+    page.choose_import(file)
+    page.confirm(IMPORT)
+    expect(page.threads).to_have_count(2)
+    expect(page.tab.locator("pre").get_by_text("[redacted]")).to_have_count(1)
+
+
+def test_a_refusal_goes_when_another_file_is_chosen(server: Server, visit: Visit, tmp_path: Path) -> None:
+    page = visit(server)
+    file = tmp_path / "talk.json"
+    file.write_text("{}")
+    page.choose_import(file)
+    expect(page.toast).to_contain_text("was not imported")
+    file.write_text(_valid())
+    page.choose_import(file)
+    page.dialog.wait_for()
+    expect(page.toast.locator(".toast")).to_have_count(0)
+    page.confirm("Cancel")
+
+
+def test_a_long_conversation_is_previewed_with_its_real_numbers(server: Server, visit: Visit, tmp_path: Path) -> None:
+    file = tmp_path / "talk.json"
+    file.write_text(_valid(*(f"line {number}" for number in range(1, 11))))
+    page = visit(server)
+    page.choose_import(file)
+    numbers = page.dialog.locator(".preview li[value]").evaluate_all(
+        "lines => lines.map(line => [line.value, line.innerText])"
+    )
+    assert numbers == [[n, f"{'You' if n % 2 else 'Agent'} line {n}"] for n in (1, 2, 3, 8, 9, 10)]
+    page.confirm("Cancel")
+
+
+def test_chats_of_open_webui_become_conversations(server: Server, visit: Visit, tmp_path: Path) -> None:
+    message = {"id": "a", "parentId": None, "childrenIds": [], "role": "user", "content": "hello there"}
+    chats = [{"title": title, "history": {"currentId": "a", "messages": {"a": message}}} for title in ("One", "Two")]
+    file = tmp_path / "chats.json"
+    file.write_text(json.dumps(chats))
+    page = visit(server)
+    page.choose_import(file)
+    expect(page.dialog).to_contain_text("2 conversations:")
+    page.confirm(IMPORT)
+    page.expect_messages(1)
+    assert sorted(page.thread_titles()) == ["One", "Two"]
+
+
+def _valid(*lines: str) -> str:
     database = Database.in_memory()
     store = Store(database)
-    text = transfer.export(store, talked(store, "a question", "an answer"))
+    text = transfer.export(store, talked(store, *(lines or ("a question", "an answer"))))
     database.close()
     return text
 

@@ -251,6 +251,7 @@ class Page:
         dialog = self.dialog if self.dialog.count() else self.ask_to_export()
         with self.tab.expect_download() as started:
             dialog.get_by_role("button", name="Export", exact=True).click()
+        expect(self.tab.locator(".modal")).to_have_count(0)
         download: Download = started.value
         path = to / download.suggested_filename
         download.save_as(path)

@@ -1,5 +1,6 @@
 """What the page does, at the level of its requests: callbacks of Dash over HTTP, and the socket of events."""
 
+import base64
 import contextlib
 import json
 import threading
@@ -93,14 +94,38 @@ class PageClient:
         self._props["restore-keep.value"] = False
         return self.call("restore-dialog-confirm.n_clicks", 1)
 
+    def fork(self, message: str, *, op: str) -> JSON:
+        """A branch that ends with this message, as confirmed in the dialog."""
+        self._props["branch-wish.data"] = self._action("transcript", "fork", op, message=message)
+        self._props |= {"fork-included.value": "with", "fork-where.value": "branch", "fork-dialog-name.value": ""}
+        return self.call("fork-dialog-confirm.n_clicks", 1)
+
+    def wish(self, kind: str, *, op: str, **fields: Any) -> JSON:
+        """One that is about branches and asks nothing first."""
+        return self.call("branch-wish.data", self._action("timeline", kind, op, **fields))
+
+    def import_file(self, content: bytes, *, into_this: bool = False) -> JSON:
+        """Choose a file and confirm the dialog."""
+        self._props["upload.filename"] = "waymark.json"
+        self.call("upload.contents", f"data:application/json;base64,{base64.b64encode(content).decode()}")
+        return self.call("import-merge.n_clicks" if into_this else "import-confirm.n_clicks", 1)
+
     def act(self, component: str, kind: str, *, op: str | None = None, **fields: Any) -> JSON:
         """One action as the components report it; what the server answers, by component and property."""
-        shown = self._props.get(f"{component}.data") or {}
-        action = {"type": kind, "op": op or str(uuid.uuid4()), "version": shown.get("version"), **fields}
+        action = self._action(component, kind, op, **fields)
         self._props[f"{component}.action"] = action
         return self.call(f"{component}.action", action)
 
+    def _action(self, component: str, kind: str, op: str | None = None, **fields: Any) -> JSON:
+        shown = self._props.get(f"{component}.data") or {}
+        return {"type": kind, "op": op or str(uuid.uuid4()), "version": shown.get("version"), **fields}
+
     # what is seen
+
+    def shown(self, panel: str) -> JSON:
+        """What a panel was last given."""
+        data: JSON = self._props[f"{panel}.data"]
+        return data
 
     def look(self) -> JSON:
         """Read the panels again, as a reload does; the transcript's data."""
@@ -166,6 +191,10 @@ class PageClient:
         if (go := (answer.get("head", {}).get("data") or {}).get("go")) is not None:
             self.thread = go.removeprefix("/t/") if go.startswith("/t/") else None
         return answer
+
+    def set(self, name: str, value: Any) -> None:
+        """What a component holds without telling the server: `id.property`."""
+        self._props[name] = value
 
     def _dependency(self, trigger: str, output: str) -> JSON:
         return next(

@@ -1,0 +1,135 @@
+"""Exports for people and for other programs: the conversation as it stands, and nothing else of its tree.
+
+Neither can be imported again: that is what waymark/1 is for (see transfer).
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from html import escape
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
+
+from checkpoints import serde, transfer
+from checkpoints.model import MAIN, Json, MessageStatus
+from checkpoints.redaction import Redaction
+from checkpoints.store import Store
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+
+
+def markdown(store: Store, thread_id: str, redaction: Redaction | None = None) -> str:
+    """Texts as they were written, under a heading that says whose they are; tool calls folded away with their results."""
+    made = transfer.exported(store, thread_id, redaction)
+    path = _path(made)
+    messages = [serde.to_message(part["message"]) for part in path]
+    results = _results(messages)
+    answered = {id(result) for pairs in results for _, result in pairs}
+    parts = [f"# {_line(made['thread']['title'])}"]
+    for part, message, calls in zip(path, messages, results, strict=True):
+        if id(message) in answered:
+            continue
+        parts += [f"## {_line(_speaker(part, message))}", _closed(str(message.text))]
+        parts += [_folded(call["name"], call["args"], result) for call, result in calls]
+        if part["status"] == MessageStatus.PARTIAL:
+            parts.append("*This message was cut off.*")
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def jsonl(store: Store, thread_id: str, redaction: Redaction | None = None) -> str:
+    """One line, `{"messages": […]}`, in the form that OpenAI's chat API and its fine-tuning take.
+
+    Each call of a tool stands there with its one result, or not at all. Only what the user and the main agent said is in it.
+    System messages are left out: here they are notes from a file, and there they would be instructions. An answer that was
+    cut off has weight 0: it is context, and nothing to learn from.
+    """
+    path = [part for part in _path(transfer.exported(store, thread_id, redaction)) if part["agent"] == MAIN]
+    messages = [serde.to_message(part["message"]) for part in path]
+    made: list[Json] = []
+    for part, message, calls in zip(path, messages, _results(messages), strict=True):
+        if isinstance(message, HumanMessage):
+            made.append({"role": "user", "content": str(message.text)})
+        elif isinstance(message, AIMessage) and (message.text or any(result for _, result in calls)):
+            made.append(_answer(part, message, calls))
+            made += [
+                {"role": "tool", "tool_call_id": call["id"], "content": str(result.text)} for call, result in calls if result
+            ]
+    return json.dumps({"messages": made}, ensure_ascii=False) + "\n"
+
+
+def _answer(part: Json, message: AIMessage, calls: "Sequence[tuple[ToolCall, ToolMessage | None]]") -> Json:
+    made: Json = {"role": "assistant", "content": str(message.text)}
+    called = [call for call, result in calls if result]
+    if called:
+        made["tool_calls"] = [
+            {
+                "id": call["id"],
+                "type": "function",
+                "function": {"name": call["name"], "arguments": json.dumps(call["args"], ensure_ascii=False)},
+            }
+            for call in called
+        ]
+    if part["status"] == MessageStatus.PARTIAL:
+        made["weight"] = 0
+    return made
+
+
+def _path(made: Json) -> list[Json]:
+    by_id = {message["id"]: message for message in made["messages"]}
+    found, at = [], next(branch["head"] for branch in made["branches"] if branch["id"] == made["active"])
+    while at is not None:
+        found.append(by_id[at])
+        at = by_id[at]["parent_id"]
+    return found[::-1]
+
+
+def _results(messages: Sequence[BaseMessage]) -> "list[list[tuple[ToolCall, ToolMessage | None]]]":
+    """The calls of each message with their results: those that come before anything but a result does."""
+    found: list[list[tuple[ToolCall, ToolMessage | None]]] = []
+    for index, message in enumerate(messages):
+        given: dict[str, ToolMessage] = {}
+        for after in messages[index + 1 :]:
+            if not isinstance(after, ToolMessage):
+                break
+            given.setdefault(after.tool_call_id, after)
+        calls = message.tool_calls if isinstance(message, AIMessage) else []
+        found.append([(call, given.pop(call["id"] or "", None)) for call in calls])
+    return found
+
+
+def _speaker(part: Json, message: BaseMessage) -> str:
+    names = {"human": "You", "ai": "Agent", "system": "Note", "tool": "Tool result", "function": "Tool result"}
+    name = names.get(message.type, "Note")
+    return name if part["agent"] == MAIN else f"{name} · {part['agent']}"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _closed(text: str) -> str:
+    """The text, with a block of code closed that it leaves open (an answer may be cut off in one) and that would go on."""
+    fence = ""
+    for line in text.splitlines():
+        if found := _FENCE.fullmatch(line):
+            mark, rest = found.groups()
+            if not fence:
+                fence = mark
+            elif mark.startswith(fence) and not rest.strip():
+                fence = ""
+    return f"{text}\n{fence}" if fence else text
+
+
+def _folded(name: str, arguments: Json, result: ToolMessage | None) -> str:
+    said = "Result" if result is None or result.status == "success" else "Result (an error)"
+    text = "(none)" if result is None else str(result.text)
+    blocks = [_block(json.dumps(arguments, ensure_ascii=False, indent=2), "json"), f"{said}:", _block(text)]
+    summary = f"<details>\n<summary>Tool: {escape(_line(name))}</summary>"
+    return "\n\n".join([summary, "Arguments:", *blocks, "</details>"])
+
+
+def _block(text: str, language: str = "") -> str:
+    """A block of code that nothing in the text can end."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"

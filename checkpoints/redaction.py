@@ -1,0 +1,175 @@
+"""Leaving things out of an export, so that it can be handed on: what a tool said, or whatever fits a pattern.
+
+The hashes are derived anew down the chain, and whatever changed gets an id of its own. So the redacted document is a
+document like any other, and can be imported beside the conversation that it was made from.
+
+A pattern is plain text, found in any case, and not a regular expression: one that takes for ever could hang the server, and
+what a person wants to leave out is a name, a number, a key. `*` stands for any characters up to the next space
+(`sk-*`, `*@example.com`), and a pattern with one is a single word: so the time it takes is in step with the text.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from checkpoints import serde
+from checkpoints.errors import InvalidRedactionError
+from checkpoints.model import DESCRIPTION_LENGTH, MAIN, NAME_LENGTH, Json
+
+REDACTED = "[redacted]"
+MAX_PATTERNS = 100
+MAX_LENGTH = 200  # characters of one pattern
+_STRUCTURE = ("id", "type", "tool_call_id", "role", "status", "usage_metadata", "index")  # of a message: nobody's words
+_TOKEN = re.compile(r"\S+")
+
+
+@dataclass(frozen=True)
+class Redaction:
+    """What is left out. Raises `InvalidRedactionError` for a pattern that is too long, or one of too many."""
+
+    tool_results: bool = False
+    patterns: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.patterns) > MAX_PATTERNS:
+            raise InvalidRedactionError(f"No more than {MAX_PATTERNS} patterns can be redacted at once.")
+        for pattern in self.patterns:
+            if not pattern.strip() or len(pattern) > MAX_LENGTH:
+                raise InvalidRedactionError(f"A pattern to redact has between 1 and {MAX_LENGTH} characters.")
+            if "*" in pattern and len(pattern.split()) > 1:
+                raise InvalidRedactionError("A pattern with * is one word, without spaces.")
+
+    @cached_property
+    def _compiled(self) -> list["_Pattern"]:
+        return [_Pattern(pattern.strip()) for pattern in self.patterns]
+
+    def text(self, text: str, put: str = REDACTED) -> str:
+        """The text without what fits: where several patterns overlap or touch, once."""
+        spans = sorted(span for pattern in self._compiled for span in pattern.found_in(text))
+        parts, at = [], 0
+        for index, (start, end) in enumerate(spans):
+            if start > at or index == 0:
+                parts += [text[at:start], put]
+            at = max(at, end)
+        return "".join([*parts, text[at:]])
+
+    def document(self, made: Json) -> Json:
+        """An exported document (as JSON, without its sha256) with all that is to be left out replaced."""
+        ids: dict[str | None, str | None] = {None: None}
+        hashes: dict[str | None, str | None] = {None: None}
+        messages = [self._message(message, ids, hashes) for message in made["messages"]]
+        branches = [
+            {**branch, "name": self._name(branch["name"]), "head": ids[branch["head"]]} for branch in made["branches"]
+        ]
+        thread = {"title": self._name(made["thread"]["title"]), "settings": self._value(made["thread"]["settings"])}
+        checkpoints = [self._checkpoint(checkpoint, ids) for checkpoint in made["checkpoints"]]
+        return {**made, "thread": thread, "messages": messages, "branches": branches, "checkpoints": checkpoints}
+
+    def _message(self, message: Json, ids: dict[str | None, str | None], hashes: dict[str | None, str | None]) -> Json:
+        body = self._body(message["message"])
+        agent = message["agent"] if message["agent"] == MAIN else self._name(message["agent"])
+        hash_ = serde.content_hash(body, agent, message["status"], hashes[message["parent_id"]])
+        identifier = message["id"] if hash_ == message["hash"] else _new_id(message["id"], hash_)
+        parent_id = ids[message["parent_id"]]
+        ids[message["id"]], hashes[message["id"]] = identifier, hash_
+        return {**message, "id": identifier, "parent_id": parent_id, "agent": agent, "message": body, "hash": hash_}
+
+    def _body(self, body: Json) -> Json:
+        data = body["data"]
+        if self.tool_results and body["type"] in ("tool", "function"):
+            kept = ("tool_call_id", "name", "id", "status")
+            data = {key: value for key, value in data.items() if key in kept} | {"content": REDACTED}
+        if self._compiled:
+            data = {key: self._field(key, value) for key, value in data.items()}
+        return serde.to_body(serde.to_message({"type": body["type"], "data": data}))
+
+    def _field(self, key: str, value: Any) -> Any:
+        """A field of a message, or of a part of it: what holds it together stays, and all that anyone said is searched."""
+        if key in _STRUCTURE:
+            return value
+        if key == "name" and isinstance(value, str):  # providers take letters, digits, - and _ only
+            return self.text(value, put="redacted")
+        if key in ("content", "tool_calls", "invalid_tool_calls") and isinstance(value, list):
+            return [self._part(part) for part in value]
+        return self._value(value)
+
+    def _part(self, part: Any) -> Any:
+        if isinstance(part, dict):
+            return {key: self._field(key, value) for key, value in part.items()}
+        return self._value(part)
+
+    def _value(self, value: Any) -> Any:
+        """JSON that is somebody's own, keys and numbers included."""
+        match value:
+            case str():
+                return self.text(value)
+            case dict():
+                return _distinct([(self.text(key), self._value(item)) for key, item in value.items()])
+            case list():
+                return [self._value(item) for item in value]
+            case bool() | None:
+                return value
+            case _:
+                return value if self.text(written := json.dumps(value)) == written else REDACTED
+
+    def _name(self, text: str) -> str:
+        return self.text(text)[:NAME_LENGTH]
+
+    def _checkpoint(self, checkpoint: Json, ids: dict[str | None, str | None]) -> Json:
+        redacted = {
+            **checkpoint,
+            "name": self._name(checkpoint["name"]),
+            "description": self.text(checkpoint["description"])[:DESCRIPTION_LENGTH],
+            "message_id": ids[checkpoint["message_id"]],
+            "extra": self._value(checkpoint["extra"]),
+        }
+        if redacted != checkpoint:
+            redacted["id"] = _new_id(checkpoint["id"], serde.document_hash(redacted))
+        return redacted
+
+
+class _Pattern:
+    def __init__(self, pattern: str) -> None:
+        self._parts = [re.compile(re.escape(part), re.IGNORECASE) for part in pattern.split("*") if part]
+        self._word = "*" in pattern
+        self._from_start, self._to_end = pattern.startswith("*"), pattern.endswith("*")
+
+    def found_in(self, text: str) -> Iterator[tuple[int, int]]:
+        if not self._word:
+            yield from (found.span() for found in self._parts[0].finditer(text))
+            return
+        for token in _TOKEN.finditer(text):
+            at = token.start()
+            while at < token.end() and (span := self._in_word(text, at, token.end())):
+                yield span
+                at = span[1]
+
+    def _in_word(self, text: str, at: int, end: int) -> tuple[int, int] | None:
+        """Each part as early as it can be, after the one before: if that fails, so does any other way, so none is tried."""
+        start = at if self._from_start else None
+        for part in self._parts:
+            if (found := part.search(text, at, end)) is None:
+                return None
+            start = found.start() if start is None else start
+            at = found.end()
+        return at if start is None else start, end if self._to_end else at
+
+
+def _new_id(old: str, hash_: str) -> str:
+    """The same for the same export, so that importing it twice is seen; two that have become alike stay two."""
+    return hashlib.sha256(f"{old} {hash_}".encode()).hexdigest()[:20]
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> Json:
+    """An object in which keys that have become alike are numbered."""
+    made: Json = {}
+    for key, value in pairs:
+        name, number = key, 2
+        while name in made:
+            name, number = f"{key} ({number})", number + 1
+        made[name] = value
+    return made

@@ -1,0 +1,67 @@
+"""JSON from outside, read strictly: what other readers would let pass or take another way is refused with a sentence."""
+
+import json
+from collections import Counter
+from typing import Any
+
+from checkpoints.errors import InvalidDocumentError
+
+MAX_DEPTH = 100
+
+
+def parse(raw: bytes) -> Any:  # JSON
+    try:
+        value = json.loads(raw.decode(), object_pairs_hook=_unique, parse_constant=_no_constant)
+    except RecursionError as error:
+        raise InvalidDocumentError(f"The file is nested deeper than {MAX_DEPTH} levels.") from error
+    except UnicodeDecodeError as error:
+        raise InvalidDocumentError("The file is not UTF-8 text.") from error
+    except json.JSONDecodeError as error:
+        raise InvalidDocumentError(f"The file is not JSON (line {error.lineno}, column {error.colno}).") from error
+    except ValueError as error:
+        if isinstance(error, InvalidDocumentError):
+            raise
+        raise InvalidDocumentError("The file holds a number that is too long.") from error  # Python's limit on digits
+    _check_depth(value)
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise InvalidDocumentError("stands twice in one object", twice[:80])
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise InvalidDocumentError(f"The file holds {name}, which is not a JSON number.")
+
+
+def _check_depth(value: Any) -> None:
+    """Refuse deep nesting and half surrogate pairs, without recursion."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                below.extend(item.keys())
+                below.extend(item.values())
+            elif isinstance(item, list):
+                below.extend(item)
+            elif isinstance(item, str) and not _encodable(item):
+                raise InvalidDocumentError("The file holds half of a surrogate pair, which is not text.")
+            elif isinstance(item, float) and item in (float("inf"), float("-inf")):
+                raise InvalidDocumentError("The file holds a number that is too large.")
+        level = below
+        if not level:
+            return
+    raise InvalidDocumentError(f"The file is nested deeper than {MAX_DEPTH} levels.")
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
