@@ -4,13 +4,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := run
-.PHONY: run test check bench setup setup-dev browser lock clean
+.PHONY: run test test-long check bench setup setup-dev browser lock clean
 
 run: setup
 	@$(BIN)/python app.py
 
 test: setup-dev browser
 	@$(BIN)/python -m pytest
+
+# The same proofs with many more rounds: hours, not minutes.
+test-long: setup-dev browser
+	@$(BIN)/python -m pytest -m long
 
 check: setup-dev
 	@$(BIN)/ruff format --check .

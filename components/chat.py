@@ -61,7 +61,7 @@ def empty() -> dict[str, Any]:
 
 class NotAnObjectError(StateError):
     def __init__(self) -> None:
-        super().__init__("The arguments are not a JSON object: write them like {\"expression\": \"1 + 1\"}.")
+        super().__init__('The arguments are not a JSON object: write them like {"expression": "1 + 1"}.')
 
 
 def register(app: Dash, services: Services) -> None:

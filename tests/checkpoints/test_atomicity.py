@@ -1,0 +1,211 @@
+"""A change fails at its first write, at its second, at any, or at the end: all of it is there afterwards, or nothing."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from checkpoints import (
+    By,
+    CheckpointManager,
+    Database,
+    Run,
+    Runs,
+    RunState,
+    Store,
+    StoreUnavailableError,
+    document,
+    transfer,
+)
+from tests.checkpoints.conversations import new, said, talked
+from tests.checkpoints.tables import read
+from tests.conftest import Clock
+
+WISH = By(request="a wish")
+WRITES = ("INSERT", "UPDATE", "DELETE")
+
+
+@dataclass(frozen=True)
+class World:
+    """A conversation with branches, an alternative, checkpoints and something to redo; another one; and a run."""
+
+    store: Store
+    thread: str
+    branch: str
+    messages: tuple[str, ...]
+    set_aside: str
+    checkpoint: str
+    exported: document.Document
+    run: Run
+
+    @classmethod
+    def made(cls, store: Store) -> "World":
+        other = talked(store, "m", "n", "o", "p")
+        store.fork(other, store.messages(other)[1].id, name="Way")
+        run = Runs(store).begin(None, new("q")[0])
+        Runs(store).save_draft(run.id, "half")
+        thread = talked(store, "a", "b", "c", "d")
+        first = [message.id for message in store.messages(thread)]
+        store.append(thread, new("C", "D"), after=first[1])
+        store.fork(thread, store.messages(thread)[3].id)
+        store.rename_thread(thread, "Undone")
+        store.undo(thread)
+        return cls(
+            store,
+            thread,
+            branch=store.branches(thread)[0][0].id,
+            messages=tuple(message.id for message in store.messages(thread)),
+            set_aside=first[2],
+            checkpoint=store.checkpoints(thread)[0].id,
+            exported=document.read(transfer.export(store, other)),
+            run=run,
+        )
+
+
+Change = Callable[[World], Any]
+CHANGES: dict[str, Change] = {
+    "append": lambda w: w.store.append(w.thread, new("x", "y", "z"), title="Title", by=WISH),
+    "edit": lambda w: w.store.append(w.thread, new("x"), after=w.messages[1], by=WISH),
+    "replace": lambda w: w.store.replace(w.thread, w.messages[0], new("A")[0], drop={w.messages[2]}, by=WISH),
+    "choose": lambda w: w.store.choose(w.thread, w.set_aside, by=WISH),
+    "save": lambda w: w.store.save(w.thread, description="why", extra={"k": 1}, by=WISH),
+    "save what was compacted": lambda w: w.store.save(w.thread, keep=1, new=new("", "short"), by=WISH),
+    "change a checkpoint": lambda w: w.store.change_checkpoint(w.thread, w.checkpoint, name="N", pinned=True, by=WISH),
+    "delete a checkpoint": lambda w: w.store.delete_checkpoint(w.thread, w.checkpoint, by=WISH),
+    "clear the checkpoints": lambda w: w.store.clear_checkpoints(w.thread, by=WISH),
+    "restore": lambda w: w.store.restore(w.thread, w.checkpoint, by=WISH),
+    "restore and keep": lambda w: w.store.restore(w.thread, w.checkpoint, keep_future=True, by=WISH),
+    "switch": lambda w: w.store.switch(w.thread, w.branch, by=WISH),
+    "fork": lambda w: w.store.fork(w.thread, w.messages[1], by=WISH),
+    "fork a conversation": lambda w: w.store.fork_thread(w.thread, w.messages[1], by=WISH),
+    "rename a branch": lambda w: w.store.rename_branch(w.thread, w.branch, "Other", by=WISH),
+    "delete a branch": lambda w: w.store.delete_branch(w.thread, w.branch, by=WISH),
+    "prune": lambda w: w.store.prune_branches(w.thread, by=WISH),
+    "clear": lambda w: w.store.clear(w.thread, by=WISH),
+    "rename": lambda w: w.store.rename_thread(w.thread, "Other", by=WISH),
+    "delete": lambda w: w.store.delete_thread(w.thread, by=WISH),
+    "undo": lambda w: w.store.undo(w.thread, by=WISH),
+    "redo": lambda w: w.store.redo(w.thread, by=WISH),
+    "import": lambda w: transfer.import_thread(w.store, w.exported),
+    "import into": lambda w: w.store.import_into(w.thread, transfer.filling(w.exported), by=WISH),
+    "begin a run": lambda w: Runs(w.store).begin(w.thread, new("x")[0], by=WISH, title="Title"),
+    "begin a run and a conversation": lambda w: Runs(w.store).begin(None, new("x")[0], by=WISH),
+    "end a run": lambda w: Runs(w.store).end(w.run, RunState.DONE, last=new("x", "y")),
+    "interrupt runs": lambda w: Runs(w.store).interrupt_left(),
+    "keep a draft": lambda w: Runs(w.store).save_draft(w.run.id, "so far"),
+}
+UNNAMED: dict[str, Change] = {  # they carry no id by which a repetition would be known
+    "make a conversation": lambda w: w.store.create_thread(),
+    "commit": lambda w: Runs(w.store).commit(w.run, new("", "x")[1]),
+    "save a state": lambda w: CheckpointManager(w.store, w.thread).save_checkpoint({"messages": said("x"), "k": 1}),
+}
+EVERY = CHANGES | UNNAMED
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new database file, to be copied: making one takes half a second."""
+    path = tmp_path_factory.mktemp("empty") / "waymark.db"
+    Database.at(path).close()
+    return path
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def world(request: pytest.FixtureRequest, empty: Path, tmp_path: Path, clock: Clock) -> Iterator[World]:
+    if request.param == "sqlite":
+        address = f"sqlite:///{shutil.copy(empty, tmp_path)}"
+    else:
+        address = request.getfixturevalue("postgres_url")
+    database = Database.connect(address)
+    yield World.made(Store(database, now=clock))
+    database.close()
+
+
+class Failure:
+    """What fails: the write with this number; and whether it came to that."""
+
+    def __init__(self, number: int) -> None:
+        self.left = number
+        self.happened = False
+
+
+@contextmanager
+def failing(store: Store, number: int) -> Iterator[Failure]:
+    """Let the driver fail at the `number`-th write."""
+    engine, failure = store.database.engine, Failure(number)
+
+    def do(_cursor: Any, statement: str, _parameters: Any, _context: Any = None) -> None:
+        if statement.lstrip().startswith(WRITES):
+            failure.left -= 1
+            if failure.left == 0:
+                failure.happened = True
+                raise engine.dialect.loaded_dbapi.OperationalError("disk full")
+
+    for event in ("do_execute", "do_executemany"):
+        sa.event.listen(engine, event, do)
+    try:
+        yield failure
+    finally:
+        for event in ("do_execute", "do_executemany"):
+            sa.event.remove(engine, event, do)
+
+
+@pytest.mark.parametrize("change", EVERY.values(), ids=EVERY)
+def test_a_change_that_fails_at_any_write_leaves_all_as_it_was_and_works_the_next_time(world: World, change: Change) -> None:
+    old = read(world.store)
+    for number in count(1):
+        with failing(world.store, number) as failure:
+            try:
+                change(world)
+            except StoreUnavailableError:
+                assert failure.happened
+        if not failure.happened:
+            break
+        assert read(world.store) == old
+    assert number > 1
+    assert read(world.store) != old
+
+
+@pytest.mark.parametrize("change", EVERY.values(), ids=EVERY)
+def test_a_change_whose_commit_fails_leaves_all_as_it_was_and_works_the_next_time(
+    world: World, change: Change, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, dialect = read(world.store), world.store.database.engine.dialect
+
+    def fail(_: Any) -> None:
+        raise dialect.loaded_dbapi.OperationalError("disk full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(dialect, "do_commit", fail)
+        with pytest.raises(StoreUnavailableError):
+            change(world)
+    assert read(world.store) == old
+    change(world)
+    assert read(world.store) != old
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_change_whose_commit_worked_but_was_never_told_is_not_done_again(
+    world: World, change: Change, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, dialect = read(world.store), world.store.database.engine.dialect
+    commit = dialect.do_commit
+
+    def fail_after(connection: Any) -> None:
+        commit(connection)
+        raise dialect.loaded_dbapi.OperationalError("the connection was lost")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(dialect, "do_commit", fail_after)
+        with pytest.raises(StoreUnavailableError):
+            change(world)
+    done = read(world.store)
+    assert done != old
+    change(world)
+    assert read(world.store) == done
