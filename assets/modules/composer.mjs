@@ -172,7 +172,7 @@ function useExchange(data, act, field, setText) {
 /** What is sent while an answer is being written waits for its end. If that is no good one, it goes back into the field. */
 function useQueue(data, { pending, problem, start }, field, setText) {
   const [queued, setQueued] = useState(null);
-  const sentAt = useRef(null); // the version that was shown when the last message was sent: until another one is, its run is to come
+  const sent = useRef({ op: null, version: null }); // the last message, and what was shown then: as long as it is, its run is to come
   const shownFor = useRef(data.thread ?? null);
   const putBack = useCallback(() => {
     setText([queued, field.current.value].filter(Boolean).join("\n\n"));
@@ -183,10 +183,10 @@ function useQueue(data, { pending, problem, start }, field, setText) {
     const thread = data.thread ?? null;
     const hasLeft = shownFor.current !== null && shownFor.current !== thread;
     shownFor.current = thread;
-    if (pending?.type === "send") sentAt.current = data.version;
+    if (pending?.type === "send" && pending.op !== sent.current.op) sent.current = { op: pending.op, version: data.version };
     if (queued === null) return;
     if (hasLeft || (problem && pending === null)) putBack();
-    else if (!data.running && pending === null && data.version !== sentAt.current) {
+    else if (!data.running && pending === null && data.version !== sent.current.version) {
       putBack();
       if (data.rest === "done") start("send", queued);
     }

@@ -27,8 +27,9 @@ def decide(page: Page, name: str) -> None:
 
 
 def result(page: Page) -> str:
-    page.wait_for_answer()
+    expect(page.tab.locator('[data-role="tool"]')).to_have_count(1)
     expect(page.approval).to_have_count(0)
+    page.wait_for_answer()
     return next(message.text for message in page.messages() if message.role == "tool")
 
 
