@@ -112,15 +112,15 @@ async def _decided(tools: dict[str, BaseTool], call: ToolCall, context: RunConte
     """The result of one call, as a person decided about it, where they did."""
     decision = context.decisions.get(call["id"] or "")
     match decision:
-        case Decision(kind="deny"):
-            return DENIED, True
+        case None | Decision(kind="allow"):
+            return await _carry_out(tools, call, context.limits.tool_seconds)
         case Decision(kind="respond", text=answer):
             return f"The user answered instead of the tool:\n{answer}", False
         case Decision(kind="edit", arguments=arguments):
             text, failed = await _carry_out(tools, {**call, "args": arguments or {}}, context.limits.tool_seconds)
             changed = json.dumps(arguments, ensure_ascii=False)
             return f"(The user changed the arguments to {changed}.)\n{text}", failed
-    return await _carry_out(tools, call, context.limits.tool_seconds)
+    return DENIED, True  # and for whatever is no decision that there is
 
 
 def _cut(text: str, most: int) -> str:

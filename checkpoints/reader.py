@@ -94,17 +94,14 @@ class Reader:
     def branches(self, thread_id: str) -> list[tuple[Branch, int]]:
         """The thread's branches with the length of each."""
         with self.database.reading() as connection:
-            forks = rows.branches(connection, thread_id)
-            return [(b, rows.path(connection, thread_id, b.head_id).length) for b in forks]
+            return [(branch, path.length) for branch, path in rows.branch_paths(connection, thread_id)]
 
     def shared(self, thread_id: str) -> dict[str, int]:
         """How many messages each branch has in common with the current one, by the branch's id."""
         with self.database.reading() as connection:
-            forks, branches = rows.forks(connection, thread_id), rows.branches(connection, thread_id)
-            places = rows.nodes(connection, {b.head_id for b in branches if b.head_id})
-            paths = {b.id: history.path_to(places[b.head_id] if b.head_id else None, forks) for b in branches}
-            current = paths[rows.thread(connection, thread_id).branch_id]
-            return {branch_id: history.common_length(current, path) for branch_id, path in paths.items()}
+            current = rows.thread(connection, thread_id).branch_id
+            paths = {branch.id: path for branch, path in rows.branch_paths(connection, thread_id)}
+        return {branch_id: history.common_length(paths[current], path) for branch_id, path in paths.items()}
 
     def operations(self, thread_id: str, *, last: int | None = None) -> Sequence[Operation]:
         """The changes of a thread, newest first; only the `last` ones, when given."""

@@ -191,10 +191,17 @@ def every_message(connection: sa.Connection, thread_id: str) -> list[Message]:
     return [_message(row, hashes.get(row.parent_id)) for row in found]
 
 
-def nodes_by_hash(connection: sa.Connection, thread_id: str) -> dict[str, Node]:
-    table = schema.message.c
-    query = sa.select(table.hash, table.id, table.segment, table.depth).where(table.thread_id == thread_id)
-    return {row.hash: Node(row.id, row.segment, row.depth) for row in connection.execute(query)}
+def whole(connection: sa.Connection, thread_id: str) -> dict[str, tuple[str, Node]]:
+    """Hash and place, by id, of the thread's messages that are not damaged and follow none that is."""
+    table = schema.message
+    own = sa.select(schema.segment.c.id).where(schema.segment.c.thread_id == thread_id)
+    found: dict[str, tuple[str, Node]] = {}
+    for row in connection.execute(sa.select(table).where(table.c.segment.in_(own)).order_by(table.c.segment, table.c.depth)):
+        before = found[row.parent_id][0] if row.parent_id in found else None
+        follows = row.parent_id is None or before is not None
+        if follows and serde.text_hash(row.body, row.agent, row.status, before) == row.hash:
+            found[row.id] = (row.hash, Node(row.id, row.segment, row.depth))
+    return found
 
 
 def branches(connection: sa.Connection, thread_id: str) -> list[Branch]:
@@ -202,6 +209,13 @@ def branches(connection: sa.Connection, thread_id: str) -> list[Branch]:
     query = sa.select(table).where(table.c.thread_id == thread_id, table.c.deleted_at.is_(None))
     rows = connection.execute(query.order_by(table.c.position))
     return [Branch(row.id, row.thread_id, row.name, row.head_id) for row in rows]
+
+
+def branch_paths(connection: sa.Connection, thread_id: str) -> list[tuple[Branch, Path]]:
+    """The thread's branches with the path of each, in three statements however many they are."""
+    found, ways = branches(connection, thread_id), forks(connection, thread_id)
+    places = nodes(connection, {one.head_id for one in found if one.head_id})
+    return [(one, history.path_to(places[one.head_id] if one.head_id else None, ways)) for one in found]
 
 
 def branch(connection: sa.Connection, branch_id: str, thread_id: str) -> Branch:

@@ -103,14 +103,15 @@ class Runs:
         return left
 
     def latest(self, thread_id: str) -> Run | None:
-        """The thread's newest run, if the head still stands where that run is or came to rest."""
+        """The newest run that is at work in the thread, or that came to rest where the head stands now: also after going
+        elsewhere and back.
+        """
         with self._store.database.reading() as connection:
             head = rows.thread(connection, thread_id).head_id
-            newest = sa.select(_table).where(_table.c.thread_id == thread_id)
+            is_here = sa.or_(_table.c.state == RunState.RUNNING, _table.c.head_id == head)
+            newest = sa.select(_table).where(_table.c.thread_id == thread_id, is_here)
             row = connection.execute(newest.order_by(_table.c.number.desc()).limit(1)).one_or_none()
-        if row is None or (row.state != RunState.RUNNING and row.head_id != head):
-            return None
-        return rows.to_run(row)
+        return rows.to_run(row) if row else None
 
     def running(self) -> set[str]:
         """The ids of the threads that are being answered."""

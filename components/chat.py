@@ -210,17 +210,26 @@ async def _carry_out(services: Services, action: dict[str, Any], thread_id: str 
 
 
 def _decision(action: dict[str, Any]) -> Decision:
-    """Raises `NotAnObjectError` for changed arguments that a tool cannot be given."""
-    text = serde.writable(str(action.get("text") or ""))
-    if action["kind"] != "edit":
-        return Decision(action["call"], action["kind"], text=text)
+    """Raises `NotAnObjectError` for changed arguments that a tool cannot be given. What is no known decision refuses."""
+    call_id, text = str(action["call"]), serde.writable(str(action.get("text") or ""))
+    match action["kind"]:
+        case "allow":
+            return Decision(call_id, "allow")
+        case "respond":
+            return Decision(call_id, "respond", text=text)
+        case "edit":
+            return Decision(call_id, "edit", arguments=_arguments(text))
+    return Decision(call_id, "deny")
+
+
+def _arguments(text: str) -> dict[str, Any]:
     try:
         arguments = serde.exact(json.loads(text))
     except (ValueError, TypeError, RecursionError):
         arguments = None
     if not isinstance(arguments, dict):
         raise NotAnObjectError
-    return Decision(action["call"], "edit", arguments=arguments)
+    return arguments
 
 
 def _read(services: Services, thread_id: str | None, wanted: int, closed: str | None) -> dict[str, Any]:

@@ -56,6 +56,23 @@ def _of(operation: Operation | None) -> str:
     return operation.changes[0].table if operation and operation.changes else ""
 
 
+_FORGOTTEN = {
+    OperationKind.SAVE: "Saved a checkpoint",
+    OperationKind.RENAME: "Changed a name or a description",
+    OperationKind.PIN: "Pinned or unpinned a checkpoint",
+    OperationKind.FORK: "Branched off",
+    OperationKind.RESTORE: "Restored a checkpoint",
+    OperationKind.DELETE: "Deleted something",
+    OperationKind.CLEAR: "Cleared something",
+    OperationKind.IMPORT: "Imported a file",
+}
+
+
+def _is_forgotten(operation: Operation) -> bool:
+    """Whether an erasing took from it what it had changed."""
+    return not (operation.note or operation.changes)
+
+
 class LogEntry(TypedDict):
     version: int
     who: Actor
@@ -94,6 +111,8 @@ def _writing(operation: Operation) -> tuple[object, ...]:
 
 def _said(operation: Operation, count: int, versions: Mapping[int, Operation], question: str) -> str:
     """An operation in words; of an undo or a redo, with what it took back, if that is among `versions`."""
+    if _is_forgotten(operation) and operation.kind in _FORGOTTEN:
+        return _FORGOTTEN[operation.kind]
     note, is_branch = operation.note, _of(operation) == "branch"
     quoted = f" “{question}”" if question else ""
     words = {
@@ -137,4 +156,4 @@ def _taken(operation: Operation, versions: Mapping[int, Operation]) -> str:
     target = versions.get(operation.target or 0)
     if operation.kind is OperationKind.REDO and target:
         target = versions.get(target.target or 0)
-    return described(target) or "an earlier change"
+    return "an earlier change" if target is None or _is_forgotten(target) else str(described(target))

@@ -152,6 +152,26 @@ def test_a_call_that_was_gone_back_over_waits_no_more_and_again_after_the_undo()
     assert play(story, Say("Hi."), ASK, Say("Done.")) == ["Ann"]
 
 
+def test_typing_instead_and_going_back_lets_the_call_wait_again() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("write to Ann")
+        saved = chat.store.save(chat.thread_id).result
+        await chat.say("never mind")
+        chat.store.restore(chat.thread_id, saved)
+        assert await decide(chat, "allow") is RunState.DONE
+
+    assert play(story, ASK, Say("Fine."), Say("Done.")) == ["Ann"]
+
+
+def test_what_is_no_decision_runs_nothing() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("write to Ann")
+        await decide(chat, "whatever")
+        assert results(chat) == [DENIED]
+
+    assert play(story, ASK, Say("Done.")) == []
+
+
 def test_stopping_what_was_allowed_closes_every_call() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("both")
