@@ -9,7 +9,7 @@ from dash.development.base_component import Component
 from dash_bootstrap_components import Input as Field
 from dash_bootstrap_components import Label, RadioItems
 
-from checkpoints import Branch, Message, StateError, Store, counted
+from checkpoints import Branch, By, Message, StateError, Store, counted
 from components import dialog, head
 from components.services import Services, asked_by
 from components.widgets import TIMELINE, TRANSCRIPT
@@ -227,7 +227,7 @@ def _register_fork(app: Dash, services: Services) -> None:
         try:
             await services.runner.stop(thread_id)
             place = await services.read(_place, store, thread_id, wish)
-            end, by = place.end(included == "with"), asked_by(wish)
+            end, by = place.end(included == "with"), By(request=asked_by(wish).request)  # nothing leaves: no conflict
             if where == "thread":
                 made = await services.work(store.fork_thread, thread_id, end, title=name or "", by=by)
                 services.trace(made)
