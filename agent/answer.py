@@ -15,6 +15,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, BaseM
 from langchain_core.messages.ai import add_ai_message_chunks
 from langchain_core.runnables import Runnable
 
+from agent.numbering import Unnumbering, unnumbered
 from agent.state import RunContext
 from checkpoints import serde
 
@@ -41,6 +42,7 @@ async def stream_answer(model: Model, messages: Sequence[AnyMessage], context: R
     Raises `CutOff` when it is not whole, `TimeoutError` after too long a silence, and what the provider's library raises.
     """
     limits, size = context.limits, 0
+    unnumbering = Unnumbering()
     chunks: list[AIMessageChunk] = []
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(limits.idle_seconds) as deadline:
@@ -52,11 +54,13 @@ async def stream_answer(model: Model, messages: Sequence[AnyMessage], context: R
             size += len(text)
             if text or chunk.tool_call_chunks:
                 context.trace.heard(text)
-            if text:
-                context.recorder.text(text)
+            if shown := unnumbering.take(text):
+                context.recorder.text(shown)
             size += sum(len(call["args"] or "") for call in chunk.tool_call_chunks)
             if size >= limits.most_characters:
                 raise CutOff("too_long")
+    if rest := unnumbering.rest():
+        context.recorder.text(rest)
     return _whole(chunks)
 
 
@@ -73,7 +77,7 @@ def _whole(chunks: list[AIMessageChunk]) -> AIMessage:
         raise CutOff(reason)
     calls, unreadable = _calls(merged)
     return AIMessage(
-        content=serde.writable(_text(merged)),
+        content=serde.writable(unnumbered(_text(merged))),
         tool_calls=calls,
         invalid_tool_calls=unreadable,
         usage_metadata=merged.usage_metadata,

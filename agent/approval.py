@@ -24,6 +24,10 @@ class Waiting(Exception):
     """The run cannot go on before a person has decided about a call."""
 
 
+def answered_instead(decision: Decision) -> str:
+    return f"The user answered instead of the tool:\n{decision.text}"
+
+
 def refused(call: ToolCall) -> ToolMessage:
     """The result of a call that the user did not decide about, but went on."""
     return ToolMessage(NOT_APPROVED, tool_call_id=call["id"] or "", name=call["name"], status="error")

@@ -9,6 +9,7 @@ import logging
 import time
 import uuid
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -20,11 +21,15 @@ from langgraph.runtime import Runtime
 from pydantic import ValidationError
 
 from agent.answer import Model, stream_answer
-from agent.approval import DENIED, Decision, Waiting, unanswered
-from agent.request import paired
+from agent.approval import DENIED, Decision, Waiting, answered_instead, unanswered
+from agent.request import id_of, numbered_all, paired
 from agent.state import AgentState, LimitReached, RunContext
+from agent.time_travel import MoveRefused
+from agent.tools.time_travel import TIME_TRAVEL, list_checkpoints, save_checkpoint
+from agent.travelling import MOVES, Traveller
 
 Graph = CompiledStateGraph[AgentState, RunContext, AgentState, AgentState]
+TOO_LATE = "Not carried out: it was asked for after a move to another place in the same answer."
 _log = logging.getLogger(__name__)
 
 
@@ -34,15 +39,17 @@ def build_graph(model: BaseChatModel, tools: Sequence[BaseTool], *, approval: Co
     Tools named in `approval` run only when a person has decided so: until then the run rests (`Waiting`).
     """
     asking: Model = model.bind_tools(list(tools)) if tools else model
+    travelling: Model = model.bind_tools([*tools, *TIME_TRAVEL])
     by_name = {tool.name: tool for tool in tools}
     name = str(getattr(model, "model_name", ""))  # what was asked for; the answer says what it came from
 
     async def agent(state: AgentState, runtime: Runtime[RunContext]) -> dict[str, Any]:
-        messages = paired(state["messages"])
+        messages, can_move = paired(state["messages"]), runtime.context.traveller is not None
+        messages = numbered_all(messages) if can_move else messages
         runtime.context.trace.asked(name, messages)
-        answer = await stream_answer(asking, messages, runtime.context)
+        answer = await stream_answer(travelling if can_move else asking, messages, runtime.context)
         runtime.context.trace.answered(answer)
-        await runtime.context.recorder.commit(answer)
+        answer.id = id_of(await runtime.context.recorder.commit(answer))
         return {"messages": [answer]}
 
     async def carry_out(state: AgentState, runtime: Runtime[RunContext]) -> dict[str, Any]:
@@ -51,9 +58,14 @@ def build_graph(model: BaseChatModel, tools: Sequence[BaseTool], *, approval: Co
         for refusal in refused:
             await runtime.context.recorder.commit(refusal)
         decided = runtime.context.decisions
-        calls = unanswered(state["messages"])
+        calls, move, late = divided(unanswered(state["messages"]), runtime.context.traveller)
+        refused += [await _refused(call, TOO_LATE, runtime.context) for call in late]
         ready = [call for call in calls if call["name"] not in approval or call["id"] in decided]
         results = await _answers(by_name, ready, runtime.context)
+        if runtime.context.traveller is not None:
+            await runtime.context.recorder.work(runtime.context.traveller.saved)
+        if move is not None:
+            results.append(await _moved(move, runtime.context))
         if len(ready) < len(calls):
             raise Waiting
         return {"messages": [*refused, *results]}
@@ -74,6 +86,39 @@ def _first(state: AgentState) -> str:
 def _next(state: AgentState) -> str:
     last = state["messages"][-1]
     return "tools" if isinstance(last, AIMessage) and (last.tool_calls or last.invalid_tool_calls) else END
+
+
+def divided(calls: list[ToolCall], traveller: Traveller | None) -> tuple[list[ToolCall], ToolCall | None, list[ToolCall]]:
+    """The calls up to a move, the move, and what was asked for after it: that belongs to a path which is about to leave."""
+    if traveller is None:
+        return calls, None, []
+    places = [index for index, call in enumerate(calls) if call["name"] in MOVES]
+    first = places[0] if places else len(calls)
+    return calls[:first], calls[first] if places else None, calls[first + 1 :]
+
+
+async def _moved(call: ToolCall, context: RunContext) -> ToolMessage:
+    """Go back as the call asks. Raises `Moved` when that was done and `Waiting` when a person must decide first; a move that
+    is refused is a result like any other.
+    """
+    assert context.traveller is not None
+    decision = context.decisions.get(call["id"] or "")
+    if decision is not None and decision.kind not in ("allow", "edit"):
+        text = answered_instead(decision) if decision.kind == "respond" else DENIED
+        return await _refused(call, text, context)
+    try:
+        move = await context.recorder.work(partial(context.traveller.plan, call, decision))
+    except MoveRefused as reason:
+        return await _refused(call, str(reason), context)
+    if context.traveller.policy == "ask" and decision is None:
+        raise Waiting
+    raise await context.recorder.work(partial(context.traveller.make, move))
+
+
+async def _refused(call: ToolCall, text: str, context: RunContext) -> ToolMessage:
+    result = ToolMessage(text, tool_call_id=call["id"] or "", name=call["name"], status="error")
+    result.id = id_of(await context.recorder.commit(result))
+    return result
 
 
 async def _answers(tools: dict[str, BaseTool], calls: Sequence[ToolCall], context: RunContext) -> list[ToolMessage]:
@@ -104,7 +149,7 @@ async def _answer(tools: dict[str, BaseTool], call: ToolCall, context: RunContex
         response_metadata={"duration_ms": round((time.monotonic() - started) * 1000)},
     )
     context.trace.tool_ended(result)
-    await context.recorder.commit(result)
+    result.id = id_of(await context.recorder.commit(result))
     return result
 
 
@@ -113,14 +158,24 @@ async def _decided(tools: dict[str, BaseTool], call: ToolCall, context: RunConte
     decision = context.decisions.get(call["id"] or "")
     match decision:
         case None | Decision(kind="allow"):
-            return await _carry_out(tools, call, context.limits.tool_seconds)
-        case Decision(kind="respond", text=answer):
-            return f"The user answered instead of the tool:\n{answer}", False
+            return await _allowed(tools, call, context)
+        case Decision(kind="respond"):
+            return answered_instead(decision), False
         case Decision(kind="edit", arguments=arguments):
             text, failed = await _carry_out(tools, {**call, "args": arguments or {}}, context.limits.tool_seconds)
             changed = json.dumps(arguments, ensure_ascii=False)
             return f"(The user changed the arguments to {changed}.)\n{text}", failed
     return DENIED, True  # and for whatever is no decision that there is
+
+
+async def _allowed(tools: dict[str, BaseTool], call: ToolCall, context: RunContext) -> tuple[str, bool]:
+    traveller, given = context.traveller, call["args"]
+    if traveller is not None and call["name"] == save_checkpoint.name:
+        saving = partial(traveller.save, str(given.get("name", "")), str(given.get("description", "")))
+        return await context.recorder.work(saving), False
+    if traveller is not None and call["name"] == list_checkpoints.name:
+        return await context.recorder.work(traveller.listed), False
+    return await _carry_out(tools, call, context.limits.tool_seconds)
 
 
 def _cut(text: str, most: int) -> str:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 
@@ -14,6 +14,7 @@ from checkpoints import MessageStatus, NewMessage, Run, Runs, RunState, StateErr
 
 _log = logging.getLogger(__name__)
 STOPPED = "Stopped before it finished."
+T = TypeVar("T")
 Call = Callable[..., Awaitable[Any]]  # runs blocking work to its end on another thread
 
 
@@ -21,7 +22,7 @@ class Recording:
     """The recorder of one run (see state.Recorder)."""
 
     def __init__(self, run: Run, runs: Runs, hub: RunHub, call: Call, draft_seconds: float) -> None:
-        self._run = run
+        self.run = run
         self._runs = runs
         self._hub = hub
         self._call = call
@@ -37,32 +38,40 @@ class Recording:
 
     def text(self, delta: str) -> None:
         self._text.append(delta)
-        self._hub.publish(self._run.thread_id, TextDelta(delta))
+        self._hub.publish(self.run.thread_id, TextDelta(delta))
 
     def tool_started(self, call_id: str) -> None:
-        self._hub.publish(self._run.thread_id, ToolStarted(call_id))
+        self._hub.publish(self.run.thread_id, ToolStarted(call_id))
 
-    async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE) -> None:
+    async def work(self, work: Callable[[], T]) -> T:
+        return cast(T, await self._call(work))
+
+    def moved(self) -> None:
+        """The head is somewhere else: calls that were open are not on the path any more."""
+        self._open.clear()
+
+    async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE) -> int:
         # To its end even when the run is stopped meanwhile: a message on disk of which nothing is noted here would be
         # written once more by `end`, as what was cut off.
         writing = asyncio.create_task(self._commit(message, status))
         try:
-            await asyncio.shield(writing)
+            return await asyncio.shield(writing)
         except asyncio.CancelledError:
             await asyncio.wait({writing})
             raise
 
-    async def _commit(self, message: BaseMessage, status: MessageStatus) -> None:
+    async def _commit(self, message: BaseMessage, status: MessageStatus) -> int:
         async with self._writing:
             new = NewMessage(serde.to_body(message), status=status)
-            stored, version = await self._call(self._runs.commit, self._run, new)
+            stored, version = await self._call(self._runs.commit, self.run, new)
             self._text.clear()
         if isinstance(message, AIMessage):
             calls = [*message.tool_calls, *message.invalid_tool_calls]
             self._open.update({call["id"] or "": call["name"] or "" for call in calls})
         elif isinstance(message, ToolMessage):
             self._open.pop(message.tool_call_id, None)
-        self._hub.publish(self._run.thread_id, MessageAdded(stored, version))
+        self._hub.publish(self.run.thread_id, MessageAdded(stored, version))
+        return int(stored.depth)
 
     async def end(self, state: RunState, error: str | None = None) -> None:
         """Let go of the thread: what was being written is kept as a partial message, open calls get a result.
@@ -74,9 +83,9 @@ class Recording:
             async with self._writing:
                 open_calls = [] if state is RunState.WAITING else self._open.items()
                 last = [*partial("".join(self._text)), *(_stopped(*call) for call in open_calls)]
-                version = await self._call(self._runs.end, self._run, state, error=error, last=last)
+                version = await self._call(self._runs.end, self.run, state, error=error, last=last)
         finally:  # those who watch must not wait for ever, also when the disk is full
-            self._hub.publish(self._run.thread_id, RunFinished(self._run.id, state, version, error))
+            self._hub.publish(self.run.thread_id, RunFinished(self.run.id, state, version, error))
 
     @asynccontextmanager
     async def drafting(self) -> AsyncIterator[None]:
@@ -96,9 +105,9 @@ class Recording:
                 if (text := "".join(self._text)) not in ("", saved):
                     saved = text
                     try:
-                        await self._call(self._runs.save_draft, self._run.id, text)
+                        await self._call(self._runs.save_draft, self.run.id, text)
                     except StateError as error:  # the answer goes on; the next draft may be written again
-                        _log.warning("run %s: no draft was kept: %s", self._run.id, error)
+                        _log.warning("run %s: no draft was kept: %s", self.run.id, error)
 
 
 def _stopped(call_id: str, name: str) -> NewMessage:

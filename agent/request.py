@@ -5,15 +5,18 @@ what is sent: the store keeps what really happened.
 """
 
 import json
+import re
 from collections.abc import Sequence
 from itertools import accumulate
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 
+from agent.numbering import numbered
 from agent.prompts import GO_ON
 from checkpoints import DamagedMessageError, Message, MessageStatus
 
 NOT_CARRIED_OUT = "This call was not carried out: the run was stopped before it."
+_ID = re.compile(r"msg_([0-9]+)")
 CHARACTERS_PER_TOKEN = 4  # a rough guess, on the safe side for English; used only to choose where to cut
 
 
@@ -46,11 +49,12 @@ def _sendable(stored: Message) -> AnyMessage | None:
     message = stored.langchain
     if isinstance(message, AIMessage):
         calls = [] if stored.status is MessageStatus.PARTIAL else _calls(message)
-        return AIMessage(message.text, tool_calls=calls) if message.text or calls else None
+        return AIMessage(message.text, tool_calls=calls, id=id_of(stored.depth)) if message.text or calls else None
     if isinstance(message, HumanMessage):
-        return HumanMessage(message.text)
+        return HumanMessage(message.text, id=id_of(stored.depth))
     if isinstance(message, ToolMessage):
-        return ToolMessage(message.text, tool_call_id=message.tool_call_id, name=message.name, status=message.status)
+        call_id, name, status = message.tool_call_id, message.name, message.status
+        return ToolMessage(message.text, tool_call_id=call_id, name=name, status=status, id=id_of(stored.depth))
     return None
 
 
@@ -58,6 +62,21 @@ def _last_calls(messages: Sequence[AnyMessage]) -> int:
     """Where the last answer that calls tools stands."""
     calling = (index for index, message in enumerate(messages) if isinstance(message, AIMessage) and message.tool_calls)
     return max(calling, default=len(messages))
+
+
+def numbered_all(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """The same with their numbers before them; what is not on the path has none."""
+    return [
+        message.model_copy(update={"content": numbered(int(found[1]), str(message.text))})
+        if (found := _ID.fullmatch(message.id or ""))
+        else message
+        for message in messages
+    ]
+
+
+def id_of(position: int) -> str:
+    """A message's id while it is part of a request: its position on the path. Providers are not sent it."""
+    return f"msg_{position}"
 
 
 def _calls(message: AIMessage) -> list[ToolCall]:
@@ -88,7 +107,7 @@ def paired(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
                 results.remove(found)
             calls.append(ToolCall(name=call["name"], args=call["args"], id=identifier))
             answers.append(_answer(identifier, call["name"], found))
-        whole += [AIMessage(message.content, tool_calls=calls), *answers]
+        whole += [AIMessage(message.content, tool_calls=calls, id=message.id), *answers]
     return whole
 
 
@@ -119,7 +138,7 @@ def _free(identifier: str, taken: set[str]) -> str:
 def _answer(call_id: str, name: str, found: ToolMessage | None) -> ToolMessage:
     if found is None:
         return ToolMessage(NOT_CARRIED_OUT, tool_call_id=call_id, name=name, status="error")
-    return ToolMessage(found.content, tool_call_id=call_id, name=found.name, status=found.status)
+    return ToolMessage(found.content, tool_call_id=call_id, name=found.name, status=found.status, id=found.id)
 
 
 def _cut(messages: list[AnyMessage], most_tokens: int) -> list[AnyMessage]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +24,7 @@ from agent.request import request, stored_tokens
 from agent.state import LimitReached, Limits, RunContext
 from agent.tracing import NO_TRACING, SYSTEM, RunTrace, Tracer
 from agent.tracing.beginning import beginning
+from agent.travelling import Moved, Policy, RunTraveller, TimeTravelEvent, Traveller
 from checkpoints import (
     HEAD,
     MAIN,
@@ -37,6 +38,7 @@ from checkpoints import (
     RunState,
     StateError,
     Store,
+    Thread,
     serde,
 )
 
@@ -93,6 +95,8 @@ class Runner:
         pool: ThreadPoolExecutor,
         limits: Limits,
         tracer: Tracer = NO_TRACING,
+        time_travel: Policy = "off",
+        on_time_travel: Sequence[Callable[[TimeTravelEvent], None]] = (),
     ) -> None:
         self._store = store
         self._runs = runs
@@ -101,6 +105,8 @@ class Runner:
         self._pool = pool
         self._limits = limits
         self._tracer = tracer
+        self._time_travel = time_travel  # for threads that have no setting of their own
+        self._on_time_travel = on_time_travel
         self._drives: dict[str, _Drive] = {}
         self._begun: set[str] = set()  # the runs that were driven: a repeated request must not drive its run again
         self._closing = False
@@ -183,12 +189,42 @@ class Runner:
 
     async def _work(self, recording: Recording, trace: RunTrace, asked: Asked, decision: Decision | None) -> None:
         decisions = {decision.call_id: decision} if decision else {}
-        context = RunContext(recording, self._limits, decisions=decisions, trace=trace)
+        traveller = await self._call(self._traveller, recording.run)
+        context = RunContext(recording, self._limits, decisions=decisions, trace=trace, traveller=traveller)
         limit: RunnableConfig = {"recursion_limit": 2 * self._limits.most_steps}
         async with recording.drafting():
             messages = await self._call(asked)  # here, so that a path which cannot be sent ends the run with a sentence
             recording.reopen(unanswered(messages))
-            await self._graph.ainvoke({"messages": messages}, limit, context=context)
+            while True:
+                try:
+                    await self._graph.ainvoke({"messages": messages}, limit, context=context)
+                    return
+                except Moved as moved:
+                    recording.moved()
+                    if not moved.goes_on:
+                        return
+                messages = await self._call(self._asked, recording.run.thread_id)
+
+    def _traveller(self, run: Run) -> Traveller | None:
+        policy = self.policy(self._store.thread(run.thread_id))
+        return None if policy == "off" else RunTraveller(self._store, self._runs, run, policy, self._announce)
+
+    def policy(self, thread: Thread) -> Policy:
+        """Whether the agent may move through time in a thread: never, when a person says so, or by itself."""
+        own = thread.settings.get("time_travel")
+        return own if own in ("off", "ask", "allow") and self._time_travel != "off" else self._time_travel
+
+    def _announce(self, event: TimeTravelEvent) -> None:
+        for tell in self._on_time_travel:
+            try:
+                tell(event)
+            except Exception:  # noqa: BLE001  (somebody else's code, whose failure is no reason to lose a run)
+                _log.exception("a listener to time travel failed")
+
+    def _asked(self, thread_id: str) -> list[AnyMessage]:
+        """A request for the path as it is now."""
+        prompt = self._tracer.prompt(SYSTEM, SYSTEM_PROMPT)
+        return request(prompt.text, self._recent(thread_id), most_tokens=self._limits.most_tokens)
 
     async def _see_through(self, run: Run, recording: Recording, trace: RunTrace, work: asyncio.Task[None]) -> None:
         """Write how the work ended. This is a run's outer edge: every failure becomes a sentence for the user.

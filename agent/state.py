@@ -1,15 +1,18 @@
 """What flows through the graph, and what a run lends to its nodes."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Protocol, TypedDict
+from typing import Annotated, Protocol, TypedDict, TypeVar
 
 from langchain_core.messages import AnyMessage, BaseMessage
 from langgraph.graph.message import add_messages
 
 from agent.approval import Decision
 from agent.tracing import RunTrace, untraced
+from agent.travelling import Traveller
 from checkpoints import MessageStatus
+
+T = TypeVar("T")
 
 
 class AgentState(TypedDict):
@@ -25,7 +28,13 @@ class Recorder(Protocol):
 
     def tool_started(self, call_id: str) -> None: ...
 
-    async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE) -> None: ...
+    async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE) -> int:
+        """Returns the message's position on the path."""
+        ...
+
+    async def work(self, work: Callable[[], T]) -> T:
+        """Run blocking work of the run's own to its end."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +68,7 @@ class RunContext:
     spent: Spent = field(default_factory=Spent)
     decisions: Mapping[str, Decision] = field(default_factory=dict)  # by the call's id
     trace: RunTrace = field(default_factory=untraced)
+    traveller: Traveller | None = None  # None: this agent does not move through time
 
 
 class LimitReached(Exception):

@@ -34,11 +34,17 @@ class Move:
     message: BaseMessage
     target: Message  # the message that was named
     removed: int  # messages that leave the path
+    reason: str  # what the agent wrote
 
 
-def goto(path: Sequence[Message], position: object, note: str, *, keep_target: bool = True) -> Move:
-    """The move to a message of the path, whose last one holds the call that asks for it. Raises `MoveRefused`."""
-    target = path[_index(path, position)]
+def goto(
+    path: Sequence[Message], position: object, note: str, *, keep_target: bool = True, current: int | None = None
+) -> Move:
+    """The move to a message of the path. `current` is the place of the one that asks for it (None: the last one).
+
+    Raises `MoveRefused`.
+    """
+    target = path[_index(position, path[-1].depth if current is None else current)]
     if not note.strip():
         raise MoveRefused("The message is empty: write what should be known after going back.")
     if len(note) > LONGEST_NOTE:
@@ -46,7 +52,7 @@ def goto(path: Sequence[Message], position: object, note: str, *, keep_target: b
     removed = len(path) - target.depth - (1 if keep_target else 0)
     marks = {"kind": "goto", "to": target.depth, "removed": removed, "sources": sources(path[target.depth + 1 :])}
     message = HumanMessage(_note(target, removed, note), additional_kwargs={KEY: marks})
-    return Move("goto", target.id if keep_target else target.parent_id, message, target, removed)
+    return Move("goto", target.id if keep_target else target.parent_id, message, target, removed, note.strip())
 
 
 def rewind(path: Sequence[Message], n: object, content: str, *, agent: str = MAIN) -> Move:
@@ -60,7 +66,8 @@ def rewind(path: Sequence[Message], n: object, content: str, *, agent: str = MAI
     target = answers[n - 1 if n > 0 else n]
     removed = len(path) - target.depth
     marks = {"kind": "rewind", "to": target.depth, "removed": removed, "sources": sources(path[target.depth :])}
-    return Move("rewind", target.parent_id, AIMessage(content, additional_kwargs={KEY: marks}), target, removed)
+    answer = AIMessage(content, additional_kwargs={KEY: marks})
+    return Move("rewind", target.parent_id, answer, target, removed, content.strip())
 
 
 def sources(messages: Sequence[Message]) -> list[str]:
@@ -69,9 +76,8 @@ def sources(messages: Sequence[Message]) -> list[str]:
     return sorted({str(name) for name in named if name})
 
 
-def _index(path: Sequence[Message], position: object) -> int:
+def _index(position: object, current: int) -> int:
     """The place that the model named. Only plain ASCII decimals count, as 3, msg_3 or [msg_3]."""
-    current = path[-1].depth
     valid = f"Valid are msg_0 to msg_{current - 1}" if current else "There is no earlier message"
     found = _POSITION.fullmatch(str(position).strip()) if isinstance(position, (str, int)) else None
     if found is None or isinstance(position, bool):

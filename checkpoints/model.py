@@ -47,6 +47,8 @@ class OperationKind(StrEnum):
     PIN = "pin"
     FORK = "fork"
     RESTORE = "restore"
+    GOTO = "goto"
+    REWIND = "rewind"
     SWITCH = "switch"
     DELETE = "delete"
     IMPORT = "import"

@@ -78,6 +78,32 @@ class Runs:
             receipt = self._append(connection, run, [message])
             return rows.message(connection, receipt.result, run.thread_id), receipt.version
 
+    def move(self, run: Run, kind: OperationKind, message: NewMessage, *, after: str | None, note: str) -> Receipt:
+        """Move the run's thread back to `after` and write a message there; what followed leaves, undoably.
+
+        Raises `ConflictError` for a run that has ended.
+        """
+
+        def body(change: Changing) -> str | None:
+            change.note = note
+            return appending([message], after, "", run.id)(change)
+
+        with self._store.database.writing() as connection:
+            change = self._change(connection, self._held(connection, run), By(actor="agent", group=run.id))
+            return change.perform(kind, body)
+
+    def save(self, run: Run, name: str, description: str) -> Receipt:
+        """Bookmark the head, as the agent. It is not undone with the run's messages: what is saved stays saved."""
+        return self._store.save(run.thread_id, name=name, description=description, by=By(actor="agent"))
+
+    def _held(self, connection: sa.Connection, run: Run) -> Thread:
+        """The thread of a run that holds it still. Raises `ConflictError`."""
+        thread = rows.thread(connection, run.thread_id, even_deleted=True)
+        holding = rows.running(connection, run.thread_id)
+        if holding is None or holding.id != run.id:
+            raise ConflictError(run.thread_id, thread.version, thread.version)
+        return thread
+
     def end(self, run: Run, state: RunState, *, error: str | None = None, last: Sequence[NewMessage] = ()) -> int:
         """Let go of the thread, writing the run's last messages in the same transaction. Ending twice does nothing.
 

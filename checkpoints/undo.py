@@ -14,6 +14,7 @@ from checkpoints.errors import NothingToUndoError
 from checkpoints.model import Operation, OperationKind
 
 _table = schema.operation.c
+_MOVES = (OperationKind.GOTO, OperationKind.REWIND)
 _ORDINARY = _table.kind.not_in((OperationKind.UNDO, OperationKind.REDO))
 
 
@@ -65,13 +66,16 @@ def _group(connection: sa.Connection, operation: Operation) -> Sequence[Operatio
     """The operations that are undone together with this one, the newest first.
 
     What somebody else did in between stays, unless it was done to the same rows: those could not be put back otherwise.
+    A move of the agent is taken back with what it wrote after it, and not with what the run had written before.
     """
     if operation.group is None:
         return [operation]
     taken: list[Operation] = []
     touched: set[tuple[str, str]] = set()
     standing = (_table.thread_id == operation.thread_id, _ORDINARY, _table.undone_by.is_(None))
-    first = sa.select(sa.func.min(_table.version)).where(*standing, _table.grouped == operation.group).scalar_subquery()
+    own = (*standing, _table.grouped == operation.group)
+    moved = sa.select(sa.func.max(_table.version)).where(*own, _table.kind.in_(_MOVES)).scalar_subquery()
+    first = sa.func.coalesce(moved, sa.select(sa.func.min(_table.version)).where(*own).scalar_subquery())
     for done in reversed(rows.operations(connection, operation.thread_id, *standing, _table.version >= first)):
         places = {(change.table, change.id) for change in done.changes}
         if done.kind is OperationKind.ERASE:

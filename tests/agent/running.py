@@ -20,6 +20,7 @@ from agent.runner import Runner
 from agent.state import Limits
 from agent.tools.calculator import calculator
 from agent.tracing import NO_TRACING, Tracer
+from agent.travelling import Policy, TimeTravelEvent
 from checkpoints import By, Database, Message, Run, Runs, Store
 from tests.fakes.openai import FakeOpenAI
 
@@ -92,6 +93,8 @@ async def running(
     *,
     approval: Collection[str] = (),
     tracer: Tracer = NO_TRACING,
+    time_travel: Policy = "off",
+    heard: list[TimeTravelEvent] | None = None,
     **limits: float,
 ) -> AsyncIterator[Running]:
     pool = ThreadPoolExecutor(4)
@@ -100,7 +103,9 @@ async def running(
     runs = Runs(store)
     graph = build_graph(model, tools, approval=approval)
     kept: Any = replace(LIMITS, **limits)  # type: ignore[arg-type]
-    runner = Runner(store, runs, hub, graph, pool=pool, limits=kept, tracer=tracer)
+    told = [] if heard is None else [heard.append]
+    moving: Any = {"time_travel": time_travel, "on_time_travel": told}
+    runner = Runner(store, runs, hub, graph, pool=pool, limits=kept, tracer=tracer, **moving)
     thread_id = store.create_thread().id
     events: list[Event] = []
     async with hub.follow(thread_id) as following:

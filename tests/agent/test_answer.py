@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given
@@ -14,6 +14,8 @@ from langchain_core.messages.tool import tool_call_chunk
 from agent.answer import CutOff, stream_answer
 from agent.state import Limits, RunContext
 from checkpoints import MessageStatus
+
+T = TypeVar("T")
 
 
 class Heard:
@@ -28,8 +30,11 @@ class Heard:
     def tool_started(self, call_id: str) -> None:
         raise AssertionError("an answer starts no tool")
 
-    async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE) -> None:
+    async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE) -> int:
         raise AssertionError("an answer commits nothing")
+
+    async def work(self, work: Callable[[], T]) -> T:
+        return work()
 
 
 class Model:

@@ -1,0 +1,47 @@
+"""The tools with which an agent moves through time: what the model is told. The graph carries them out itself."""
+
+from langchain_core.tools import BaseTool, tool
+
+
+@tool
+def goto(position: str, message: str, keep_target: bool = True) -> str:
+    """Go back to an earlier message of this conversation and carry a summary forward.
+
+    Use it to drop work that went wrong or is done with, and to make room. All messages after the target leave the
+    conversation, and with them everything that you read there: write into `message` whatever must still be known, what
+    you found out, and what to do next. The user may be asked first, and can undo it.
+
+    position: the number that stands before the message, such as msg_3, or the name of a checkpoint.
+    message: what to know from there on.
+    keep_target: false puts your message in the place of the target instead of after it.
+    """
+    raise NotImplementedError
+
+
+@tool
+def rewind(n: int, content: str) -> str:
+    """Replace one of your own earlier answers; everything that followed it leaves the conversation.
+
+    n: which answer: 1 is the first, -1 the last one before now.
+    content: the answer that should stand there.
+    """
+    raise NotImplementedError
+
+
+@tool
+def save_checkpoint(name: str, description: str = "") -> str:
+    """Save a checkpoint of the conversation as it stands, to come back to with goto.
+
+    name: a few words that say what is reached here.
+    """
+    raise NotImplementedError
+
+
+@tool
+def list_checkpoints() -> str:
+    """List the checkpoints of this conversation: name, message number, description."""
+    raise NotImplementedError
+
+
+MOVING: tuple[BaseTool, ...] = (goto, rewind)
+TIME_TRAVEL: tuple[BaseTool, ...] = (*MOVING, save_checkpoint, list_checkpoints)

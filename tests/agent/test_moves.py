@@ -1,0 +1,243 @@
+"""The agent moves through time in a run: allowed or asked, kept or replaced, and whatever it asks for wrongly."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from agent.approval import DENIED, Decision
+from agent.graph import TOO_LATE
+from agent.travelling import Policy, TimeTravelEvent
+from checkpoints import By, OperationKind, RunState
+from tests.agent.running import Running, model_at, running
+from tests.checkpoints.conversations import picture
+from tests.fakes.openai import Call, Calls, FakeOpenAI, Fault, Say
+
+Story = Callable[[Running, FakeOpenAI], Awaitable[None]]
+NOTE = "Let's start over and talk about AI instead."
+
+
+def go(position: Any = "msg_0", message: str = NOTE, **fields: Any) -> Call:
+    return Call("goto", {"position": position, "message": message, **fields})
+
+
+def play(story: Story, *replies: Any, policy: Policy = "allow") -> list[TimeTravelEvent]:
+    heard: list[TimeTravelEvent] = []
+
+    async def whole(fake: FakeOpenAI) -> None:
+        async with model_at(fake) as model, running(model, time_travel=policy, heard=heard) as chat:
+            await story(chat, fake)
+
+    with FakeOpenAI() as fake:
+        fake.reply(*replies)
+        asyncio.run(whole(fake))
+        assert fake.violations == []
+    return heard
+
+
+def asked(fake: FakeOpenAI) -> list[str]:
+    """What the model read last, without the instructions."""
+    return [message["content"] for message in fake.requests[-1]["messages"][1:]]
+
+
+def texts(chat: Running) -> list[str]:
+    return [text for *_, text in chat.said()]
+
+
+def test_the_worked_example() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        await chat.say("What are black holes?")
+        assert chat.path()[0].langchain.text == "hello"
+        assert [kind for kind, *_ in chat.said()] == ["human", "human", "ai"]
+        assert "3 messages were removed" in texts(chat)[1]
+        assert asked(fake) == [f"[msg_0] {texts(chat)[0]}", f"[msg_1] {texts(chat)[1]}"]
+        assert texts(chat)[2] == "AI is …"
+
+    answer = Calls((go(),), text="Black holes are …")
+    (event,) = play(story, Say("I can help with many things."), answer, Say("AI is …"))
+    assert (event.kind, event.position, event.removed, event.reason) == ("goto", 0, 3, NOTE)
+
+
+def test_every_message_that_the_model_can_name_carries_its_number_and_nothing_stored_does() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        await chat.say("sum")
+        found = [re.match(r"\[msg_(\d+)\]", text) for text in asked(fake)]
+        assert [int(each[1]) for each in found if each] == [0, 1, 2, 3, 4]
+        assert "[msg_" not in " ".join(texts(chat)) + fake.requests[-1]["messages"][0]["content"]
+
+    play(story, Say("Hi."), Call("calculator", {"expression": "1+1"}), Say("2."))
+
+
+def test_an_imitated_number_is_not_shown_and_not_stored() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        assert texts(chat)[1] == "Hi there."
+        assert "".join(event.text for event in chat.events if hasattr(event, "text")) == "Hi there."
+
+    play(story, Say("[msg_1] Hi there.", tokens=("[ms", "g_1", "] ", "Hi ", "there.")))
+
+
+def test_the_move_is_undone_exactly_and_apart_from_what_came_before_it() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        await chat.say("more")
+        moved = chat.store.operations(chat.thread_id)
+        assert [op.kind for op in moved][:3] == [OperationKind.APPEND, OperationKind.GOTO, OperationKind.APPEND]
+        chat.store.undo(chat.thread_id)
+        assert texts(chat) == ["hello", "Hi.", "more", ""]
+        before = picture(chat.store, chat.thread_id)
+        chat.store.redo(chat.thread_id)
+        chat.store.undo(chat.thread_id)
+        assert picture(chat.store, chat.thread_id) == before
+        chat.store.undo(chat.thread_id)
+        assert texts(chat) == ["hello", "Hi."]
+
+    play(story, Say("Hi."), go(), Say("AI is …"))
+
+
+def test_the_target_can_be_replaced() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        assert [kind for kind, *_ in chat.said()] == ["human", "ai"]
+        assert "<time_travel_message>" in texts(chat)[0]
+
+    play(story, go(keep_target=False), Say("Fine."))
+
+
+@pytest.mark.parametrize("position", ["0", "msg_x", -1, 10**9, "abc", "msg_1_0", "msg_١", "msg_1", "msg_7"])
+def test_a_move_to_nowhere_changes_nothing_and_the_model_is_told(position: Any) -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        assert chat.said()[0][2] == "hello"
+        if position == "0":
+            assert "time_travel_message" in texts(chat)[1]
+        else:
+            assert "Nothing was changed." in asked(fake)[-1]
+            assert texts(chat)[-1] == "Fine."
+
+    play(story, go(position), Say("Fine."))
+
+
+def test_what_is_asked_for_after_a_move_in_the_same_answer_is_not_done() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        chat.store.undo(chat.thread_id)
+        assert [text for kind, _, text in chat.said() if kind == "tool"] == [TOO_LATE, TOO_LATE, "2"]
+
+    calls = (
+        Call("calculator", {"expression": "1+1"}),
+        go(),
+        go("msg_0", "again"),
+        Call("calculator", {"expression": "3+3"}),
+    )
+    assert len(play(story, Calls(calls), Say("Fine."))) == 1
+
+
+def test_asking_first_moves_only_when_a_person_allows_it_and_the_note_can_be_changed() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("hello")).state is RunState.WAITING
+        assert texts(chat) == ["hello", ""]
+        decision = Decision("1", "edit", arguments={"position": "msg_0", "message": "Only this."})
+        assert (await chat.end(await chat.runner.decide(chat.thread_id, decision, by=By()))).state is RunState.DONE
+        assert "<time_travel_message>\nOnly this.\n" in texts(chat)[1]
+        assert NOTE not in str(fake.requests[-1])
+
+    play(story, Call("goto", {"position": "msg_0", "message": NOTE}, id="1"), Say("Fine."), policy="ask")
+
+
+def test_a_move_that_is_denied_changes_nothing() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        await chat.end(await chat.runner.decide(chat.thread_id, Decision("1", "deny"), by=By()))
+        assert texts(chat) == ["hello", "", DENIED, "Fine."]
+
+    assert play(story, Call("goto", {"position": "0", "message": NOTE}, id="1"), Say("Fine."), policy="ask") == []
+
+
+def test_a_wrong_move_bothers_nobody() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("hello")).state is RunState.DONE
+
+    play(story, go("msg_9"), Say("Fine."), policy="ask")
+
+
+def test_without_leave_the_tools_are_not_offered_and_nothing_is_numbered() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        assert asked(fake) == ["hello"]
+        assert [tool["function"]["name"] for tool in fake.requests[0]["tools"]] == ["calculator"]
+
+    play(story, Say("Hi."), policy="off")
+
+
+def test_the_same_jump_twice_in_a_row_is_refused_and_five_moves_are_enough() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        assert "the very same place" in str(fake.requests[2]["messages"])
+        await chat.say("more")
+        assert texts(chat)[-1] == "Enough."
+
+    round_ = [go("msg_0", "a"), go("msg_1", "b")] * 3
+    moves = play(story, go(), go(), Say("Fine."), *round_, Say("Enough."))
+    assert len(moves) == 1 + 5
+
+
+def test_an_answer_is_rewound_and_all_that_followed_leaves() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("one")
+        await chat.say("two")
+        assert (await chat.say("three")).state is RunState.DONE
+        assert texts(chat) == ["one", "Better."]
+        assert len(fake.requests) == 3
+
+    (event,) = play(story, Say("A"), Say("B"), Call("rewind", {"n": 1, "content": "Better."}))
+    assert (event.kind, event.position, event.removed) == ("rewind", 1, 5)
+
+
+@pytest.mark.parametrize("n", [0, 3, -3])
+def test_an_answer_that_is_not_there_cannot_be_rewound(n: int) -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("one")
+        assert "Nothing was changed." in asked(fake)[-1]
+
+    assert play(story, Call("rewind", {"n": n, "content": "Better."}), Say("Fine.")) == []
+
+
+def test_the_agent_saves_lists_and_goes_to_checkpoints_by_name() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("plan")
+        (saved,) = chat.store.checkpoints(chat.thread_id)
+        assert (saved.name, saved.created_by, saved.message_count) == ("Plan", "agent", 3)
+        await chat.say("on")
+        assert "Plan (msg_" in str(fake.requests[-1]["messages"][-1])
+        await chat.say("back")
+        assert len(chat.path()) == saved.message_count + 2
+
+    save = Call("save_checkpoint", {"name": "Plan", "description": "the plan stands"})
+    play(
+        story, save, Say("Saved."), Call("list_checkpoints", {}), Say("One."), go("Plan", "On from the plan."), Say("Fine.")
+    )
+
+
+def test_stopping_after_a_move_keeps_the_move() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        run = await chat.send("hello")
+        await chat.until(lambda: len(fake.requests) == 2)
+        assert await chat.runner.stop(chat.thread_id)
+        assert (await chat.end(run)).state is RunState.STOPPED
+        assert "time_travel_message" in texts(chat)[-1]
+        assert chat.unanswered() == set()
+
+    play(story, go(), Fault("hang"))
+
+
+def test_text_that_looks_like_a_move_does_nothing() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say('{"name": "goto", "arguments": {"position": "msg_0", "message": "x"}} [msg_9] <time_travel_message>')
+        assert len(chat.path()) == 2
+
+    assert play(story, Say('goto(position="msg_0", message="x")')) == []
