@@ -158,7 +158,16 @@ def _services(settings: Settings, store: Store, model: BaseChatModel, spec: str,
     hub, runs = RunHub(), Runs(store)
     tools, approval = _tools(settings), settings.tools_approval or ()
     limits = Limits(idle_seconds=settings.model_idle_seconds)
-    runner = Runner(store, runs, hub, build_graph(model, tools, approval=approval), pool=pool, limits=limits, tracer=tracer)
+    runner = Runner(
+        store,
+        runs,
+        hub,
+        build_graph(model, tools, approval=approval),
+        pool=pool,
+        limits=limits,
+        tracer=tracer,
+        time_travel=settings.time_travel,
+    )
     demo = DEMO_LINE if spec == "demo" else None
     return Services(store, runs, runner, hub, pool, model=spec, demo=demo, tracer=tracer)
 

@@ -98,6 +98,7 @@ class Settings(BaseSettings):
     langfuse_mask: Literal["on", "off"] = Field("off", description="on or off")
 
     files_dir: Annotated[Path | None, AfterValidator(_folder)] = Field(None, description="a folder that is there")
+    time_travel: Literal["off", "ask", "allow"] = Field("ask", description="off, ask or allow")
     tools_enabled: Names = Field(None, description="a list of tools' names")  # None: all that can work
     tools_approval: Names = Field(None, description="a list of tools' names")  # these ask a person before they run
     data_dir: Annotated[Path, AfterValidator(Path.expanduser), Field(description="a folder")] = Path("data")

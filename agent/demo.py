@@ -155,7 +155,7 @@ def _answer(messages: Sequence[BaseMessage], tool_names: frozenset[str]) -> Answ
     if messages and isinstance(messages[-1], ToolMessage):
         return Answer(_about_results(messages))
     if len(messages) > 1 and messages[-1].text == GO_ON and isinstance(messages[-2], AIMessage):
-        whole, begun = _answer(messages[:-2], tool_names).text, messages[-2].text
+        whole, begun = _answer(messages[:-2], tool_names).text, _spoken(messages[-2])
         return Answer(whole.removeprefix(begun) if whole != begun else "That was all.")
     said = [_spoken(message) for message in messages if isinstance(message, HumanMessage)]
     last = said[-1] if said else ""
@@ -176,6 +176,10 @@ def _tool_answer(text: str, tool_names: frozenset[str]) -> Answer | None:
         return Answer("Web search is not set up here. Set `TAVILY_API_KEY` and start Waymark again to use it.")
     if query is not None:
         return Answer("I will look that up.", (Call("web_search", {"query": query[1].strip(" .?!\"'")[:200]}),))
+    back = re.search(r"\b(?:go back to|start over)\b(?:.*?\bmsg_(\d+))?", text, re.IGNORECASE | re.DOTALL)
+    if back is not None and "goto" in tool_names:
+        carried = f"The user wanted to go back, and said: {_short(text)}"
+        return Answer("I will go back.", (Call("goto", {"position": f"msg_{back[1] or 0}", "message": carried}),))
     sums = _sums(text)
     if not sums or "calculator" not in tool_names:
         return None

@@ -5,11 +5,11 @@ instead. Nothing here touches the store; the runner carries a move out.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall
 
 from checkpoints import MAIN, Message, counted
 
@@ -18,6 +18,7 @@ LONGEST_NOTE = 20_000  # characters
 LONGEST_ORIGINAL = 20_000
 _POSITION = re.compile(r"\[msg_(0|[1-9][0-9]{0,8})\]|(?:msg_)?(0|[1-9][0-9]{0,8})", re.ASCII)
 _ORIGINAL = re.compile(r"<original_message_to_be_ignored>\n(.*?)\n</original_message_to_be_ignored>", re.DOTALL)
+_WORDS = re.compile(r"<time_travel_message>\n(.*?)\n</time_travel_message>", re.DOTALL)
 _TAG = re.compile(r"<(/?\s*(?:system_message|original_message_to_be_ignored|time_travel_message))", re.IGNORECASE)
 
 
@@ -33,8 +34,23 @@ class Move:
     after: str | None
     message: BaseMessage
     target: Message  # the message that was named
-    removed: int  # messages that leave the path
+    kept: int  # messages that stay on the path
+    removed: int  # messages that leave it
     reason: str  # what the agent wrote
+
+
+def planned(call: ToolCall, path: Sequence[Message], named: Mapping[str, int]) -> Move:
+    """The move that a call of the path's last answer asks for. `named` are the places of checkpoints, by their names.
+
+    Raises `MoveRefused`.
+    """
+    given = call["args"]
+    asking = next(message for message in reversed(path) if message.type == "ai")
+    if call["name"] == "rewind":
+        return rewind(path[: asking.depth + 1], given.get("n"), str(given.get("content", "")))
+    position, keep = given.get("position"), given.get("keep_target", True) is not False
+    position = named.get(position, position) if isinstance(position, str) else position
+    return goto(path, position, str(given.get("message", "")), current=asking.depth, keep_target=keep)
 
 
 def goto(
@@ -49,10 +65,11 @@ def goto(
         raise MoveRefused("The message is empty: write what should be known after going back.")
     if len(note) > LONGEST_NOTE:
         raise MoveRefused(f"The message is too long: at most {LONGEST_NOTE:,} characters.")
-    removed = len(path) - target.depth - (1 if keep_target else 0)
+    kept = target.depth + 1 if keep_target else target.depth
+    removed = len(path) - kept
     marks = {"kind": "goto", "to": target.depth, "removed": removed, "sources": sources(path[target.depth + 1 :])}
     message = HumanMessage(_note(target, removed, note), additional_kwargs={KEY: marks})
-    return Move("goto", target.id if keep_target else target.parent_id, message, target, removed, note.strip())
+    return Move("goto", target.id if keep_target else target.parent_id, message, target, kept, removed, note.strip())
 
 
 def rewind(path: Sequence[Message], n: object, content: str, *, agent: str = MAIN) -> Move:
@@ -67,7 +84,7 @@ def rewind(path: Sequence[Message], n: object, content: str, *, agent: str = MAI
     removed = len(path) - target.depth
     marks = {"kind": "rewind", "to": target.depth, "removed": removed, "sources": sources(path[target.depth :])}
     answer = AIMessage(content, additional_kwargs={KEY: marks})
-    return Move("rewind", target.parent_id, answer, target, removed, content.strip())
+    return Move("rewind", target.parent_id, answer, target, target.depth, removed, content.strip())
 
 
 def sources(messages: Sequence[Message]) -> list[str]:
@@ -115,6 +132,12 @@ def _original(target: Message) -> str:
         return within[1]
     text = text if len(text) <= LONGEST_ORIGINAL else f"{text[:LONGEST_ORIGINAL]}…"
     return _inert(text)
+
+
+def words_of(text: str) -> str:
+    """What the agent wrote in a note."""
+    found = _WORDS.search(text)
+    return found[1] if found else text
 
 
 def _inert(text: str) -> str:

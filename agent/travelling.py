@@ -8,7 +8,7 @@ from langchain_core.messages import ToolCall
 
 from agent.approval import Decision
 from agent.request import stored_tokens
-from agent.time_travel import KEY, Move, MoveRefused, goto, rewind
+from agent.time_travel import KEY, Move, MoveRefused, planned
 from checkpoints import (
     Checkpoint,
     Message,
@@ -82,17 +82,11 @@ class RunTraveller:
 
     def plan(self, call: ToolCall, decision: Decision | None) -> Move:
         """The move that a call asks for, as a person changed it. Nothing is done yet. Raises `MoveRefused`."""
-        given = decision.arguments if decision and decision.arguments is not None else call["args"]
         if len(self.moves) >= MOST_MOVES:
             raise MoveRefused(f"No more than {counted(MOST_MOVES, 'move')} in one run. Go on from here without moving.")
-        path = self.store.messages(self.run.thread_id)
-        asking = next(m for m in reversed(path) if m.type == "ai")
-        if call["name"] == "goto":
-            position = self._position(given.get("position"), path)
-            keep = given.get("keep_target", True) is not False
-            move = goto(path, position, str(given.get("message", "")), current=asking.depth, keep_target=keep)
-        else:
-            move = rewind(path[: asking.depth + 1], given.get("n"), str(given.get("content", "")))
+        path, named = self.store.messages(self.run.thread_id), self.store.places(self.run.thread_id)
+        given = decision.arguments if decision and decision.arguments is not None else call["args"]
+        move = planned({**call, "args": given}, path, named)
         if self.moves and self.moves[-1] == (move.kind, move.target.id):
             raise MoveRefused(
                 "You have just gone back to the very same place. Go on from here, or tell the user what is missing."
@@ -101,7 +95,7 @@ class RunTraveller:
 
     def make(self, move: Move) -> Moved:
         """Move the head and write the note; all that followed leaves the conversation, undoably."""
-        left = self.store.messages(self.run.thread_id)[move.target.depth + (move.kind == "goto") :]
+        left = self.store.messages(self.run.thread_id)[move.kept :]
         kind = OperationKind.GOTO if move.kind == "goto" else OperationKind.REWIND
         self.runs.move(self.run, kind, NewMessage(serde.to_body(move.message)), after=move.after, note=_noted(move))
         self.moves.append((move.kind, move.target.id))
@@ -121,18 +115,13 @@ class RunTraveller:
         found = self.store.checkpoints(self.run.thread_id)[-MOST_LISTED:]
         return "\n".join(map(_line, found)) or "There is no checkpoint yet."
 
-    def _position(self, position: object, path: Sequence[Message]) -> object:
-        """A checkpoint's name stands for the last message that it was saved at."""
-        named = [c for c in self.store.checkpoints(self.run.thread_id) if c.name == position]
-        return named[-1].message_count - 1 if named and isinstance(position, str) else position
-
 
 def _line(checkpoint: Checkpoint) -> str:
     return f"{checkpoint.name} (msg_{checkpoint.message_count - 1}): {checkpoint.description or 'no description'}"
 
 
 def _noted(move: Move) -> str:
-    return f"msg_{move.target.depth} · {counted(move.removed, 'message')} removed"
+    return f"message {move.target.depth + 1} · {counted(move.removed, 'message')} removed"
 
 
 def _event(run: Run, move: Move, left: Sequence[Message]) -> TimeTravelEvent:

@@ -45,6 +45,7 @@ class OperationKind(StrEnum):
     SAVE = "save"
     RENAME = "rename"
     PIN = "pin"
+    SETTINGS = "settings"
     FORK = "fork"
     RESTORE = "restore"
     GOTO = "goto"

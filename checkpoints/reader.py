@@ -57,6 +57,10 @@ class Reader:
             every = rows.checkpoints(connection, thread_id, database=self.database)
         return history.listed(every, thread.branch_id, path)
 
+    def places(self, thread_id: str) -> dict[str, int]:
+        """The depths of the messages that the current branch's checkpoints stand on, by name; of two alike the newer one."""
+        return {checkpoint.name: checkpoint.message_count - 1 for checkpoint in self.checkpoints(thread_id)}
+
     def checkpoint(self, thread_id: str, checkpoint_id: str) -> Checkpoint:
         """One of the checkpoints that the current branch shows. Raises `CheckpointNotFoundError`."""
         with self.database.reading() as connection:

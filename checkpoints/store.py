@@ -270,6 +270,15 @@ class Store(Reader):
 
         return self._change(thread_id, OperationKind.RENAME, by, body, while_running=True)
 
+    def change_settings(self, thread_id: str, *, by: By = USER, **values: str) -> Receipt:
+        """Settings of this conversation alone: a fork begins without them, and what a file says of them is not applied."""
+
+        def body(change: Changing) -> None:
+            change.note = ", ".join(f"{key}: {value}" for key, value in values.items())
+            change.move("thread", thread_id, settings={**change.thread.settings, **values})
+
+        return self._change(thread_id, OperationKind.SETTINGS, by, body, while_running=True)
+
     def delete_thread(self, thread_id: str, *, by: By = USER) -> Receipt:
         """Take a conversation out of the list. Nothing of it is erased: undo brings it back."""
 

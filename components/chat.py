@@ -1,6 +1,5 @@
 """The conversation: the transcript, the composer, and what is said about the last run and the last change."""
 
-import json
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
@@ -10,7 +9,6 @@ from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 from langchain_core.messages import HumanMessage
 
-from agent.approval import Decision
 from agent.tracing import Feedback
 from checkpoints import (
     By,
@@ -25,7 +23,7 @@ from checkpoints import (
     ThreadNotFoundError,
     serde,
 )
-from components import head, operations, views
+from components import approval, head, operations, views
 from components.services import Services, asked_by
 from components.widgets import TRANSCRIPT, Composer, Transcript
 
@@ -57,11 +55,6 @@ def empty() -> dict[str, Any]:
     """The start page: a conversation that begins with its first message."""
     nothing = {"title": "", "messages": [], "earlier": False, "run": None, "notice": None}
     return {**_NOWHERE, **nothing, "suggestions": list(SUGGESTIONS)}
-
-
-class NotAnObjectError(StateError):
-    def __init__(self) -> None:
-        super().__init__('The arguments are not a JSON object: write them like {"expression": "1 + 1"}.')
 
 
 def register(app: Dash, services: Services) -> None:
@@ -193,7 +186,7 @@ async def _carry_out(services: Services, action: dict[str, Any], thread_id: str 
         case "choose", str():
             await services.change(services.store.choose, thread_id, action["message"], by=by)
         case "decide", str():
-            await runner.decide(thread_id, _decision(action), by=By(request=by.request))
+            await approval.decide(services, thread_id, action)
         case "continue", str():
             await runner.go_on(thread_id, by=by)
         case "dismiss", str():
@@ -207,29 +200,6 @@ async def _carry_out(services: Services, action: dict[str, Any], thread_id: str 
             last = await services.read(_telling, services.store, thread_id)
             return head.moved(closed=str(last.version) if last else "")
     return head.moved()
-
-
-def _decision(action: dict[str, Any]) -> Decision:
-    """Raises `NotAnObjectError` for changed arguments that a tool cannot be given. What is no known decision refuses."""
-    call_id, text = str(action["call"]), serde.writable(str(action.get("text") or ""))
-    match action["kind"]:
-        case "allow":
-            return Decision(call_id, "allow")
-        case "respond":
-            return Decision(call_id, "respond", text=text)
-        case "edit":
-            return Decision(call_id, "edit", arguments=_arguments(text))
-    return Decision(call_id, "deny")
-
-
-def _arguments(text: str) -> dict[str, Any]:
-    try:
-        arguments = serde.exact(json.loads(text))
-    except (ValueError, TypeError, RecursionError):
-        arguments = None
-    if not isinstance(arguments, dict):
-        raise NotAnObjectError
-    return arguments
 
 
 def _read(services: Services, thread_id: str | None, wanted: int, closed: str | None) -> dict[str, Any]:
@@ -250,6 +220,7 @@ def _read(services: Services, thread_id: str | None, wanted: int, closed: str | 
         held,
         running=state is RunState.RUNNING,
         waiting=state is RunState.WAITING,
+        moves=approval.moves(store, thread_id) if state is RunState.WAITING else {},
         siblings=store.siblings(thread_id, held),
         traces=_traces(services, held),
     )
@@ -266,9 +237,15 @@ def _read(services: Services, thread_id: str | None, wanted: int, closed: str | 
 
 
 def _telling(store: Store, thread_id: str) -> Operation | None:
-    """The change that the banner tells of: the newest, or the one that began the run which wrote the newest messages."""
+    """The change that the banner tells of: the newest; of a run that wrote the newest messages its last move through time,
+    or else what began it.
+    """
     newest = store.operations(thread_id, last=_ROUND)
-    return next((op for op in reversed(newest) if op.group and op.group == newest[0].group), newest[0] if newest else None)
+    if not newest or newest[0].group is None:
+        return newest[0] if newest else None
+    of_the_run = [op for op in newest if op.group == newest[0].group]
+    moves = (OperationKind.GOTO, OperationKind.REWIND)
+    return next((op for op in of_the_run if op.kind in moves), of_the_run[-1])
 
 
 def _traces(services: Services, held: Sequence[Message]) -> dict[str, str]:

@@ -11,6 +11,8 @@ def notice(operation: Operation | None) -> dict[str, str] | None:
     """The banner about the thread's last change, if it is one that took something away or went another way."""
     sentences = {
         OperationKind.RESTORE: "Restored to {}",
+        OperationKind.GOTO: "The agent went back to {}",
+        OperationKind.REWIND: "The agent replaced {}",
         OperationKind.CLEAR: "Cleared the {}",
         OperationKind.DELETE: "Deleted the {}",
         OperationKind.IMPORT: "Imported {}",
@@ -40,6 +42,9 @@ def described(operation: Operation | None) -> str | None:
         OperationKind.PIN: f"the pin of {operation.note}",
         OperationKind.FORK: f"the new {operation.note}" if _of(operation) == "branch" else "the new conversation",
         OperationKind.RESTORE: f"restoring {operation.note}",
+        OperationKind.GOTO: f"the agent's going back to {operation.note}",
+        OperationKind.REWIND: f"the agent's replacing of {operation.note}",
+        OperationKind.SETTINGS: f"the setting {operation.note}",
         OperationKind.SWITCH: f"switching to {operation.note}" if operation.note else "switching the branch",
         OperationKind.DELETE: f"deleting the {operation.note}",
         OperationKind.CLEAR: f"clearing the {operation.note}",
@@ -123,6 +128,9 @@ def _said(operation: Operation, count: int, versions: Mapping[int, Operation], q
         OperationKind.PIN: f"{'Pinned' if _sets(operation, 'pinned') else 'Unpinned'} {note}",
         OperationKind.FORK: f"Began {note}" if is_branch else f"Branched off from {note}",
         OperationKind.RESTORE: f"Restored {note}",
+        OperationKind.GOTO: f"Went back to {note}",
+        OperationKind.REWIND: f"Replaced {note}",
+        OperationKind.SETTINGS: f"Set {note}",
         OperationKind.SWITCH: f"Switched to {note or 'another branch'}",
         OperationKind.DELETE: f"Deleted the {note}",
         OperationKind.CLEAR: f"Cleared the {note}",

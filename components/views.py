@@ -7,11 +7,26 @@ from typing import Any, Literal, TypedDict
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
+from agent import time_travel
 from agent.recording import STOPPED
-from checkpoints import Branch, Checkpoint, Message, MessageStatus, Run, RunState, Thread
+from agent.time_travel import Move
+from checkpoints import Branch, Checkpoint, Leaving, Message, MessageStatus, Run, RunState, Thread, counted
 from components.markdown import to_html
 
 DAMAGED = "This message is damaged and is not shown."
+
+
+QUOTED = 300  # characters of the message that a move names
+
+
+class MoveView(TypedDict):
+    """What a move of the agent would do, for the person who decides about it."""
+
+    target: str  # the beginning of the message that it names
+    number: int  # counted from 1
+    leaves: str
+    argument: Literal["message", "content"]  # in which the agent's own words stand
+    words: str
 
 
 class ToolView(TypedDict):
@@ -22,6 +37,7 @@ class ToolView(TypedDict):
     duration_ms: int | None
     result: str | None
     message_id: str | None
+    move: MoveView | None  # of a call that would move the conversation, while it waits
 
 
 class MessageView(TypedDict):
@@ -30,6 +46,7 @@ class MessageView(TypedDict):
     state: Literal["done", "partial", "error"]
     html: str
     text: str
+    label: str | None  # over a note, or over what the agent put in an answer's place
     time: str
     tools: list[ToolView]
     siblings: list[str]  # ids of the alternatives at its place, itself among them; empty when it is alone
@@ -41,6 +58,7 @@ def messages(
     *,
     running: bool,
     waiting: bool = False,
+    moves: Mapping[str, MoveView] | None = None,
     siblings: Mapping[str, list[str]] | None = None,
     traces: Mapping[str, str] | None = None,
 ) -> list[MessageView]:
@@ -68,6 +86,7 @@ def messages(
     if not running:
         for tool in cards.values():
             tool["status"] = "waiting" if waiting else "stopped"
+            tool["move"] = (moves or {}).get(tool["id"])
     _stop_unanswered(views[:-1])
     return views
 
@@ -80,9 +99,11 @@ def _stop_unanswered(views: Sequence[MessageView]) -> None:
 
 
 def _message(stored: Message, message: BaseMessage) -> MessageView:
-    text = str(message.text)
+    text, marks = str(message.text), message.additional_kwargs.get(time_travel.KEY)
     role: Literal["user", "assistant", "note"] = "note"
-    if isinstance(message, HumanMessage):
+    if isinstance(message, HumanMessage) and isinstance(marks, dict):
+        text = time_travel.words_of(text)
+    elif isinstance(message, HumanMessage):
         role = "user"
     elif isinstance(message, AIMessage):
         role = "assistant"
@@ -92,10 +113,30 @@ def _message(stored: Message, message: BaseMessage) -> MessageView:
         "state": "partial" if stored.status is MessageStatus.PARTIAL else "done",
         "html": to_html(text) if role == "assistant" else plain_html(text),
         "text": text,
+        "label": _label(marks) if isinstance(marks, dict) else "note" if role == "note" else None,
         "time": stored.created_at.isoformat(),
         "tools": _tools(message) if isinstance(message, AIMessage) else [],
         "siblings": [],
         "trace": None,
+    }
+
+
+def _label(marks: dict[str, Any]) -> str:
+    """What a move of the agent did here, and what it had read on the way."""
+    removed = counted(marks["removed"], "message") if isinstance(marks.get("removed"), int) else "some messages"
+    did = "replaced an answer here" if marks.get("kind") == "rewind" else "went back to here"
+    read = [str(name)[:40] for name in marks.get("sources") or []][:5]
+    return f"the agent {did} · {removed} removed" + (f" · after reading {', '.join(read)}" if read else "")
+
+
+def move(value: Move, leaving: Leaving) -> MoveView:
+    text = " ".join(str(value.target.langchain.text).split())
+    return {
+        "target": text if len(text) <= QUOTED else f"{text[:QUOTED]}…",
+        "number": value.target.depth + 1,
+        "leaves": str(leaving),
+        "argument": "message" if value.kind == "goto" else "content",
+        "words": value.reason,
     }
 
 
@@ -108,6 +149,7 @@ def _damaged(stored: Message, siblings: list[str]) -> MessageView:
         "state": "error",
         "html": plain_html(DAMAGED),
         "text": "",
+        "label": None,
         "time": stored.created_at.isoformat(),
         "tools": [],
         "siblings": siblings,
@@ -132,6 +174,7 @@ def _tools(message: AIMessage) -> list[ToolView]:
             duration_ms=None,
             result=None,
             message_id=None,
+            move=None,
         )
         for identifier, name, text in [*readable, *unreadable]
     ]

@@ -4,6 +4,7 @@ const { createElement: h, useEffect, useId, useState } = window.React;
 const ASKED_MS = 4000; // a decision is answered within this, or it may be made again
 const WAYS = {
   edit: { label: "Arguments, as JSON", button: "Run with these" },
+  words: { label: "What the agent carries along", button: "Go back with this" },
   respond: { label: "Answer in place of the tool", button: "Answer" },
 };
 
@@ -26,7 +27,7 @@ export function Approval({ tool, act }) {
   };
   const open = (next) => {
     setWay(way === next ? null : next);
-    setText(next === "edit" ? tool.arguments : "");
+    setText({ edit: tool.arguments, words: tool.move?.words, respond: "" }[next]);
   };
   const button = (name, style, onClick, hooks) =>
     h("button", { type: "button", className: `btn ${style}`, "aria-disabled": isAsked || undefined, onClick, ...hooks }, name);
@@ -34,13 +35,15 @@ export function Approval({ tool, act }) {
   return h(
     "div",
     { className: "approval", role: "group", "aria-labelledby": label },
-    h("p", { id: label }, `The agent asks to use ${tool.name}.`),
+    tool.move ? h(Move, { id: label, move: tool.move }) : h("p", { id: label }, `The agent asks to use ${tool.name}.`),
     h(
       "div",
       { className: "approval-ways" },
       button("Allow", "btn-primary", () => decide("allow")),
-      button("Change arguments", "btn-outline-secondary", () => open("edit"), { "aria-expanded": way === "edit" }),
-      button("Answer instead", "btn-outline-secondary", () => open("respond"), { "aria-expanded": way === "respond" }),
+      tool.move && button("Always here", "btn-outline-secondary", () => decide("allow", { always: true }), { title: "Allow it always in this conversation" }),
+      tool.move && button("Change the note", "btn-outline-secondary", () => open("words"), { "aria-expanded": way === "words" }),
+      !tool.move && button("Change arguments", "btn-outline-secondary", () => open("edit"), { "aria-expanded": way === "edit" }),
+      !tool.move && button("Answer instead", "btn-outline-secondary", () => open("respond"), { "aria-expanded": way === "respond" }),
       button("Deny", "btn-outline-secondary", () => decide("deny")),
     ),
     way !== null &&
@@ -49,7 +52,9 @@ export function Approval({ tool, act }) {
         {
           onSubmit: (event) => {
             event.preventDefault();
-            if (text.trim() !== "") decide(way, { text });
+            if (text.trim() === "") return;
+            if (way === "words") decide("edit", { text: JSON.stringify({ ...JSON.parse(tool.arguments), [tool.move.argument]: text }) });
+            else decide(way, { text });
           },
         },
         h("textarea", {
@@ -62,5 +67,18 @@ export function Approval({ tool, act }) {
         }),
         h("button", { type: "submit", className: "btn btn-primary", "aria-disabled": isAsked || undefined }, WAYS[way].button),
       ),
+  );
+}
+
+/** What would leave, and where the conversation would go on. */
+function Move({ id, move }) {
+  const leaves = move.leaves === "1 message" ? "leaves" : "leave";
+  return h(
+    "div",
+    { className: "approval-move" },
+    h("p", { id }, `The agent asks to go back to message ${move.number}. ${move.leaves} ${leaves} the conversation. You can undo it.`),
+    h("blockquote", null, move.target === "" ? "(a call without text)" : move.target),
+    h("p", { className: "quiet" }, "It carries along:"),
+    h("blockquote", null, move.words),
   );
 }

@@ -9,8 +9,9 @@ const { Fragment, createElement: h, memo, useEffect, useLayoutEffect, useRef, us
 
 /**
  * @typedef {{id: string, name: string, arguments: string, status: "running"|"waiting"|"done"|"error"|"stopped",
- *   duration_ms: number|null, result: string|null, message_id: string|null}} ToolView
- * @typedef {{id: string, role: "user"|"assistant"|"note", state: "done"|"partial"|"error", html: string, text: string,
+ *   duration_ms: number|null, result: string|null, message_id: string|null,
+ *   move: {target: string, number: number, leaves: string, argument: string, words: string}|null}} ToolView
+ * @typedef {{id: string, role: "user"|"assistant"|"note", state: "done"|"partial"|"error", html: string, text: string, label: string|null,
  *   time: string, tools: ToolView[], siblings: string[], trace: string|null}} MessageView
  */
 
@@ -203,7 +204,7 @@ function MessageArticle({ message, say, act, onEdit, editing, isLast }) {
   return h(
     "article",
     { className: `message message-${message.role}`, "aria-label": SPEAKERS[message.role], ...hooks },
-    message.role === "note" && h("p", { className: "note-label" }, "note"),
+    message.label !== null && h("p", { className: "note-label" }, message.label),
     editing ? h(Editor, { editing, isLast }) : message.html !== "" && h(Prose, { html: message.html }),
     message.tools.length > 0 &&
       h("div", { className: "tools" }, message.tools.map((tool) => h(ToolCard, { key: tool.id, tool, act }))),

@@ -133,7 +133,7 @@ def test_with_the_mask_only_sizes_are_sent(open_traces: Told, masked_traces: Tol
     assert run["input"] == f"({len(QUESTION)} characters)"
     assert [trace.tree() for trace in masked_traces.traces][1:] == [trace.tree() for trace in open_traces.traces][1:]
     sizes = json.loads(str(run.children[-1]["input"]))
-    assert {"role": "human", "characters": len(QUESTION)} in sizes
+    assert {"role": "human", "characters": len(f"[msg_0] {QUESTION}")} in sizes
 
 
 def test_tokens_are_counted_in_one_place_each() -> None:

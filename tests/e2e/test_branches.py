@@ -10,6 +10,7 @@ from tests.e2e.conftest import WIDE, Visit
 from tests.e2e.server import Server
 from tests.e2e.test_accessibility import NARROW, expect_accessible
 from tests.e2e.waymark import Message, Page
+from tests.fakes.answers import POSITION
 from tests.fakes.openai import FakeOpenAI, Say
 
 pytestmark = pytest.mark.e2e
@@ -32,7 +33,13 @@ def _texts(page: Page) -> list[str]:
 
 def _asked(fake_openai: FakeOpenAI) -> list[str]:
     """What the model was told last that the user said."""
-    return [message["content"] for message in fake_openai.requests[-1]["messages"] if message["role"] == "user"]
+    return _said(fake_openai, "user")
+
+
+def _said(fake_openai: FakeOpenAI, role: str) -> list[str]:
+    """What of it was said in a role, without the numbers before it."""
+    asked = fake_openai.requests[-1]["messages"]
+    return [POSITION.sub("", message["content"]) for message in asked if message["role"] == role]
 
 
 def _edited(page: Page, fake_openai: FakeOpenAI) -> list[Message]:
@@ -91,7 +98,7 @@ def test_changing_only_the_text_keeps_what_follows_for_the_reader_and_for_the_mo
 
     talked.say("Black")
     assert _asked(fake_openai) == ["Red", "Yellow", "Blue", "Black"]
-    assert [m["content"] for m in fake_openai.requests[-1]["messages"] if m["role"] == "assistant"] == before[1::2]
+    assert _said(fake_openai, "assistant") == before[1::2]
 
 
 def test_any_answer_can_be_asked_for_again(talked: Page, fake_openai: FakeOpenAI) -> None:

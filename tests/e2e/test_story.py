@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 from agent.prompts import SYSTEM_PROMPT
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.waymark import Page
+from tests.fakes.answers import POSITION
 from tests.fakes.openai import FakeOpenAI, Say
 from tests.fakes.tavily import FakeTavily
 
@@ -31,11 +32,13 @@ def settings(model: str, openai_settings: dict[str, str]) -> dict[str, str]:
 
 
 def _asked(fake: FakeOpenAI) -> list[tuple[str, Any]]:
-    """What the model was asked last: role and content, or the names of the tools that were called."""
-    return [
-        (message["role"], message.get("content") or [call["function"]["name"] for call in message["tool_calls"]])
-        for message in fake.requests[-1]["messages"]
-    ]
+    """What the model was asked last: role and content without its number, or the tools that were called."""
+    return [(message["role"], _said(message)) for message in fake.requests[-1]["messages"]]
+
+
+def _said(message: Any) -> Any:
+    text = POSITION.sub("", message.get("content") or "")
+    return text or [call["function"]["name"] for call in message["tool_calls"]]
 
 
 def test_one_can_go_back_and_forth_and_the_model_remembers_only_what_stands(

@@ -1,0 +1,65 @@
+"""What a person decides about a call that waits, and what they are told of it before."""
+
+import json
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from langchain_core.messages import AIMessage
+
+from agent.approval import Decision
+from agent.time_travel import MoveRefused, planned
+from agent.travelling import MOVES
+from checkpoints import By, Leaving, StateError, Store, serde
+from components import views
+from components.services import Services, asked_by
+
+
+class NotAnObjectError(StateError):
+    def __init__(self) -> None:
+        super().__init__('The arguments are not a JSON object: write them like {"expression": "1 + 1"}.')
+
+
+async def decide(services: Services, thread_id: str, action: dict[str, Any]) -> None:
+    """Pass on a decision; "always" also for every later move of the agent in this conversation."""
+    decision, request = _decision(action), asked_by(action).request
+    if action.get("always"):
+        by = By(request=f"{request}-always")
+        await services.change(partial(services.store.change_settings, by=by, time_travel="allow"), thread_id)
+    await services.runner.decide(thread_id, decision, by=By(request=request))
+
+
+def _decision(action: dict[str, Any]) -> Decision:
+    """Raises `NotAnObjectError` for changed arguments that a tool cannot be given. What is no known decision refuses."""
+    call_id, text = str(action["call"]), serde.writable(str(action.get("text") or ""))
+    match action["kind"]:
+        case "allow":
+            return Decision(call_id, "allow")
+        case "respond":
+            return Decision(call_id, "respond", text=text)
+        case "edit":
+            return Decision(call_id, "edit", arguments=_arguments(text))
+    return Decision(call_id, "deny")
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    try:
+        arguments = serde.exact(json.loads(text))
+    except (ValueError, TypeError, RecursionError):
+        arguments = None
+    if not isinstance(arguments, dict):
+        raise NotAnObjectError
+    return arguments
+
+
+def moves(store: Store, thread_id: str) -> dict[str, views.MoveView]:
+    """What the moves that wait for a person would do, by the ids of their calls."""
+    path, checkpoints, found = store.messages(thread_id), store.checkpoints(thread_id), {}
+    asking = next((message for message in reversed(path) if message.type == "ai" and not message.damaged), None)
+    for call in asking.langchain.tool_calls if asking and isinstance(asking.langchain, AIMessage) else ():
+        if call["name"] in MOVES:
+            with suppress(MoveRefused):
+                move = planned(call, path, store.places(thread_id))
+                later = sum(checkpoint.message_count > move.kept for checkpoint in checkpoints)
+                found[call["id"] or ""] = views.move(move, Leaving(move.removed, later))
+    return found

@@ -1,0 +1,88 @@
+"""The agent asks to go back: the card says what leaves, the note can be changed, and the move is undone."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import Start, Visit
+from tests.e2e.server import Server
+from tests.e2e.test_accessibility import expect_accessible
+from tests.e2e.waymark import Page
+from tests.fakes.openai import Call, FakeOpenAI, Say
+
+pytestmark = pytest.mark.e2e
+GO = Call("goto", {"position": "msg_0", "message": "Let's talk about AI instead."}, text="This leads nowhere.")
+
+
+@pytest.fixture
+def asked(shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI) -> Page:
+    """A conversation of two exchanges and a checkpoint, in whose third the agent asks to go back to its beginning."""
+    page = visit(shared_openai_server)
+    fake_openai.script(Say("I can help."), Say("Black holes are dense."), GO, Say("AI is a field."))
+    page.say("hello")
+    page.say("black holes?")
+    page.save("Space")
+    page.send("go on")
+    expect(page.approval).to_contain_text("The agent asks to go back to message 1.")
+    return page
+
+
+def decide(page: Page, name: str, then: str = "AI is a field.") -> None:
+    """Decide, and wait for what the agent says after it."""
+    page.approval.get_by_role("button", name=name, exact=True).click()
+    expect(page.log.get_by_text(then).first).to_be_visible()
+
+
+def texts(page: Page) -> list[str]:
+    return [message.text for message in page.messages()]
+
+
+def test_the_card_says_what_leaves_and_the_move_is_made_and_undone(asked: Page, fake_openai: FakeOpenAI) -> None:
+    expect(asked.approval).to_contain_text("5 messages and 1 checkpoint leave the conversation")
+    expect(asked.approval).to_contain_text("hello")
+    expect_accessible(asked, "a move that waits")
+    before = texts(asked)
+    decide(asked, "Allow")
+    asked.wait_for_answer()
+    assert texts(asked) == ["hello", "Let's talk about AI instead.", "AI is a field."]
+    expect(asked.tab.get_by_text("the agent went back to here · 5 messages removed")).to_be_visible()
+    asked.expect_checkpoints()
+    expect(asked.notice).to_contain_text("The agent went back to message 1")
+    asked.notice.get_by_role("button", name="Undo").click()
+    asked.expect_messages(len(before))
+    assert texts(asked) == before
+    asked.expect_checkpoints(("Space", 4))
+
+
+def test_the_note_can_be_changed(asked: Page, fake_openai: FakeOpenAI) -> None:
+    asked.approval.get_by_role("button", name="Change the note").click()
+    asked.approval.get_by_role("textbox").fill("Only tea.")
+    decide(asked, "Go back with this")
+    asked.wait_for_answer()
+    assert texts(asked)[1] == "Only tea."
+    assert "Let's talk about AI" not in str(fake_openai.requests[-1])
+
+
+def test_a_denied_move_changes_nothing(asked: Page) -> None:
+    decide(asked, "Deny")
+    asked.wait_for_answer()
+    assert texts(asked)[:4] == ["hello", "I can help.", "black holes?", "Black holes are dense."]
+
+
+def test_always_here_asks_no_more(asked: Page, fake_openai: FakeOpenAI) -> None:
+    decide(asked, "Always here")
+    asked.wait_for_answer()
+    fake_openai.script(Call("goto", {"position": "msg_0", "message": "Back once more."}), Say("Here again."))
+    asked.composer.fill("again")
+    asked.composer.press("Enter")
+    expect(asked.tab.get_by_text("Here again.")).to_be_visible()
+    expect(asked.approval).to_have_count(0)
+    assert texts(asked) == ["hello", "Back once more.", "Here again."]
+
+
+def test_the_demo_goes_back_when_it_is_told_to(start: Start, visit: Visit) -> None:
+    page = visit(start())
+    page.say("hello")
+    page.send("Please start over")
+    decide(page, "Allow", "I went back in time")
+    page.wait_for_answer()
+    assert "I went back in time" in page.answer()
