@@ -35,7 +35,11 @@ def engine(url: str, wait_seconds: int) -> sa.Engine:
             url,
             json_serializer=serde.canonical,
             hide_parameters=True,
-            connect_args={"connect_timeout": wait_seconds, "application_name": "waymark"},
+            connect_args={
+                "connect_timeout": wait_seconds,
+                "tcp_user_timeout": wait_seconds * 1000,  # a network that was cut answers nothing, not even no
+                "application_name": "waymark",
+            },
             **options,
         )
     except (sa.exc.ArgumentError, ValueError):

@@ -5,9 +5,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from checkpoints import Database, Store
 from tests.postgres import Postgres
+
+settings.register_profile("waymark", deadline=None)  # speed is measured in benchmarks/, never asserted
+settings.load_profile("waymark")
 
 
 class Clock:

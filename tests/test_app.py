@@ -210,7 +210,7 @@ def test_export_is_a_download_named_after_the_conversation(tmp_path: Path) -> No
             answer = await browser.get(f"/api/threads/{thread.id}/export")
             assert answer.json()["format"] == "waymark/1"
             disposition = answer.headers["content-disposition"]
-            assert disposition.startswith("attachment; filename=\"waymark.json\"; filename*=UTF-8''")
+            assert disposition.startswith("attachment; filename=\"conversation.waymark.json\"; filename*=UTF-8''")
             assert not set('/\r\n"') & set(disposition.partition("UTF-8''")[2])
             missing = await browser.get("/api/threads/nothing/export")
             assert (missing.status_code, missing.text) == (404, "There is no such conversation.")

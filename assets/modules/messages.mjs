@@ -54,7 +54,7 @@ function ToolCard({ tool, act }) {
     h(
       "div",
       { className: "tool-body" },
-      h(ToolText, { label: "Arguments", text: tool.arguments }),
+      !tool.move && h(ToolText, { label: "Arguments", text: tool.arguments }), // the card of a move says it in words
       tool.status === "waiting" && h(Approval, { tool, act }),
       tool.result !== null && h(ToolText, { label: tool.status === "error" ? "Error" : "Result", text: tool.result }),
     ),
