@@ -121,7 +121,13 @@ def _export_all(store: Store, asked: Asked) -> int:
 
 def _text(store: Store, thread_id: str, asked: Asked) -> str:
     form = readable.markdown if asked.markdown else readable.jsonl if asked.jsonl else transfer.export
-    return form(store, thread_id, Redaction(asked.redact_tool_results, tuple(asked.redact)))
+    is_redacted = asked.redact_tool_results or asked.redact
+    redaction = Redaction(asked.redact_tool_results, tuple(asked.redact)) if is_redacted else None
+    text = form(store, thread_id, redaction)
+    if form is transfer.export and len(text.encode()) > document.MAX_BYTES:
+        limit = document.MAX_BYTES // 1_000_000
+        print(f"The export of {thread_id} is over the {limit} MB that an import takes.", file=sys.stderr)
+    return text
 
 
 def _write(path: Path, text: str) -> None:

@@ -18,14 +18,18 @@ def backup(database: Database, target: Path) -> None:
         raise BackupError("A PostgreSQL database is backed up by its own pg_dump.")
     part = target.with_name(f"{target.name}.part")  # what a kill leaves behind is not taken for a backup
     try:
-        if target.exists():
-            raise BackupError(f"{target} is there already; nothing was overwritten.")
+        if target.exists():  # seen early: copying may take long
+            raise FileExistsError
         os.close(os.open(part, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600))
         _copy(database, part)
         _check(part)
         _sync(part)
-        part.rename(target)
+        os.link(part, target)  # and no renaming: that would overwrite what has come there in between
+        part.unlink()
         _sync(target.parent)
+    except FileExistsError as error:
+        part.unlink(missing_ok=True)
+        raise BackupError(f"{target} is there already; nothing was overwritten.") from error
     except (OSError, sqlite3.Error, StoreUnavailableError) as error:
         part.unlink(missing_ok=True)
         raise BackupError(f"The backup {target} could not be made: {_reason(error)}.") from error

@@ -13,6 +13,7 @@ from checkpoints.history import Forks, Path
 from checkpoints.model import Branch, Json, Message, NewMessage, Node, OperationKind, Thread, counted
 
 _LEFT_BY = (OperationKind.EDIT, OperationKind.SWITCH)  # changes after which what they left is an alternative
+_Call = tuple[int, str]  # the depth of the answer that makes it, and its id there
 _NOTED = 200  # of such changes, the newest: alternatives that were left before them are found by undo alone
 
 
@@ -64,7 +65,7 @@ def _ways(connection: sa.Connection, thread: Thread, forks: Forks) -> list[tuple
     heads: list[tuple[Branch | None, str | None]] = [(branch, branch.head_id) for branch in branches]
     heads += [(None, head_id) for head_id in _left(connection, thread.id)]
     found = rows.nodes(connection, {head_id for _, head_id in heads if head_id})
-    return [(branch, history.path_to(found[head_id], forks)) for branch, head_id in heads if head_id]
+    return [(branch, history.path_to(found[head_id], forks)) for branch, head_id in heads if head_id in found]
 
 
 def _left(connection: sa.Connection, thread_id: str) -> list[str]:
@@ -166,14 +167,33 @@ def copied(message: Message) -> NewMessage:
 def standing(replaced: Message, new: NewMessage, following: Sequence[Message], drop: Collection[str]) -> list[Message]:
     """What of `following` stands after `new`: no result whose call is gone, and no call of which a result is gone."""
     kept = [message for message in following if message.id not in drop]
+    calls, answers = _paired([replaced, *following])
+    still_asked = {(replaced.depth, identifier) for identifier in _calls(new.body)}
     while True:
         gone = [message for message in following if message not in kept]
-        unasked = _calls(replaced.body).union(*(_calls(message.body) for message in gone)) - _calls(new.body)
-        unanswered = {_answers(message) for message in gone} - {None}
-        stands = [m for m in kept if _answers(m) not in unasked and not unanswered & _calls(m.body)]
+        unasked = calls[replaced.id].union(*(calls[message.id] for message in gone)) - still_asked
+        unanswered = {answers[message.id] for message in gone if message.id in answers}
+        stands = [m for m in kept if answers.get(m.id) not in unasked and not unanswered & calls[m.id]]
         if len(stands) == len(kept):
             return kept
         kept = stands
+
+
+def _paired(messages: Sequence[Message]) -> tuple[dict[str, set[_Call]], dict[str, _Call]]:
+    """The calls that each message makes, and the one that each result answers: of the nearest answer before it that calls.
+
+    Their ids alone would not do: some servers begin anew with "call_0" in each answer.
+    """
+    calls: dict[str, set[_Call]] = {}
+    answers: dict[str, _Call] = {}
+    asked_at = -1  # before these messages
+    for message in messages:
+        found = _calls(message.body)
+        asked_at = message.depth if found else asked_at
+        calls[message.id] = {(asked_at, identifier) for identifier in found}
+        if (identifier := _answers(message)) is not None:
+            answers[message.id] = (asked_at, identifier)
+    return calls, answers
 
 
 def _calls(body: Json) -> set[str]:

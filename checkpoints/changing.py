@@ -291,6 +291,8 @@ def _moved_since(connection: sa.Connection, thread: Thread, version: int) -> boo
         return True  # nobody can have seen that
     since = rows.operations(connection, thread.id, schema.operation.c.version > version)
     others = [op for op in since if (op.actor, op.kind) != ("agent", OperationKind.APPEND)]
+    if any(op.kind is OperationKind.ERASE for op in since):
+        return True  # what the changes before it had moved is not known any more
     heads = [change for op in others for change in op.changes if change.table in ("branch", "thread")]
     return any(("head_id" in c.after and c.id == thread.branch_id) or "branch_id" in c.after for c in heads)
 

@@ -106,7 +106,7 @@ def noted(operations: Sequence[Operation]) -> tuple[set[str], set[str], set[str]
     messages, branches, checkpoints = set[str](), set[str](), set[str]()
     for change in (change for operation in operations for change in operation.changes):
         for values in (change.before, change.after):
-            messages.update(filter(None, [values.get("head_id")]))
+            messages.update(filter(None, [values.get("head_id"), values.get("message_id")]))
             branches.update(filter(None, [values.get("branch_id")]))
         if change.table != "thread":
             (branches if change.table == "branch" else checkpoints).add(change.id)
@@ -189,6 +189,8 @@ def _take(connection: sa.Connection, going: _Going) -> None:
         held = sa.exists().where(_message.segment == segment)
         connection.execute(sa.delete(schema.segment).where(_segment.id == segment, ~held))
     if going.changes:
+        of_it = schema.operation.c.thread_id == thread_id  # names and descriptions of what is gone stand there as well
+        connection.execute(sa.update(schema.operation).where(of_it).values(changes=[], note=""))
         now = rows.from_time(datetime.now(UTC))
         change = Changing(connection, going.thread, now, new_id, By())
         change.note = "what only undo could reach"

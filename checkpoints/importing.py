@@ -6,16 +6,19 @@ Messages that the conversation holds already (equal hash, equal history) are use
 import re
 from collections import defaultdict
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 import sqlalchemy as sa
 
-from checkpoints import rows, schema
+from checkpoints import history, rows, schema
 from checkpoints.changing import Body, Changing
 from checkpoints.document import BranchPart, CheckpointPart, Document, MessagePart
 from checkpoints.errors import InvalidDocumentError
 from checkpoints.history import Path
 from checkpoints.model import NAME_LENGTH, Branch, Checkpoint, NewMessage, Node, counted
+
+Whole = Mapping[str, tuple[str, Node]]  # what the conversation holds undamaged: see rows.whole
 
 
 class NothingNewError(Exception):
@@ -27,8 +30,9 @@ def filling(doc: Document) -> Body:
 
     def body(change: Changing) -> str:
         change.note = change.note or doc.thread.title
-        fresh = _ids_taken(change, doc)
-        nodes = _write_messages(change, doc, fresh)
+        here = rows.whole(change.connection, change.thread.id)
+        fresh = _ids_taken(change, doc, here)
+        nodes = _write_messages(change, doc, here, fresh)
         branches = _write_branches(change, doc, nodes)
         change.move_head(nodes[doc.active_head] if doc.active_head else None)
         for checkpoint in change.shown():
@@ -37,8 +41,7 @@ def filling(doc: Document) -> Body:
         for part in doc.checkpoints:
             branch_id = branches[part.branch]
             if part.id in own:  # it was deleted here, or has just left with what was there
-                as_it_was = {"name": part.name, "detached": part.detached, "branch_id": branch_id, "deleted_at": None}
-                change.move("checkpoint", part.id, **as_it_was)
+                change.move("checkpoint", part.id, **_as_it_was(part, nodes[part.message_id], branch_id))
             else:
                 change.add_checkpoint(_bookmark(part, "" if fresh else part.id, nodes[part.message_id], branch_id))
         return change.thread.id
@@ -54,9 +57,10 @@ def merging(doc: Document) -> Body:
     """
 
     def body(change: Changing) -> str:
-        fresh = _ids_taken(change, doc)
-        before = set(rows.nodes_by_hash(change.connection, change.thread.id))
-        nodes = _write_messages(change, doc, fresh)
+        here = rows.whole(change.connection, change.thread.id)
+        fresh = _ids_taken(change, doc, here)
+        nodes = _write_messages(change, doc, here, fresh)
+        before = {hash_ for hash_, _ in here.values()}
         written = sum(message.hash not in before for message in doc.messages)
         branches = _bring_branches(change, doc, nodes)
         brought = len(change.changes)
@@ -112,9 +116,9 @@ def _free_name(name: str, taken: set[str]) -> str:
 def _bring_checkpoints(
     change: Changing, doc: Document, nodes: Mapping[str, Node], branches: Mapping[str, str], fresh: bool
 ) -> int:
-    """How many came in. One that was deleted here comes back as it was."""
+    """How many came in. One that was deleted here, or that nothing shows any more, comes back as it was."""
     own = rows.checkpoint_ids(change.connection, change.thread.id)
-    shown = rows.checkpoints(change.connection, change.thread.id)
+    shown = _shown(change)
     ids = {checkpoint.id for checkpoint in shown}
     alike = {(c.node.id, c.timestamp, c.name) for c in shown if c.node}
     brought = 0
@@ -124,14 +128,26 @@ def _bring_checkpoints(
             continue
         brought += 1
         if part.id in own:
-            change.move("checkpoint", part.id, deleted_at=None)
+            change.move("checkpoint", part.id, deleted_at=None, branch_id=branches[part.branch], detached=part.detached)
         else:
             change.add_checkpoint(_bookmark(part, "" if fresh else part.id, node, branches[part.branch]))
     return brought
 
 
+def _shown(change: Changing) -> list[Checkpoint]:
+    """The checkpoints that any branch shows."""
+    branches = rows.branches(change.connection, change.thread.id)
+    places = rows.nodes(change.connection, [branch.head_id for branch in branches if branch.head_id])
+    ways = [(branch.id, change.path_to(places.get(branch.head_id or ""))) for branch in branches]
+    every = rows.checkpoints(change.connection, change.thread.id)
+    return [c for c in every if any(history.is_listed(c, branch_id, path) for branch_id, path in ways)]
+
+
 def _write_branches(change: Changing, doc: Document, nodes: Mapping[str, Node]) -> dict[str, str]:
-    """The id here of each of the document's branches; the active one is the one that the conversation stands on."""
+    """The id here of each of the document's branches; the active one is the one that the conversation stands on.
+
+    Branches that the document does not have leave the list.
+    """
     there: dict[tuple[str, str | None], list[str]] = defaultdict(list)  # two may be alike
     for own in rows.branches(change.connection, change.thread.id):
         if own.id != change.thread.branch_id:
@@ -144,7 +160,25 @@ def _write_branches(change: Changing, doc: Document, nodes: Mapping[str, Node]) 
             head_id = nodes[branch.head].id if branch.head else None
             same = there[branch.name, head_id]
             found[branch.id] = same.pop(0) if same else change.add_branch(branch.name, head_id)
+    for left in chain.from_iterable(there.values()):
+        change.move("branch", left, deleted_at=change.now)
     return found
+
+
+def _as_it_was(part: CheckpointPart, node: Node, branch_id: str) -> dict[str, Any]:
+    """What moves of a checkpoint, as the document has it. Its message is another one where the first was damaged."""
+    return {
+        "name": part.name,
+        "description": part.description,
+        "pinned": part.pinned,
+        "tokens": part.tokens,
+        "detached": part.detached,
+        "branch_id": branch_id,
+        "message_id": node.id,
+        "segment": node.segment,
+        "depth": node.depth,
+        "deleted_at": None,
+    }
 
 
 def _bookmark(part: CheckpointPart, identifier: str, node: Node, branch_id: str) -> Checkpoint:
@@ -164,24 +198,28 @@ def _bookmark(part: CheckpointPart, identifier: str, node: Node, branch_id: str)
     )
 
 
-def _write_messages(change: Changing, doc: Document, fresh: bool) -> Mapping[str, Node]:
-    """Write the document's tree, chain by chain, reusing what the conversation holds already (equal hash, equal history)."""
+def _write_messages(change: Changing, doc: Document, here: Whole, fresh: bool) -> Mapping[str, Node]:
+    """Write the document's tree, chain by chain, reusing what the conversation holds already (equal hash, equal history).
+
+    Of several that are equal, the one with the document's own id. What is damaged here is written anew, under another id.
+    """
     nodes: dict[str, Node] = {}
-    known = rows.nodes_by_hash(change.connection, change.thread.id)
+    known = dict(here.values())
+    taken = rows.nodes(change.connection, [message.id for message in doc.messages])
     children: dict[str | None, list[MessagePart]] = defaultdict(list)
     for message in doc.messages:
         if message.hash in known:
-            nodes[message.id] = known[message.hash]
+            nodes[message.id] = here[message.id][1] if message.id in here else known[message.hash]
         children[message.parent_id].append(message)
     for message in doc.messages:  # the beginnings of chains in their order, so that another export has the same
         if message.id in nodes:
             continue
-        chain = [message]
-        while following := children[chain[-1].id]:
-            chain.append(following[0])
+        line = [message]
+        while following := children[line[-1].id]:
+            line.append(following[0])
         parent = nodes[message.parent_id] if message.parent_id else None
-        written = change.add(parent, [_new(m, fresh) for m in chain])
-        nodes.update(zip((m.id for m in chain), written, strict=True))
+        written = change.add(parent, [_new(m, fresh or m.id in taken) for m in line])
+        nodes.update(zip((m.id for m in line), written, strict=True))
     return nodes
 
 
@@ -195,34 +233,38 @@ def _new(message: MessagePart, fresh: bool) -> NewMessage:
     )
 
 
-def _ids_taken(change: Changing, doc: Document) -> bool:
+def _ids_taken(change: Changing, doc: Document, here: Whole) -> bool:
     """Whether ids of the document are in use in another conversation, so that this copy of it needs new ones.
 
-    An id that is in use for something else is refused: such a file wants to stand in for what it is not.
+    An id that is in use for something else is refused: such a file wants to stand in for what it is not. A damaged message
+    of this conversation is nothing else.
     """
     message, checkpoint = schema.message.c, schema.checkpoint.c
-    messages = _found(
-        change.connection, sa.select(message.id, message.hash, message.thread_id), [m.id for m in doc.messages]
-    )
+    found = (message.hash, message.thread_id, message.id.label("place"))
+    messages = _found(change.connection, sa.select(message.id, *found), [m.id for m in doc.messages])
+
+    def is_another(known: tuple[str, str, str], hash_: str) -> bool:
+        return known[0] != hash_ and (known[1] != change.thread.id or known[2] in here)
+
     for index, part in enumerate(doc.messages):
-        if messages.get(part.id, (part.hash, ""))[0] != part.hash:
+        if part.id in messages and is_another(messages[part.id], part.hash):
             raise InvalidDocumentError("is the id of another message here", f"messages[{index}].id")
     hashes = {m.id: m.hash for m in doc.messages}
-    query = sa.select(checkpoint.id, message.hash, checkpoint.thread_id).join(
-        schema.message, message.id == checkpoint.message_id
+    query = sa.select(checkpoint.id, *found).join_from(
+        schema.checkpoint, schema.message, message.id == checkpoint.message_id
     )
     places = _found(change.connection, query, [c.id for c in doc.checkpoints])
     for index, bookmark in enumerate(doc.checkpoints):
-        if places.get(bookmark.id, (hashes[bookmark.message_id], ""))[0] != hashes[bookmark.message_id]:
+        if bookmark.id in places and is_another(places[bookmark.id], hashes[bookmark.message_id]):
             raise InvalidDocumentError("is the id of another checkpoint here", f"checkpoints[{index}].id")
-    return any(thread_id != change.thread.id for _, thread_id in [*messages.values(), *places.values()])
+    return any(known[1] != change.thread.id for known in [*messages.values(), *places.values()])
 
 
-def _found(connection: sa.Connection, query: sa.Select[Any], ids: list[str]) -> dict[str, tuple[str, str]]:
-    """(hash, thread) by id, asked in portions: databases limit how many values one statement may carry."""
+def _found(connection: sa.Connection, query: sa.Select[Any], ids: list[str]) -> dict[str, tuple[str, str, str]]:
+    """(hash, thread, message) by id, asked in portions: databases limit how many values one statement may carry."""
     key = query.selected_columns[0]
-    found: dict[str, tuple[str, str]] = {}
+    found: dict[str, tuple[str, str, str]] = {}
     for start in range(0, len(ids), 500):
         portion = connection.execute(query.where(key.in_(ids[start : start + 500])))
-        found.update((row[0], (row[1], row[2])) for row in portion)
+        found.update((row[0], (row[1], row[2], row[3])) for row in portion)
     return found

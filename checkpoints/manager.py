@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
+from itertools import takewhile
 
 from langchain_core.messages import BaseMessage
 
@@ -64,11 +65,12 @@ class CheckpointManager:
     def restore_checkpoint(self, checkpoint_id: str, *, keep_future: bool = False) -> State:
         """Go back to a checkpoint and return its state. Later checkpoints leave the list.
 
-        Raises `CheckpointNotFoundError` (a `KeyError`) and changes nothing if there is no such checkpoint.
+        Changes nothing where it raises: `CheckpointNotFoundError` (a `KeyError`) if there is no such checkpoint,
+        `DamagedMessageError` if its state cannot be read.
         """
-        checkpoint = self._checkpoint(checkpoint_id)
+        state = self._checkpoint(checkpoint_id).state  # before anything moves: it may be damaged
         self._store.restore(self._thread_id, checkpoint_id, keep_future=keep_future, by=self._by)
-        return checkpoint.state
+        return state
 
     def list_checkpoints(self) -> list[Json]:
         """What there is, oldest first, without the states."""
@@ -115,10 +117,11 @@ class CheckpointManager:
         return self._store.checkpoint(self._thread_id, checkpoint_id)
 
     def _common_length(self, messages: Sequence[BaseMessage]) -> int:
-        """How many of the first messages the conversation already holds."""
+        """How many of the first messages the conversation already holds; none from a damaged one on."""
         version = self._store.thread(self._thread_id).version
         if version != self._known_version:  # it was changed through something else
-            self._known = [message.langchain for message in self._store.messages(self._thread_id)]
+            stored = self._store.messages(self._thread_id)
+            self._known = [message.langchain for message in takewhile(lambda message: not message.damaged, stored)]
             self._known_version = version
         length = 0
         for known, message in zip(self._known, messages, strict=False):

@@ -20,8 +20,8 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 def markdown(store: Store, thread_id: str, redaction: Redaction | None = None) -> str:
     """Texts as they were written, under a heading that says whose they are; tool calls folded away with their results."""
-    made = transfer.exported(store, thread_id, redaction)
-    path = _path(made)
+    made = transfer.standing(store, thread_id, redaction)
+    path = made["messages"]
     messages = [serde.to_message(part["message"]) for part in path]
     results = _results(messages)
     answered = {id(result) for pairs in results for _, result in pairs}
@@ -43,7 +43,7 @@ def jsonl(store: Store, thread_id: str, redaction: Redaction | None = None) -> s
     System messages are left out: here they are notes from a file, and there they would be instructions. An answer that was
     cut off has weight 0: it is context, and nothing to learn from.
     """
-    path = [part for part in _path(transfer.exported(store, thread_id, redaction)) if part["agent"] == MAIN]
+    path = [part for part in transfer.standing(store, thread_id, redaction)["messages"] if part["agent"] == MAIN]
     messages = [serde.to_message(part["message"]) for part in path]
     made: list[Json] = []
     for part, message, calls in zip(path, messages, _results(messages), strict=True):
@@ -72,15 +72,6 @@ def _answer(part: Json, message: AIMessage, calls: "Sequence[tuple[ToolCall, Too
     if part["status"] == MessageStatus.PARTIAL:
         made["weight"] = 0
     return made
-
-
-def _path(made: Json) -> list[Json]:
-    by_id = {message["id"]: message for message in made["messages"]}
-    found, at = [], next(branch["head"] for branch in made["branches"] if branch["id"] == made["active"])
-    while at is not None:
-        found.append(by_id[at])
-        at = by_id[at]["parent_id"]
-    return found[::-1]
 
 
 def _results(messages: Sequence[BaseMessage]) -> "list[list[tuple[ToolCall, ToolMessage | None]]]":

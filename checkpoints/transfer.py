@@ -7,7 +7,7 @@ undoably.
 
 from dataclasses import dataclass, replace
 
-from checkpoints import document, open_webui
+from checkpoints import document, open_webui, rows
 from checkpoints.document import Document
 from checkpoints.importing import NothingNewError, filling, merging
 from checkpoints.model import (
@@ -26,7 +26,7 @@ from checkpoints.model import (
 from checkpoints.redaction import Redaction
 from checkpoints.store import Store
 
-__all__ = ["Preview", "export", "exported", "filling", "import_thread", "merge", "preview"]
+__all__ = ["Preview", "export", "exported", "filling", "import_thread", "merge", "preview", "standing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,9 @@ def export(store: Store, thread_id: str, redaction: Redaction | None = None) -> 
     """The conversation as text: what its branches and checkpoints reach, every message once, parents first.
 
     With the extra state of each checkpoint and the place where the conversation stands. Operations are not in it, and so
-    nothing that only an undo could bring back. Raises `DamagedMessageError` rather than hand on what nobody said.
+    nothing that only an undo could bring back, and no alternative (‹ 2/3 ›) that no branch or checkpoint holds.
+
+    Raises `DamagedMessageError` rather than hand on what nobody said.
     """
     return document.to_text(exported(store, thread_id, redaction))
 
@@ -67,6 +69,19 @@ def exported(store: Store, thread_id: str, redaction: Redaction | None = None) -
     }
     made = redaction.document(made) if redaction else made
     return {**made, "sha256": document.body_hash(made)}
+
+
+def standing(store: Store, thread_id: str, redaction: Redaction | None = None) -> Json:
+    """Only the conversation as it stands, in the document's form: damage elsewhere in its tree does not matter."""
+    with store.database.reading():
+        thread, messages = store.thread(thread_id), store.messages(thread_id)
+    made: Json = {
+        "thread": {"title": thread.title, "settings": {}},
+        "messages": [_message(message) for message in messages],
+        "branches": [],
+        "checkpoints": [],
+    }
+    return redaction.document(made) if redaction else made
 
 
 def _reached(messages: list[Message], roots: set[str | None]) -> list[Message]:
@@ -109,7 +124,10 @@ def _checkpoint(checkpoint: Checkpoint) -> Json:
 
 def preview(store: Store, doc: Document, thread_id: str | None = None) -> Preview:
     """What importing this would bring: as a new conversation, or into the one given. Raises `ThreadNotFoundError`."""
-    known = {message.hash for message in store.every_message(thread_id)} if thread_id else set()
+    known: set[str] = set()
+    if thread_id:
+        with store.database.reading() as connection:
+            known = {hash_ for hash_, _ in rows.whole(connection, store.thread(thread_id).id).values()}
     return Preview(
         title=doc.thread.title,
         messages=len(doc.messages),

@@ -89,6 +89,7 @@ def _export_dialog() -> Component:
             options=[{"label": kind[0], "value": value} for value, kind in _FORMATS.items()],
         ),
         html.P("Waymark JSON holds every branch and checkpoint, and can be imported again.", className="quiet"),
+        html.P("Alternatives that no branch or checkpoint holds are left out.", className="quiet"),
         Checkbox(id=Ids.RESULTS, name="leave_out", label="Leave out tool results", value=False),
         Label(["Words to redact ", html.Span("optional, one on a line", className="quiet")], html_for=Ids.WORDS),
         Field(id=Ids.WORDS, name="redact", rows=2, placeholder="sk-*"),
@@ -264,7 +265,7 @@ def add_route(server: FastAPI, services: Services) -> None:
         except StateError as error:
             return _refused(str(error), 400)
         named = _title_of(redaction, title)
-        name = f"attachment; filename=\"waymark.{ending}\"; filename*=UTF-8''{quote(f'{named}.{ending}', safe='')}"
+        name = f"attachment; filename=\"conversation.{ending}\"; filename*=UTF-8''{quote(f'{named}.{ending}', safe='')}"
         return Response(text, media_type=media_type, headers={"Content-Disposition": name})
 
 

@@ -64,6 +64,25 @@ def test_a_conversation_goes_to_the_output_where_no_file_is_named(
     assert "two" not in capsys.readouterr().out
 
 
+def test_a_plain_export_is_redacted_by_nothing(
+    file_store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    thread_id = talked(file_store, "one")
+    monkeypatch.setattr(commands, "Redaction", None)
+    assert run(folder, "export", thread_id) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_an_export_that_no_import_takes_says_so(file_store: Store, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    thread_id = talked(file_store, "one", "é" * 5_000_000)
+    assert run(folder, "export", thread_id) == 0
+    said = capsys.readouterr()
+    assert said.err == f"The export of {thread_id} is over the 10 MB that an import takes.\n"
+    assert json.loads(said.out)["format"] == "waymark/1"
+    assert run(folder, "export", thread_id, "--markdown") == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_all_conversations_are_exported_but_those_that_are_damaged(
     file_store: Store, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

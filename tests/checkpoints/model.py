@@ -435,15 +435,17 @@ class Conversation:
 
     def _bring(self, document: Export) -> None:
         numbers = self._bring_branches(document)
-        alive = {number: each for number, each in self.all("checkpoint").items() if not each["deleted"]}
-        alike = [(each["path"], each["time"], each["name"]) for each in alive.values()]
+        shown = {number: each for branch in self.branches() for number, each in self.shown(branch).items()}
+        alike = [(each["path"], each["time"], each["name"]) for each in shown.values()]
         for path in document.tree:
             self.tree.setdefault(path)
         for number, each in document.checkpoints.items():
-            if document.source is self:
-                self.rows["checkpoint", number]["deleted"] = False
-            elif (each["path"], each["time"], each["name"]) not in alike:
-                self._bookmark(**{**each, "branch": numbers[each["branch"]]})
+            branch = numbers[each["branch"]]
+            if document.source is not self:
+                if (each["path"], each["time"], each["name"]) not in alike:
+                    self._bookmark(**{**each, "branch": branch})
+            elif number not in shown:
+                self.rows["checkpoint", number].update(deleted=False, branch=branch, detached=each["detached"])
 
     def _bring_branches(self, document: Export) -> dict[int, int]:
         """A branch is there already if it stands at the same place, or went on from there under the same name."""
@@ -484,8 +486,7 @@ class Conversation:
         for number, each in document.checkpoints.items():
             branch = numbers[each["branch"]]
             if document.source is self:
-                back = {"name": each["name"], "detached": each["detached"], "branch": branch, "deleted": False}
-                self.rows["checkpoint", number].update(back)
+                self.rows["checkpoint", number].update({**each, "branch": branch})
             else:
                 self._bookmark(**{**each, "branch": branch})
 
@@ -499,6 +500,8 @@ class Conversation:
                 same = [n for n, b in own.items() if (b["name"], b["head"]) == (branch["name"], branch["head"])]
                 numbers[number] = same[0] if same else self._branch(branch["name"], branch["head"])
                 own.pop(numbers[number], None)
+        for branch in own.values():
+            branch["deleted"] = True
         return numbers
 
     # runs

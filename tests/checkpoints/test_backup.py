@@ -43,6 +43,17 @@ def test_a_backup_overwrites_nothing(file_store: Store, tmp_path: Path) -> None:
     assert target.read_text() == "mine"
 
 
+def test_what_came_to_the_place_of_a_backup_meanwhile_stays(
+    file_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "precious"
+    monkeypatch.setattr("checkpoints.backup._check", lambda _: target.write_text("mine"))
+    with pytest.raises(BackupError, match="is there already"):
+        backup(file_store.database, target)
+    assert target.read_text() == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "precious"]
+
+
 def test_a_backup_that_cannot_be_written_says_why_and_leaves_nothing(file_store: Store, tmp_path: Path) -> None:
     with pytest.raises(BackupError, match="No such file or directory"):
         backup(file_store.database, tmp_path / "nowhere" / "copy.db")

@@ -231,6 +231,15 @@ def test_no_result_stays_without_its_call_and_no_call_without_its_results(
     assert texts(store, thread_id) == left
 
 
+def test_a_later_turn_whose_calls_have_the_same_ids_stays(store: Store) -> None:
+    thread_id = store.create_thread().id
+    turns = [[*new("q"), _asking("call_0"), _result("call_0"), *new("", text)[1:]] for text in ("one", "two")]
+    store.append(thread_id, [message for turn in turns for message in turn])
+    there = ids(store, thread_id)
+    store.replace(thread_id, there[1], new("", "no")[1], drop={there[3]})
+    assert texts(store, thread_id) == ["q", "no", "q", "", "result call_0", "two"]
+
+
 def test_only_a_message_of_the_conversation_as_it_stands_can_be_replaced(store: Store) -> None:
     thread_id = talked(store, "a", "b", "c", "d")
     gone = ids(store, thread_id)[3]

@@ -16,12 +16,15 @@ from checkpoints import (
     Message,
     Store,
     StoreUnavailableError,
+    document,
+    erasure,
+    readable,
     schema,
     serde,
     transfer,
 )
 from components import views
-from tests.checkpoints.conversations import new, said, talked, texts
+from tests.checkpoints.conversations import dump, new, picture, said, talked, texts
 
 
 def spoil(store: Store, message: Message, **columns: Any) -> None:
@@ -140,3 +143,61 @@ def test_a_reader_beside_the_writer_sees_what_it_wrote_and_can_change_nothing(fi
     with pytest.raises(StoreUnavailableError, match="read-only"):
         Store(reader).rename_thread(thread_id, "x")
     reader.close()
+
+
+def test_damage_elsewhere_keeps_back_no_export_of_the_conversation_as_it_stands(store: Store) -> None:
+    thread_id = talked(store, "one", "two", "three")
+    left = store.messages(thread_id)[2]
+    store.restore(thread_id, store.checkpoints(thread_id)[0].id, keep_future=True)
+    spoil(store, left, agent="?")
+    assert "two" in readable.markdown(store, thread_id)
+    assert "two" in readable.jsonl(store, thread_id)
+    store.append(thread_id, new("four"), after=left.id)
+    with pytest.raises(DamagedMessageError):
+        readable.markdown(store, thread_id)
+
+
+def test_a_state_that_cannot_be_read_is_not_restored(store: Store) -> None:
+    manager = CheckpointManager(store, thread_id := store.create_thread().id)
+    first = manager.save_checkpoint({"messages": said("one", "two")})
+    manager.save_checkpoint({"messages": said("one", "two", "three")})
+    spoil(store, store.messages(thread_id)[1], agent="?")
+    before = dump(store)
+    with pytest.raises(DamagedMessageError):
+        manager.restore_checkpoint(first.id)
+    assert dump(store) == before
+
+
+def test_a_state_is_saved_anew_from_the_first_damaged_message_on(store: Store) -> None:
+    thread_id = talked(store, "one", "two", "three")
+    spoil(store, store.messages(thread_id)[1], agent="?")
+    CheckpointManager(store, thread_id).save_checkpoint({"messages": said("one", "two", "three")})
+    assert (damaged(store, thread_id), texts(store, thread_id)) == ([], ["one", "two", "three"])
+
+
+@pytest.mark.parametrize("columns", [{"agent": "?"}, {"hash": "sha256:0"}])
+def test_a_whole_file_imported_over_damage_mends_it_and_can_be_undone(store: Store, columns: Any) -> None:
+    thread_id = talked(store, "one", "two", "three")
+    manager = CheckpointManager(store, thread_id)
+    text = manager.export_checkpoints()
+    states = [checkpoint.state for checkpoint in store.checkpoints(thread_id)]
+    spoil(store, store.messages(thread_id)[1], **columns)
+    before = picture(store, thread_id)
+    manager.import_checkpoints(text)
+    assert (damaged(store, thread_id), texts(store, thread_id)) == ([], ["one", "two", "three"])
+    assert [checkpoint.state for checkpoint in store.checkpoints(thread_id)] == states
+    assert transfer.preview(store, document.read(text), thread_id).here == 3
+    erasure.erase(store.database)  # what the undo needs stays
+    manager.undo()
+    assert picture(store, thread_id) == before
+
+
+def test_a_whole_file_merged_over_damage_brings_what_is_damaged(store: Store) -> None:
+    thread_id = talked(store, "one", "two", "three")
+    doc = document.read(transfer.export(store, thread_id))
+    spoil(store, store.messages(thread_id)[1], agent="?")
+    assert transfer.preview(store, doc, thread_id).here == 1
+    transfer.merge(store, thread_id, doc)
+    assert transfer.merge(store, thread_id, doc).repeated
+    store.switch(thread_id, store.branches(thread_id)[1][0].id)
+    assert (damaged(store, thread_id), texts(store, thread_id)) == ([], ["one", "two", "three"])

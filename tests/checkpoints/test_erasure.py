@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from checkpoints import (
+    By,
+    ConflictError,
     Database,
     NothingToUndoError,
     RunActiveError,
@@ -184,3 +186,35 @@ def test_after_an_erasure_the_file_opens_and_goes_on(file_store: Store, file: Pa
     assert texts(Store(database), kept) == ["kept", "more"]
     assert whole(Store(database))
     database.close()
+
+
+def test_a_conversation_whose_alternatives_went_with_its_undo_can_be_read(store: Store) -> None:
+    thread_id = talked(store, "a")
+    store.append(thread_id, new("b"), after=None)
+    store.append(thread_id, new("c"), after=None)
+    store.fork(thread_id, None)
+    store.append(thread_id, new("d"))
+    assert len(store.siblings(thread_id, store.messages(thread_id))) == 1
+    erasure.erase(store.database, keep_undo=False)
+    [found] = store.siblings(thread_id, store.messages(thread_id)).values()
+    assert [store.message(thread_id, each).body["data"]["content"] for each in found][-2:] == ["c", "d"]
+
+
+def test_the_names_of_what_was_erased_are_in_no_operation(file_store: Store, file: Path) -> None:
+    thread_id = talked(file_store, "a", "b")
+    made = file_store.save(thread_id, name=SECRET).result
+    file_store.change_checkpoint(thread_id, made, description=f"{SECRET}, described")
+    file_store.delete_checkpoint(thread_id, made)
+    assert holding(file, SECRET)
+    erasure.erase(file_store.database, keep_undo=False)
+    assert holding(file, SECRET) == []
+    assert whole(file_store)
+
+
+def test_whoever_looked_before_an_erasure_cannot_tell_what_moved_since(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    seen = store.thread(thread_id).version
+    store.clear(thread_id)
+    erasure.erase(store.database, keep_undo=False)
+    with pytest.raises(ConflictError):
+        store.append(thread_id, new("c"), by=By(version=seen))

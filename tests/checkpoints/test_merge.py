@@ -114,3 +114,25 @@ def test_the_same_request_twice_is_one_merge(store: Store) -> None:
     thread_id = talked(store, "x", "y")
     first, second = (transfer.merge(store, thread_id, doc, by=By(request="r")) for _ in range(2))
     assert (second.repeated, second.version) == (True, first.version)
+
+
+def test_a_detached_checkpoint_that_nothing_shows_any_more_comes_back(store: Store) -> None:
+    thread_id = conversation(store)
+    doc = doc_of(store, thread_id)
+    store.restore(thread_id, store.checkpoints(thread_id)[0].id)
+    transfer.merge(store, thread_id, doc)
+    assert {checkpoint.id for checkpoint in store.every_checkpoint(thread_id)} == {part.id for part in doc.checkpoints}
+
+
+def test_a_detached_checkpoint_comes_back_with_its_deleted_branch(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    main, side = store.thread(thread_id).branch_id, store.fork(thread_id, None, name="side").result
+    detached = store.save(thread_id, keep=0, new=new("c"), name="detached").result
+    store.save(thread_id, keep=0, new=new("d"), name="tip")
+    doc = doc_of(store, thread_id)
+    store.delete_checkpoint(thread_id, detached)
+    store.switch(thread_id, main)
+    store.delete_branch(thread_id, side)
+    note = transfer.merge(store, thread_id, doc).operation.note
+    store.switch(thread_id, store.branches(thread_id)[1][0].id)
+    assert (names(store, thread_id), note) == (["detached", "tip"], "Talk · 1 branch, 1 checkpoint added")

@@ -148,8 +148,9 @@ class Conversations(RuleBasedStateMachine):
     def wish(self, talk: Talk, verb: str, how: How, **given: Any) -> Any:
         """The same of the model and of the store: both do it, or both refuse with the same error."""
         by = self.by(talk, how)
-        method = getattr(self.store, verb)
-        call = partial(method, talk.id, **self.view.arguments(self.tables, talk.id, given), by=by)
+        arguments = self.view.arguments(self.tables, talk.id, given)
+        # The store is looked up anew each time: a wish that is repeated may have been made before a restart.
+        call = lambda: getattr(self.store, verb)(talk.id, **arguments, by=by)  # noqa: E731
         return self.both(partial(getattr(talk.model, verb), **given, by=by), call, how.twice)
 
     def both(self, expected: Callable[[], Any], call: Callable[[], Any], twice: bool = False) -> Any:
@@ -402,7 +403,7 @@ class Conversations(RuleBasedStateMachine):
     def import_into(self, where: int, which: int, how: How) -> None:
         talk, (made, expected) = self.talk(where), self.documents[which % len(self.documents)]
         by = self.by(talk, how)
-        call = partial(self.store.import_into, talk.id, transfer.filling(made), by=by)
+        call = lambda: self.store.import_into(talk.id, transfer.filling(made), by=by)  # noqa: E731
         self.both(partial(talk.model.import_into, expected, by=by), call, how.twice)
 
     @precondition(lambda self: self.documents)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, ToolMessage
 
 from checkpoints import Database, InvalidDocumentError, NewMessage, Store, document, schema, serde, transfer
-from tests.checkpoints.conversations import count, dump, names, new, talked, texts
+from tests.checkpoints.conversations import count, dump, names, new, picture, talked, texts
 from tests.strategies import json_values
 
 Json = dict[str, Any]
@@ -527,3 +527,37 @@ def _use(store: Store, thread_id: str) -> None:
     document.read(transfer.export(store, thread_id))
     store.append(thread_id, new("on"))
     store.undo(thread_id)
+
+
+def test_a_document_brings_all_of_a_checkpoint_back(store: Store) -> None:
+    thread_id = conversation(store)
+    expected, text = seen(store, thread_id), transfer.export(store, thread_id)
+    checkpoint = store.checkpoints(thread_id)[0]
+    store.change_checkpoint(thread_id, checkpoint.id, name="other", description="other", pinned=True)
+    store.import_into(thread_id, transfer.filling(document.read(text)))
+    assert seen(store, thread_id) == expected
+
+
+def test_a_branch_that_the_document_does_not_have_leaves_the_list_undoably(store: Store) -> None:
+    thread_id = conversation(store)
+    expected, text = seen(store, thread_id), transfer.export(store, thread_id)
+    current = store.thread(thread_id).branch_id
+    store.fork(thread_id, None, name="later")
+    store.append(thread_id, new("later"))
+    store.switch(thread_id, current)
+    before = picture(store, thread_id)
+    store.import_into(thread_id, transfer.filling(document.read(text)))
+    assert seen(store, thread_id) == expected
+    store.undo(thread_id)
+    assert picture(store, thread_id) == before
+
+
+def test_branches_with_equal_tips_stay_two(store: Store) -> None:
+    thread_id = talked(store, "a")
+    store.fork(thread_id, None, name="twin")
+    store.append(thread_id, new("a"))
+    text = transfer.export(store, thread_id)
+    before = [branch for branch, _ in store.branches(thread_id)]
+    store.import_into(thread_id, transfer.filling(document.read(text)))
+    assert [branch for branch, _ in store.branches(thread_id)] == before
+    assert len({branch.head_id for branch in before}) == 2

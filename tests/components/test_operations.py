@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkpoints import By, Operation, OperationKind, Store
+from checkpoints import By, Operation, OperationKind, Store, erasure
 from components import operations
 from tests.checkpoints.conversations import new, talked
 
@@ -91,3 +91,17 @@ def test_what_the_user_asked_is_quoted(store: Store) -> None:
     asked = store.append(thread_id, new("What is it?")).result
     (entry,) = operations.log(store.operations(thread_id), {asked: "What is it?"})
     assert entry["text"] == "Asked “What is it?”"
+
+
+def test_what_an_erasing_forgot_still_reads_sensibly(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    store.delete_checkpoint(thread_id, store.checkpoints(thread_id)[0].id)
+    store.undo(thread_id)
+    erasure.erase(store.database, keep_undo=False)
+    assert [text for _, text, _ in _log(store, thread_id)] == [
+        "Erased what only undo could bring back",
+        "Undid an earlier change",
+        "Deleted something",
+        "Saved a checkpoint",
+        "Asked",
+    ]
