@@ -1,6 +1,8 @@
 """The tools with which an agent moves through time: what the model is told. The graph carries them out itself."""
 
-from langchain_core.tools import BaseTool, tool
+from langchain_core.tools import BaseTool, ToolException, tool
+
+ELSEWHERE = "This works only within a run of the agent."
 
 
 @tool
@@ -15,7 +17,7 @@ def goto(position: str, message: str, keep_target: bool = True) -> str:
     message: what to know from there on.
     keep_target: false puts your message in the place of the target instead of after it.
     """
-    raise NotImplementedError
+    raise ToolException(ELSEWHERE)
 
 
 @tool
@@ -25,7 +27,7 @@ def rewind(n: int, content: str) -> str:
     n: which answer: 1 is the first, -1 the last one before now.
     content: the answer that should stand there.
     """
-    raise NotImplementedError
+    raise ToolException(ELSEWHERE)
 
 
 @tool
@@ -34,13 +36,13 @@ def save_checkpoint(name: str, description: str = "") -> str:
 
     name: a few words that say what is reached here.
     """
-    raise NotImplementedError
+    raise ToolException(ELSEWHERE)
 
 
 @tool
 def list_checkpoints() -> str:
     """List the checkpoints of this conversation: name, message number, description."""
-    raise NotImplementedError
+    raise ToolException(ELSEWHERE)
 
 
 MOVING: tuple[BaseTool, ...] = (goto, rewind)
