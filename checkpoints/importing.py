@@ -82,25 +82,37 @@ def _bring_branches(change: Changing, doc: Document, nodes: Mapping[str, Node]) 
     ways = {branch.id: change.path_to(places.get(branch.head_id or "")) for branch in own}
     names = {branch.name for branch in own}
     found: dict[str, str] = {}
-    for branch in doc.branches:
-        head = nodes[branch.head] if branch.head else None
-        same = _same_branch(branch, head, [each for each in own if each.id not in found.values()], ways)
-        if same is None:
-            name = _free_name(branch.name, names)
+    # In rounds, the surest first: what one branch takes for its place alone may be another's by its name.
+    for is_same in (_same_name_and_place, _gone_on, _same_place):
+        for part in (each for each in doc.branches if each.id not in found):
+            head = nodes[part.head] if part.head else None
+            free = (each for each in own if each.id not in found.values())
+            same = next((each for each in free if is_same(part, head, each, ways[each.id])), None)
+            if same is not None:
+                found[part.id] = same.id
+    for part in doc.branches:
+        if part.id not in found:
+            name = _free_name(part.name, names)
             names.add(name)
-            found[branch.id] = change.add_branch(name, head.id if head else None)
-        else:
-            found[branch.id] = same
+            found[part.id] = change.add_branch(name, nodes[part.head].id if part.head else None)
     return found
 
 
-def _same_branch(branch: BranchPart, head: Node | None, own: list[Branch], ways: Mapping[str, Path]) -> str | None:
-    there = [each for each in own if each.head_id == (head.id if head else None)]
-    if there:
-        return next((each.id for each in there if each.name == branch.name), there[0].id)
-    known_as = re.compile(re.escape(branch.name) + r"( \(\d+\))?")
-    ahead = (each.id for each in own if known_as.fullmatch(each.name) and (head is None or head in ways[each.id]))
-    return next(ahead, None)
+def _same_name_and_place(part: BranchPart, head: Node | None, own: Branch, way: Path) -> bool:
+    return _known_as(part, own) and _same_place(part, head, own, way)
+
+
+def _gone_on(part: BranchPart, head: Node | None, own: Branch, way: Path) -> bool:
+    return _known_as(part, own) and (head is None or head in way)
+
+
+def _same_place(_: BranchPart, head: Node | None, own: Branch, __: Path) -> bool:
+    return own.head_id == (head.id if head else None)
+
+
+def _known_as(part: BranchPart, own: Branch) -> bool:
+    """Whether a branch here has the name, or the one that it would be given if the name was taken."""
+    return re.fullmatch(re.escape(part.name) + r"( \(\d+\))?", own.name) is not None
 
 
 def _free_name(name: str, taken: set[str]) -> str:

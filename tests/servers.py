@@ -72,7 +72,10 @@ class Server:
         self._told = threading.Event()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        assert self._told.wait(20), "the server did not start within 20 s"
+        in_time = self._told.wait(20)
+        if not self._links:
+            self.kill()
+        assert in_time, "the server did not start within 20 s"
         assert self._links, self.log
         return self._links[0]
 

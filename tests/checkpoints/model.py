@@ -448,22 +448,20 @@ class Conversation:
                 self.rows["checkpoint", number].update(deleted=False, branch=branch, detached=each["detached"])
 
     def _bring_branches(self, document: Export) -> dict[int, int]:
-        """A branch is there already if it stands at the same place, or went on from there under the same name."""
+        """A branch is there already under its name at its place, or gone on from there, or at its place; in that order."""
         own = self.branches()
         taken, numbers = {branch["name"] for branch in own.values()}, {}
+        for rank in range(3):
+            for number, branch in document.branches.items():
+                free = [n for n in own if n not in numbers.values() and rank in _alike(branch, own[n])]
+                if number not in numbers and free:
+                    numbers[number] = free[0]
         for number, branch in document.branches.items():
-            name, head = branch["name"], branch["head"]
-            known_as = re.compile(re.escape(name) + r"( \(\d+\))?")
-            free = {n: b for n, b in own.items() if n not in numbers.values()}
-            there = [n for n, b in free.items() if b["head"] == head]
-            there.sort(key=lambda n: own[n]["name"] != name)
-            ahead = [n for n, b in free.items() if known_as.fullmatch(b["name"]) and b["head"][: len(head)] == head]
-            if there or ahead:
-                numbers[number] = (there or ahead)[0]
-                continue
-            new = next(new for new in [name, *(f"{name} ({n})" for n in range(2, 99))] if new not in taken)
-            taken.add(new)
-            numbers[number] = self._branch(new, head)
+            if number not in numbers:
+                name = branch["name"]
+                new = next(new for new in [name, *(f"{name} ({n})" for n in range(2, 99))] if new not in taken)
+                taken.add(new)
+                numbers[number] = self._branch(new, branch["head"])
         return numbers
 
     @staticmethod
@@ -620,3 +618,11 @@ def _standing(replaced: Said, new: Said, following: Sequence[Said], kept: list[S
         if stays == kept:
             return kept
         kept = stays
+
+
+def _alike(branch: dict[str, Any], own: dict[str, Any]) -> set[int]:
+    """In which of the ways a document's branch and one here are the same: name and place, gone on, place."""
+    head = branch["head"]
+    is_known = re.fullmatch(re.escape(branch["name"]) + r"( \(\d+\))?", own["name"]) is not None
+    is_there, is_ahead = own["head"] == head, own["head"][: len(head)] == head
+    return {rank for rank, holds in enumerate((is_known and is_there, is_known and is_ahead, is_there)) if holds}

@@ -136,3 +136,16 @@ def test_a_detached_checkpoint_comes_back_with_its_deleted_branch(store: Store) 
     note = transfer.merge(store, thread_id, doc).operation.note
     store.switch(thread_id, store.branches(thread_id)[1][0].id)
     assert (names(store, thread_id), note) == (["detached", "tip"], "Talk · 1 branch, 1 checkpoint added")
+
+
+def test_two_branches_at_one_place_of_which_one_went_on_since_are_both_found_again(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    main = store.thread(thread_id).branch_id
+    store.fork(thread_id, store.messages(thread_id)[-1].id, name="Other")
+    doc = doc_of(store, thread_id)
+    store.switch(thread_id, main)
+    store.append(thread_id, new("c"))
+    store.delete_branch(thread_id, store.branches(thread_id)[1][0].id)
+    assert not transfer.merge(store, thread_id, doc).repeated
+    assert transfer.merge(store, thread_id, doc).repeated
+    assert branches(store, thread_id) == [("main", 3), ("Other", 2)]

@@ -222,9 +222,9 @@ def test_a_long_conversation_is_previewed_with_its_real_numbers(server: Server, 
     file.write_text(_valid(*(f"line {number}" for number in range(1, 11))))
     page = visit(server)
     page.choose_import(file)
-    numbers = page.dialog.locator(".preview li[value]").evaluate_all(
-        "lines => lines.map(line => [line.value, line.innerText])"
-    )
+    lines = page.dialog.locator(".preview li[value]")
+    expect(lines).to_have_count(6)
+    numbers = lines.evaluate_all("lines => lines.map(line => [line.value, line.innerText])")
     assert numbers == [[n, f"{'You' if n % 2 else 'Agent'} line {n}"] for n in (1, 2, 3, 8, 9, 10)]
     page.confirm("Cancel")
 
