@@ -170,9 +170,9 @@ class Store(Reader):
         """
         identifier = _derived_id(thread_id, by.request) if by.request else self.new_id()
         with self.database.writing() as connection:
-            source = rows.thread(connection, thread_id)
             if done := rows.operations(connection, identifier, schema.operation.c.kind == OperationKind.FORK):
                 return Receipt(done[-1], repeated=True)
+            source = rows.thread(connection, thread_id)
             path = rows.path(connection, thread_id, message_id)
             title = serde.writable(title).strip() or f"Branch of {source.title}"
             thread = self.insert_thread(connection, title, source.owner, thread_id=identifier)

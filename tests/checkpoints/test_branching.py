@@ -176,6 +176,9 @@ def test_a_forked_conversation_holds_the_path_and_its_checkpoints_and_stands_for
     assert set(ids(store, made.result)) & set(ids(store, thread_id)) == set()
     store.append(made.result, new("x"))
     assert texts(store, thread_id) == ["a", "b", "c", "d"]
+    store.delete_thread(thread_id)
+    assert store.fork_thread(thread_id, None, by=By(request="wish")).repeated
+    store.undo(thread_id)
     assert len(store.threads()) == 2
     store.undo(made.result)
     store.undo(made.result)
