@@ -14,21 +14,23 @@ import uvicorn
 from dash import Dash
 from dash.backends._fastapi import FastAPIDashServer
 from fastapi import FastAPI
-from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import commands
 from agent.graph import build_graph
 from agent.hub import RunHub
-from agent.models import Keys, ModelConfigurationError, default_spec, load_chat_model
+from agent.judge import Judge
+from agent.mcp import McpServers, Server
+from agent.models import Keys, ModelConfigurationError, Models
+from agent.prices import Price
 from agent.runner import Runner
 from agent.state import Limits
 from agent.tools import NAMES as TOOLS
 from agent.tools import tools_for
 from agent.tracing import NO_TRACING, Tracer
 from checkpoints import Database, Runs, Store, StoreUnavailableError
-from components import page, stream, toast, transfer, trouble, vendor
+from components import attachments, meter, page, stream, toast, transfer, trouble, vendor
 from components.guard import Doors, Guard
 from components.headers import content_security_policy
 from components.services import Services
@@ -37,12 +39,12 @@ from config import Settings, SettingsError, load_settings
 
 _log = logging.getLogger(__name__)
 HERE = Path(__file__).parent
-DEMO_LINE = "Demo model: it makes things up. OPENAI_API_KEY=… in .env switches to a real one."
 THREADS = 4  # for blocking work: one writes at a time anyway
 LARGEST_SOCKET_MESSAGE = 16_384  # bytes; the page sends nothing over it
 DOORS = Doors(
     paths=frozenset({"/", "/_dash-layout", "/_dash-dependencies", "/_dash-update-component"}),
     prefixes=("/t/", "/api/threads/"),
+    foreign=(attachments.PREFIX,),
     static=("/assets/", "/_dash-component-suites/", "/vendor/"),
     body_limits={"/_dash-update-component": 16_000_000},  # an import of 10 MB, as base64 inside JSON
 )
@@ -59,6 +61,7 @@ class App:
     services: Services
     session: Session | None
     address: str
+    mcp: McpServers
 
     def link(self) -> str:
         """The address to open; with AUTH=token it lets one browser in, once."""
@@ -67,6 +70,7 @@ class App:
     async def close(self) -> None:
         """Interrupt what runs, and let go of the database."""
         await self.services.runner.close()
+        await self.mcp.close()
         await self.services.work(self.services.tracer.close)
         self.services.pool.shutdown()
         self.services.store.database.close()
@@ -77,19 +81,19 @@ def create_app(
     *,
     port: int,
     store: Store | None = None,
-    model: BaseChatModel | None = None,
+    models: Models | None = None,
     tracer: Tracer | None = None,
 ) -> App:
     """Build and join everything. Parts that are handed in are used as they are.
 
     Raises `StoreUnavailableError` and `ModelConfigurationError`, whose texts are for the user.
     """
-    keys = _keys(settings)
-    spec = settings.model or default_spec(keys)
-    model = model or load_chat_model(spec, keys, demo_seconds_per_token=settings.demo_seconds_per_token)
+    models = models or _models(settings)
     tracer = tracer or _tracer(settings)
     store = store or _open_store(settings)
-    services = _services(settings, store, model, spec, tracer)
+    tools, approval = _tools(settings), set(settings.tools_approval or ())
+    mcp = McpServers(_servers(settings), tools, approval)
+    services = _services(settings, store, models, tracer, tools, approval)
     services.runs.interrupt_left()
     server = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     dash = _dash(server, services)
@@ -107,12 +111,12 @@ def create_app(
         doors=DOORS,
         on_stale_link=lambda: _print_link(waymark[0]),
     )
-    waymark.append(App(_living(guard, waymark), services, session, address))
+    waymark.append(App(_living(guard, waymark), services, session, address, mcp))
     return waymark[0]
 
 
-def _keys(settings: Settings) -> Keys:
-    return Keys(
+def _models(settings: Settings) -> Models:
+    keys = Keys(
         openai_api_key=settings.openai_api_key,
         openai_base_url=settings.openai_base_url,
         azure_openai_api_key=settings.azure_openai_api_key,
@@ -121,7 +125,10 @@ def _keys(settings: Settings) -> Keys:
         azure_openai_deployment_name=settings.azure_openai_deployment_name,
         azure_openai_reasoning_effort=settings.azure_openai_reasoning_effort,
         idle_seconds=settings.model_idle_seconds,
+        others={name: key for name, key in settings.provider_keys.items() if key is not None},
     )
+    offered, seconds = settings.models_offered or (), settings.demo_seconds_per_token
+    return Models(keys, settings.model, offered=offered, demo_seconds_per_token=seconds)
 
 
 def _open_store(settings: Settings) -> Store:
@@ -153,23 +160,26 @@ def _tracer(settings: Settings) -> Tracer:
     )
 
 
-def _services(settings: Settings, store: Store, model: BaseChatModel, spec: str, tracer: Tracer) -> Services:
+def _services(
+    settings: Settings, store: Store, models: Models, tracer: Tracer, tools: list[BaseTool], approval: set[str]
+) -> Services:
     pool = ThreadPoolExecutor(THREADS, thread_name_prefix="waymark")
     hub, runs = RunHub(), Runs(store)
-    tools, approval = _tools(settings), settings.tools_approval or ()
-    limits = Limits(idle_seconds=settings.model_idle_seconds)
+    limits = Limits(idle_seconds=settings.model_idle_seconds, window=settings.model_window)
+    prices = {spec: Price(price.input, price.output, price.cached) for spec, price in settings.prices.items()}
     runner = Runner(
         store,
         runs,
         hub,
-        build_graph(model, tools, approval=approval),
+        build_graph(tools, approval=approval),
+        models,
         pool=pool,
         limits=limits,
         tracer=tracer,
         time_travel=settings.time_travel,
+        judge=Judge(store, runs, hub, models, pool, tracer) if settings.judge == "on" else None,
     )
-    demo = DEMO_LINE if spec == "demo" else None
-    return Services(store, runs, runner, hub, pool, model=spec, demo=demo, tracer=tracer)
+    return Services(store, runs, runner, hub, pool, models=models, tracer=tracer, prices=prices)
 
 
 def _tools(settings: Settings) -> list[BaseTool]:
@@ -184,7 +194,23 @@ def _tools(settings: Settings) -> list[BaseTool]:
     )
 
 
+def _servers(settings: Settings) -> list[Server]:
+    return [
+        Server(
+            name,
+            command=given.command,
+            args=given.args,
+            env={key: value.get_secret_value() for key, value in given.env.items()},
+            url=given.url,
+            headers={key: value.get_secret_value() for key, value in given.headers.items()},
+            approval=given.approval,
+        )
+        for name, given in settings.mcp.items()
+    ]
+
+
 def _dash(server: FastAPI, services: Services) -> Dash:
+    page.add_route(server, services)
     dash = page.Page(
         "waymark",
         server=server,  # type: ignore[arg-type]  # Dash types only what its Flask backend takes
@@ -192,18 +218,20 @@ def _dash(server: FastAPI, services: Services) -> Dash:
         update_title=None,  # type: ignore[arg-type]  # its documented off switch
         assets_folder=str(HERE / "assets"),
         assets_path_ignore=["modules"],
-        assets_ignore="early",  # the frame names it, above everything else
-        external_stylesheets=list(vendor.STYLESHEETS),
+        assets_ignore=r"early|\.css",  # the frame names the one above everything else; the others come as one
+        external_stylesheets=[vendor.stylesheet_address()],
         index_string=page.index(sorted(path.name for path in (HERE / "assets" / "modules").glob("*.mjs"))),
         meta_tags=page.METAS,
         enable_mcp=False,
         on_error=_tell,
     )
-    dash.layout = page.layout(services)
+    dash.layout = page.layout()
     page.register(dash, services)
     vendor.add_routes(server)
     stream.add_route(server, services)
+    meter.add_route(server, services)
     transfer.add_route(server, services)
+    attachments.add_route(server, services)
     trouble.add_route(server, services)
     return dash
 
@@ -239,6 +267,7 @@ def _living(guard: ASGIApp, waymark: list[App]) -> ASGIApp:
             await guard(scope, receive, send)
             return
         await receive()
+        waymark[0].mcp.begin()
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await waymark[0].close()
@@ -311,6 +340,8 @@ def main(arguments: list[str]) -> int:
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         settings = load_settings()
+        if asked.command == "demo":
+            return commands.demonstrate(asked, _models(settings))
         if asked.command != "serve":
             return commands.carry_out(asked, settings)
         serve(settings)

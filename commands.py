@@ -8,8 +8,11 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+from agent.choice import Offer
+from agent.demonstrations import DEMONSTRATIONS
 from checkpoints import Database, Runs, StateError, Store, document, erasure, readable, transfer, verification
 from checkpoints.backup import backup
 from checkpoints.redaction import Redaction
@@ -39,6 +42,8 @@ def parse(arguments: list[str]) -> Asked:
     commands.add_parser("verify", help="check every message, chain, head and count; also while serving")
     saving = commands.add_parser("backup", help="write a whole copy of the database; also while serving")
     saving.add_argument("file", type=Path)
+    showing = commands.add_parser("demo", help="see time travel in this terminal; with a real model, where a key is set")
+    showing.add_argument("which", choices=sorted(DEMONSTRATIONS), help="goto: talk to it; compaction: watch")
     _erase_parser(commands.add_parser("erase", help="destroy for good: a conversation, or what nothing reaches"))
     parser.set_defaults(command="serve")
     return parser.parse_args(arguments)
@@ -53,6 +58,7 @@ def _export_parser(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--markdown", action="store_true", help="to read; cannot be imported")
     form.add_argument("--jsonl", action="store_true", help="one line in OpenAI's form for fine-tuning")
     parser.add_argument("--redact-tool-results", action="store_true", help="leave out what tools answered")
+    parser.add_argument("--leave-out-files", action="store_true", help="leave out what users attached")
     parser.add_argument("--redact", action="append", default=[], metavar="WORD", help="leave this out; * is any letters")
 
 
@@ -62,6 +68,22 @@ def _erase_parser(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--unreachable", action="store_true", help="what no branch, no checkpoint and no undo can reach")
     parser.add_argument("--forget-undo", action="store_true", help="and what only undo could reach, deleted ones among it")
     parser.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def demonstrate(asked: Asked, models: Offer) -> int:
+    """One of the demonstrations, in this terminal."""
+    try:
+        return FINE if DEMONSTRATIONS[asked.which](models, _line, partial(print, flush=True)) else REFUSED
+    except KeyboardInterrupt:
+        return FINE
+
+
+def _line() -> str | None:
+    """What is typed; None at the end of the input."""
+    try:
+        return input("you: ")
+    except EOFError:
+        return None
 
 
 def carry_out(asked: Asked, settings: Settings) -> int:
@@ -121,8 +143,9 @@ def _export_all(store: Store, asked: Asked) -> int:
 
 def _text(store: Store, thread_id: str, asked: Asked) -> str:
     form = readable.markdown if asked.markdown else readable.jsonl if asked.jsonl else transfer.export
-    is_redacted = asked.redact_tool_results or asked.redact
-    redaction = Redaction(asked.redact_tool_results, tuple(asked.redact)) if is_redacted else None
+    is_redacted = asked.redact_tool_results or asked.redact or asked.leave_out_files
+    parts = (asked.redact_tool_results, tuple(asked.redact), asked.leave_out_files)
+    redaction = Redaction(*parts) if is_redacted else None
     text = form(store, thread_id, redaction)
     if form is transfer.export and len(text.encode()) > document.MAX_BYTES:
         limit = document.MAX_BYTES // 1_000_000

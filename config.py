@@ -1,6 +1,7 @@
 """The settings: the only reader of the environment, of `.env` and of `waymark.toml`.
 
 Each field is the key of the same name in capitals; in `waymark.toml`, `enabled` in the table `[tools]` is `tools_enabled`.
+What has names of its own stands in `waymark.toml` alone: `[agents.NAME]`, `[mcp.NAME]` and `[prices."MODEL"]`.
 """
 
 from __future__ import annotations
@@ -8,14 +9,24 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self, get_args
 
 from dotenv import dotenv_values
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 
@@ -26,6 +37,12 @@ class SettingsError(ValueError):
 def _key(value: SecretStr | None) -> SecretStr | None:
     """Refuse what cannot stand in a header: the error of the HTTP client would show the key."""
     if value and not all("!" <= character <= "~" for character in value.get_secret_value()):
+        raise ValueError
+    return value
+
+
+def _header(value: SecretStr) -> SecretStr:
+    if not all(" " <= character <= "~" for character in value.get_secret_value()):
         raise ValueError
     return value
 
@@ -66,7 +83,64 @@ Address = Annotated[
 
 
 Names = Annotated[tuple[str, ...] | None, BeforeValidator(_listed)]
-TABLES = {"tools": ("enabled", "approval")}  # of waymark.toml
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
+NAMES_ARE = "small letters, digits and _, at most 31, beginning with a letter"
+TABLES = {"tools": ("enabled", "approval"), "models": ("offered",)}  # of waymark.toml
+NAMED = ("agents", "mcp", "prices")  # its tables of tables
+PROVIDER_KEYS = (  # of the providers that are no settings of ours otherwise (agent.models.others)
+    "ANTHROPIC_API_KEY",
+    "COHERE_API_KEY",
+    "DEEPSEEK_API_KEY",
+    "GOOGLE_API_KEY",
+    "GROQ_API_KEY",
+    "MISTRAL_API_KEY",
+    "OPENROUTER_API_KEY",
+    "TOGETHER_API_KEY",
+    "XAI_API_KEY",
+)
+
+
+class _Table(BaseModel):
+    """One of the tables with a name of its own. Descriptions complete the sentence "KEY must be ...", as below."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class AgentDefinition(_Table):
+    """A sub-agent: what it is told, the names of the tools it has, what others are told of it, and its own model."""
+
+    instructions: str = Field(min_length=1, description="a text")
+    tools: tuple[str, ...] = Field((), description="a list of tools' names")
+    description: str = Field("", description="a text")
+    model: str | None = Field(None, description="a model, such as openai:NAME")
+
+
+class McpServer(_Table):
+    """A server of tools: a program that is started and spoken to through its input and output, or an address.
+
+    Of Waymark's own environment a program gets no keys, only `env`. `approval`: its tools ask a person before they run.
+    """
+
+    command: str | None = Field(None, min_length=1, description="the name or the path of a program")
+    args: tuple[str, ...] = Field((), description="a list of texts")
+    env: dict[str, SecretStr] = Field({}, description="a table of texts")
+    url: Address = None
+    headers: dict[str, Annotated[SecretStr, AfterValidator(_header)]] = Field({}, description="a table of texts in ASCII")
+    approval: bool = Field(True, description="true or false")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if (self.command is None) == (self.url is None):
+            raise ValueError
+        return self
+
+
+class Price(_Table):
+    """What a model costs, in US dollars per million tokens. `cached` input costs what other input does if it is None."""
+
+    input: float = Field(ge=0, allow_inf_nan=False, description="a number of US dollars per million tokens")
+    cached: float | None = Field(None, ge=0, allow_inf_nan=False, description="a number of US dollars per million tokens")
+    output: float = Field(ge=0, allow_inf_nan=False, description="a number of US dollars per million tokens")
 
 
 class Settings(BaseSettings):
@@ -80,6 +154,7 @@ class Settings(BaseSettings):
 
     model: str | None = None  # which names are usable is known to agent.models; None: what the keys allow
     model_idle_seconds: float = Field(60.0, gt=0, le=3600, description="a number of seconds above 0 and up to 3600")
+    model_window: int | None = Field(None, ge=1_000, description="a number of tokens, at least 1000")
     demo_seconds_per_token: float = Field(0.02, ge=0, le=10, description="a number of seconds from 0 to 10")
 
     openai_api_key: Key = None
@@ -89,6 +164,7 @@ class Settings(BaseSettings):
     azure_openai_api_version: str | None = None
     azure_openai_deployment_name: str | None = None
     azure_openai_reasoning_effort: str | None = None
+    provider_keys: dict[str, Key] = {}  # by their names in the environment
     tavily_api_key: Key = None
     tavily_base_url: Address = None
     langfuse_public_key: Key = None
@@ -99,8 +175,13 @@ class Settings(BaseSettings):
 
     files_dir: Annotated[Path | None, AfterValidator(_folder)] = Field(None, description="a folder that is there")
     time_travel: Literal["off", "ask", "allow"] = Field("ask", description="off, ask or allow")
+    judge: Literal["on", "off"] = Field("off", description="on or off")  # on: a call of the model more after a turn
     tools_enabled: Names = Field(None, description="a list of tools' names")  # None: all that can work
     tools_approval: Names = Field(None, description="a list of tools' names")  # these ask a person before they run
+    models_offered: Names = Field(None, description="a list of models, such as openai:NAME")
+    agents: dict[Name, AgentDefinition] = Field({}, description="a table with instructions")
+    mcp: dict[Name, McpServer] = Field({}, description="a table with either command or url")
+    prices: dict[str, Price] = Field({}, description="a table with input and output")  # by the model's whole name
     data_dir: Annotated[Path, AfterValidator(Path.expanduser), Field(description="a folder")] = Path("data")
     database_url: Annotated[SecretStr | None, AfterValidator(_database)] = Field(
         None,
@@ -132,17 +213,41 @@ def load_settings(
     Raises SettingsError.
     """
     in_file = _read(dotenv)
-    names = {name.upper(): name for name in Settings.model_fields}
+    names = {name.upper(): name for name in Settings.model_fields if name not in (*NAMED, "provider_keys")}
     for key in in_file:
-        if key not in names and (meant := get_close_matches(key.upper(), names, n=1, cutoff=0.8)):
+        if key not in (*names, *PROVIDER_KEYS) and (meant := get_close_matches(key.upper(), names, n=1, cutoff=0.8)):
             raise SettingsError(f"{key} in {dotenv.name} is not a setting; {meant[0]} is.")
-    given = _structured(tables) | in_file | _present(os.environ if environ is None else environ)
+    in_tables, named = _structured(tables)
+    given = in_tables | in_file | _present(os.environ if environ is None else environ)
+    named["provider_keys"] = {key: given[key] for key in PROVIDER_KEYS if key in given}
     try:
-        return Settings(**{names[key]: value for key, value in given.items() if key in names})
+        return Settings(**{names[key]: value for key, value in given.items() if key in names}, **named)
     except ValidationError as error:
-        name = str(error.errors()[0]["loc"][0])
         # "from None": what pydantic tells beside the sentence is for developers, and is where values would show.
-        raise SettingsError(f"{name.upper()} must be {Settings.model_fields[name].description}.") from None
+        raise SettingsError(_sentence(error.errors()[0], tables.name)) from None
+
+
+def _sentence(error: ErrorDetails, file: str) -> str:
+    """What is wrong, by its place: a key, or a table's name and perhaps a key of it."""
+    place = [str(part) for part in error["loc"]]
+    if place[0] == "provider_keys":
+        return f"{place[1]} must be {Settings.model_fields['openai_api_key'].description}."
+    field = Settings.model_fields[place[0]]
+    if place[0] not in NAMED:
+        return f"{place[0].upper()} must be {field.description}."
+    if place[2:3] == ["[key]"]:
+        return f"The name of [{_dotted(place[:2])}] in {file} must be {NAMES_ARE}."
+    table, key = f"[{_dotted(place[:2])}]", place[2] if len(place) > 2 else ""
+    known = get_args(field.annotation)[1].model_fields
+    if key and key not in known:
+        return f"{table} {key} in {file} is not a setting."
+    wanted = known[key].description if key else field.description
+    return f"{table}{key and f' {key}'} in {file} must be {wanted}."
+
+
+def _dotted(names: Iterable[str]) -> str:
+    """The name of a table, as TOML writes it."""
+    return ".".join(name if re.fullmatch(r"[\w-]+", name, re.ASCII) else f'"{name}"' for name in names)
 
 
 def _read(path: Path) -> dict[str, str]:
@@ -153,19 +258,20 @@ def _read(path: Path) -> dict[str, str]:
         raise SettingsError(f"{path.name} cannot be read as UTF-8 text ({type(error).__name__}).") from None
 
 
-def _structured(path: Path) -> dict[str, Any]:
-    """What stands in the tables of the file, by the key that it would have in the environment."""
+def _structured(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What stands in the tables of the file, by the key that it would have in the environment; and the named tables."""
     try:
         found = tomllib.loads(path.read_text()) if path.exists() else {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(f"{path.name} cannot be read as TOML ({error}).") from None
+    named = {table: found.pop(table) for table in NAMED if table in found}
     given = {}
     for table, values in found.items():
         for key, value in values.items() if isinstance(values, dict) else [("", None)]:
             if key not in TABLES.get(table, ()):
                 raise SettingsError(f"{f'[{table}] {key}' if key else table} in {path.name} is not a setting.")
             given[f"{table}_{key}".upper()] = value
-    return given
+    return given, named
 
 
 def _present(values: Mapping[str, str | None]) -> dict[str, str]:

@@ -6,6 +6,7 @@ Here an answer counts only when the provider said that it is finished, and argum
 
 import asyncio
 import json
+import logging
 import uuid
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +16,9 @@ from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, BaseM
 from langchain_core.messages.ai import add_ai_message_chunks
 from langchain_core.runnables import Runnable
 
+from agent.models.answers import as_chunk, finish_reason
 from agent.numbering import Unnumbering, unnumbered
+from agent.retrying import Retries
 from agent.state import RunContext
 from checkpoints import serde
 
@@ -23,9 +26,11 @@ Model = Runnable[LanguageModelInput, AIMessage]
 _REASONS: dict[str | None, str] = {
     "length": "The answer reached the model's length limit.",
     "content_filter": "The model provider's content filter stopped this answer.",
+    "nothing": "The model sent nothing of an answer; try again.",
     "too_long": "The answer grew too long and was cut.",
 }
-_WHOLE = {"stop", "tool_calls"}
+_WHOLE = {"stop", "tool_calls", None}
+_log = logging.getLogger(__name__)
 _KEPT = ("model_name", "model_provider", "system_fingerprint", "id")
 
 
@@ -39,15 +44,31 @@ class CutOff(Exception):
 async def stream_answer(model: Model, messages: Sequence[AnyMessage], context: RunContext) -> AIMessage:
     """The model's whole answer, its text told to the recorder as it comes.
 
-    Raises `CutOff` when it is not whole, `TimeoutError` after too long a silence, and what the provider's library raises.
+    Asks again after a passing failure, but never once something of the answer has come. Raises `CutOff` when it is not
+    whole, `TimeoutError` after too long a silence, and what the provider's library raises.
     """
+    retries = Retries()
+    while True:
+        chunks: list[AIMessageChunk] = []
+        try:
+            await _stream(model, messages, context, chunks)
+            return _whole(chunks)
+        except Exception as error:  # of any library; all that does not pass is raised again
+            pause = None if _heard(chunks) else retries.pause(error)
+            if pause is None:
+                raise
+            _log.info("asking again in %.1f s: %s", pause, type(error).__qualname__)
+        await asyncio.sleep(pause)
+
+
+async def _stream(model: Model, messages: Sequence[AnyMessage], context: RunContext, chunks: list[AIMessageChunk]) -> None:
+    """Add to `chunks` as they come."""
     limits, size = context.limits, 0
     unnumbering = Unnumbering()
-    chunks: list[AIMessageChunk] = []
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(limits.idle_seconds) as deadline:
         async for chunk in model.astream(list(messages)):
-            assert isinstance(chunk, AIMessageChunk)
+            chunk = chunk if isinstance(chunk, AIMessageChunk) else as_chunk(chunk)  # noqa: PLW2901  a model that cannot stream
             deadline.reschedule(loop.time() + limits.idle_seconds)
             chunks.append(chunk)
             text = _text(chunk)[: limits.most_characters - size]
@@ -57,11 +78,16 @@ async def stream_answer(model: Model, messages: Sequence[AnyMessage], context: R
             if shown := unnumbering.take(text):
                 context.recorder.text(shown)
             size += sum(len(call["args"] or "") for call in chunk.tool_call_chunks)
-            if size >= limits.most_characters:
+            # Also so many chunks with nothing in them: each starts the deadline anew.
+            if max(size, len(chunks)) >= limits.most_characters:
                 raise CutOff("too_long")
     if rest := unnumbering.rest():
         context.recorder.text(rest)
-    return _whole(chunks)
+
+
+def _heard(chunks: Sequence[AIMessageChunk]) -> bool:
+    """Whether anything of an answer has come."""
+    return any(_text(chunk) or chunk.tool_call_chunks for chunk in chunks)
 
 
 def _text(chunk: BaseMessage) -> str:
@@ -71,10 +97,10 @@ def _text(chunk: BaseMessage) -> str:
 def _whole(chunks: list[AIMessageChunk]) -> AIMessage:
     merged = add_ai_message_chunks(chunks[0], *chunks[1:]) if chunks else AIMessageChunk(content="")
     # Not from the merged chunk: some servers say it twice, and merging texts joins them.
-    said = [chunk.response_metadata.get("finish_reason") for chunk in chunks]
+    said = [finish_reason(chunk.response_metadata) for chunk in chunks]
     reason = next((each for each in reversed(said) if each), None)
     if reason not in _WHOLE:
-        raise CutOff(reason)
+        raise CutOff(reason if reason or _heard(chunks) else "nothing")
     calls, unreadable = _calls(merged)
     return AIMessage(
         content=serde.writable(unnumbered(_text(merged))),

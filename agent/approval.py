@@ -28,9 +28,9 @@ def answered_instead(decision: Decision) -> str:
     return f"The user answered instead of the tool:\n{decision.text}"
 
 
-def refused(call: ToolCall) -> ToolMessage:
-    """The result of a call that the user did not decide about, but went on."""
-    return ToolMessage(NOT_APPROVED, tool_call_id=call["id"] or "", name=call["name"], status="error")
+def refused(call: ToolCall, text: str = NOT_APPROVED) -> ToolMessage:
+    """The result of a call that was not carried out: the user did not decide about it, but went on."""
+    return ToolMessage(text, tool_call_id=call["id"] or "", name=call["name"], status="error")
 
 
 def unanswered(messages: Sequence[BaseMessage]) -> list[ToolCall]:

@@ -21,7 +21,10 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from agent.demo_texts import ABILITIES, CODE, DEFAULT, GREETING, LONG
+from agent.attached import own_words
+from agent.demo_reading import carried, matching, quoted
+from agent.demo_texts import ABILITIES, ATTACHED, CODE, DEFAULT, GREETING, LONG, stocks, weather
+from agent.demo_verdict import verdict
 from agent.prompts import GO_ON
 from agent.tools.calculator import NAMES, CalculatorError, parse
 
@@ -154,23 +157,29 @@ def _answer(messages: Sequence[BaseMessage], tool_names: frozenset[str]) -> Answ
     """After tool results only text: what a tool returned never leads to another call."""
     if messages and isinstance(messages[-1], ToolMessage):
         return Answer(_about_results(messages))
+    if len(messages) == 2 and not tool_names and (judged := verdict(messages[-1].text)):
+        return Answer(judged)
     if len(messages) > 1 and messages[-1].text == GO_ON and isinstance(messages[-2], AIMessage):
         whole, begun = _answer(messages[:-2], tool_names).text, _spoken(messages[-2])
         return Answer(whole.removeprefix(begun) if whole != begun else "That was all.")
     said = [_spoken(message) for message in messages if isinstance(message, HumanMessage)]
     last = said[-1] if said else ""
-    carried = re.search(r"<time_travel_message>(.*?)</time_travel_message>", last, re.DOTALL)
-    if carried is not None:
-        return Answer(f"I went back in time and carried this over:\n\n{_quoted(carried[1])}{_remembered(said)}")
-    return _tool_answer(last, tool_names) or Answer(_plain_answer(last) + _remembered(said))
+    if note := carried(said[-1:]):
+        return Answer(f"I went back in time and carried this over:\n\n{_quoted(note)}{_remembered(said)}")
+    looked = ATTACHED if messages and isinstance(messages[-1].content, list) else ""
+    found = quoted([message.text for message in messages if isinstance(message, AIMessage)])
+    known = matching(last, carried(said))
+    recalled = Answer("From what I carried over:\n\n" + _quoted("\n".join(known))) if known else None
+    return _tool_answer(last, tool_names, found) or recalled or Answer(_plain_answer(last) + looked + _remembered(said))
 
 
 def _spoken(message: BaseMessage) -> str:
     """The text without the position mark that requests carry."""
-    return re.sub(r"\A\s*\[msg_\d+\]\s*", "", message.text)
+    text = own_words(message) if isinstance(message, HumanMessage) else message.text
+    return re.sub(r"\A\s*\[msg_\d+\]\s*", "", text)
 
 
-def _tool_answer(text: str, tool_names: frozenset[str]) -> Answer | None:
+def _tool_answer(text: str, tool_names: frozenset[str], found: Sequence[str]) -> Answer | None:
     query = re.search(r"\b(?:search(?: the web)? for|look up)\s+([^\n]+)", text, re.IGNORECASE)
     if query is not None and "web_search" not in tool_names:
         return Answer("Web search is not set up here. Set `TAVILY_API_KEY` and start Waymark again to use it.")
@@ -178,8 +187,11 @@ def _tool_answer(text: str, tool_names: frozenset[str]) -> Answer | None:
         return Answer("I will look that up.", (Call("web_search", {"query": query[1].strip(" .?!\"'")[:200]}),))
     back = re.search(r"\b(?:go back to|start over)\b(?:.*?\bmsg_(\d+))?", text, re.IGNORECASE | re.DOTALL)
     if back is not None and "goto" in tool_names:
-        carried = f"The user wanted to go back, and said: {_short(text)}"
-        return Answer("I will go back.", (Call("goto", {"position": f"msg_{back[1] or 0}", "message": carried}),))
+        note = [f"The user wanted to go back, and said: {_short(text)}", *(found if "carry" in text else ())]
+        return Answer("I will go back.", (Call("goto", {"position": f"msg_{back[1] or 0}", "message": "\n".join(note)}),))
+    file = re.search(r"\bread `?([\w/-]+\.\w+)", text, re.IGNORECASE)
+    if file is not None and "read_file" in tool_names:
+        return Answer("I will read it.", (Call("read_file", {"path": file[1]}),))
     sums = _sums(text)
     if not sums or "calculator" not in tool_names:
         return None
@@ -232,16 +244,19 @@ def _about_results(messages: Sequence[BaseMessage]) -> str:
         if not isinstance(message, ToolMessage):
             break
         results.insert(0, message)
-    return "\n\n".join(_about_result(result, calls.get(result.tool_call_id)) for result in results)
+    asked = next((_spoken(message) for message in reversed(messages) if isinstance(message, HumanMessage)), "")
+    return "\n\n".join(_about_result(result, calls.get(result.tool_call_id), asked) for result in results)
 
 
-def _about_result(result: ToolMessage, call: Any) -> str:
+def _about_result(result: ToolMessage, call: Any, asked: str) -> str:
     name = call["name"] if call else result.name or "tool"
     text = _spoken(result).strip()
     if result.status == "error":
         return f"The `{name}` tool could not do it:\n\n{_quoted(text)}"
     if name == "calculator" and call:
         return f"`{call['args'].get('expression', '')}` = **{text}**"
+    if name == "read_file" and (lines := matching(asked, text)):
+        return "I have read it, and found:\n\n" + _quoted("\n".join(lines))
     return f"This is what `{name}` returned. I am the demo and cannot judge it, so here it is as it came:\n\n{_quoted(text)}"
 
 
@@ -269,8 +284,8 @@ def _plain_answer(text: str) -> str:
     answers: tuple[tuple[str, Callable[[str], str]], ...] = (
         (r"\b(?:long|essay|detailed)\b", lambda _: LONG),
         (r"\bwhat (?:can|do) (?:you|i) do\b|\bhelp\b|\bwho are you\b", lambda _: ABILITIES),
-        (r"\bweather\b|\bforecast\b|\btemperature\b|\btomorrow\b|\bweekend\b", _weather),
-        (r"\bstocks?\b|\bshares?\b|\bprice of\b", _stocks),
+        (r"\bweather\b|\bforecast\b|\btemperature\b|\btomorrow\b|\bweekend\b", weather),
+        (r"\bstocks?\b|\bshares?\b|\bprice of\b", stocks),
         (r"\bcode\b|\bpython\b|\bfunction\b|\bprogram\b|\bscript\b", lambda _: CODE),
         (r"^\W*(?:hi|hello|hey|good (?:morning|evening|afternoon))\b", lambda _: GREETING),
     )
@@ -278,16 +293,3 @@ def _plain_answer(text: str) -> str:
         if re.search(pattern, text, re.IGNORECASE):
             return answer(text)
     return f"You said: “{_short(text)}”\n\n{DEFAULT}"
-
-
-def _weather(text: str) -> str:
-    number = int(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(), 16)
-    sky = ("sunny", "cloudy with bright spells", "showery", "clear and windy")[number % 4]
-    return f"It is **{sky}** with about **{number % 17 + 9} °C**.\n\n*I am the demo: I made this weather up.*"
-
-
-def _stocks(text: str) -> str:
-    number = int(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(), 16)
-    price, change = 40 + number % 400, (number % 61 - 30) / 10
-    table = f"| Price | Today |\n|---:|---:|\n| {price}.00 | {change:+.1f} % |"
-    return f"{table}\n\n*I am the demo: I made these figures up. Do not trade on them.*"

@@ -1,4 +1,6 @@
-"""The longer things that the demo model says."""
+"""The longer things that the demo model says, and those that it makes up."""
+
+import hashlib
 
 GREETING = "Hello! I am the demo model. No language model stands behind me, but everything around me is real. Try `help`."
 DEFAULT = "I am the demo model, so I cannot really answer that. Ask me `what can you do` to see what I can show."
@@ -29,6 +31,8 @@ print(most_common_words("to be or not to be"))
 ```
 
 *I am the demo: I always show this one.*"""
+ATTACHED = "\n\nSomething is attached. I am the demo and cannot look at files; a real model can."
+
 LONG = """\
 # A conversation you can move through
 
@@ -95,3 +99,16 @@ with each question. Then restore the checkpoint and ask once more. The list is s
 questions were never asked. Undo, and they are back.
 
 That is all there is to it. Time becomes a place you can walk around in, and the way back is always open."""
+
+
+def weather(text: str) -> str:
+    number = int(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(), 16)
+    sky = ("sunny", "cloudy with bright spells", "showery", "clear and windy")[number % 4]
+    return f"It is **{sky}** with about **{number % 17 + 9} °C**.\n\n*I am the demo: I made this weather up.*"
+
+
+def stocks(text: str) -> str:
+    number = int(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(), 16)
+    price, change = 40 + number % 400, (number % 61 - 30) / 10
+    table = f"| Price | Today |\n|---:|---:|\n| {price}.00 | {change:+.1f} % |"
+    return f"{table}\n\n*I am the demo: I made these figures up. Do not trade on them.*"

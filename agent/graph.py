@@ -12,8 +12,8 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, ToolException
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -22,9 +22,13 @@ from pydantic import ValidationError
 
 from agent.answer import Model, stream_answer
 from agent.approval import DENIED, Decision, Waiting, answered_instead, unanswered
-from agent.request import id_of, numbered_all, paired
-from agent.state import AgentState, LimitReached, RunContext
+from agent.attached import mentioned, resolved
+from agent.choice import ChosenModel
+from agent.context import fitted, window_of
+from agent.request import SENT, id_of, numbered_all, paired
+from agent.state import AgentState, LimitReached, Limits, RunContext
 from agent.time_travel import MoveRefused
+from agent.tools.ask_agent import ask_agent
 from agent.tools.time_travel import TIME_TRAVEL, list_checkpoints, save_checkpoint
 from agent.travelling import MOVES, Traveller
 
@@ -33,21 +37,28 @@ TOO_LATE = "Not carried out: it was asked for after a move to another place in t
 _log = logging.getLogger(__name__)
 
 
-def build_graph(model: BaseChatModel, tools: Sequence[BaseTool], *, approval: Collection[str] = ()) -> Graph:
+def build_graph(tools: Sequence[BaseTool], *, approval: Collection[str] = ()) -> Graph:
     """agent -> tools -> agent … -> end; from the tools on where calls were decided about that waited.
 
-    Tools named in `approval` run only when a person has decided so: until then the run rests (`Waiting`).
+    The model is the run's. Tools named in `approval` run only when a person has decided so: until then the run rests
+    (`Waiting`). Both may change while the app runs: what stands in them is looked up anew each time.
     """
-    asking: Model = model.bind_tools(list(tools)) if tools else model
-    travelling: Model = model.bind_tools([*tools, *TIME_TRAVEL])
-    by_name = {tool.name: tool for tool in tools}
-    name = str(getattr(model, "model_name", ""))  # what was asked for; the answer says what it came from
+    bound = _Bound()
 
     async def agent(state: AgentState, runtime: Runtime[RunContext]) -> dict[str, Any]:
-        messages, can_move = paired(state["messages"]), runtime.context.traveller is not None
-        messages = numbered_all(messages) if can_move else messages
-        runtime.context.trace.asked(name, messages)
-        answer = await stream_answer(travelling if can_move else asking, messages, runtime.context)
+        can_move, model = runtime.context.traveller is not None, runtime.context.model
+        assert model is not None
+        _count(runtime.context)
+        asked = fitted(paired(state["messages"]), window_of(model.chat, runtime.context.limits.window).most)
+        messages = numbered_all(asked.messages) if can_move else asked.messages
+        # What was asked for; the answer says what it came from.
+        runtime.context.trace.asked(str(getattr(model.chat, "model_name", model.spec)), mentioned(messages))
+        sent = await runtime.context.recorder.work(partial(resolved, messages, runtime.context.held))
+        offered = [*_own(tools, runtime.context), *(TIME_TRAVEL if can_move else ())]
+        answer = await stream_answer(bound.to(model, offered), sent, runtime.context)
+        for call in (*answer.tool_calls, *answer.invalid_tool_calls):
+            call["id"] = runtime.context.recorder.fresh(call["id"] or "")
+        answer.response_metadata |= {"spec": model.spec, SENT: asked.note}
         runtime.context.trace.answered(answer)
         answer.id = id_of(await runtime.context.recorder.commit(answer))
         return {"messages": [answer]}
@@ -57,13 +68,15 @@ def build_graph(model: BaseChatModel, tools: Sequence[BaseTool], *, approval: Co
         refused = [_unreadable(call["name"], call["id"]) for call in asked.invalid_tool_calls]
         for refusal in refused:
             await runtime.context.recorder.commit(refusal)
-        decided = runtime.context.decisions
         calls, move, late = divided(unanswered(state["messages"]), runtime.context.traveller)
         refused += [await _refused(call, TOO_LATE, runtime.context) for call in late]
-        ready = [call for call in calls if call["name"] not in approval or call["id"] in decided]
-        results = await _answers(by_name, ready, runtime.context)
+        ready = [call for call in calls if call["name"] not in approval or _is_decided(call, runtime.context)]
+        answers = await _answers({tool.name: tool for tool in _own(tools, runtime.context)}, ready, runtime.context)
+        results = [answer for answer in answers if answer is not None]
         if runtime.context.traveller is not None:
             await runtime.context.recorder.work(runtime.context.traveller.saved)
+        if len(results) < len(ready):
+            raise Waiting
         if move is not None:
             results.append(await _moved(move, runtime.context))
         if len(ready) < len(calls):
@@ -77,6 +90,42 @@ def build_graph(model: BaseChatModel, tools: Sequence[BaseTool], *, approval: Co
     graph.add_conditional_edges("agent", _next, ["tools", END])
     graph.add_edge("tools", "agent")
     return graph.compile()
+
+
+class _Bound:
+    """Models that know of the tools, each made once: describing the tools takes longer than the rest of a request."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[str, ...], Model] = {}
+
+    def to(self, model: ChosenModel, tools: Sequence[BaseTool]) -> Model:
+        key = (model.spec, *(tool.name for tool in tools))  # with their names: tools may be added while the app runs
+        if key not in self._made:
+            self._made[key] = model.chat.bind_tools(tools) if tools else model.chat
+        return self._made[key]
+
+
+def _own(tools: Sequence[BaseTool], context: RunContext) -> list[BaseTool]:
+    """The tools of the agent that acts, but for those that move through time."""
+    there = [*tools, ask_agent] if context.delegation is not None else tools
+    return [tool for tool in there if context.tools is None or tool.name in context.tools]
+
+
+def _is_decided(call: ToolCall, context: RunContext) -> bool:
+    is_begun = context.delegation is not None and context.delegation.is_begun(context.agent, call)
+    return is_begun or call["id"] in context.decisions
+
+
+def _count(context: RunContext) -> None:
+    """Raises `LimitReached` when the agents of the run have answered as often as they may."""
+    if context.spent.answers >= context.limits.most_steps:
+        raise LimitReached(f"The agent was stopped after {context.limits.most_steps} steps.")
+    context.spent.answers += 1
+
+
+def steps(limits: Limits) -> RunnableConfig:
+    """The library's own limit, of nodes: a run's answers are counted before it is reached."""
+    return {"recursion_limit": 2 * limits.most_steps + 2}
 
 
 def _first(state: AgentState) -> str:
@@ -121,8 +170,11 @@ async def _refused(call: ToolCall, text: str, context: RunContext) -> ToolMessag
     return result
 
 
-async def _answers(tools: dict[str, BaseTool], calls: Sequence[ToolCall], context: RunContext) -> list[ToolMessage]:
-    """Carry out the calls of one answer side by side. Raises `LimitReached` after as many as the run may have."""
+async def _answers(tools: dict[str, BaseTool], calls: Sequence[ToolCall], context: RunContext) -> list[ToolMessage | None]:
+    """Carry out the calls of one answer side by side. None for one whose agent waits for a person.
+
+    Raises `LimitReached` after as many as the run may have.
+    """
     allowed = calls[: context.limits.most_calls - context.spent.calls]
     context.spent.calls += len(allowed)
     try:
@@ -135,12 +187,15 @@ async def _answers(tools: dict[str, BaseTool], calls: Sequence[ToolCall], contex
     return [task.result() for task in tasks]
 
 
-async def _answer(tools: dict[str, BaseTool], call: ToolCall, context: RunContext) -> ToolMessage:
-    """Carry out one call and commit its result, beside the others of the same answer."""
+async def _answer(tools: dict[str, BaseTool], call: ToolCall, context: RunContext) -> ToolMessage | None:
+    """Carry out one call and commit its result, beside the others of the same answer; these go on when this one waits."""
     context.recorder.tool_started(call["id"] or "")
     context.trace.tool_began(call)
     started = time.monotonic()
-    text, failed = await _decided(tools, call, context)
+    try:
+        text, failed = await _decided(tools, call, context)
+    except Waiting:
+        return None
     result = ToolMessage(
         _cut(text, context.limits.most_result),
         tool_call_id=call["id"] or "",
@@ -162,7 +217,7 @@ async def _decided(tools: dict[str, BaseTool], call: ToolCall, context: RunConte
         case Decision(kind="respond"):
             return answered_instead(decision), False
         case Decision(kind="edit", arguments=arguments):
-            text, failed = await _carry_out(tools, {**call, "args": arguments or {}}, context.limits.tool_seconds)
+            text, failed = await _allowed(tools, {**call, "args": arguments or {}}, context)
             changed = json.dumps(arguments, ensure_ascii=False)
             return f"(The user changed the arguments to {changed}.)\n{text}", failed
     return DENIED, True  # and for whatever is no decision that there is
@@ -170,6 +225,8 @@ async def _decided(tools: dict[str, BaseTool], call: ToolCall, context: RunConte
 
 async def _allowed(tools: dict[str, BaseTool], call: ToolCall, context: RunContext) -> tuple[str, bool]:
     traveller, given = context.traveller, call["args"]
+    if context.delegation is not None and call["name"] == ask_agent.name in tools:
+        return await context.delegation.ask(call, context)
     if traveller is not None and call["name"] == save_checkpoint.name:
         saving = partial(traveller.save, str(given.get("name", "")), str(given.get("description", "")))
         return await context.recorder.work(saving), False

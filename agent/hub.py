@@ -58,6 +58,11 @@ class RunHub:
         self._run: dict[str, str] = {}
         self._text: dict[str, list[str]] = {}
 
+    @property
+    def runs(self) -> int:
+        """How many runs are in progress."""
+        return len(self._run)
+
     def live(self, thread_id: str) -> Live | None:
         if thread_id not in self._run:
             return None

@@ -2,15 +2,18 @@
 
 import asyncio
 import logging
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
+from agent.delegation import OpenCall
 from agent.events import MessageAdded, RunFinished, TextDelta, ToolStarted
 from agent.hub import RunHub
-from checkpoints import MessageStatus, NewMessage, Run, Runs, RunState, StateError, partial, serde
+from checkpoints import MAIN, MessageStatus, NewMessage, Run, Runs, RunState, StateError, partial, serde
 
 _log = logging.getLogger(__name__)
 STOPPED = "Stopped before it finished."
@@ -28,13 +31,24 @@ class Recording:
         self._call = call
         self._draft_seconds = draft_seconds
         self._text: list[str] = []  # of the answer that is being written
-        self._open: dict[str, str] = {}  # calls without a result yet: their ids and the tools' names
+        self._open: dict[str, tuple[str, str]] = {}  # calls without a result yet: by their ids, the tools and the agents
+        self._ids: set[str] = set()  # of all calls so far
         # A draft must not be written after the message that it became: a crash then would show the text twice.
         self._writing = asyncio.Lock()
 
-    def reopen(self, calls: Iterable[ToolCall]) -> None:
-        """Calls of an earlier run that are to be answered in this one."""
-        self._open.update({call["id"] or "": call["name"] for call in calls})
+    def reopen(self, calls: Iterable[OpenCall]) -> None:
+        """Calls from before that are to be answered now, innermost first."""
+        for each in reversed(list(calls)):
+            self._open[each.call["id"] or ""] = (each.call["name"], each.agent)
+        self._ids.update(self._open)
+
+    def fresh(self, call_id: str) -> str:
+        free = call_id if call_id not in self._ids else f"call_{uuid.uuid4().hex[:24]}"
+        self._ids.add(free)
+        return free
+
+    def of(self, agent: str) -> "Aside":
+        return Aside(self, agent)
 
     def text(self, delta: str) -> None:
         self._text.append(delta)
@@ -50,24 +64,24 @@ class Recording:
         """The head is somewhere else: calls that were open are not on the path any more."""
         self._open.clear()
 
-    async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE) -> int:
+    async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE, *, agent: str = MAIN) -> int:
         # To its end even when the run is stopped meanwhile: a message on disk of which nothing is noted here would be
         # written once more by `end`, as what was cut off.
-        writing = asyncio.create_task(self._commit(message, status))
+        writing = asyncio.create_task(self._commit(message, status, agent))
         try:
             return await asyncio.shield(writing)
         except asyncio.CancelledError:
             await asyncio.wait({writing})
             raise
 
-    async def _commit(self, message: BaseMessage, status: MessageStatus) -> int:
+    async def _commit(self, message: BaseMessage, status: MessageStatus, agent: str) -> int:
         async with self._writing:
-            new = NewMessage(serde.to_body(message), status=status)
+            new = NewMessage(serde.to_body(message), agent=agent, status=status)
             stored, version = await self._call(self._runs.commit, self.run, new)
             self._text.clear()
         if isinstance(message, AIMessage):
             calls = [*message.tool_calls, *message.invalid_tool_calls]
-            self._open.update({call["id"] or "": call["name"] or "" for call in calls})
+            self._open.update({call["id"] or "": (call["name"] or "", agent) for call in calls})
         elif isinstance(message, ToolMessage):
             self._open.pop(message.tool_call_id, None)
         self._hub.publish(self.run.thread_id, MessageAdded(stored, version))
@@ -81,11 +95,17 @@ class Recording:
         version = 0
         try:
             async with self._writing:
-                open_calls = [] if state is RunState.WAITING else self._open.items()
+                open_calls = [] if state is RunState.WAITING else self._innermost_first()
                 last = [*partial("".join(self._text)), *(_stopped(*call) for call in open_calls)]
                 version = await self._call(self._runs.end, self.run, state, error=error, last=last)
         finally:  # those who watch must not wait for ever, also when the disk is full
             self._hub.publish(self.run.thread_id, RunFinished(self.run.id, state, version, error))
+
+    def _innermost_first(self) -> list[tuple[str, str, str]]:
+        """The open calls with their tools and agents. An agent's stand after those of the one that asked it."""
+        calls = [(call_id, *about) for call_id, about in self._open.items()]
+        agents = dict.fromkeys(agent for *_, agent in calls)
+        return [call for agent in reversed(agents) for call in calls if call[2] == agent]
 
     @asynccontextmanager
     async def drafting(self) -> AsyncIterator[None]:
@@ -110,5 +130,32 @@ class Recording:
                         _log.warning("run %s: no draft was kept: %s", self.run.id, error)
 
 
-def _stopped(call_id: str, name: str) -> NewMessage:
-    return NewMessage(serde.to_body(ToolMessage(STOPPED, tool_call_id=call_id, name=name, status="error")))
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """The recorder of a sub-agent. Its text is not shown while it is written: the bubble is the main agent's."""
+
+    recording: Recording
+    agent: str
+
+    def text(self, delta: str) -> None:
+        pass
+
+    def tool_started(self, call_id: str) -> None:
+        self.recording.tool_started(call_id)
+
+    async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE) -> int:
+        return await self.recording.commit(message, status, agent=self.agent)
+
+    async def work(self, work: Callable[[], T]) -> T:
+        return await self.recording.work(work)
+
+    def fresh(self, call_id: str) -> str:
+        return self.recording.fresh(call_id)
+
+    def of(self, agent: str) -> "Aside":
+        return Aside(self.recording, agent)
+
+
+def _stopped(call_id: str, name: str, agent: str) -> NewMessage:
+    body = serde.to_body(ToolMessage(STOPPED, tool_call_id=call_id, name=name, status="error"))
+    return NewMessage(body, agent=agent)

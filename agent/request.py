@@ -1,23 +1,22 @@
-"""From the stored path to a request that every provider accepts.
+"""From the stored path to a request that every provider accepts, if it is not too long (see context).
 
 Providers refuse a whole conversation for one tool call without its answer. So the pairing is made good here, each time, in
 what is sent: the store keeps what really happened.
 """
 
-import json
 import re
 from collections.abc import Sequence
-from itertools import accumulate
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 
-from agent.numbering import numbered
+from agent import attached
 from agent.prompts import GO_ON
 from checkpoints import DamagedMessageError, Message, MessageStatus
 
 NOT_CARRIED_OUT = "This call was not carried out: the run was stopped before it."
+SENT = "request"  # in the metadata of an answer: what it was asked with (see context)
 _ID = re.compile(r"msg_([0-9]+)")
-CHARACTERS_PER_TOKEN = 4  # a rough guess, on the safe side for English; used only to choose where to cut
+_STRANGE = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 class DamagedPathError(DamagedMessageError):
@@ -27,10 +26,8 @@ class DamagedPathError(DamagedMessageError):
         return f"{super().__str__()} Go back to before it, or edit it."
 
 
-def request(
-    system: str, path: Sequence[Message], *, most_tokens: int, go_on: bool = False, resume: bool = False
-) -> list[AnyMessage]:
-    """What the model is asked: the instructions, and as much of the path's end as fits, with every pair complete.
+def request(system: str, path: Sequence[Message], *, go_on: bool = False, resume: bool = False) -> list[AnyMessage]:
+    """What the model is asked: the instructions and an agent's messages of the path, with every pair complete.
 
     To `resume`, the last answer's calls are left as they are: some of them are to be carried out now.
 
@@ -41,21 +38,30 @@ def request(
         raise DamagedPathError(damaged.thread_id, damaged.id, damaged.depth)
     messages = [message for stored in path if (message := _sendable(stored)) is not None]
     last = _last_calls(messages) if resume else len(messages)
-    asked = _cut([*paired(messages[:last]), *messages[last:]], most_tokens)
-    return [SystemMessage(system), *asked, *([HumanMessage(GO_ON)] if go_on else [])]
+    asked = [*paired(messages[:last]), *messages[last:]]
+    is_cut = go_on and bool(asked) and isinstance(asked[-1], AIMessage)  # after a tool's result there is nothing to add
+    return [SystemMessage(system), *asked, *([HumanMessage(GO_ON)] if is_cut else [])]
 
 
 def _sendable(stored: Message) -> AnyMessage | None:
     message = stored.langchain
     if isinstance(message, AIMessage):
         calls = [] if stored.status is MessageStatus.PARTIAL else _calls(message)
-        return AIMessage(message.text, tool_calls=calls, id=id_of(stored.depth)) if message.text or calls else None
+        return _said(message, calls, id_of(stored.depth)) if message.text or calls else None
     if isinstance(message, HumanMessage):
-        return HumanMessage(message.text, id=id_of(stored.depth))
+        return attached.sendable(message, id_of(stored.depth))
     if isinstance(message, ToolMessage):
         call_id, name, status = message.tool_call_id, message.name, message.status
         return ToolMessage(message.text, tool_call_id=call_id, name=name, status=status, id=id_of(stored.depth))
     return None
+
+
+def _said(answer: AIMessage, calls: list[ToolCall], identifier: str | None) -> AIMessage:
+    """An answer as the model is told it. What is known of its size is for us: providers are not sent it."""
+    note = {key: value for key, value in answer.response_metadata.items() if key == SENT}
+    return AIMessage(
+        answer.text, tool_calls=calls, id=identifier, usage_metadata=answer.usage_metadata, response_metadata=note
+    )
 
 
 def _last_calls(messages: Sequence[AnyMessage]) -> int:
@@ -67,8 +73,8 @@ def _last_calls(messages: Sequence[AnyMessage]) -> int:
 def numbered_all(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     """The same with their numbers before them; what is not on the path has none."""
     return [
-        message.model_copy(update={"content": numbered(int(found[1]), str(message.text))})
-        if (found := _ID.fullmatch(message.id or ""))
+        attached.with_number(message, place)
+        if (place := position_of(message)) is not None
         else message
         for message in messages
     ]
@@ -77,6 +83,12 @@ def numbered_all(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
 def id_of(position: int) -> str:
     """A message's id while it is part of a request: its position on the path. Providers are not sent it."""
     return f"msg_{position}"
+
+
+def position_of(message: AnyMessage) -> int | None:
+    """Where a message of a request stands on the path; None for one that does not."""
+    found = _ID.fullmatch(message.id or "")
+    return int(found[1]) if found else None
 
 
 def _calls(message: AIMessage) -> list[ToolCall]:
@@ -105,9 +117,10 @@ def paired(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
             found = next((result for result in results if result.tool_call_id == (call["id"] or "")), None)
             if found is not None:
                 results.remove(found)
-            calls.append(ToolCall(name=call["name"], args=call["args"], id=identifier))
-            answers.append(_answer(identifier, call["name"], found))
-        whole += [AIMessage(message.content, tool_calls=calls, id=message.id), *answers]
+            name = _sendable_name(call["name"])
+            calls.append(ToolCall(name=name, args=call["args"], id=identifier))
+            answers.append(_answer(identifier, name, found))
+        whole += [_said(message, calls, message.id), *answers]
     return whole
 
 
@@ -125,8 +138,14 @@ def _rounds(messages: Sequence[AnyMessage]) -> list[tuple[AnyMessage, list[ToolM
     return rounds
 
 
+def _sendable_name(name: str) -> str:
+    """A tool's name as OpenAI takes it: models also call what was never offered, such as `multi_tool_use.parallel`."""
+    return _STRANGE.sub("_", name)[:64] or "unknown"
+
+
 def _free(identifier: str, taken: set[str]) -> str:
-    """The id, or the first of its kind that no call of this request has yet."""
+    """The id, or the first of its kind that no call of this request has yet; OpenAI takes 40 characters, vLLM makes 46."""
+    identifier = _STRANGE.sub("_", identifier)[-34:]
     free, number = identifier, 1
     while free in taken:
         number += 1
@@ -138,24 +157,4 @@ def _free(identifier: str, taken: set[str]) -> str:
 def _answer(call_id: str, name: str, found: ToolMessage | None) -> ToolMessage:
     if found is None:
         return ToolMessage(NOT_CARRIED_OUT, tool_call_id=call_id, name=name, status="error")
-    return ToolMessage(found.content, tool_call_id=call_id, name=found.name, status=found.status, id=found.id)
-
-
-def _cut(messages: list[AnyMessage], most_tokens: int) -> list[AnyMessage]:
-    """The longest end that fits and begins with a user's message, so that no pair is torn; at least the last turn."""
-    turns = [index for index, message in enumerate(messages) if isinstance(message, HumanMessage)]
-    to_end = list(accumulate(map(estimated_tokens, reversed(messages))))[::-1]
-    fitting = [start for start in turns if to_end[start] <= most_tokens]
-    if not turns or fitting[:1] == turns[:1]:
-        return messages
-    return messages[fitting[0] if fitting else turns[-1] :]
-
-
-def estimated_tokens(message: AnyMessage) -> int:
-    calls = json.dumps(message.tool_calls) if isinstance(message, AIMessage) and message.tool_calls else ""
-    return (len(message.text) + len(calls)) // CHARACTERS_PER_TOKEN + 4
-
-
-def stored_tokens(message: Message) -> int:
-    """The same guess for a stored message, without building it."""
-    return len(str(message.body["data"].get("content", ""))) // CHARACTERS_PER_TOKEN + 4
+    return ToolMessage(found.content, tool_call_id=call_id, name=name, status=found.status, id=found.id)

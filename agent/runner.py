@@ -2,27 +2,30 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import partial
-from typing import ParamSpec, TypeVar
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from typing import Any, ParamSpec, TypeVar
 
-from langchain_core.messages import AnyMessage, HumanMessage, ToolCall
-from langchain_core.runnables import RunnableConfig
-from langgraph.errors import GraphRecursionError
+from langchain_core.messages import AnyMessage, HumanMessage
 
+from agent.agents import Agents, described
 from agent.answer import CutOff
-from agent.approval import Decision, Waiting, refused, unanswered
+from agent.approval import Decision, Waiting, refused
+from agent.choice import Choice, ModelGoneError, Offer
+from agent.context import Context, Window, context_of, recent, window_of
+from agent.delegation import Company, Delegation, OpenCall, open_calls, turn
 from agent.events import RunStarted
-from agent.graph import Graph
+from agent.graph import Graph, steps
 from agent.hub import RunHub
+from agent.judge import Judge
 from agent.models import model_error
-from agent.prompts import SYSTEM_PROMPT
+from agent.prompts import SYSTEM_PROMPT, system_text
 from agent.recording import Recording
-from agent.request import request, stored_tokens
+from agent.request import NOT_CARRIED_OUT, request
 from agent.state import LimitReached, Limits, RunContext
-from agent.tracing import NO_TRACING, SYSTEM, RunTrace, Tracer
+from agent.tracing import NO_TRACING, SYSTEM, Prompt, RunTrace, Tracer
 from agent.tracing.beginning import beginning
 from agent.travelling import Moved, Policy, RunTraveller, TimeTravelEvent, Traveller
 from checkpoints import (
@@ -39,12 +42,13 @@ from checkpoints import (
     StateError,
     Store,
     Thread,
+    files,
     serde,
 )
+from checkpoints.files import File
 
-FIRST_READ = 400  # messages
-_ROUND = 100  # messages from the end among which the answer that waits is looked for: a run has fewer calls
 LONGEST_TITLE = 60  # characters
+MEASURED = 256  # heads whose context is remembered: a long conversation is read for it once
 
 Asked = Callable[[], list[AnyMessage]]
 P = ParamSpec("P")
@@ -73,6 +77,7 @@ class _Wish:
     title: str = ""
     go_on: bool = False
     decision: Decision | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)  # of the thread that the run makes
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,40 +97,59 @@ class Runner:
         runs: Runs,
         hub: RunHub,
         graph: Graph,
+        models: Offer,
         pool: ThreadPoolExecutor,
         limits: Limits,
         tracer: Tracer = NO_TRACING,
         time_travel: Policy = "off",
         on_time_travel: Sequence[Callable[[TimeTravelEvent], None]] = (),
+        judge: Judge | None = None,
+        agents: Agents | None = None,
     ) -> None:
         self._store = store
         self._runs = runs
         self._hub = hub
         self._graph = graph
+        self._models = models
         self._pool = pool
         self._limits = limits
         self._tracer = tracer
-        self._time_travel = time_travel  # for threads that have no setting of their own
+        self.time_travel = time_travel  # for threads that have no setting of their own
         self._on_time_travel = on_time_travel
+        self._judge = judge
+        self._agents: Agents = agents or {}
         self._drives: dict[str, _Drive] = {}
         self._begun: set[str] = set()  # the runs that were driven: a repeated request must not drive its run again
+        self._measured = lru_cache(MEASURED)(self._measure)
         self._closing = False
         # A run that has begun on disk and is not driven yet looks like one that a crash left behind: nobody may look then.
         self._beginning = asyncio.Lock()
 
-    async def send(self, thread_id: str | None, text: str, *, by: By) -> Run:
-        """Commit the user's message (to a new thread, without one) and begin to answer it. On return it is on disk."""
+    async def send(
+        self,
+        thread_id: str | None,
+        text: str,
+        *,
+        by: By,
+        choice: Mapping[str, str] | None = None,
+        attached: Sequence[File] = (),
+    ) -> Run:
+        """Commit the user's message (to a new thread, without one) and begin to answer it. On return it is on disk.
+
+        `choice` is what was chosen for the new thread. Raises `InvalidChoiceError`.
+        """
         text = serde.writable(text)
-        message = NewMessage(serde.to_body(HumanMessage(text)))
-        return await self._begin(_Wish(thread_id, by, message, title=title_of(text)))
+        content = files.content(text, list(map(files.part, attached)))
+        message = NewMessage(serde.to_body(HumanMessage(content)), files=tuple(attached))
+        settings = Choice().changed(choice or {}, self._models).since(Choice())
+        return await self._begin(_Wish(thread_id, by, message, title=title_of(text or attached[0].name), settings=settings))
 
     async def edit(self, thread_id: str, message_id: str, text: str, *, by: By) -> Run:
         """Put another text in the place of a user message, and answer that; what followed leaves, undoably."""
         edited = await self._call(self._store.message, thread_id, message_id)
         if edited.type != "human":
             raise NothingToAnswerError
-        message = NewMessage(serde.to_body(HumanMessage(serde.writable(text))))
-        return await self._begin(_Wish(thread_id, by, message, after=edited.parent_id))
+        return await self._begin(_Wish(thread_id, by, another_text(edited, text), after=edited.parent_id))
 
     async def retry(self, thread_id: str, *, by: By, message_id: str | None = None) -> Run:
         """Answer the last user message again, or the one that this answer belongs to; what was answered to it before, and
@@ -167,6 +191,8 @@ class Runner:
         self._closing = True
         for thread_id in list(self._drives):
             await self.stop(thread_id)
+        if self._judge is not None:
+            await self._judge.close()
 
     async def _begin(self, wish: _Wish) -> Run:
         async with self._beginning:
@@ -182,37 +208,58 @@ class Runner:
                 self._hub.publish(run.thread_id, started)
                 trace.begin()
                 recording = Recording(run, self._runs, self._hub, self._call, self._limits.draft_seconds)
-                work = asyncio.create_task(self._work(recording, trace, asked, wish.decision), name=f"run {run.id}")
+                work = asyncio.create_task(self._work(recording, trace, asked, wish), name=f"run {run.id}")
                 end = asyncio.create_task(self._see_through(run, recording, trace, work))
                 self._drives[run.thread_id] = _Drive(work, end)
         return run
 
-    async def _work(self, recording: Recording, trace: RunTrace, asked: Asked, decision: Decision | None) -> None:
-        decisions = {decision.call_id: decision} if decision else {}
-        traveller = await self._call(self._traveller, recording.run)
-        context = RunContext(recording, self._limits, decisions=decisions, trace=trace, traveller=traveller)
-        limit: RunnableConfig = {"recursion_limit": 2 * self._limits.most_steps}
+    async def _work(self, recording: Recording, trace: RunTrace, asked: Asked, wish: _Wish) -> None:
+        decisions = {wish.decision.call_id: wish.decision} if wish.decision else {}
+        thread = await self._call(self._store.thread, recording.run.thread_id)
+        model = await self._call(Choice.of(thread).chosen_model, self._models)
+        traveller = self._traveller(recording.run, self.policy(thread))
+        lent: Any = {"decisions": decisions, "trace": trace, "traveller": traveller, "held": self._store.held}
+        context = RunContext(recording, self._limits, model, **lent)
         async with recording.drafting():
-            messages = await self._call(asked)  # here, so that a path which cannot be sent ends the run with a sentence
-            recording.reopen(unanswered(messages))
+            opened = await self._opened(recording, wish) if wish.go_on or wish.decision else []
+            # Here, so that a path which cannot be sent ends the run with a sentence.
+            messages = await (self._call(self._asked, thread.id, resume=True) if opened else self._call(asked))
             while True:
+                recording.reopen(opened)
+                company = Company(self._agents, thread.id, self._store, self._models, model, self._graph, self._limits)
+                own = replace(context, delegation=Delegation(company, opened) if self._agents else None)
                 try:
-                    await self._graph.ainvoke({"messages": messages}, limit, context=context)
+                    await self._graph.ainvoke({"messages": messages}, steps(self._limits), context=own)
                     return
                 except Moved as moved:
                     recording.moved()
-                    if not moved.goes_on:
+                    opened = await self._call(self._open_calls, thread.id)
+                    if not moved.goes_on and not opened:
                         return
-                messages = await self._call(self._asked, recording.run.thread_id)
+                messages = await self._call(self._asked, thread.id, resume=True)
 
-    def _traveller(self, run: Run) -> Traveller | None:
-        policy = self.policy(self._store.thread(run.thread_id))
-        return None if policy == "off" else RunTraveller(self._store, self._runs, run, policy, self._announce)
+    async def _opened(self, recording: Recording, wish: _Wish) -> list[OpenCall]:
+        """The calls of the path that are to be answered now, where a run goes on after a decision or after a crash."""
+        opened = await self._call(self._open_calls, recording.run.thread_id)
+        if wish.decision:
+            return opened
+        # What agents were asked goes on; nothing else that a crash cut off is carried out again by itself.
+        begun = [each for each in opened if each.question is not None]
+        for each in opened if begun else ():
+            if each.question is None:
+                await recording.commit(refused(each.call, NOT_CARRIED_OUT), agent=each.agent)
+        return begun
+
+    def _open_calls(self, thread_id: str) -> list[OpenCall]:
+        return open_calls(turn(self._store, thread_id))
+
+    def _traveller(self, run: Run, policy: Policy) -> Traveller | None:
+        tokens = partial(self.tokens, run.thread_id)
+        return None if policy == "off" else RunTraveller(self._store, self._runs, run, policy, self._announce, tokens)
 
     def policy(self, thread: Thread) -> Policy:
         """Whether the agent may move through time in a thread: never, when a person says so, or by itself."""
-        own = thread.settings.get("time_travel")
-        return own if own in ("off", "ask", "allow") and self._time_travel != "off" else self._time_travel
+        return Choice.of(thread).policy(self.time_travel)
 
     def _announce(self, event: TimeTravelEvent) -> None:
         for tell in self._on_time_travel:
@@ -221,10 +268,14 @@ class Runner:
             except Exception:  # noqa: BLE001  (somebody else's code, whose failure is no reason to lose a run)
                 _log.exception("a listener to time travel failed")
 
-    def _asked(self, thread_id: str) -> list[AnyMessage]:
+    def _asked(self, thread_id: str, *, resume: bool = False) -> list[AnyMessage]:
         """A request for the path as it is now."""
-        prompt = self._tracer.prompt(SYSTEM, SYSTEM_PROMPT)
-        return request(prompt.text, self._recent(thread_id), most_tokens=self._limits.most_tokens)
+        system = self._system(self._tracer.prompt(SYSTEM, SYSTEM_PROMPT), thread_id)
+        return request(system, self._recent(thread_id), resume=resume)
+
+    def _system(self, prompt: Prompt, thread_id: str) -> str:
+        instructions = Choice.of(self._store.thread(thread_id)).instructions
+        return system_text(prompt.text, instructions, described(list(self._agents.values())))
 
     async def _see_through(self, run: Run, recording: Recording, trace: RunTrace, work: asyncio.Task[None]) -> None:
         """Write how the work ended. This is a run's outer edge: every failure becomes a sentence for the user.
@@ -242,6 +293,8 @@ class Runner:
             # Not without looking: the next run may have begun since this one let go of the thread.
             if (drive := self._drives.get(run.thread_id)) and drive.work is work:
                 del self._drives[run.thread_id]
+            if self._judge is not None and state is RunState.DONE:
+                self._judge.consider(run)
 
     def _outcome(self, run: Run, work: asyncio.Task[None]) -> tuple[RunState, str | None]:
         """How the work ended, with a sentence for the user where it failed."""
@@ -249,40 +302,58 @@ class Runner:
             return RunState.INTERRUPTED if self._closing else RunState.STOPPED, None
         if isinstance(error := work.exception(), Waiting):
             return RunState.WAITING, None
-        return (RunState.DONE, None) if error is None else (RunState.FAILED, _sentence(error, run, self._limits))
+        return (RunState.DONE, None) if error is None else (RunState.FAILED, _sentence(error, run))
 
     def _prepare(self, wish: _Wish) -> tuple[Run, Asked, RunStarted, RunTrace]:
         waiting = self._waiting(wish.thread_id) if wish.thread_id and wish.after == HEAD else []
-        if wish.decision and wish.decision.call_id not in [c["id"] for c in waiting] and wish.by.request not in self._begun:
+        asking = [each.call["id"] for each in waiting if each.question is None]
+        if wish.decision and wish.decision.call_id not in asking and wish.by.request not in self._begun:
             raise NothingToDecideError
-        closing = [NewMessage(serde.to_body(refused(call))) for call in waiting]
-        run = self._runs.begin(wish.thread_id, wish.message, by=wish.by, after=wish.after, title=wish.title, closing=closing)
+        closing = [NewMessage(serde.to_body(refused(each.call)), agent=each.agent) for each in waiting]
+        begin = partial(self._runs.begin, title=wish.title, settings=wish.settings, closing=closing)
+        run = begin(wish.thread_id, wish.message, by=wish.by, after=wish.after)
         path = self._recent(run.thread_id)
-        limit, resume = self._limits.most_tokens, wish.decision is not None
         prompt = self._tracer.prompt(SYSTEM, SYSTEM_PROMPT)
-        asked = partial(request, prompt.text, path, most_tokens=limit, go_on=wish.go_on, resume=resume)
+        asked = partial(request, self._system(prompt, run.thread_id), path, go_on=wish.go_on)
         version = self._store.thread(run.thread_id).version
         is_asked = wish.message is not None
         begun = beginning(self._store, run, path, is_asked=is_asked) if self._tracer.on else None
         started = RunStarted(run.id, version, path[-1] if is_asked else None)
         return run, asked, started, RunTrace(self._tracer, run.id, prompt, begun)
 
-    def _waiting(self, thread_id: str) -> list[ToolCall]:
-        """The calls that a person has to decide about before the conversation can go on."""
+    def _waiting(self, thread_id: str) -> list[OpenCall]:
+        """The calls that a person has to decide about before the conversation can go on, and those that wait for these."""
         latest = self._runs.latest(thread_id)
         if latest is None or latest.state is not RunState.WAITING:
             return []
-        return unanswered([message.langchain for message in self._store.messages(thread_id, last=_ROUND)])
+        return self._open_calls(thread_id)
 
     def _recent(self, thread_id: str) -> list[Message]:
-        """The end of the path: as much as a request can hold, without reading all of a long conversation for it."""
-        count = FIRST_READ
-        while True:
-            path = self._store.messages(thread_id, last=count)
-            is_all = len(path) < count or count >= self._limits.most_messages
-            if is_all or sum(map(stored_tokens, path)) >= self._limits.most_tokens:
-                return path
-            count *= 4
+        window = self._window(self._store.thread(thread_id))
+        return recent(self._store, thread_id, window.tokens, self._limits.most_messages)
+
+    def _window(self, thread: Thread) -> Window:
+        try:
+            model = Choice.of(thread).chosen_model(self._models).chat
+        except ModelGoneError:  # the run that asks it will say so
+            model = None
+        return window_of(model, self._limits.window)
+
+    def context(self, thread_id: str) -> Context | None:
+        """How full the model's window is when a conversation goes on; None before its first message."""
+        with self._store.database.reading():  # the head and what leads to it
+            thread = self._store.thread(thread_id)
+            system = system_text(SYSTEM_PROMPT, Choice.of(thread).instructions)
+            return self._measured(thread_id, thread.head_id, self._window(thread), system)
+
+    def _measure(self, thread_id: str, head_id: str | None, window: Window, system: str) -> Context | None:
+        del head_id  # for the cache: what leads to it never changes
+        return context_of(self._store, thread_id, window, system, self._limits.most_messages)
+
+    def tokens(self, thread_id: str) -> int | None:
+        """What the conversation takes as it stands, for a checkpoint of it."""
+        context = self.context(thread_id)
+        return context.tokens if context else None
 
     def _question(self, thread_id: str, answer_id: str | None) -> str:
         """Where to answer from: the last user message, or the last one before an answer; HEAD if nothing follows it."""
@@ -303,18 +374,22 @@ class Runner:
             raise
 
 
+def another_text(message: Message, text: str) -> NewMessage:
+    """A user's message with another text and the same files; what a damaged one named is not known."""
+    content = files.content(serde.writable(text), files.parts(message.body["data"].get("content")))
+    return NewMessage(serde.to_body(HumanMessage(content)))
+
+
 def title_of(text: str) -> str:
     """A conversation's first title: the beginning of its first line."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), UNTITLED)
     return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1].rstrip() + "…"
 
 
-def _sentence(error: BaseException, run: Run, limits: Limits) -> str:
+def _sentence(error: BaseException, run: Run) -> str:
     match error:
         case CutOff() | LimitReached():
             return str(error)
-        case GraphRecursionError():
-            return f"The agent was stopped after {limits.most_steps} steps."
         case StateError():
             reason = str(error)
         case _:

@@ -1,16 +1,18 @@
 """What flows through the graph, and what a run lends to its nodes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Protocol, TypedDict, TypeVar
 
-from langchain_core.messages import AnyMessage, BaseMessage
+from langchain_core.messages import AnyMessage, BaseMessage, ToolCall
 from langgraph.graph.message import add_messages
 
 from agent.approval import Decision
+from agent.attached import Held
+from agent.choice import ChosenModel
 from agent.tracing import RunTrace, untraced
 from agent.travelling import Traveller
-from checkpoints import MessageStatus
+from checkpoints import MAIN, MessageStatus
 
 T = TypeVar("T")
 
@@ -36,6 +38,26 @@ class Recorder(Protocol):
         """Run blocking work of the run's own to its end."""
         ...
 
+    def fresh(self, call_id: str) -> str:
+        """The id, or another one where a call of this run has it already: what is decided about one holds for no other."""
+        ...
+
+    def of(self, agent: str) -> "Recorder":
+        """The recorder of a sub-agent in the same run: what it commits stands under its name."""
+        ...
+
+
+class Delegates(Protocol):
+    """The sub-agents of one run (see delegation)."""
+
+    def is_begun(self, agent: str, call: ToolCall) -> bool:
+        """Whether another agent was asked with this call already, and has not answered."""
+        ...
+
+    async def ask(self, call: ToolCall, context: "RunContext") -> tuple[str, bool]:
+        """What the agent that a call names says to it, and whether that failed. Raises `Waiting`."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -44,8 +66,8 @@ class Limits:
     idle_seconds: float = 60.0  # how long a model may be silent
     tool_seconds: float = 60.0
     draft_seconds: float = 1.0  # a crash loses at most this much of an answer
-    most_tokens: int = 100_000  # of the conversation in one request, by a rough estimate
-    most_messages: int = 2_000  # read from the path's end to build a request
+    window: int | None = None  # tokens that a model can read and write at once; None: as many as its package says
+    most_messages: int = 6_400  # read from the path's end to build a request
     most_steps: int = 25  # answers of the model in one run
     most_calls: int = 50  # of tools in one run
     most_characters: int = 500_000  # of one answer, its calls' arguments included
@@ -54,21 +76,27 @@ class Limits:
 
 @dataclass(slots=True)
 class Spent:
-    """What a run has used of its limits."""
+    """What a run, all its agents together, has used of its limits."""
 
     calls: int = 0
+    answers: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """What the nodes of one run share."""
+    """What the nodes of one run share, as one of its agents has it."""
 
     recorder: Recorder
     limits: Limits = Limits()
+    model: ChosenModel | None = None  # None: nothing is asked of one
     spent: Spent = field(default_factory=Spent)
     decisions: Mapping[str, Decision] = field(default_factory=dict)  # by the call's id
     trace: RunTrace = field(default_factory=untraced)
     traveller: Traveller | None = None  # None: this agent does not move through time
+    held: Held = lambda _: {}  # what attached files hold, by hash
+    agent: str = MAIN  # who acts
+    tools: Sequence[str] | None = None  # the names of those it may have; None: all
+    delegation: Delegates | None = None  # None: there is nobody to ask
 
 
 class LimitReached(Exception):

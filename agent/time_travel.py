@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall
 
+from agent.dependence import dependents
 from checkpoints import MAIN, Message, counted
 
 KEY = "time_travel"  # in a note's additional_kwargs: {kind, to, removed, sources}
@@ -37,6 +38,8 @@ class Move:
     kept: int  # messages that stay on the path
     removed: int  # messages that leave it
     reason: str  # what the agent wrote
+    agent: str = MAIN  # whose message is written
+    dropped: frozenset[str] | None = None  # of what follows the target, the ids of what leaves; None: all of it
 
 
 def planned(call: ToolCall, path: Sequence[Message], named: Mapping[str, int]) -> Move:
@@ -45,9 +48,11 @@ def planned(call: ToolCall, path: Sequence[Message], named: Mapping[str, int]) -
     Raises `MoveRefused`.
     """
     given = call["args"]
-    asking = next(message for message in reversed(path) if message.type == "ai")
+    asking = next(message for message in reversed(path) if message.type == "ai" and message.agent == MAIN)
     if call["name"] == "rewind":
-        return rewind(path[: asking.depth + 1], given.get("n"), str(given.get("content", "")))
+        agent, keep = str(given.get("agent") or MAIN), given.get("keep_independent") is True
+        content = str(given.get("content", ""))
+        return rewind(path, given.get("n"), content, agent=agent, current=asking.depth, keep_independent=keep)
     position, keep = given.get("position"), given.get("keep_target", True) is not False
     position = named.get(position, position) if isinstance(position, str) else position
     return goto(path, position, str(given.get("message", "")), current=asking.depth, keep_target=keep)
@@ -72,19 +77,35 @@ def goto(
     return Move("goto", target.id if keep_target else target.parent_id, message, target, kept, removed, note.strip())
 
 
-def rewind(path: Sequence[Message], n: object, content: str, *, agent: str = MAIN) -> Move:
-    """The move that puts `content` in the place of the agent's n-th answer. Raises `MoveRefused`."""
-    answers = [message for message in path[:-1] if _is_answer(message, agent)]
+def rewind(
+    path: Sequence[Message],
+    n: object,
+    content: str,
+    *,
+    agent: str = MAIN,
+    current: int | None = None,
+    keep_independent: bool = False,
+) -> Move:
+    """The move that puts `content` in the place of an agent's n-th answer. `current` as for `goto`; with
+    `keep_independent`, what does not depend on the old answer stays. Raises `MoveRefused`.
+    """
+    current = path[-1].depth if current is None else current
+    answers = [message for message in path[:current] if _is_answer(message, agent)]
     if not isinstance(n, int) or isinstance(n, bool) or n == 0 or abs(n) > len(answers):
         there = f"n goes from 1 to {len(answers)}, or from -1 back to -{len(answers)}" if answers else "there is none yet"
-        raise MoveRefused(f"There is no answer {_shown(n)}: {there}. Nothing was changed.")
+        whose = "" if agent == MAIN else f" of {agent[:40]}"
+        raise MoveRefused(f"There is no answer {_shown(n)}{whose}: {there}. Nothing was changed.")
     if not content.strip():
         raise MoveRefused("The content is empty: write the answer that should stand there.")
     target = answers[n - 1 if n > 0 else n]
-    removed = len(path) - target.depth
+    # What asks for the move is no result of the old answer, perhaps; it has done its work all the same.
+    asking = {message.id for message in path[current:]}
+    dropped = frozenset(dependents(path, target) | asking) if keep_independent else None
+    removed = len(path) - target.depth if dropped is None else 1 + len(dropped)
     marks = {"kind": "rewind", "to": target.depth, "removed": removed, "sources": sources(path[target.depth :])}
     answer = AIMessage(content, additional_kwargs={KEY: marks})
-    return Move("rewind", target.parent_id, answer, target, target.depth, removed, content.strip())
+    reason = content.strip()
+    return Move("rewind", target.parent_id, answer, target, target.depth, removed, reason, agent, dropped)
 
 
 def sources(messages: Sequence[Message]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 from langchain_core.messages import ToolCall
 
 from agent.approval import Decision
-from agent.request import stored_tokens
+from agent.context import estimated_tokens, stored_tokens
 from agent.time_travel import KEY, Move, MoveRefused, planned
 from checkpoints import (
     Checkpoint,
@@ -22,6 +22,7 @@ from checkpoints import (
 )
 
 Policy = Literal["off", "ask", "allow"]
+POLICIES: tuple[Policy, ...] = ("ask", "allow", "off")
 MOVES = frozenset({"goto", "rewind"})
 MOST_MOVES = 5  # in one run
 MOST_LISTED = 50  # checkpoints
@@ -77,6 +78,7 @@ class RunTraveller:
     run: Run
     policy: Policy
     tell: Callable[[TimeTravelEvent], None]
+    tokens: Callable[[], int | None]  # that the conversation takes as it stands
     wishes: list[tuple[str, str]] = field(default_factory=list)  # checkpoints to save: names and descriptions
     moves: list[tuple[str, str]] = field(default_factory=list)  # what was done in this run, and to which message
 
@@ -97,7 +99,12 @@ class RunTraveller:
         """Move the head and write the note; all that followed leaves the conversation, undoably."""
         left = self.store.messages(self.run.thread_id)[move.kept :]
         kind = OperationKind.GOTO if move.kind == "goto" else OperationKind.REWIND
-        self.runs.move(self.run, kind, NewMessage(serde.to_body(move.message)), after=move.after, note=_noted(move))
+        new = NewMessage(serde.to_body(move.message), agent=move.agent)
+        if move.dropped is None:
+            self.runs.move(self.run, kind, new, after=move.after, note=_noted(move))
+        else:
+            left = [message for message in left if message.id in {move.target.id, *move.dropped}]
+            self.runs.replace(self.run, move.target.id, new, move.dropped, note=_noted(move))
         self.moves.append((move.kind, move.target.id))
         self.tell(_event(self.run, move, left))
         return Moved(goes_on=move.kind == "goto")
@@ -109,7 +116,7 @@ class RunTraveller:
 
     def saved(self) -> None:
         while self.wishes:
-            self.runs.save(self.run, *self.wishes.pop(0))
+            self.runs.save(self.run, *self.wishes.pop(0), self.tokens())
 
     def listed(self) -> str:
         found = self.store.checkpoints(self.run.thread_id)[-MOST_LISTED:]
@@ -126,7 +133,7 @@ def _noted(move: Move) -> str:
 
 def _event(run: Run, move: Move, left: Sequence[Message]) -> TimeTravelEvent:
     marks = move.message.additional_kwargs[KEY]
-    saved = sum(map(stored_tokens, left)) - len(str(move.message.content)) // 4
+    saved = sum(map(stored_tokens, left)) - estimated_tokens(move.message)
     return TimeTravelEvent(
         run.thread_id, run.id, move.kind, move.target.depth, move.removed, saved, move.reason, tuple(marks["sources"])
     )

@@ -27,7 +27,7 @@
     };
   });
 
-  ["Threads", "Transcript", "Composer", "Timeline", "Log", "Trouble", "Icon"].forEach(function (name) {
+  ["Threads", "Transcript", "Composer", "Timeline", "Log", "Settings", "Trouble", "Icon"].forEach(function (name) {
     waymark[name] = function (props) {
       var state = React.useState(Boolean(waymark.parts));
       React.useEffect(function () {

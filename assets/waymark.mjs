@@ -8,6 +8,7 @@ import { wish } from "./modules/branches.mjs";
 import { Composer } from "./modules/composer.mjs";
 import { Icon } from "./modules/icons.mjs";
 import { Log, logWanted } from "./modules/log.mjs";
+import { Settings } from "./modules/settings.mjs";
 import { close, focus, go, pane, watchShell } from "./modules/shell.mjs";
 import { theme, watchSystemTheme } from "./modules/theme.mjs";
 import { Threads } from "./modules/threads.mjs";
@@ -18,7 +19,7 @@ import { watchAnswers } from "./modules/unanswered.mjs";
 import { watchUploads } from "./modules/upload.mjs";
 
 const clientside = { theme, focus, pane, go, close, wish, logWanted };
-const parts = { Threads, Transcript, Composer, Timeline, Log, Trouble, Icon, clientside };
+const parts = { Threads, Transcript, Composer, Timeline, Log, Settings, Trouble, Icon, clientside };
 
 if (window.waymark?.provide) {
   window.waymark.provide(parts);

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import history, machine, page, states
+from benchmarks import history, machine, page, states, streams
 from benchmarks.measuring import Report
 from benchmarks.report import markdown
 
@@ -19,15 +19,18 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--states", action="store_true", help="only the states")
     parser.add_argument("--history", action="store_true", help="only the history on both databases")
     parser.add_argument("--page", action="store_true", help="only the page")
+    parser.add_argument("--streams", action="store_true", help="only conversations that stream at once")
     parser.add_argument("--quick", action="store_true", help="fewer runs, and nothing that takes minutes")
     parser.add_argument("--out", type=Path, default=RESULTS, metavar="FILE", help="where the table goes")
     chosen = parser.parse_args(arguments)
     report = Report()
     browser_version = None
-    everything = not (chosen.states or chosen.history or chosen.page)
+    everything = not (chosen.states or chosen.history or chosen.page or chosen.streams)
     with tempfile.TemporaryDirectory(prefix="waymark-benchmarks-") as folder:
         if everything or chosen.page:
             browser_version = page.measure(report, Path(folder), quick=chosen.quick)
+        if everything or chosen.streams:
+            streams.measure(report, Path(folder), quick=chosen.quick)
         if everything or chosen.states:
             states.measure(report, Path(folder), quick=chosen.quick)
         if everything or chosen.history:

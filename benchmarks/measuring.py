@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-Unit = Literal["ms", "MB", "MiB", "×", "KiB", "s"]
+Unit = Literal["ms", "MB", "MiB", "×", "KiB", "s", "tokens"]
 
 
 @dataclass(frozen=True)

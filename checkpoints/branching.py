@@ -141,14 +141,19 @@ def pruning(change: Changing) -> None:
         change.move("branch", branch.id, deleted_at=change.now)
 
 
-def replacing(change: Changing, message_id: str, new: NewMessage, drop: Collection[str]) -> str:
-    """Write another message in the place of one, and again after it what followed and can stand without what is dropped."""
+def replacing(
+    change: Changing, message_id: str, new: NewMessage, drop: Collection[str], *, goes_on: bool = False
+) -> str:
+    """Write another message in the place of one, and again after it what followed and can stand without what is dropped.
+
+    Where a run `goes_on` from there, calls whose results are dropped can stand: it answers them.
+    """
     path = change.path()
     place = rows.node(change.connection, message_id, change.thread.id)
     if place is None or place not in path:
         raise MessageNotFoundError(message_id)
     replaced, *following = rows.messages(change.connection, path, last=path.length - place.depth)
-    kept = standing(replaced, new, following, drop)
+    kept = [m for m in following if m.id not in drop] if goes_on else standing(replaced, new, following, drop)
     parent = rows.node(change.connection, replaced.parent_id, change.thread.id)
     nodes = change.add(parent, [new, *(copied(message) for message in kept)])
     change.leave_for(nodes[-1])
@@ -180,16 +185,15 @@ def standing(replaced: Message, new: NewMessage, following: Sequence[Message], d
 
 
 def _paired(messages: Sequence[Message]) -> tuple[dict[str, set[_Call]], dict[str, _Call]]:
-    """The calls that each message makes, and the one that each result answers: of the nearest answer before it that calls.
-
-    Their ids alone would not do: some servers begin anew with "call_0" in each answer.
+    """The calls that each message makes, and the one that each result answers: of the nearest answer of the same agent
+    before it that calls. Their ids alone would not do: some servers begin anew with "call_0" in each answer.
     """
     calls: dict[str, set[_Call]] = {}
     answers: dict[str, _Call] = {}
-    asked_at = -1  # before these messages
+    last: dict[str, int] = {}
     for message in messages:
         found = _calls(message.body)
-        asked_at = message.depth if found else asked_at
+        asked_at = last[message.agent] = message.depth if found else last.get(message.agent, -1)  # -1: before these
         calls[message.id] = {(asked_at, identifier) for identifier in found}
         if (identifier := _answers(message)) is not None:
             answers[message.id] = (asked_at, identifier)

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from checkpoints import history, rows, schema, serde
+from checkpoints import files, history, rows, schema, serde
 from checkpoints.errors import ConflictError, RunActiveError
 from checkpoints.model import (
     DESCRIPTION_LENGTH,
@@ -131,6 +131,7 @@ class Changing:
             values.append(self._row(message, place, parent_id, hash_, run_id))
             nodes.append(place)
             parent_id = place.id
+        files.write(self.connection, (file for message in messages for file in message.files), self.now)
         self.connection.execute(sa.insert(schema.message), values)
         return nodes
 
@@ -272,14 +273,23 @@ def check(connection: sa.Connection, thread: Thread, by: By, *, while_running: b
     """Refuse a change whose caller saw another conversation, or that a run of somebody else's stands in the way of.
 
     What only names something (a checkpoint saved, a title changed) since the caller looked is no other conversation; but
-    with `exact` it is, as for an undo, which would take back that instead of what the caller saw.
+    with `exact` it is, as for an undo, which would take back that instead of what the caller saw. What the judge saved never
+    is: undo passes it over.
     """
     seen = by.version
-    if seen is not None and seen != thread.version and (exact or _moved_since(connection, thread, seen)):
+    changed = _acted_since if exact else _moved_since
+    if seen is not None and seen != thread.version and changed(connection, thread, seen):
         raise ConflictError(thread.id, seen, thread.version)
     run = None if while_running else rows.running(connection, thread.id)
     if run is not None and run.id != by.group:
         raise RunActiveError(thread.id, run.id)
+
+
+def _acted_since(connection: sa.Connection, thread: Thread, version: int) -> bool:
+    """Whether anything but the judge changed the thread after this version of it."""
+    table = schema.operation.c
+    since = rows.operations(connection, thread.id, table.version > version, table.actor != "judge", limit=1)
+    return version > thread.version or bool(since)
 
 
 def _moved_since(connection: sa.Connection, thread: Thread, version: int) -> bool:

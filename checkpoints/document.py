@@ -1,13 +1,18 @@
 """The export format waymark/1 as values: a text is read completely, or refused with one sentence that names the field."""
 
+import base64
+import binascii
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from checkpoints import serde, strict_json
-from checkpoints.errors import InvalidDocumentError
+from checkpoints import files, serde, strict_json
+from checkpoints.errors import InvalidDocumentError, InvalidFileError
+from checkpoints.files import File
 from checkpoints.model import DESCRIPTION_LENGTH, NAME_LENGTH, Actor, MessageStatus
 
 FORMAT = "waymark/1"
@@ -80,8 +85,16 @@ class CheckpointPart(_Part):
     extra: dict[str, Any] = {}
 
 
+class FilePart(_Part):
+    """An attached file; what it is called, the messages say that name it."""
+
+    hash: str
+    media_type: str
+    data: str  # base64
+
+
 class Document(_Part):
-    """A whole conversation: every message once, parents before children."""
+    """A whole conversation: every message once, parents before children, and every attached file once."""
 
     format: Literal["waymark/1"]
     exported_at: Time
@@ -90,11 +103,17 @@ class Document(_Part):
     branches: Annotated[list[BranchPart], Field(min_length=1)]
     checkpoints: list[CheckpointPart]
     active: Id  # the branch that the conversation stands on
+    files: list[FilePart] = []
     sha256: str
 
     @property
     def active_head(self) -> str | None:
         return next(branch.head for branch in self.branches if branch.id == self.active)
+
+    @cached_property
+    def attached(self) -> dict[str, File]:
+        """The files by hash. Raises `InvalidDocumentError` for what could not have been attached."""
+        return dict(_file(part, f"files[{index}]") for index, part in enumerate(self.files))
 
     def path(self) -> list[MessagePart]:
         """The messages of the conversation as it stands."""
@@ -186,6 +205,7 @@ def _field(location: tuple[int | str, ...]) -> str:
 def _check(document: Document, value: dict[str, Any]) -> None:
     """What a schema cannot say: the chain, the references, the hashes."""
     hashes = _check_messages(document)
+    _check_files(document)
     depths: dict[str | None, int] = {None: 0}
     for message in document.messages:
         depths[message.id] = depths[message.parent_id] + 1
@@ -217,7 +237,7 @@ def _check_messages(document: Document) -> dict[str, str]:
             raise InvalidDocumentError("is the id of another message in this file", f"{field}.id")
         if message.parent_id is not None and message.parent_id not in hashes:
             raise InvalidDocumentError("names a message that does not come before it", f"{field}.parent_id")
-        _check_body(message.message, f"{field}.message")
+        _check_body(message.message, f"{field}.message", document.attached)
         parent = hashes[message.parent_id] if message.parent_id else None
         hashes[message.id] = serde.content_hash(message.message, message.agent, message.status, parent)
         if message.hash != hashes[message.id]:
@@ -225,17 +245,48 @@ def _check_messages(document: Document) -> dict[str, str]:
     return hashes
 
 
-def _check_body(body: dict[str, Any], field: str) -> None:
+def _check_body(body: dict[str, Any], field: str, attached: Mapping[str, File]) -> None:
     if set(body) != {"type", "data"} or not isinstance(body["data"], dict):
         raise InvalidDocumentError('must have exactly "type" and "data"', field)
-    if isinstance(body["data"].get("content"), list) and not all(_is_text(part) for part in body["data"]["content"]):
-        raise InvalidDocumentError("holds something other than text, which cannot be imported", f"{field}.data.content")
+    content = body["data"].get("content")
+    for index, part in enumerate(content if isinstance(content, list) else ()):
+        if files.is_part(part) and body["type"] == "human":
+            _check_attached(part, f"{field}.data.content[{index}]", attached)
+        elif not _is_text(part):
+            raise InvalidDocumentError("holds something other than text, which cannot be imported", f"{field}.data.content")
     try:
         same = serde.to_body(serde.to_message(body)) == body
     except (ValueError, TypeError, KeyError) as error:
         raise InvalidDocumentError("is not a message", field) from error
     if not same:
         raise InvalidDocumentError("is not a message as Waymark writes it", field)
+
+
+def _file(part: FilePart, field: str) -> tuple[str, File]:
+    try:
+        file = files.read("file", base64.b64decode(part.data, validate=True))
+    except (InvalidFileError, binascii.Error, ValueError) as error:
+        raise InvalidDocumentError("is not a file that can be attached", f"{field}.data") from error
+    if (file.hash, file.media_type) != (part.hash, part.media_type):
+        raise InvalidDocumentError("does not fit the data: the file is damaged or was edited", f"{field}.hash")
+    return file.hash, file
+
+
+def _check_attached(part: dict[str, Any], field: str, attached: Mapping[str, File]) -> None:
+    if not isinstance(part["file"], str) or (file := attached.get(part["file"])) is None:
+        raise InvalidDocumentError("names a file that is not in the file", f"{field}.file")
+    if not isinstance(part["name"], str) or files.name_of(part["name"]) != part["name"]:
+        raise InvalidDocumentError("is not the name of a file", f"{field}.name")
+    if part != {**files.part(file), "name": part["name"]}:
+        raise InvalidDocumentError("does not fit the file that it names", field)
+
+
+def _check_files(document: Document) -> None:
+    contents = [message.message["data"].get("content") for message in document.messages]
+    named = {part["file"] for content in contents for part in files.parts(content)}
+    for index, part in enumerate(document.files):
+        if part.hash not in named:
+            raise InvalidDocumentError("is named by no message in the file", f"files[{index}].hash")
 
 
 def _is_text(part: Any) -> bool:

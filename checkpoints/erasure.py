@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from checkpoints import history, rows, schema
+from checkpoints import files, history, rows, schema
 from checkpoints.changing import Changing
 from checkpoints.database import Database
 from checkpoints.errors import RunActiveError, StoreUnavailableError
@@ -33,12 +33,13 @@ class Plan:
     checkpoints: int
     branches: int
     changes: int  # that can no longer be undone or brought back
+    files: int = 0  # attached, that no message names then
 
     def __bool__(self) -> bool:
-        return bool(self.threads or self.messages or self.checkpoints or self.branches or self.changes)
+        return bool(self.threads or self.messages or self.checkpoints or self.branches or self.changes or self.files)
 
     def __str__(self) -> str:
-        nouns = ((self.messages, "message"), (self.checkpoints, "checkpoint"))
+        nouns = ((self.messages, "message"), (self.checkpoints, "checkpoint"), (self.files, "attached file"))
         parts = [counted(number, noun) for number, noun in nouns if number]
         parts += [counted(self.branches, "deleted branch", "deleted branches")] if self.branches else []
         parts += [f"the undo of {counted(self.changes, 'change')}"] if self.changes else []
@@ -66,7 +67,8 @@ def plan(database: Database, thread_id: str | None = None, *, keep_undo: bool = 
     `ThreadNotFoundError`, and `RunActiveError` while an answer is being written.
     """
     with database.reading() as connection:
-        return _total(list(_goings(connection, thread_id, keep_undo)))
+        goings = list(_goings(connection, thread_id, keep_undo))
+        return _total(goings, _files_going(connection, goings))
 
 
 def erase(database: Database, thread_id: str | None = None, *, keep_undo: bool = True) -> Plan:
@@ -77,13 +79,16 @@ def erase(database: Database, thread_id: str | None = None, *, keep_undo: bool =
         for name, columns in _INDEXES.items():
             connection.exec_driver_sql(f"CREATE INDEX {name} ON {columns}")
         goings = list(_goings(connection, thread_id, keep_undo))
+        lost_files = _files_going(connection, goings)
         for going in goings:
             _take(connection, going)
+        for hash_ in lost_files:
+            connection.execute(sa.delete(schema.file).where(schema.file.c.hash == hash_))
         for name in _INDEXES:
             connection.exec_driver_sql(f"DROP INDEX {name}")
     if database.engine.dialect.name == "sqlite":
         _clean(database.engine)
-    return _total(goings)
+    return _total(goings, lost_files)
 
 
 def within_reach(connection: sa.Connection, thread_id: str) -> list[Operation]:
@@ -172,6 +177,15 @@ def _beyond(connection: sa.Connection, thread_id: str, roots: set[str]) -> tuple
     return total, beyond
 
 
+def _files_going(connection: sa.Connection, goings: Sequence[_Going]) -> list[str]:
+    """The hashes of the files that no message names once these are gone."""
+    whole = {going.thread.id for going in goings if going.whole}
+    starts = {segment: start for going in goings for segment, start in going.segments}
+    return files.unnamed(
+        connection, lambda row: row.thread_id in whole or row.depth >= starts.get(row.segment, row.depth + 1)
+    )
+
+
 def _take(connection: sa.Connection, going: _Going) -> None:
     thread_id = going.thread.id
     if going.whole:
@@ -211,11 +225,12 @@ def _clean(engine: sa.Engine) -> None:
         raise StoreUnavailableError("What was erased is still in the log beside the file: another process is reading it.")
 
 
-def _total(goings: Sequence[_Going]) -> Plan:
+def _total(goings: Sequence[_Going], lost_files: Sequence[str]) -> Plan:
     return Plan(
         threads=tuple(going.thread.title for going in goings if going.whole),
         messages=sum(going.messages for going in goings),
         checkpoints=sum(len(going.checkpoints) for going in goings),
         branches=sum(len(going.branches) for going in goings),
         changes=sum(going.changes for going in goings),
+        files=len(lost_files),
     )

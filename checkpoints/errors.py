@@ -12,6 +12,9 @@ StateError
 ├── NothingToUndoError
 ├── CurrentBranchError       the branch that the conversation stands on cannot be deleted
 ├── DamagedMessageError      a stored message does not fit its hash: it is not shown, and nothing is built on it
+├── InvalidFileError         a file that cannot be attached
+├── DamagedFileError         an attached file that is missing, or does not fit its hash
+├── ExportTooLargeError      an export whose files no import would take
 ├── BackupError              a backup that was not made
 ├── InvalidDocumentError     an import that is refused; the text names the field
 ├── InvalidRedactionError    what an export was to leave out cannot be looked for
@@ -97,6 +100,21 @@ class DamagedMessageError(StateError):
         self.thread_id = thread_id
         self.message_id = message_id
         self.depth = depth
+
+
+class InvalidFileError(StateError, ValueError):
+    """A file cannot be attached; the text says which, and why."""
+
+
+class DamagedFileError(StateError):
+    """What a message names is missing, or its bytes do not fit its hash."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"The attached file {name} is damaged: its content does not fit its hash.")
+
+
+class ExportTooLargeError(StateError):
+    """With its files, the export would be one that cannot be imported."""
 
 
 class BackupError(StateError):

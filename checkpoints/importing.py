@@ -11,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from checkpoints import history, rows, schema
+from checkpoints import files, history, rows, schema
 from checkpoints.changing import Body, Changing
 from checkpoints.document import BranchPart, CheckpointPart, Document, MessagePart
 from checkpoints.errors import InvalidDocumentError
@@ -230,18 +230,20 @@ def _write_messages(change: Changing, doc: Document, here: Whole, fresh: bool) -
         while following := children[line[-1].id]:
             line.append(following[0])
         parent = nodes[message.parent_id] if message.parent_id else None
-        written = change.add(parent, [_new(m, fresh or m.id in taken) for m in line])
+        written = change.add(parent, [_new(doc, m, fresh or m.id in taken) for m in line])
         nodes.update(zip((m.id for m in line), written, strict=True))
     return nodes
 
 
-def _new(message: MessagePart, fresh: bool) -> NewMessage:
+def _new(doc: Document, message: MessagePart, fresh: bool) -> NewMessage:
+    named = files.parts(message.message["data"].get("content"))
     return NewMessage(
         body=message.message,
         agent=message.agent,
         status=message.status,
         id=None if fresh else message.id,
         created_at=rows.from_time(message.created_at),
+        files=tuple(doc.attached[part["file"]] for part in named),
     )
 
 

@@ -11,6 +11,7 @@ from langchain_core.messages import BaseMessage
 
 from checkpoints import serde
 from checkpoints.errors import DamagedMessageError
+from checkpoints.files import File
 
 Json = dict[str, Any]
 State = dict[str, Any]  # {"messages": [BaseMessage, …], **json_keys}
@@ -50,6 +51,7 @@ class OperationKind(StrEnum):
     RESTORE = "restore"
     GOTO = "goto"
     REWIND = "rewind"
+    COMPACT = "compact"
     SWITCH = "switch"
     DELETE = "delete"
     IMPORT = "import"
@@ -146,6 +148,7 @@ class NewMessage:
     status: MessageStatus = MessageStatus.DONE
     id: str | None = None  # chosen by the caller when it must be known beforehand
     created_at: int | None = None  # microseconds since 1970, of an imported message; None: now
+    files: tuple[File, ...] = ()  # that its body names and that may not be stored yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,3 +312,4 @@ class Run:
     dismissed: bool
     started_at: datetime
     ended_at: datetime | None
+    compacts: bool = False  # it answers nothing, but puts a summary in the place of messages

@@ -10,7 +10,7 @@ from html import escape
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 
-from checkpoints import serde, transfer
+from checkpoints import files, serde, transfer
 from checkpoints.model import MAIN, Json, MessageStatus
 from checkpoints.redaction import Redaction
 from checkpoints.store import Store
@@ -30,6 +30,7 @@ def markdown(store: Store, thread_id: str, redaction: Redaction | None = None) -
         if id(message) in answered:
             continue
         parts += [f"## {_line(_speaker(part, message))}", _closed(str(message.text))]
+        parts += [f"*Attached: {_line(name)}*" for name in _attached(message)]
         parts += [_folded(call["name"], call["args"], result) for call, result in calls]
         if part["status"] == MessageStatus.PARTIAL:
             parts.append("*This message was cut off.*")
@@ -48,7 +49,8 @@ def jsonl(store: Store, thread_id: str, redaction: Redaction | None = None) -> s
     made: list[Json] = []
     for part, message, calls in zip(path, messages, _results(messages), strict=True):
         if isinstance(message, HumanMessage):
-            made.append({"role": "user", "content": str(message.text)})
+            named = [f"[attached: {name}]" for name in _attached(message)]
+            made.append({"role": "user", "content": "\n".join(filter(None, [str(message.text), *named]))})
         elif isinstance(message, AIMessage) and (message.text or any(result for _, result in calls)):
             made.append(_answer(part, message, calls))
             made += [
@@ -92,6 +94,10 @@ def _speaker(part: Json, message: BaseMessage) -> str:
     names = {"human": "You", "ai": "Agent", "system": "Note", "tool": "Tool result", "function": "Tool result"}
     name = names.get(message.type, "Note")
     return name if part["agent"] == MAIN else f"{name} · {part['agent']}"
+
+
+def _attached(message: BaseMessage) -> list[str]:
+    return [str(part["name"]) for part in files.parts(message.content)]
 
 
 def _line(text: str) -> str:

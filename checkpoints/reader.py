@@ -1,10 +1,10 @@
 """What can be read of the conversations. Each method sees one moment; `Database.reading` makes several see the same."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
 
-from checkpoints import branching, history, rows, schema, undo
+from checkpoints import branching, files, history, rows, schema, undo
 from checkpoints.database import Database
 from checkpoints.model import Branch, Checkpoint, Difference, Leaving, Message, Operation, Thread
 
@@ -75,6 +75,11 @@ class Reader:
         with self.database.reading() as connection:
             rows.thread(connection, thread_id)
             return rows.message(connection, message_id, thread_id)
+
+    def held(self, hashes: Collection[str]) -> dict[str, bytes]:
+        """What these attached files hold, by hash. One that is missing or damaged is not among them."""
+        with self.database.reading() as connection:
+            return files.held(connection, hashes)
 
     def siblings(self, thread_id: str, messages: Sequence[Message]) -> dict[str, list[str]]:
         """The alternatives at the places of these messages of the path: ids, oldest first, by the id of the message shown.

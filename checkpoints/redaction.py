@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from checkpoints import serde
+from checkpoints import files, serde
 from checkpoints.errors import InvalidRedactionError
 from checkpoints.model import DESCRIPTION_LENGTH, MAIN, NAME_LENGTH, Json
 
@@ -33,6 +33,7 @@ class Redaction:
 
     tool_results: bool = False
     patterns: tuple[str, ...] = ()
+    files: bool = False  # attached ones; with patterns in any case, for nobody can look for words in an image
 
     def __post_init__(self) -> None:
         if len(self.patterns) > MAX_PATTERNS:
@@ -83,6 +84,8 @@ class Redaction:
         if self.tool_results and body["type"] in ("tool", "function"):
             kept = ("tool_call_id", "name", "id", "status")
             data = {key: value for key, value in data.items() if key in kept} | {"content": REDACTED}
+        if self.files or self._compiled:
+            data = {**data, "content": _without_files(data["content"])}
         if self._compiled:
             data = {key: self._field(key, value) for key, value in data.items()}
         return serde.to_body(serde.to_message({"type": body["type"], "data": data}))
@@ -157,6 +160,13 @@ class _Pattern:
             start = found.start() if start is None else start
             at = found.end()
         return at if start is None else start, end if self._to_end else at
+
+
+def _without_files(content: Any) -> Any:
+    """The content of a message with the names of its files in their places."""
+    if not files.parts(content):
+        return content
+    return [{"type": "text", "text": f"[left out: {each['name']}]"} if files.is_part(each) else each for each in content]
 
 
 def _new_id(old: str, hash_: str) -> str:

@@ -280,6 +280,19 @@ def checkpoint_ids(connection: sa.Connection, thread_id: str) -> set[str]:
     return set(connection.scalars(sa.select(table.id).where(table.thread_id == thread_id)))
 
 
+def checkpoint_names(connection: sa.Connection, thread_id: str) -> set[str]:
+    """The names of the thread's checkpoints, on whatever branch."""
+    table = schema.checkpoint.c
+    return set(connection.scalars(sa.select(table.name).where(table.thread_id == thread_id, table.deleted_at.is_(None))))
+
+
+def is_marked(connection: sa.Connection, thread_id: str, message_id: str) -> bool:
+    """Whether a checkpoint stands on this message, or ever stood there."""
+    table = schema.checkpoint.c
+    found = sa.select(table.id).where(table.thread_id == thread_id, table.message_id == message_id).limit(1)
+    return connection.execute(found).first() is not None
+
+
 def _checkpoint(row: sa.Row[Any], database: Database | None) -> Checkpoint:
     place = Node(row.message_id, row.segment, row.depth)
     return Checkpoint(
@@ -347,4 +360,5 @@ def to_run(row: sa.Row[Any]) -> Run:
         dismissed=row.dismissed,
         started_at=to_time(row.started_at),
         ended_at=None if row.ended_at is None else to_time(row.ended_at),
+        compacts=bool(row.compacts),
     )

@@ -1,14 +1,27 @@
 """Runs: one pass of the agent. A running row is the thread's lock, and what a crash leaves behind is found through it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import sqlalchemy as sa
 
-from checkpoints import rows, schema, serde
+from checkpoints import branching, rows, schema, serde
 from checkpoints.changing import HEAD, Changing, appending, check, kind_of
 from checkpoints.errors import ConflictError
-from checkpoints.model import USER, By, Message, MessageStatus, NewMessage, OperationKind, Receipt, Run, RunState, Thread
+from checkpoints.model import (
+    USER,
+    By,
+    Checkpoint,
+    Message,
+    MessageStatus,
+    NewMessage,
+    OperationKind,
+    Receipt,
+    Run,
+    RunState,
+    Thread,
+    counted,
+)
 from checkpoints.store import Store
 
 _table = schema.run
@@ -29,8 +42,11 @@ class Runs:
         after: str | None = HEAD,
         title: str = "",
         closing: Sequence[NewMessage] = (),
+        settings: Mapping[str, str] | None = None,
+        compacts: bool = False,
     ) -> Run:
-        """Lock the thread for a run and write the user's message, in one transaction; without a thread, make one.
+        """Lock the thread for a run and write the user's message, in one transaction; without a thread, make one that has
+        these `settings`.
 
         `closing` is written before it: results of calls that it leaves without a decision. `after` is where the run starts
         from when that is not the head (an edit, a retry). Raises `RunActiveError` when another run holds the thread. The
@@ -43,9 +59,9 @@ class Runs:
                     raise ConflictError(begun.thread_id, 0, 0)
                 return begun
             found = rows.thread(connection, thread_id) if thread_id else None
-            thread = found or self._store.insert_thread(connection)
+            thread = found or self._store.insert_thread(connection, settings=settings)
             check(connection, thread, By() if found is None else by, while_running=False)
-            self._insert(connection, thread.id, run_id)
+            self._insert(connection, thread.id, run_id, compacts=compacts)
             if message is not None or after != HEAD:
                 change = self._change(connection, thread, replace(by, group=run_id))
                 change.perform(kind_of(after), appending([*closing, message] if message else [], after, title, run_id))
@@ -53,9 +69,10 @@ class Runs:
         assert run is not None
         return run
 
-    def _insert(self, connection: sa.Connection, thread_id: str, run_id: str) -> None:
+    def _insert(self, connection: sa.Connection, thread_id: str, run_id: str, *, compacts: bool) -> None:
         before = sa.select(sa.func.count()).select_from(_table).where(_table.c.thread_id == thread_id).scalar_subquery()
         row = {"id": run_id, "thread_id": thread_id, "state": RunState.RUNNING, "draft": "", "dismissed": False}
+        row["compacts"] = compacts
         times = {"started_at": rows.from_time(self._store.now())}
         connection.execute(sa.insert(_table).values(**row, **times, number=before))
 
@@ -65,17 +82,18 @@ class Runs:
             running = (_table.c.id == run_id, _table.c.state == RunState.RUNNING)
             connection.execute(sa.update(_table).where(*running).values(draft=serde.writable(text)))
 
-    def commit(self, run: Run, message: NewMessage) -> tuple[Message, int]:
+    def commit(self, run: Run, message: NewMessage, *, branch_id: str | None = None) -> tuple[Message, int]:
         """Write a finished message of the run and forget the draft of it. Returns it with the thread's new version.
 
-        Raises `ConflictError` for a run that has ended: the thread may be another's by now.
+        With `branch_id`, it is written on that branch and not on the one that the conversation stands on. Raises
+        `ConflictError` for a run that has ended: the thread may be another's by now.
         """
         with self._store.database.writing() as connection:
             running = (_table.c.id == run.id, _table.c.state == RunState.RUNNING)
             if not connection.execute(sa.update(_table).where(*running).values(draft="")).rowcount:
                 version = rows.thread(connection, run.thread_id, even_deleted=True).version
                 raise ConflictError(run.thread_id, version, version)
-            receipt = self._append(connection, run, [message])
+            receipt = self._append(connection, run, [message], branch_id)
             return rows.message(connection, receipt.result, run.thread_id), receipt.version
 
     def move(self, run: Run, kind: OperationKind, message: NewMessage, *, after: str | None, note: str) -> Receipt:
@@ -92,9 +110,85 @@ class Runs:
             change = self._change(connection, self._held(connection, run), By(actor="agent", group=run.id))
             return change.perform(kind, body)
 
-    def save(self, run: Run, name: str, description: str) -> Receipt:
+    def replace(self, run: Run, message_id: str, new: NewMessage, drop: Collection[str], *, note: str) -> Receipt:
+        """Put another message in the place of one, as the run's rewind; what followed and is not in `drop` stays.
+
+        Raises `ConflictError` for a run that has ended.
+        """
+
+        def body(change: Changing) -> str:
+            made = branching.replacing(change, message_id, new, drop, goes_on=True)
+            change.note = note
+            return made
+
+        with self._store.database.writing() as connection:
+            change = self._change(connection, self._held(connection, run), By(actor="agent", group=run.id))
+            return change.perform(OperationKind.REWIND, body)
+
+    def compact(self, run: Run, messages: Sequence[NewMessage], *, after: str | None, note: str) -> Receipt:
+        """Put these messages in the place of all that follows `after`, and let go of the thread, in one transaction.
+
+        Checkpoints of what was there stay in the list, and restore what they were saved for. Raises `ConflictError` for a
+        run that has ended.
+        """
+
+        def body(change: Changing) -> str:
+            change.note = note
+            nodes = change.add(rows.node(connection, after, run.thread_id), messages)
+            change.leave_for(nodes[-1])
+            return nodes[0].id
+
+        with self._store.database.writing() as connection:
+            change = self._change(connection, self._held(connection, run), By(actor="agent", group=run.id))
+            receipt = change.perform(OperationKind.COMPACT, body)
+            self._end(connection, run, RunState.DONE, None, ())
+            return receipt
+
+    def branch_off(
+        self, run: Run, begun: Sequence[tuple[str, NewMessage]], *, after: str | None
+    ) -> tuple[list[tuple[str, Message]], int]:
+        """New branches after a message, each with a name and a first message; the conversation stays where it stands.
+
+        Returns their ids with those messages, and the thread's new version. Raises `ConflictError` for a run that has ended.
+        """
+
+        def body(change: Changing) -> None:
+            place = rows.node(connection, after, run.thread_id)
+            for name, message in begun:
+                first = change.add(place, [message], run_id=run.id)[0].id
+                made.append((change.add_branch(name, first), rows.message(connection, first, run.thread_id)))
+            change.note = counted(len(begun), "branch", "branches")
+
+        made: list[tuple[str, Message]] = []
+        with self._store.database.writing() as connection:
+            change = self._change(connection, self._held(connection, run), By(actor="agent", group=run.id))
+            return made, change.perform(OperationKind.FORK, body).version
+
+    def save(self, run: Run, name: str, description: str, tokens: int | None = None) -> Receipt:
         """Bookmark the head, as the agent. It is not undone with the run's messages: what is saved stays saved."""
-        return self._store.save(run.thread_id, name=name, description=description, by=By(actor="agent"))
+        return self._store.save(run.thread_id, name=name, description=description, tokens=tokens, by=By(actor="agent"))
+
+    def mark(self, run: Run, message_id: str, name: str, description: str) -> Receipt | None:
+        """Bookmark a state that a run came to, as the judge; None when it has left the path, or a checkpoint stands there or
+        ever stood there.
+
+        It is no conflict for anybody and stands in nobody's way: undo passes it over, and takes it back with the run.
+        """
+
+        def body(change: Changing) -> str:
+            assert place is not None
+            now, count = rows.to_time(change.now), place.depth + 1
+            # The agent finds places by name: one that a person chose must go on meaning what they saved.
+            own = f"{name} · {count}" if name in rows.checkpoint_names(connection, run.thread_id) else name
+            return change.add_checkpoint(Checkpoint("", own, now, count, description, created_by="judge", node=place))
+
+        with self._store.database.writing() as connection:
+            thread = rows.thread(connection, run.thread_id)
+            change = self._change(connection, thread, By(actor="judge", group=run.id))
+            place = rows.node(connection, message_id, thread.id)
+            if place not in change.path() or rows.is_marked(connection, thread.id, message_id):
+                return None
+            return change.perform(OperationKind.SAVE, body)
 
     def _held(self, connection: sa.Connection, run: Run) -> Thread:
         """The thread of a run that holds it still. Raises `ConflictError`."""
@@ -169,8 +263,14 @@ class Runs:
         head = rows.thread(connection, run.thread_id, even_deleted=True).head_id
         connection.execute(sa.update(_table).where(_table.c.id == run.id).values(head_id=head))
 
-    def _append(self, connection: sa.Connection, run: Run, messages: Sequence[NewMessage]) -> Receipt:
+    def _append(
+        self, connection: sa.Connection, run: Run, messages: Sequence[NewMessage], branch_id: str | None = None
+    ) -> Receipt:
         thread = rows.thread(connection, run.thread_id, even_deleted=True)
+        if branch_id is not None:  # a change acts where its thread stands
+            thread = replace(
+                thread, branch_id=branch_id, head_id=rows.branch(connection, branch_id, run.thread_id).head_id
+            )
         change = self._change(connection, thread, By(actor="agent", group=run.id))
         return change.perform(OperationKind.APPEND, appending(messages, HEAD, "", run.id))
 

@@ -52,6 +52,17 @@ message = sa.Table(
     sa.UniqueConstraint("segment", "depth", name="uq_message_segment_depth"),
 )
 
+# What users attached, once each (see files.py). Messages name them by hash, of whatever thread they are.
+file = sa.Table(
+    "file",
+    metadata,
+    sa.Column("hash", sa.Text, primary_key=True),
+    sa.Column("media_type", sa.Text, nullable=False),
+    sa.Column("size", sa.Integer, nullable=False),
+    sa.Column("bytes", sa.LargeBinary, nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+)
+
 branch = sa.Table(
     "branch",
     metadata,
@@ -124,6 +135,7 @@ run = sa.Table(
     sa.Column("started_at", sa.BigInteger, nullable=False),
     sa.Column("ended_at", sa.BigInteger),
     sa.Column("head_id", sa.Text),  # where the thread stood when the run came to rest
+    sa.Column("compacts", sa.Boolean, nullable=False, server_default=sa.false()),  # it summarises, and answers nothing
     sa.Index("ix_run_thread_id_number", "thread_id", "number"),
     # The lock: one running run a thread, whoever asks.
     sa.Index(

@@ -6,7 +6,7 @@ operation. Either all of it is on disk when the method returns, or nothing is.
 
 import hashlib
 import secrets
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from checkpoints import branching, history, rows, schema, serde, undo
 from checkpoints.changing import HEAD, Body, Changing, appending, check, kind_of
 from checkpoints.database import Database
-from checkpoints.errors import NothingToSaveError
+from checkpoints.errors import ConflictError, NothingToSaveError
 from checkpoints.model import (
     DESCRIPTION_LENGTH,
     NAME_LENGTH,
@@ -32,6 +32,8 @@ from checkpoints.model import (
     Thread,
 )
 from checkpoints.reader import Reader
+
+_LEAVE = ("time_travel", "allow")  # given for one conversation: it does not hold in another
 
 
 def new_id() -> str:
@@ -60,12 +62,13 @@ class Store(Reader):
         owner: str = "local",
         source: str | None = None,
         thread_id: str | None = None,
+        settings: Mapping[str, str] | None = None,
     ) -> Thread:
         """Make a thread inside a transaction that is already open."""
         thread_id = thread_id or self.new_id()
         now, branch_id = rows.from_time(self.now()), self.new_id()
         title = serde.writable(title)[:NAME_LENGTH]
-        row = {"id": thread_id, "owner": owner, "title": title, "settings": {}, "branch_id": branch_id}
+        row = {"id": thread_id, "owner": owner, "title": title, "settings": dict(settings or {}), "branch_id": branch_id}
         times = {"created_at": now, "updated_at": now}
         connection.execute(sa.insert(schema.thread).values(**row, **times, version=0, checkpoints_made=0, source=source))
         main = {"id": branch_id, "thread_id": thread_id, "position": 0, "name": "main", "created_at": now}
@@ -166,7 +169,8 @@ class Store(Reader):
     def fork_thread(self, thread_id: str, message_id: str | None, *, title: str = "", by: By = USER) -> Receipt:
         """A new conversation that holds the path to a message, with its checkpoints; the result is its id.
 
-        It stands for itself: undoing it (there) takes it out of the list, and neither sees what is done in the other.
+        It stands for itself: undoing it (there) takes it out of the list, and neither sees what is done in the other. It
+        keeps the settings, but for the leave to move through time without asking.
         """
         identifier = _derived_id(thread_id, by.request) if by.request else self.new_id()
         with self.database.writing() as connection:
@@ -175,7 +179,8 @@ class Store(Reader):
             source = rows.thread(connection, thread_id)
             path = rows.path(connection, thread_id, message_id)
             title = serde.writable(title).strip() or f"Branch of {source.title}"
-            thread = self.insert_thread(connection, title, source.owner, thread_id=identifier)
+            kept = {key: value for key, value in source.settings.items() if (key, value) != _LEAVE}
+            thread = self.insert_thread(connection, title, source.owner, thread_id=identifier, settings=kept)
             change = Changing(connection, thread, rows.from_time(self.now()), self.new_id, by)
             return change.perform(OperationKind.FORK, lambda change: branching.filling(change, source, path))
 
@@ -270,11 +275,24 @@ class Store(Reader):
 
         return self._change(thread_id, OperationKind.RENAME, by, body, while_running=True)
 
-    def change_settings(self, thread_id: str, *, by: By = USER, **values: str) -> Receipt:
-        """Settings of this conversation alone: a fork begins without them, and what a file says of them is not applied."""
+    def change_settings(
+        self,
+        thread_id: str,
+        values: Mapping[str, str],
+        *,
+        note: str,
+        seen: Mapping[str, str] | None = None,
+        by: By = USER,
+    ) -> Receipt:
+        """Settings of this conversation; what a file says of them is never applied. `note` says what they are, in words.
+
+        `seen` is what the caller took to stand there. Raises `ConflictError` when it does not any more.
+        """
 
         def body(change: Changing) -> None:
-            change.note = ", ".join(f"{key}: {value}" for key, value in values.items())
+            if any(str(change.thread.settings.get(key, "")) != value for key, value in (seen or {}).items()):
+                raise ConflictError(thread_id, change.thread.version, change.thread.version)
+            change.note = serde.writable(note)
             change.move("thread", thread_id, settings={**change.thread.settings, **values})
 
         return self._change(thread_id, OperationKind.SETTINGS, by, body, while_running=True)

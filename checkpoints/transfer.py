@@ -5,10 +5,12 @@ makes a new conversation, adds to one, or (through the library face) moves a con
 undoably.
 """
 
+import base64
 from dataclasses import dataclass, replace
 
-from checkpoints import document, open_webui, rows
+from checkpoints import document, files, open_webui, rows
 from checkpoints.document import Document
+from checkpoints.errors import DamagedFileError, ExportTooLargeError
 from checkpoints.importing import NothingNewError, filling, merging
 from checkpoints.model import (
     USER,
@@ -38,6 +40,7 @@ class Preview:
     branches: int
     checkpoints: int
     here: int  # of the messages, those that the conversation to merge into holds already
+    files: int
     existing: Thread | None  # the conversation that was made from the same document before
     warnings: tuple[str, ...]  # sentences
 
@@ -48,7 +51,8 @@ def export(store: Store, thread_id: str, redaction: Redaction | None = None) -> 
     With the extra state of each checkpoint and the place where the conversation stands. Operations are not in it, and so
     nothing that only an undo could bring back, and no alternative (‹ 2/3 ›) that no branch or checkpoint holds.
 
-    Raises `DamagedMessageError` rather than hand on what nobody said.
+    Raises `DamagedMessageError` or `DamagedFileError` rather than hand on what nobody said or attached, and
+    `ExportTooLargeError` for attached files with which it could not be imported again.
     """
     return document.to_text(exported(store, thread_id, redaction))
 
@@ -68,7 +72,24 @@ def exported(store: Store, thread_id: str, redaction: Redaction | None = None) -
         "active": thread.branch_id,
     }
     made = redaction.document(made) if redaction else made
+    if attached := _attached(store, made["messages"]):
+        made = {**made, "files": attached}
     return {**made, "sha256": document.body_hash(made)}
+
+
+def _attached(store: Store, messages: list[Json]) -> list[Json]:
+    """The files that these messages name, each once, in the order in which they are named."""
+    found = {part["file"]: part for each in messages for part in files.parts(each["message"]["data"].get("content"))}
+    if sum(part["size"] for part in found.values()) * 4 // 3 > document.MAX_BYTES:  # base64
+        limit = document.MAX_BYTES // 1_000_000
+        raise ExportTooLargeError(f"With its attached files this export would be over {limit} MB. Leave the files out.")
+    held = store.held(found)
+    if lost := next((part for hash_, part in found.items() if hash_ not in held), None):
+        raise DamagedFileError(lost["name"])
+    return [
+        {"hash": hash_, "media_type": part["mime_type"], "data": base64.b64encode(held[hash_]).decode()}
+        for hash_, part in found.items()
+    ]
 
 
 def standing(store: Store, thread_id: str, redaction: Redaction | None = None) -> Json:
@@ -133,6 +154,7 @@ def preview(store: Store, doc: Document, thread_id: str | None = None) -> Previe
         messages=len(doc.messages),
         branches=len(doc.branches),
         checkpoints=len(doc.checkpoints),
+        files=len(doc.files),
         here=sum(message.hash in known for message in doc.messages),
         existing=store.thread_from(doc.sha256),
         warnings=tuple(_warnings(doc)),

@@ -2,6 +2,9 @@
 
 The operations of a thread are a stack: undo takes back the newest one that stands, redo takes back the newest undo as
 long as nothing else was done since. Both put noted columns back and are recorded themselves: nothing is ever forgotten.
+
+What the judge saves by itself is passed over by both: it would come between a person and what they mean to take back. It
+goes and comes with the run that it belongs to.
 """
 
 from collections.abc import Sequence
@@ -16,18 +19,19 @@ from checkpoints.model import Operation, OperationKind
 _table = schema.operation.c
 _MOVES = (OperationKind.GOTO, OperationKind.REWIND)
 _ORDINARY = _table.kind.not_in((OperationKind.UNDO, OperationKind.REDO))
+_MEANT = sa.and_(_ORDINARY, _table.actor != "judge")  # somebody did it in the foreground
 
 
 def undoable(connection: sa.Connection, thread_id: str) -> Operation | None:
     """The newest operation that stands. What stood before an erasure is out of reach."""
-    newest = _newest(connection, thread_id, _ORDINARY, _table.undone_by.is_(None))
+    newest = _newest(connection, thread_id, _MEANT, _table.undone_by.is_(None))
     return None if newest and newest.kind is OperationKind.ERASE else newest
 
 
 def redoable(connection: sa.Connection, thread_id: str) -> Operation | None:
     """The newest undo that stands, if nothing else was done since."""
     undo = _newest(connection, thread_id, _table.kind == OperationKind.UNDO, _table.undone_by.is_(None))
-    ordinary = _newest(connection, thread_id, _ORDINARY)
+    ordinary = _newest(connection, thread_id, _MEANT)
     return undo if undo and ordinary and undo.version > ordinary.version else None
 
 

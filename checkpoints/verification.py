@@ -12,7 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from checkpoints import erasure, history, rows, schema, serde
+from checkpoints import erasure, files, history, rows, schema, serde
 from checkpoints.database import Database
 from checkpoints.history import Forks
 from checkpoints.model import Node, OperationKind, counted
@@ -47,24 +47,26 @@ class Report:
     checkpoints: int
     operations: int
     damages: tuple[Damage, ...]
+    files: int = 0
 
     def __str__(self) -> str:
         nouns = ((self.threads, "conversation"), (self.messages, "message"), (self.checkpoints, "checkpoint"))
-        looked = ", ".join(counted(number, noun) for number, noun in (*nouns, (self.operations, "change")))
+        attached = ((self.files, "attached file"),) if self.files else ()
+        looked = ", ".join(counted(number, noun) for number, noun in (*nouns, (self.operations, "change"), *attached))
         return f"{looked}: {counted(len(self.damages), 'damage') if self.damages else 'all whole'}."
 
 
 def verify(database: Database) -> Report:
     """Look at everything, at one moment. Raises `StoreUnavailableError` only where nothing can be read at all."""
-    tables = (schema.thread, schema.message, schema.checkpoint, schema.operation)
+    tables = (schema.thread, schema.message, schema.checkpoint, schema.operation, schema.file)
     with database.reading() as connection:
         found = tuple(_damages(connection))
         counts = [_count(connection, table) for table in tables]
-    return Report(counts[0], counts[1], counts[2], counts[3], found)
+    return Report(counts[0], counts[1], counts[2], counts[3], found, counts[4])
 
 
 def _damages(connection: sa.Connection) -> Iterator[Damage]:
-    for part in (_of_the_file, _strays, _of_the_threads):
+    for part in (_of_the_file, _strays, _of_the_attached, _of_the_threads):
         try:
             yield from part(connection)
         except _UNREADABLE as error:
@@ -99,6 +101,21 @@ def _strays(connection: sa.Connection) -> Iterator[Damage]:
     )
     for row in connection.execute(query.where(_segment.id.is_(None))):
         yield Damage("stands in no segment of its conversation", row.thread_id, "", row.id, row.depth + 1)
+
+
+def _of_the_attached(connection: sa.Connection) -> Iterator[Damage]:
+    """Files whose bytes are others than were attached, and the messages that name one of these or one that is not there."""
+    table, sound = schema.file.c, set[str]()
+    for hash_ in connection.scalars(sa.select(table.hash).order_by(table.hash)).all():  # one at a time: each has megabytes
+        if files.held(connection, [hash_]):
+            sound.add(hash_)
+        else:
+            yield Damage(f"the attached file {hash_} is damaged: its content does not fit its hash")
+    columns = (_message.thread_id, schema.thread.c.title, _message.id, _message.depth, _message.body)
+    query = sa.select(*columns).join_from(schema.message, schema.thread, schema.thread.c.id == _message.thread_id)
+    for row in connection.execute(query.where(files.REFERRING)):
+        if files.named_in(row.body) - sound:
+            yield Damage("has an attached file that is missing or damaged", row.thread_id, row.title, row.id, row.depth + 1)
 
 
 def _of_the_threads(connection: sa.Connection) -> Iterator[Damage]:

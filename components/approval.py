@@ -2,12 +2,12 @@
 
 import json
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 from langchain_core.messages import AIMessage
 
 from agent.approval import Decision
+from agent.choice import told
 from agent.time_travel import MoveRefused, planned
 from agent.travelling import MOVES
 from checkpoints import By, Leaving, StateError, Store, serde
@@ -25,7 +25,8 @@ async def decide(services: Services, thread_id: str, action: dict[str, Any]) -> 
     decision, request = _decision(action), asked_by(action).request
     if action.get("always"):
         by = By(request=f"{request}-always")
-        await services.change(partial(services.store.change_settings, by=by, time_travel="allow"), thread_id)
+        allow = {"time_travel": "allow"}
+        await services.change(services.store.change_settings, thread_id, allow, note=told(allow), by=by)
     await services.runner.decide(thread_id, decision, by=By(request=request))
 
 

@@ -44,6 +44,18 @@ def clear_question(messages: int, checkpoints: int) -> list[Component]:
     ]
 
 
+SHOWN = (
+    *((Ids.UNDO, "disabled"), (Ids.UNDO, "title"), (Ids.REDO, "disabled"), (Ids.REDO, "title")),
+    (Ids.CLEAR_BUTTON, "disabled"),
+)
+
+
+def show(services: Services, at: head.Place) -> tuple[bool, str, bool, str, bool]:
+    undo, redo, length = _possible(services.store, at.thread_id)
+    undo_title, redo_title = f"Undo {undo}" if undo else "Nothing to undo", f"Redo {redo}" if redo else "Nothing to redo"
+    return undo is None, undo_title, redo is None, redo_title, length == 0
+
+
 def register(app: Dash, services: Services) -> None:
     dialog.register(app, Ids.CLEAR)
     _register_clear(app, services)
@@ -88,21 +100,6 @@ def _register_clear(app: Dash, services: Services) -> None:
 
 def _register_undo(app: Dash, services: Services) -> None:
     store = services.store
-
-    @app.callback(
-        Output(Ids.UNDO, "disabled"),
-        Output(Ids.UNDO, "title"),
-        Output(Ids.REDO, "disabled"),
-        Output(Ids.REDO, "title"),
-        Output(Ids.CLEAR_BUTTON, "disabled"),
-        Input(head.Ids.URL, "pathname"),
-        Input(head.Ids.HEAD, "data"),
-        prevent_initial_call=True,
-    )
-    async def show(pathname: str | None, _: head.Head | None) -> tuple[bool, str, bool, str, bool]:
-        undo, redo, length = await services.read(_possible, store, head.thread_at(pathname))
-        undo_title, redo_title = f"Undo {undo}" if undo else "Nothing to undo", f"Redo {redo}" if redo else "Nothing to redo"
-        return undo is None, undo_title, redo is None, redo_title, length == 0
 
     for identifier, verb in ((Ids.UNDO, store.undo), (Ids.REDO, store.redo)):
 

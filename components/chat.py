@@ -7,13 +7,13 @@ from typing import Any
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
-from langchain_core.messages import HumanMessage
 
+from agent.choice import Choice
+from agent.runner import another_text
 from agent.tracing import Feedback
 from checkpoints import (
     By,
     Message,
-    NewMessage,
     Operation,
     OperationKind,
     Run,
@@ -21,14 +21,13 @@ from checkpoints import (
     StateError,
     Store,
     ThreadNotFoundError,
-    serde,
+    files,
 )
-from components import approval, head, operations, views
+from components import approval, head, meter, operations, stretch, views
 from components.services import Services, asked_by
 from components.widgets import TRANSCRIPT, Composer, Transcript
 
 _ROUND = 30  # messages, or changes, further back among which is looked for what one run began with
-WINDOW = 50  # messages that the page holds at first, and more that each "earlier" brings
 ELSEWHERE = ("fork",)  # the transcript's actions that another panel carries out
 EDITS = ("edit", "change")  # actions that a field with a text waits for
 SUGGESTIONS = (
@@ -44,7 +43,7 @@ class Ids(StrEnum):
     TRANSCRIPT = TRANSCRIPT
     COMPOSER = "composer-panel"
     TITLE = "thread-title"
-    WINDOW = "transcript-window"  # how many messages the page holds: {thread, count}
+    WINDOW = "transcript-window"  # which messages the page holds (see stretch.py)
 
 
 def layout() -> Component:
@@ -53,47 +52,24 @@ def layout() -> Component:
 
 def empty() -> dict[str, Any]:
     """The start page: a conversation that begins with its first message."""
-    nothing = {"title": "", "messages": [], "earlier": False, "run": None, "notice": None}
+    nothing = {"title": "", "messages": [], "earlier": False, "later": False, "run": None, "notice": None}
     return {**_NOWHERE, **nothing, "suggestions": list(SUGGESTIONS)}
+
+
+SHOWN = ((Ids.TRANSCRIPT, "data"), (Ids.COMPOSER, "data"), (Ids.TITLE, "children"))
+
+
+def show(services: Services, at: head.Place) -> tuple[dict[str, Any], dict[str, Any], str]:
+    try:
+        transcript = _read(services, at.thread_id, stretch.stretch(at.window, at.thread_id), at.head.get("closed"))
+    except ThreadNotFoundError:
+        transcript = _gone(services.store, at.thread_id or "")
+    composer = _standing(services, at.thread_id) | {"fill": at.head.get("fill")}
+    return transcript, composer, str(transcript["title"])
 
 
 def register(app: Dash, services: Services) -> None:
     store, runner = services.store, services.runner
-
-    @app.callback(
-        Output(Ids.TRANSCRIPT, "data"),
-        Input(head.Ids.URL, "pathname"),
-        Input(head.Ids.HEAD, "data"),
-        Input(Ids.WINDOW, "data"),
-        prevent_initial_call=True,
-    )
-    async def show(pathname: str | None, moved: head.Head | None, window: dict[str, Any] | None) -> dict[str, Any]:
-        thread_id = head.thread_at(pathname)
-        try:
-            return await services.read(_read, services, thread_id, _held(window, thread_id), (moved or {}).get("closed"))
-        except ThreadNotFoundError:
-            return await services.read(_gone, store, thread_id or "")
-
-    @app.callback(
-        Output(Ids.COMPOSER, "data"),
-        Input(head.Ids.URL, "pathname"),
-        Input(head.Ids.HEAD, "data"),
-        prevent_initial_call=True,
-    )
-    async def show_composer(pathname: str | None, moved: head.Head | None) -> dict[str, Any]:
-        thread_id = head.thread_at(pathname)
-        at = await services.read(_standing, services, thread_id)
-        return {**at, "fill": (moved or {}).get("fill"), "model": services.model, "demo": services.demo}
-
-    @app.callback(
-        Output(Ids.TITLE, "children"),
-        Input(head.Ids.URL, "pathname"),
-        Input(head.Ids.HEAD, "data"),
-        prevent_initial_call=True,
-    )
-    async def show_title(pathname: str | None, _: head.Head | None) -> str:
-        thread_id = head.thread_at(pathname)
-        return await services.read(_title, store, thread_id)
 
     @app.callback(
         head.output(),
@@ -130,30 +106,26 @@ def register(app: Dash, services: Services) -> None:
     async def act(action: dict[str, Any], pathname: str, window: Any, before: head.Head | None) -> tuple[Any, Any, Any]:
         """The reply is for what was being edited: it closes the field, or says why the text stays in it."""
         thread_id, kind = head.thread_at(pathname), action["type"]
-        held, reply = _held(window, thread_id), {"op": action["op"], "ok": True, "text": None}
+        held, reply = stretch.stretch(window, thread_id), {"op": action["op"], "ok": True, "text": None}
         if kind in ELSEWHERE:
             raise PreventUpdate
         if kind == "refresh":
             return head.again(before), no_update, no_update
-        if kind == "earlier":
-            return no_update, {"thread": thread_id, "count": held + WINDOW}, no_update
         try:
+            if kind in stretch.MOVES:
+                return no_update, await services.read(stretch.moved, store, thread_id or "", held, action), no_update
             if kind == "feedback":  # nothing that the page shows changes by it
                 await services.read(_rate, services, thread_id or "", action)
                 return no_update, no_update, reply
             moved = await _carry_out(services, action, thread_id)
             if kind == "choose":
-                held = await services.read(_reaching, store, thread_id or "", action["message"], held)
+                held = await services.read(stretch.reaching, store, thread_id or "", action["message"], held)
         except ThreadNotFoundError:
             return head.moved(go="/"), no_update, no_update
         except StateError as error:
             refused = {**reply, "ok": False, "text": str(error)}
             return head.again(before) if kind in EDITS else head.problem(str(error)), no_update, refused
-        return moved, {"thread": thread_id, "count": held} if kind == "choose" else no_update, reply
-
-
-def _held(window: dict[str, Any] | None, thread_id: str | None) -> int:
-    return int(window["count"]) if window and window["thread"] == thread_id else WINDOW
+        return moved, held if kind == "choose" else no_update, reply
 
 
 async def _send(services: Services, thread_id: str | None, action: dict[str, Any]) -> Run:
@@ -161,8 +133,10 @@ async def _send(services: Services, thread_id: str | None, action: dict[str, Any
     shows_one = bool(action.get("version"))
     if thread_id is not None and not shows_one and not await services.read(services.store.has, thread_id):
         thread_id = None
+    attached = await services.work(files.received, action.get("files") or [])
     by = asked_by(action)
-    return await services.runner.send(thread_id, action["text"], by=by if thread_id else By(request=by.request))
+    by = by if thread_id else By(request=by.request)
+    return await services.runner.send(thread_id, action["text"], by=by, choice=action.get("choice"), attached=attached)
 
 
 async def _carry_out(services: Services, action: dict[str, Any], thread_id: str | None) -> head.Head:
@@ -179,7 +153,8 @@ async def _carry_out(services: Services, action: dict[str, Any], thread_id: str 
         case "edit", str():
             await runner.edit(thread_id, action["message"], action["text"], by=by)
         case "change", str():
-            new = NewMessage(serde.to_body(HumanMessage(serde.writable(action["text"]))))
+            changed = await services.read(services.store.message, thread_id, action["message"])
+            new = another_text(changed, action["text"])
             await services.change(services.store.replace, thread_id, action["message"], new, by=by)
         case "regenerate", str():
             await runner.retry(thread_id, by=by, message_id=action["message"])
@@ -202,20 +177,17 @@ async def _carry_out(services: Services, action: dict[str, Any], thread_id: str 
     return head.moved()
 
 
-def _read(services: Services, thread_id: str | None, wanted: int, closed: str | None) -> dict[str, Any]:
+def _read(services: Services, thread_id: str | None, wanted: stretch.Stretch, closed: str | None) -> dict[str, Any]:
     if thread_id is None:
         return empty()
     store = services.store
     thread = store.thread(thread_id)
-    path = store.messages(thread_id, last=wanted + _ROUND)
-    first = max(0, len(path) - wanted)
-    while first and path[first].type == "tool":  # a result stands in the message that asked for it
-        first -= 1
+    held, earlier, later = stretch.read(store, thread_id, wanted)
     notice = operations.notice(_telling(store, thread_id))
     if notice and notice["op"] == closed:
         notice = None
-    run, held = services.runs.latest(thread_id), path[first:]
-    state = run.state if run else None
+    run = services.runs.latest(thread_id)
+    state = run.state if run and not later else None  # what is at work, or waits, stands at the end
     shown = views.messages(
         held,
         running=state is RunState.RUNNING,
@@ -223,13 +195,15 @@ def _read(services: Services, thread_id: str | None, wanted: int, closed: str | 
         moves=approval.moves(store, thread_id) if state is RunState.WAITING else {},
         siblings=store.siblings(thread_id, held),
         traces=_traces(services, held),
+        prices=services.prices,
     )
     return {
         "thread": thread_id,
         "version": thread.version,
         "title": thread.title,
         "messages": shown,
-        "earlier": first > 0,
+        "earlier": earlier,
+        "later": later,
         "run": views.run(run),
         "notice": notice,
         "suggestions": list(SUGGESTIONS),
@@ -237,10 +211,10 @@ def _read(services: Services, thread_id: str | None, wanted: int, closed: str | 
 
 
 def _telling(store: Store, thread_id: str) -> Operation | None:
-    """The change that the banner tells of: the newest; of a run that wrote the newest messages its last move through time,
-    or else what began it.
+    """The change that the banner tells of: the newest (what the judge saved aside); of a run that wrote the newest messages
+    its last move through time, or else what began it.
     """
-    newest = store.operations(thread_id, last=_ROUND)
+    newest = [op for op in store.operations(thread_id, last=_ROUND) if op.actor != "judge"]
     if not newest or newest[0].group is None:
         return newest[0] if newest else None
     of_the_run = [op for op in newest if op.group == newest[0].group]
@@ -261,12 +235,6 @@ def _rate(services: Services, thread_id: str, action: dict[str, Any]) -> None:
         services.tracer.tell(Feedback(answer.run_id, answer.id, good if good is None else bool(good)))
 
 
-def _reaching(store: Store, thread_id: str, message_id: str, held: int) -> int:
-    """How many messages the page must hold, for one that it showed to be still among them with some before it."""
-    after = store.length(thread_id) - store.message(thread_id, message_id).depth
-    return max(held, after + WINDOW // 2)
-
-
 def _gone(store: Store, thread_id: str) -> dict[str, Any]:
     """The page of a conversation that is not in the list: the start page, with the way back if it was deleted."""
     last = store.last_operation(thread_id)
@@ -281,15 +249,11 @@ def _standing(services: Services, thread_id: str | None) -> dict[str, Any]:
         thread = services.store.thread(thread_id) if thread_id else None
     except ThreadNotFoundError:
         thread = None
+    name = Choice.of(thread).model if thread else ""
+    answering = {"model": name or services.models.default, "demo": services.demo(name or services.models.default)}
     if thread is None:
-        return {**_NOWHERE, "running": False, "rest": None}
+        return {**_NOWHERE, "running": False, "rest": None, "meter": None, **answering}
     run = services.runs.latest(thread.id)
     state = run.state if run else None
-    return {"thread": thread.id, "version": thread.version, "running": state is RunState.RUNNING, "rest": state}
-
-
-def _title(store: Store, thread_id: str | None) -> str:
-    try:
-        return store.thread(thread_id).title if thread_id else ""
-    except ThreadNotFoundError:
-        return ""
+    at = {"thread": thread.id, "version": thread.version, "running": state is RunState.RUNNING, "rest": state}
+    return {**at, **answering, "meter": meter.view(services, thread.id)}

@@ -19,7 +19,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from components.headers import SECURITY_HEADERS, file_caching
+from components.headers import INERT, KEPT, SECURITY_HEADERS, file_caching
 from components.session import MAX_AGE, Session
 
 BODY_LIMIT = 1_000_000  # bytes
@@ -35,10 +35,11 @@ class Doors:
     prefixes: tuple[str, ...] = ()
     public: frozenset[str] = frozenset({"/healthz"})  # open without a cookie
     static: tuple[str, ...] = ()  # prefixes of files that a browser may keep
+    foreign: tuple[str, ...] = ()  # prefixes of what users brought along: a browser may keep it, and nothing in it may act
     body_limits: Mapping[str, int] = field(default_factory=dict)  # prefix -> bytes, where BODY_LIMIT is not right
 
     def open(self, path: str) -> bool:
-        return path in self.paths or path in self.public or path.startswith(self.prefixes + self.static)
+        return path in self.paths or path in self.public or path.startswith(self.prefixes + self.static + self.foreign)
 
     def body_limit(self, path: str) -> int:
         return max((limit for prefix, limit in self.body_limits.items() if path.startswith(prefix)), default=BODY_LIMIT)
@@ -185,6 +186,8 @@ class Guard:
                 headers.update(SECURITY_HEADERS)
                 headers["Content-Security-Policy"] = self._policy()
                 headers["Cache-Control"] = file_caching(scope["path"], scope["query_string"]) if files else "no-store"
+                if scope["path"].startswith(self._doors.foreign) and message["status"] == HTTPStatus.OK:
+                    headers.update({"Content-Security-Policy": INERT, "Cache-Control": KEPT})
             await send(message)
 
         return with_headers

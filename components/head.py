@@ -5,6 +5,7 @@ panels read the thread again.
 """
 
 import time
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypedDict
 from urllib.parse import unquote
@@ -17,6 +18,15 @@ from dash.exceptions import PreventUpdate
 class Ids(StrEnum):
     HEAD = "head"
     URL = "url"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a page is about to show: a thread, or the start page; its head, and how many messages of which thread."""
+
+    thread_id: str | None
+    head: "Head"
+    window: dict[str, Any] | None = None
 
 
 class Where(TypedDict):

@@ -7,12 +7,16 @@ from collections.abc import Iterable
 
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
+
+# For what users brought along: it is shown inside of the page, or kept, and may do nothing by itself.
+INERT = "default-src 'none'; frame-ancestors 'none'; sandbox"
+KEPT = "private, max-age=31536000, immutable"  # its address holds its hash
 
 # What Dash puts into an address whose content never changes: "?m=1700000000.0", "dash_table.v4_4_1m1700000000.js".
 _VERSIONED_QUERY = re.compile(r"(^|&)[mv]=[\w.]+")

@@ -44,7 +44,7 @@ def described(operation: Operation | None) -> str | None:
         OperationKind.RESTORE: f"restoring {operation.note}",
         OperationKind.GOTO: f"the agent's going back to {operation.note}",
         OperationKind.REWIND: f"the agent's replacing of {operation.note}",
-        OperationKind.SETTINGS: f"the setting {operation.note}",
+        OperationKind.SETTINGS: f"setting {operation.note}",
         OperationKind.SWITCH: f"switching to {operation.note}" if operation.note else "switching the branch",
         OperationKind.DELETE: f"deleting the {operation.note}",
         OperationKind.CLEAR: f"clearing the {operation.note}",

@@ -3,11 +3,16 @@
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial, wraps
 from typing import Any
+from urllib.parse import urlsplit
 
 from dash import ClientsideFunction, Dash, Input, Output, State, html
 from dash.development.base_component import Component
+from fastapi import FastAPI, Request
+from plotly.io.json import to_json_plotly
+from starlette.responses import Response
 
-from components import branching, changes, chat, head, log, threads, timeline, toast, transfer, trouble
+from checkpoints import StoreUnavailableError
+from components import branching, changes, chat, head, log, settings, threads, timeline, toast, transfer, trouble
 from components.services import Services
 from components.widgets import Icon
 
@@ -30,7 +35,9 @@ INDEX = """<!DOCTYPE html>
 </html>"""
 METAS = [{"name": "viewport", "content": "width=device-width, initial-scale=1, interactive-widget=resizes-content"}]
 UNUSED = ("/deps/polyfill@", "/dash_table/")  # scripts: for browsers older than modules, and for tables
-PANELS = (threads, chat, timeline, branching, changes, log, transfer, toast, trouble)
+PANELS = (threads, chat, timeline, branching, changes, settings, log, transfer, toast, trouble)
+SHOWING = (threads, chat, timeline, changes, transfer)  # panels that show what stands at an address
+SHOWN = tuple(each for panel in SHOWING for each in panel.SHOWN)
 
 
 class Page(Dash):
@@ -66,11 +73,11 @@ def index(modules: Iterable[str]) -> str:
     return INDEX.replace("MODULES", "\n    ".join(links))
 
 
-def layout(services: Services) -> Component:
+def layout() -> Component:
     return html.Div(
         [
             head.layout(),
-            _topbar(services),
+            _topbar(),
             html.Nav(threads.layout(), className="pane pane-threads", **_labelled("threads-heading")),
             html.Main([_conversation_bar(), chat.layout()], className="pane pane-chat"),
             html.Aside(timeline.layout(), className="pane pane-timeline", **_labelled("timeline-heading")),
@@ -88,14 +95,12 @@ def layout(services: Services) -> Component:
     )
 
 
-def _topbar(services: Services) -> Component:
-    badge = [html.Span("Demo model", className="demo-badge", title=services.demo)] if services.demo else []
+def _topbar() -> Component:
     return html.Header(
         [
             html.Button(Icon(name="list"), id="show-threads", className="only-narrow", **_named("Conversations")),
             html.A(html.Span("Waymark", className="brand-name"), href="/", className="brand"),
             html.Div(className="topbar-space"),
-            *badge,
             html.Button(Icon(name="theme"), id="theme", title="Light, dark or as the system", **_named("Theme")),
             html.Button(Icon(name="signpost-split"), id="show-timeline", className="only-narrow", **_named("Checkpoints")),
         ],
@@ -104,8 +109,13 @@ def _topbar(services: Services) -> Component:
 
 
 def _conversation_bar() -> Component:
+    """On a phone, what is seldom needed stands behind a button."""
+    undo, redo, clear = changes.buttons()
+    more = [clear, *settings.buttons(), *log.buttons(), *transfer.buttons()]
+    names: Any = {"aria-expanded": "false", "aria-controls": "more", **_named("More")}
+    show = html.Button(Icon(name="three-dots"), id="show-more", className="btn only-phone", title="More", **names)
     title = html.H1(id=chat.Ids.TITLE)
-    return html.Div([title, *changes.buttons(), *log.buttons(), *transfer.buttons()], className="topbar conversation-bar")
+    return html.Div([title, undo, redo, html.Div(more, id="more"), show], className="topbar conversation-bar")
 
 
 def _named(name: str) -> Any:
@@ -116,10 +126,52 @@ def _labelled(identifier: str) -> Any:
     return {"aria-labelledby": identifier}
 
 
+def show(services: Services, at: head.Place) -> list[Any]:
+    """What every panel shows of a place."""
+    return [value for panel in SHOWING for value in panel.show(services, at)]
+
+
+def filled(services: Services, pathname: str) -> Component:
+    """The layout as it is to show what stands at an address: the panels need not ask for it one by one."""
+    whole = layout()
+    at = head.Place(head.thread_at(pathname), {})
+    whole[head.Ids.URL].pathname = pathname
+    for (identifier, name), value in zip(SHOWN, show(services, at), strict=True):
+        setattr(whole[identifier], name, value)
+    return whole
+
+
+def add_route(server: FastAPI, services: Services) -> None:
+    """The layout, before Dash's own route for it. A browser says which page it needs it for; for one that does not, the
+    panels ask as soon as they stand.
+    """
+
+    @server.get("/_dash-layout")
+    async def first(request: Request) -> Response:
+        came_from = urlsplit(request.headers.get("referer", ""))
+        try:
+            shown = await services.read(filled, services, came_from.path) if came_from.path else layout()
+        except StoreUnavailableError:
+            shown = layout()  # the panels will ask, and be told
+        return Response(to_json_plotly(shown), media_type="application/json")
+
+
 def register(app: Page, services: Services) -> None:
     app.after_each = partial(trouble.tell, services.store.database)
     for panel in PANELS:
         panel.register(app, services)
+
+    @app.callback(
+        *(Output(identifier, name) for identifier, name in SHOWN),
+        Input(head.Ids.URL, "pathname"),
+        Input(head.Ids.HEAD, "data"),
+        Input(chat.Ids.WINDOW, "data"),
+        prevent_initial_call=True,
+    )
+    async def read(pathname: str | None, moved: head.Head | None, window: dict[str, Any] | None) -> list[Any]:
+        """Every panel at once, and of one moment: that costs the server and the page one request and not six."""
+        return await services.read(show, services, head.Place(head.thread_at(pathname), moved or {}, window))
+
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "go"), Output(head.Ids.URL, "pathname"), Input(head.Ids.HEAD, "data")
     )

@@ -6,7 +6,7 @@ from dash import html
 from dash.development.base_component import Component
 from langchain_core.messages import AIMessage
 
-from checkpoints import counted, serde
+from checkpoints import counted, files, serde
 from checkpoints.document import Document, MessagePart
 from checkpoints.transfer import Preview
 
@@ -45,7 +45,8 @@ def _one(doc: Document, preview: Preview, open_here: bool) -> list[Component]:
 
 def _facts(preview: Preview) -> str:
     checkpoints, branches = counted(preview.checkpoints, "checkpoint"), counted(preview.branches, "branch", "branches")
-    return f"{counted(preview.messages, 'message')} · {checkpoints} · {branches}"
+    attached = f" · {counted(preview.files, 'attached file')}" if preview.files else ""
+    return f"{counted(preview.messages, 'message')} · {checkpoints} · {branches}{attached}"
 
 
 def _line(entry: tuple[int, MessagePart] | None) -> Component:
@@ -55,5 +56,6 @@ def _line(entry: tuple[int, MessagePart] | None) -> Component:
     number, part = entry
     message = serde.to_message(part.message)
     calls = [call["name"] for call in message.tool_calls] if isinstance(message, AIMessage) else []
-    text = str(message.text)[:140] or (f"(calls {', '.join(calls)})" if calls else "(no text)")
+    named = ", ".join(each["name"] for each in files.parts(message.content))
+    text = str(message.text)[:140] or named or (f"(calls {', '.join(calls)})" if calls else "(no text)")
     return html.Li([html.B(_SPEAKERS.get(message.type, "Note")), " ", text], value=str(number))

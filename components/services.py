@@ -3,16 +3,21 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
 
+from agent.choice import Offer
 from agent.events import HeadMoved
 from agent.hub import RunHub
+from agent.models import DEMO
+from agent.prices import Prices
 from agent.runner import Runner
 from agent.tracing import EVENTS, NO_TRACING, Tracer
 from checkpoints import By, Receipt, Runs, Store
 
+DEMO_LINE = "Demo model: it makes things up."
+SWITCH_LINE = "OPENAI_API_KEY=… in .env switches to a real one."
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -26,9 +31,15 @@ class Services:
     runner: Runner
     hub: RunHub
     pool: ThreadPoolExecutor
-    model: str  # what the page calls the model
-    demo: str | None  # the line that says that it is the demo, and how to change that
+    models: Offer
     tracer: Tracer = NO_TRACING
+    prices: Prices = field(default_factory=dict)
+
+    def demo(self, name: str) -> str | None:
+        """The line that says of a model that it is the demo; where it is everybody's, also how to change that."""
+        if name != DEMO:
+            return None
+        return f"{DEMO_LINE} {SWITCH_LINE}" if self.models.default == DEMO else DEMO_LINE
 
     async def work(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run blocking work on the pool."""

@@ -1,4 +1,4 @@
-"""How run events reach the browser: one WebSocket a page, one snapshot, then what is new every 40 ms."""
+"""How run events reach the browser: one WebSocket a page, one snapshot, then what is new every 40 ms or more."""
 
 import asyncio
 import contextlib
@@ -12,12 +12,14 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from agent.events import Event, HeadMoved, MessageAdded, RunFinished, RunStarted, TextDelta
 from agent.hub import Following, Lagging
-from checkpoints import Store, StoreUnavailableError, ThreadNotFoundError
+from checkpoints import StoreUnavailableError, ThreadNotFoundError
 from components import views
 from components.markdown import StreamingMarkdown
 from components.services import Services
 
 FRAME_SECONDS = 0.04
+FRAME_SECONDS_OF_EACH_RUN = 0.005
+MOST_FRAME_SECONDS = 0.25
 THREAD_IS_GONE = 4404
 TRY_AGAIN = 1013
 _NEAR = 60  # messages from the end among which the one that asked for a tool is looked for
@@ -86,7 +88,12 @@ async def frames(services: Services, thread_id: str) -> AsyncGenerator[Frame]:
                     if (frame := await _frame(services, thread_id, batch)) is not None:
                         yield frame
             if any(isinstance(event, TextDelta) for event in events):  # only text comes in a flood; its first need not wait
-                await asyncio.sleep(FRAME_SECONDS)
+                await asyncio.sleep(_pause(services.hub.runs))
+
+
+def _pause(runs: int) -> float:
+    """Seconds between two frames of text. Each costs the same, however much is new, and many runs share the processor."""
+    return min(max(FRAME_SECONDS, runs * FRAME_SECONDS_OF_EACH_RUN), MOST_FRAME_SECONDS)
 
 
 async def _hello(services: Services, thread_id: str, following: Following, text: StreamingMarkdown) -> Frame:
@@ -120,7 +127,7 @@ async def _frame(services: Services, thread_id: str, event: Event) -> Frame | No
             after = message.parent_id if message else None  # an edit stands elsewhere than at the end
             return {"k": "start", "version": version, "run": run_id, "message": view, "after": after}
         case MessageAdded(message, version):
-            added = await services.read(_view_of, services.store, thread_id, message.id)
+            added = await services.read(_view_of, services, thread_id, message.id)
             return {"k": "message", "version": version, "message": added} if added else None
         case RunFinished(_, state, version, error):
             return {"k": "end", "version": version, "state": state, "error": error}
@@ -129,9 +136,10 @@ async def _frame(services: Services, thread_id: str, event: Event) -> Frame | No
     return None
 
 
-def _view_of(store: Store, thread_id: str, message_id: str) -> views.MessageView | None:
+def _view_of(services: Services, thread_id: str, message_id: str) -> views.MessageView | None:
     """The view that shows a message: its own, or for a tool's result that of the message which asked for it."""
-    for view in reversed(views.messages(store.messages(thread_id, last=_NEAR), running=True)):
+    path = services.store.messages(thread_id, last=_NEAR)
+    for view in reversed(views.messages(path, running=True, prices=services.prices)):
         if message_id in (view["id"], *(tool["message_id"] for tool in view["tools"])):
             return view
     return None

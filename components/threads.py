@@ -32,16 +32,16 @@ def question(title: str) -> list[Component]:
     ]
 
 
+SHOWN = ((Ids.LIST, "data"),)
+
+
+def show(services: Services, at: head.Place) -> tuple[dict[str, Any]]:
+    return ({"threads": _list(services), "current": at.thread_id},)
+
+
 def register(app: Dash, services: Services) -> None:
     store = services.store
     dialog.register(app, Ids.DELETE)
-
-    @app.callback(
-        Output(Ids.LIST, "data"), Input(head.Ids.URL, "pathname"), Input(head.Ids.HEAD, "data"), prevent_initial_call=True
-    )
-    async def show(pathname: str | None, _: head.Head | None) -> dict[str, Any]:
-        current = head.thread_at(pathname)
-        return {"threads": await services.read(_list, services), "current": current}
 
     @app.callback(
         head.output(),

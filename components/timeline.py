@@ -60,6 +60,13 @@ def delete_question(checkpoint: Checkpoint) -> list[Component]:
     ]
 
 
+SHOWN = ((Ids.LIST, "data"),)
+
+
+def show(services: Services, at: head.Place) -> tuple[dict[str, Any]]:
+    return (_read(services, at.thread_id),)
+
+
 def register(app: Dash, services: Services) -> None:
     for identifier in (Ids.RESTORE, Ids.DELETE):
         dialog.register(app, identifier)
@@ -70,12 +77,6 @@ def register(app: Dash, services: Services) -> None:
 
 def _register_list(app: Dash, services: Services) -> None:
     store = services.store
-
-    @app.callback(
-        Output(Ids.LIST, "data"), Input(head.Ids.URL, "pathname"), Input(head.Ids.HEAD, "data"), prevent_initial_call=True
-    )
-    async def show(pathname: str | None, _: head.Head | None) -> dict[str, Any]:
-        return await services.read(_read, services, head.thread_at(pathname))
 
     @app.callback(
         head.output(),
@@ -103,9 +104,7 @@ def _register_list(app: Dash, services: Services) -> None:
                     checkpoint = await services.read(store.checkpoint, thread_id, action["checkpoint"])
                     return stay, stay, stay, stay, True, delete_question(checkpoint)
                 case "save", str():
-                    name, description = action.get("name") or None, action.get("description") or ""
-                    by = asked_by(action)
-                    await services.change(store.save, thread_id, name=name, description=description, by=by)
+                    await _save(services, thread_id, action)
                 case "change", str():
                     fields = {name: action[name] for name in ("name", "description", "pinned") if name in action}
                     checkpoint_id = action["checkpoint"]
@@ -115,6 +114,12 @@ def _register_list(app: Dash, services: Services) -> None:
         except StateError as error:
             return head.problem(str(error)), stay, stay, stay, stay, stay
         return head.moved(), stay, stay, stay, stay, stay
+
+
+async def _save(services: Services, thread_id: str, action: dict[str, Any]) -> None:
+    name, description = action.get("name") or None, action.get("description") or ""
+    tokens, by = await services.read(services.runner.tokens, thread_id), asked_by(action)
+    await services.change(services.store.save, thread_id, name=name, description=description, tokens=tokens, by=by)
 
 
 def _register_restore(app: Dash, services: Services) -> None:

@@ -46,6 +46,7 @@ class Ids(StrEnum):
     FORM = "export-form"
     FORMAT = "export-format"
     RESULTS = "export-tool-results"
+    FILES = "export-files"
     WORDS = "export-words"
     EXPORT_CANCEL = "export-cancel"
     DOWNLOAD = "export-confirm"
@@ -91,6 +92,7 @@ def _export_dialog() -> Component:
         html.P("Waymark JSON holds every branch and checkpoint, and can be imported again.", className="quiet"),
         html.P("Alternatives that no branch or checkpoint holds are left out.", className="quiet"),
         Checkbox(id=Ids.RESULTS, name="leave_out", label="Leave out tool results", value=False),
+        Checkbox(id=Ids.FILES, name="leave_out_files", label="Leave out attached files", value=False),
         Label(["Words to redact ", html.Span("optional, one on a line", className="quiet")], html_for=Ids.WORDS),
         Field(id=Ids.WORDS, name="redact", rows=2, placeholder="sk-*"),
         html.P("* stands for the rest of a word.", className="quiet"),
@@ -118,6 +120,13 @@ def _import_dialog() -> Component:
     return dialog
 
 
+SHOWN = ((Ids.FORM, "action"), (Ids.EXPORT, "hidden"))
+
+
+def show(_: Services, at: head.Place) -> tuple[str, bool]:
+    return f"/api/threads/{quote(at.thread_id or '')}/export", at.thread_id is None
+
+
 def register(app: Dash, services: Services) -> None:
     _register_export(app)
     _register_look(app, services)
@@ -125,13 +134,6 @@ def register(app: Dash, services: Services) -> None:
 
 
 def _register_export(app: Dash) -> None:
-    @app.callback(
-        Output(Ids.FORM, "action"), Output(Ids.EXPORT, "hidden"), Input(head.Ids.URL, "pathname"), prevent_initial_call=True
-    )
-    async def link(pathname: str | None) -> tuple[str, bool]:
-        thread_id = head.thread_at(pathname)
-        return f"/api/threads/{quote(thread_id or '')}/export", thread_id is None
-
     @app.callback(
         Output(Ids.EXPORTING, "is_open", allow_duplicate=True), Input(Ids.EXPORT, "n_clicks"), prevent_initial_call=True
     )
@@ -245,7 +247,7 @@ def _read(contents: str) -> list[Document]:
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    """The download: `?format=waymark|markdown|jsonl&leave_out=…&redact=…`, words to redact one on a line."""
+    """The download: `?format=waymark|markdown|jsonl&leave_out=…&leave_out_files=…&redact=…`, words one on a line."""
 
     @server.get("/api/threads/{thread_id}/export")
     async def export(thread_id: str, request: Request) -> Response:
@@ -255,7 +257,8 @@ def add_route(server: FastAPI, services: Services) -> None:
         _, write, media_type, ending = kind
         words = tuple(line.strip() for text in asked.getlist("redact") for line in text.splitlines() if line.strip())
         try:
-            redaction = Redaction("leave_out" in asked, words) if words or "leave_out" in asked else None
+            results, attached = "leave_out" in asked, "leave_out_files" in asked
+            redaction = Redaction(results, words, attached) if words or results or attached else None
             text = await services.read(write, services.store, thread_id, redaction)
             title = await services.read(_title, services.store, thread_id)
         except ThreadNotFoundError:

@@ -8,9 +8,12 @@ from typing import Any, Literal, TypedDict
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from agent import time_travel
+from agent.prices import Prices, usage_of
 from agent.recording import STOPPED
 from agent.time_travel import Move
 from checkpoints import Branch, Checkpoint, Leaving, Message, MessageStatus, Run, RunState, Thread, counted
+from components import attachments
+from components.attachments import FileView
 from components.markdown import to_html
 
 DAMAGED = "This message is damaged and is not shown."
@@ -40,6 +43,16 @@ class ToolView(TypedDict):
     move: MoveView | None  # of a call that would move the conversation, while it waits
 
 
+class UsageView(TypedDict):
+    """What an answer took, in tokens, and what it cost in US dollars (None: its model's price is not set)."""
+
+    input: int
+    cached: int
+    output: int
+    reasoning: int
+    cost: float | None
+
+
 class MessageView(TypedDict):
     id: str
     role: Literal["user", "assistant", "note"]
@@ -50,7 +63,9 @@ class MessageView(TypedDict):
     time: str
     tools: list[ToolView]
     siblings: list[str]  # ids of the alternatives at its place, itself among them; empty when it is alone
+    files: list[FileView]  # that a user attached
     trace: str | None  # of an answer that is traced, the address of its trace; empty while it is not known
+    usage: UsageView | None  # of an answer whose provider told it
 
 
 def messages(
@@ -61,6 +76,7 @@ def messages(
     moves: Mapping[str, MoveView] | None = None,
     siblings: Mapping[str, list[str]] | None = None,
     traces: Mapping[str, str] | None = None,
+    prices: Prices | None = None,
 ) -> list[MessageView]:
     """The messages of a path; tool results stand in the message that asked for them.
 
@@ -81,6 +97,7 @@ def messages(
         view = _message(stored, message)
         view["siblings"] = (siblings or {}).get(stored.id, [])
         view["trace"] = (traces or {}).get(stored.id)
+        view["usage"] = usage(stored, prices or {})
         cards.update({tool["id"]: tool for tool in view["tools"]})
         views.append(view)
     if not running:
@@ -89,6 +106,14 @@ def messages(
             tool["move"] = (moves or {}).get(tool["id"])
     _stop_unanswered(views[:-1])
     return views
+
+
+def usage(stored: Message, prices: Prices) -> UsageView | None:
+    used = usage_of(stored, prices)
+    if used is None:
+        return None
+    cost = used.cost if used.priced else None
+    return {"input": used.input, "cached": used.cached, "output": used.output, "reasoning": used.reasoning, "cost": cost}
 
 
 def _stop_unanswered(views: Sequence[MessageView]) -> None:
@@ -117,7 +142,9 @@ def _message(stored: Message, message: BaseMessage) -> MessageView:
         "time": stored.created_at.isoformat(),
         "tools": _tools(message) if isinstance(message, AIMessage) else [],
         "siblings": [],
+        "files": attachments.shown(stored) if role == "user" else [],
         "trace": None,
+        "usage": None,
     }
 
 
@@ -153,7 +180,9 @@ def _damaged(stored: Message, siblings: list[str]) -> MessageView:
         "time": stored.created_at.isoformat(),
         "tools": [],
         "siblings": siblings,
+        "files": [],
         "trace": None,
+        "usage": None,
     }
 
 
@@ -212,6 +241,7 @@ def checkpoint(value: Checkpoint, *, here: bool) -> dict[str, Any]:
         "created_by": value.created_by,
         "time": value.timestamp.isoformat(),
         "messages": value.message_count,
+        "message": value.node.id if value.node and not value.detached else None,  # the one that it stands on, if it is here
         "tokens": value.tokens,
         "pinned": value.pinned,
         "here": here,

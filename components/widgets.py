@@ -47,6 +47,10 @@ class Log(_Widget):
     _type = "Log"
 
 
+class Settings(_Widget):
+    _type = "Settings"
+
+
 class Trouble(_Widget):
     _type = "Trouble"
 

@@ -8,10 +8,32 @@ import pytest
 from hypothesis import settings
 
 from checkpoints import Database, Store
+from tests.fakes.server import FakeServer
 from tests.postgres import Postgres
 
 settings.register_profile("waymark", deadline=None)  # speed is measured in benchmarks/, never asserted
 settings.load_profile("waymark")
+
+
+@pytest.fixture
+def refusals_expected() -> None:
+    """For a test that sends what a fake has to refuse, to see that it does."""
+
+
+@pytest.fixture(autouse=True)
+def nothing_refused(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The fakes judge every request of every test, also those of servers in processes of their own: one refusal fails it."""
+    yield
+    refused = FakeServer.refusals[:]
+    FakeServer.refusals.clear()
+    assert refused == [] or "refusals_expected" in request.fixturenames
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_refused_at_the_end() -> Iterator[None]:
+    """What servers that outlive a test ask for after the last one."""
+    yield
+    assert FakeServer.refusals == []
 
 
 class Clock:

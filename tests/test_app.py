@@ -17,7 +17,7 @@ import pytest
 
 from app import App, create_app
 from checkpoints import By, StoreInUseError
-from components.vendor import ICONS, icon_sprite
+from components.vendor import icon_sprite
 from config import Settings
 from tests.checkpoints.conversations import new
 from tests.servers import ROOT, Server
@@ -63,6 +63,14 @@ def ids_in(part: Any) -> list[str]:
     return own + [identifier for value in part.get("props", {}).values() for identifier in ids_in(value)]
 
 
+def props_of(part: Any, identifier: str) -> JSON:
+    """The properties of the component with this id."""
+    if isinstance(part, dict) and part.get("props", {}).get("id") == identifier:
+        return part["props"]  # type: ignore[no-any-return]
+    below = part if isinstance(part, list) else list(part.get("props", {}).values()) if isinstance(part, dict) else []
+    return next((found for each in below if (found := props_of(each, identifier))), {})
+
+
 def outputs(dependency: JSON) -> list[str]:
     """What a callback writes, as id.property."""
     return [name.partition("@")[0] for name in dependency["output"].strip(".").split("...")]
@@ -85,15 +93,40 @@ def test_only_the_head_and_what_opens_and_closes_have_several_writers(wiring: tu
 
 
 def test_every_icon_that_the_page_names_is_in_the_sprite() -> None:
-    module = (ROOT / "assets" / "modules" / "icons.mjs").read_text()
-    listed = re.search(r"export const ICONS = \[(.*?)\]", module, re.DOTALL)
-    assert listed is not None
-    assert frozenset(re.findall(r'"([^"]+)"', listed[1])) == ICONS
-    assert frozenset(re.findall(r'<symbol[^>]* id="([^"]+)"', icon_sprite())) == ICONS
+    sprite = set(re.findall(r'<symbol[^>]* id="([^"]+)"', icon_sprite()))
+    assert "sun" in sprite
     scripts = "".join(path.read_text() for path in (ROOT / "assets" / "modules").glob("*.mjs"))
-    assert set(re.findall(r'\bicon\("([^"]+)"', scripts)) <= ICONS
+    assert set(re.findall(r'\bicon\("([^"]+)"', scripts)) <= sprite
     pages = "".join(path.read_text() for path in (ROOT / "components").glob("*.py"))
-    assert set(re.findall(r'Icon\(name="([^"]+)"', pages)) - {"theme"} <= ICONS
+    assert set(re.findall(r'Icon\(name="([^"]+)"', pages)) - {"theme"} <= sprite
+
+
+def test_the_first_layout_shows_what_stands_at_the_address_that_it_is_for(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with opened(tmp_path / "data", auth="none") as (app, browser):
+            thread = app.services.store.create_thread(title="Stocks and bonds")
+            page = await browser.get("/_dash-layout", headers={"referer": f"{ORIGIN}/t/{thread.id}"})
+            start = await browser.get("/_dash-layout", headers={"referer": f"{ORIGIN}/"})
+            unsaid = await browser.get("/_dash-layout")
+        assert props_of(page.json(), "url")["pathname"] == f"/t/{thread.id}"
+        assert props_of(page.json(), "thread-title")["children"] == "Stocks and bonds"
+        assert props_of(page.json(), "transcript")["data"]["thread"] == thread.id
+        assert props_of(start.json(), "transcript")["data"]["thread"] is None
+        assert "pathname" not in props_of(unsaid.json(), "url")  # the panels will ask, once the browser has said it
+
+    asyncio.run(story())
+
+
+def test_a_layout_that_cannot_be_filled_is_empty_and_the_panels_ask(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with opened(tmp_path / "data", auth="none") as (app, browser):
+            app.services.store.database.engine.dispose()
+            (tmp_path / "data" / "waymark.db").write_bytes(b"this is no database" * 1000)
+            (tmp_path / "data" / "waymark.db-wal").unlink(missing_ok=True)
+            answer = await browser.get("/_dash-layout", headers={"referer": f"{ORIGIN}/"})
+        assert (answer.status_code, "pathname" in props_of(answer.json(), "url")) == (200, False)
+
+    asyncio.run(story())
 
 
 def test_two_apps_in_one_process_share_nothing(tmp_path: Path) -> None:
@@ -114,20 +147,19 @@ def test_two_apps_in_one_process_share_nothing(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
+async def _shown(browser: httpx.AsyncClient, pathname: str = "/") -> httpx.Response:
+    """The answer with what all panels show, as the page asks for it."""
+    part = next(each for each in (await browser.get("/_dash-dependencies")).json() if "threads.data" in each["output"])
+    names = [dict(zip(("id", "property"), name.rsplit(".", 1), strict=True)) for name in outputs(part)]
+    inputs = [{**each, "value": pathname if each["id"] == "url" else None} for each in part["inputs"]]
+    body = {"output": part["output"], "outputs": names, "state": [], "inputs": inputs, "changedPropIds": ["url.pathname"]}
+    return await browser.post("/_dash-update-component", json=body)
+
+
 async def _threads(browser: httpx.AsyncClient) -> list[str]:
-    """The titles in the list of conversations, as the page asks for them."""
-    body = {
-        "output": "threads.data",
-        "outputs": {"id": "threads", "property": "data"},
-        "inputs": [
-            {"id": "url", "property": "pathname", "value": "/"},
-            {"id": "head", "property": "data", "value": None},
-        ],
-        "changedPropIds": ["url.pathname"],
-        "state": [],
-    }
-    answer = await browser.post("/_dash-update-component", json=body)
-    return [thread["title"] for thread in answer.json()["response"]["threads"]["data"]["threads"]]
+    """The titles in the list of conversations."""
+    response = (await _shown(browser)).json()["response"]
+    return [thread["title"] for thread in response["threads"]["data"]["threads"]]
 
 
 def test_a_second_app_on_the_same_data_is_refused(tmp_path: Path) -> None:
@@ -224,13 +256,7 @@ def test_a_callback_that_fails_tells_the_page_an_id_and_the_log_the_rest(
     async def story() -> httpx.Response:
         async with opened(tmp_path / "data", auth="none") as (app, browser):
             app.services.store.threads = lambda **_: 1 / 0  # type: ignore[method-assign,assignment,return-value]
-            dependencies = (await browser.get("/_dash-dependencies")).json()
-            part = next(each for each in dependencies if each["output"] == "threads.data")
-            body = {"output": "threads.data", "outputs": {"id": "threads", "property": "data"}, "state": []}
-            inputs = [{**each, "value": "/" if each["id"] == "url" else None} for each in part["inputs"]]
-            return await browser.post(
-                "/_dash-update-component", json={**body, "inputs": inputs, "changedPropIds": ["url.pathname"]}
-            )
+            return await _shown(browser)
 
     answer = asyncio.run(story())
     assert "division by zero" not in answer.text

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from config import Settings, SettingsError, load_settings
+from config import NAMES_ARE, AgentDefinition, Price, Settings, SettingsError, load_settings
 
 CANARY = "sk-canary-0123456789"
 
@@ -71,6 +71,7 @@ def test_the_process_environment_is_read_when_none_is_given(tmp_path: Path, monk
         ("AZURE_OPENAI_ENDPOINT", "x.openai.azure.com"),
         ("MODEL_IDLE_SECONDS", "0.000"),
         ("MODEL_IDLE_SECONDS", "nan"),
+        ("MODEL_WINDOW", "999"),
         ("DEMO_SECONDS_PER_TOKEN", "-1"),
         ("OPENAI_API_KEY", f"{CANARY}…"),
         ("TAVILY_API_KEY", f"{CANARY} two"),
@@ -160,3 +161,71 @@ def test_a_bad_table_is_one_sentence(tmp_path: Path, text: str, sentence: str) -
     with pytest.raises(SettingsError) as told:
         load_settings({}, dotenv=tmp_path / ".env", tables=tables)
     assert str(told.value).startswith(sentence)
+
+
+def tables(tmp_path: Path, text: str) -> Settings:
+    path = tmp_path / "waymark.toml"
+    path.write_text(text)
+    return load_settings({"PRICES": "of another program"}, dotenv=tmp_path / ".env", tables=path)
+
+
+def test_agents_servers_and_prices_have_tables_of_their_own(tmp_path: Path) -> None:
+    found = tables(
+        tmp_path,
+        f"""
+        [models]
+        offered = ["openai:small", "demo"]
+        [agents.critic]
+        instructions = "Doubt."
+        tools = ["calculator"]
+        [mcp.files]
+        command = "server"
+        args = ["--root", "."]
+        env = {{TOKEN = "{CANARY}"}}
+        [mcp.far_away]
+        url = "http://127.0.0.1:9/mcp"
+        approval = false
+        [prices]
+        "openai:small" = {{input = 1, output = 2.5}}
+        """,
+    )
+    assert found.models_offered == ("openai:small", "demo")
+    assert found.agents == {"critic": AgentDefinition(instructions="Doubt.", tools=("calculator",))}
+    near, far = found.mcp["files"], found.mcp["far_away"]
+    assert (near.command, near.args, near.env["TOKEN"].get_secret_value()) == ("server", ("--root", "."), CANARY)
+    assert (far.url, near.approval, far.approval) == ("http://127.0.0.1:9/mcp", True, False)
+    assert found.prices == {"openai:small": Price(input=1, output=2.5)}
+    assert CANARY not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("agents = 3", "[agents] in waymark.toml must be a table with instructions."),
+        ("[agents]\ncritic = 3", "[agents.critic] in waymark.toml must be a table with instructions."),
+        ("[agents.critic]", "[agents.critic] instructions in waymark.toml must be a text."),
+        ("[agents.critic]\ninstructions = 3", "[agents.critic] instructions in waymark.toml must be a text."),
+        (
+            "[agents.critic]\ninstructions = 'x'\ntools = 'calculator'",
+            "[agents.critic] tools in waymark.toml must be a list of tools' names.",
+        ),
+        (
+            "[agents.'The critic']\ninstructions = 'x'",
+            f'The name of [agents."The critic"] in waymark.toml must be {NAMES_ARE}.',
+        ),
+        ("[mcp.files]", "[mcp.files] in waymark.toml must be a table with either command or url."),
+        ("[mcp.f]\ncommand='x'\nurl='http://x'", "[mcp.f] in waymark.toml must be a table with either command or url."),
+        ("[mcp.files]\ncomand = 'x'", "[mcp.files] comand in waymark.toml is not a setting."),
+        ("[mcp.f]\nurl = 'x'", "[mcp.f] url in waymark.toml must be an address that begins with http:// or https://."),
+        ("[mcp.files]\ncommand='x'\nenv={A=1}", "[mcp.files] env in waymark.toml must be a table of texts."),
+        (
+            "[prices]\n'openai:x' = {input = -1, output = 2}",
+            '[prices."openai:x"] input in waymark.toml must be a number of US dollars per million tokens.',
+        ),
+        ("[models]\noffers = []", "[models] offers in waymark.toml is not a setting."),
+    ],
+)
+def test_a_bad_named_table_is_one_sentence_that_names_table_and_key(tmp_path: Path, text: str, sentence: str) -> None:
+    with pytest.raises(SettingsError) as told:
+        tables(tmp_path, text)
+    assert str(told.value) == sentence

@@ -15,6 +15,7 @@ from openai.types.chat import ChatCompletion
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Fault, Say
 from tests.fakes.tavily import FakeTavily, Found, Result
 
+pytestmark = pytest.mark.usefixtures("refusals_expected")
 JSON = dict[str, Any]
 KEY = "sk-proj-secret-key-1234"
 HELLO: list[Any] = [{"role": "user", "content": "Hello"}]
@@ -64,8 +65,8 @@ def search(fake: FakeTavily, query: str = "otters", key: str = "Bearer tvly-1") 
     return httpx.post(f"{fake.base_url}/search", headers={"authorization": key}, json={"query": query})
 
 
-def called(*ids: str, arguments: str = "{}") -> JSON:
-    calls = [{"id": each, "type": "function", "function": {"name": "f", "arguments": arguments}} for each in ids]
+def called(*ids: str, arguments: str = "{}", name: str = "f") -> JSON:
+    calls = [{"id": each, "type": "function", "function": {"name": name, "arguments": arguments}} for each in ids]
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
@@ -170,6 +171,13 @@ BROKEN: dict[str, tuple[list[Any], str]] = {
     "cut arguments": ([*HELLO, called("a", arguments='{"n": 1'), result("a")], "JSON"),
     "arguments as an object": ([*HELLO, called("a", arguments={}), result("a")], "JSON"),  # type: ignore[arg-type]
     "call by the user": ([called("a") | {"role": "user"}, result("a")], "assistant"),
+    "call of no possible tool": ([*HELLO, called("a", name="multi_tool_use.parallel"), result("a")], "pattern"),
+    "call of a tool without a name": ([*HELLO, called("a", name=""), result("a")], "pattern"),
+    "id too long": ([*HELLO, called("a" * 41), result("a" * 41)], "40 characters"),
+    "content without parts": ([{"role": "user", "content": []}], "content"),
+    "image in an answer": ([{"role": "assistant", "content": [{"type": "image_url"}]}], "image_url"),
+    "result without content": ([*HELLO, called("a"), result("a") | {"content": None}], "content"),
+    "name with spaces": ([HELLO[0] | {"name": "Ann Lee"}], "Ann Lee"),
 }
 
 
@@ -181,6 +189,13 @@ def test_a_broken_list_of_messages_is_refused(fake: FakeOpenAI, client: openai.O
         ask(client, messages)
     assert len(fake.violations) == 1
     assert ask(client).choices[0].message.content == "not used up by a refused request"
+
+
+@pytest.mark.parametrize(("names", "told"), [([], "array"), (["f", "f"], "Duplicate"), (["a b"], "pattern")])
+def test_a_broken_list_of_tools_is_refused(client: openai.OpenAI, names: list[str], told: str) -> None:
+    tools = [{"type": "function", "function": {"name": name}} for name in names]
+    with pytest.raises(openai.BadRequestError, match=told):
+        ask(client, tools=tools)
 
 
 def test_results_may_come_in_any_order(fake: FakeOpenAI, client: openai.OpenAI) -> None:

@@ -1,4 +1,4 @@
-"""The tools that an agent can be given: one file a tool, chosen here by what the settings allow."""
+"""The tools that an agent can be given: one file a tool, chosen here by what the settings allow (see docs/tools.md)."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -10,7 +10,8 @@ from agent.tools.calculator import calculator
 from agent.tools.read_file import read_file_tool
 from agent.tools.web_search import web_search_tool
 
-NAMES = ("calculator", "web_search", "read_file")
+PLAIN: tuple[BaseTool, ...] = (calculator,)  # what needs no settings: a new tool is named here
+NAMES = (*(tool.name for tool in PLAIN), "web_search", "read_file")
 
 
 def tools_for(
@@ -20,10 +21,10 @@ def tools_for(
     files_dir: Path | None = None,
     enabled: Collection[str] | None = None,
 ) -> list[BaseTool]:
-    """The calculator always; web search only with a key and files only with a folder: the model is never offered what
+    """The plain ones always; web search only with a key and files only with a folder: the model is never offered what
     cannot work. Of these, the `enabled` ones, if they are named.
     """
-    tools: list[BaseTool] = [calculator]
+    tools = list(PLAIN)
     if tavily_api_key is not None and tavily_api_key.get_secret_value().strip():
         tools.append(web_search_tool(tavily_api_key, tavily_base_url))
     if files_dir is not None:

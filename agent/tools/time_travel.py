@@ -21,11 +21,15 @@ def goto(position: str, message: str, keep_target: bool = True) -> str:
 
 
 @tool
-def rewind(n: int, content: str) -> str:
-    """Replace one of your own earlier answers; everything that followed it leaves the conversation.
+def rewind(n: int, content: str, agent: str = "", keep_independent: bool = False) -> str:
+    """Replace one of your own earlier answers, or one of another agent; what followed it leaves the conversation.
+
+    After another agent's answer was replaced you go on from there, as if it had answered so.
 
     n: which answer: 1 is the first, -1 the last one before now.
     content: the answer that should stand there.
+    agent: the name of the agent whose answer it is; without one, your own.
+    keep_independent: true keeps the work of others that does not depend on the old answer.
     """
     raise ToolException(ELSEWHERE)
 

@@ -7,9 +7,10 @@ from typing import Protocol
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 
-from checkpoints import Branch, Checkpoint, Operation, OperationKind, RunState
+from checkpoints import MAIN, Branch, Checkpoint, Operation, OperationKind, RunState
 
 SYSTEM = "system"  # the name of the prompt that every request begins with
+JUDGE = "judge"  # and of what the judge is told
 EVENTS = frozenset({OperationKind.SAVE, OperationKind.RESTORE, OperationKind.FORK})
 STOPPED = "Stopped before it finished."
 
@@ -58,6 +59,7 @@ class ModelAnswered:
     first: int | None  # when the first token came
     ended: int
     error: str | None = None
+    agent: str = MAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,7 @@ class ToolCarriedOut:
     result: ToolMessage
     began: int
     ended: int
+    agent: str = MAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,14 @@ class RunEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class Judged:
+    """The judge was asked about the state that a run came to. It stands beside the run, which is over by then."""
+
+    thread_id: str
+    call: ModelAnswered
+
+
+@dataclass(frozen=True, slots=True)
 class Feedback:
     """What the user thinks of an answer; `good` is None when they take it back."""
 
@@ -87,7 +98,7 @@ class Feedback:
     good: bool | None
 
 
-Told = RunBegun | ModelAnswered | ToolCarriedOut | RunEnded | Feedback | Operation
+Told = RunBegun | ModelAnswered | ToolCarriedOut | RunEnded | Judged | Feedback | Operation
 
 
 class Tracer(Protocol):
@@ -142,9 +153,11 @@ class _Asking:
 
 
 class RunTrace:
-    """What one run's nodes report as it goes. It keeps the times, and tells each step when it has ended."""
+    """What one agent's nodes report as a run goes. It keeps the times, and tells each step when it has ended."""
 
-    def __init__(self, tracer: Tracer, run_id: str, prompt: Prompt, begun: RunBegun | None = None) -> None:
+    def __init__(
+        self, tracer: Tracer, run_id: str, prompt: Prompt, begun: RunBegun | None = None, agent: str = MAIN
+    ) -> None:
         self._tracer = tracer
         self._run_id = run_id
         self._prompt = prompt
@@ -152,6 +165,13 @@ class RunTrace:
         self._asking: _Asking | None = None
         self._tools: dict[str, tuple[ToolCall, int]] = {}  # those at work, by the ids of their calls
         self._answer = ""
+        self._agent = agent
+        self._others: list[RunTrace] = []  # of the agents that were asked
+
+    def of(self, agent: str, system: str) -> "RunTrace":
+        """For an agent that was asked: several work at the same time."""
+        self._others.append(RunTrace(self._tracer, self._run_id, Prompt(SYSTEM, system), agent=agent))
+        return self._others[-1]
 
     def begin(self) -> None:
         if self._begun is not None:
@@ -171,7 +191,8 @@ class RunTrace:
             return
         self._asking, self._answer = None, answer.text
         times = (asking.began, asking.first, time_ns())
-        self._tracer.tell(ModelAnswered(self._run_id, asking.model, self._prompt, asking.asked, answer, *times, error))
+        about = (self._run_id, asking.model, self._prompt, asking.asked, answer, *times, error, self._agent)
+        self._tracer.tell(ModelAnswered(*about))
 
     def tool_began(self, call: ToolCall) -> None:
         self._tools[call["id"] or ""] = (call, time_ns())
@@ -179,15 +200,20 @@ class RunTrace:
     def tool_ended(self, result: ToolMessage) -> None:
         if (at_work := self._tools.pop(result.tool_call_id, None)) is not None:
             call, began = at_work
-            self._tracer.tell(ToolCarriedOut(self._run_id, call, result, began, time_ns()))
+            self._tracer.tell(ToolCarriedOut(self._run_id, call, result, began, time_ns(), self._agent))
 
     def ended(self, state: RunState, error: str | None) -> None:
         """However it ended: what was still at work was cut off by that."""
+        self._cut_off(error)
+        self._tracer.tell(RunEnded(self._run_id, time_ns(), state, error, self._answer))
+
+    def _cut_off(self, error: str | None) -> None:
+        for other in self._others:
+            other._cut_off(error)
         if self._asking is not None:
             self.answered(AIMessage("".join(self._asking.text)), error or STOPPED)
         for call_id, (call, _) in list(self._tools.items()):
             self.tool_ended(ToolMessage(STOPPED, tool_call_id=call_id, name=call["name"], status="error"))
-        self._tracer.tell(RunEnded(self._run_id, time_ns(), state, error, self._answer))
 
 
 def untraced() -> RunTrace:

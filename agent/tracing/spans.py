@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.trace import Span, set_span_in_context
 
-from agent.tracing import ModelAnswered, Place, RunBegun, RunEnded, ToolCarriedOut
+from agent.tracing import JUDGE, Judged, ModelAnswered, Place, RunBegun, RunEnded, ToolCarriedOut
 from checkpoints import Operation, RunState, serde
 
 SECONDS_BETWEEN_EXPORTS = 1.0
@@ -60,7 +60,7 @@ class Spans:
         """Send what is left. Takes as long as the server does."""
         self._provider.shutdown()
 
-    def tell(self, told: RunBegun | ModelAnswered | ToolCarriedOut | RunEnded | Operation) -> None:
+    def tell(self, told: RunBegun | ModelAnswered | ToolCarriedOut | RunEnded | Judged | Operation) -> None:
         match told:
             case RunBegun():
                 self._begin(told)
@@ -70,6 +70,10 @@ class Spans:
                 self._end(told)
             case ModelAnswered():
                 self._child(told, "answer", "generation", self._generation(told))
+            case Judged(thread_id, call):
+                seed = f"{JUDGE}:{call.run_id}"  # a trace of its own: the run's is over, and may be sent already
+                attributes = self._generation(call)
+                self._root(seed, JUDGE, thread_id, call.began, "generation", attributes).end(call.ended)
             case ToolCarriedOut():
                 self._child(told, told.call["name"], "tool", self._tool(told))
 
@@ -112,7 +116,9 @@ class Spans:
             Attribute.OBSERVATION_INPUT: self._messages(told.asked),
             Attribute.OBSERVATION_OUTPUT: self._messages([answer]),
             **_level("ERROR" if told.error else None, told.error),
-            **_metadata({"finish_reason": answer.response_metadata.get("finish_reason")}, of="observation"),
+            **_metadata(
+                {"finish_reason": answer.response_metadata.get("finish_reason"), "agent": told.agent}, of="observation"
+            ),
         }
         if model := answer.response_metadata.get("model_name") or told.model:
             attributes[Attribute.OBSERVATION_MODEL] = str(model)
@@ -131,7 +137,7 @@ class Spans:
             Attribute.OBSERVATION_INPUT: self._text(_json(told.call["args"])),
             Attribute.OBSERVATION_OUTPUT: self._text(told.result.text),
             **_level("ERROR" if failed else None, self._text(told.result.text) if failed else None),
-            **_metadata({"call": told.call["id"]}, of="observation"),
+            **_metadata({"call": told.call["id"], "agent": told.agent}, of="observation"),
         }
 
     def _placed(self, place: Place | None) -> dict[str, str]:

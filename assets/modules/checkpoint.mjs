@@ -8,15 +8,19 @@ const { createElement: h, memo, useRef, useState } = window.React;
 
 /**
  * @typedef {{id: string, name: string, description: string, created_by: "user"|"agent"|"judge"|"system", time: string,
- *   messages: number, tokens: number|null, pinned: boolean, here: boolean}} CheckpointView
- * @typedef {{checkpoint: CheckpointView, ago: string, act: Function}} Props
+ *   messages: number, message: string|null, tokens: number|null, pinned: boolean, here: boolean}} CheckpointView
+ * @typedef {{checkpoint: CheckpointView, ago: string, act: Function, selected: boolean, onShow: (checkpoint: CheckpointView) => void}} Props
  */
 
+/** What the judge saved by itself. */
+export const isMilestone = (checkpoint) => checkpoint.created_by === "judge";
+
 /** Every answer brings all checkpoints as new objects; of a thousand, only those that changed are drawn again. */
-const isSame = (one, other) => one.ago === other.ago && JSON.stringify(one.checkpoint) === JSON.stringify(other.checkpoint);
+const isSame = (one, other) =>
+  one.ago === other.ago && one.selected === other.selected && JSON.stringify(one.checkpoint) === JSON.stringify(other.checkpoint);
 
 export const Checkpoint = memo(
-  /** @param {Props} props */ function Checkpoint({ checkpoint, ago, act }) {
+  /** @param {Props} props */ function Checkpoint({ checkpoint, ago, act, selected, onShow }) {
     const [isRenaming, setRenaming] = useState(false);
     const row = useRef(null);
     const close = () => {
@@ -28,11 +32,16 @@ export const Checkpoint = memo(
       if (name !== checkpoint.name || description !== checkpoint.description) act("change", { checkpoint: checkpoint.id, name, description });
       close();
     };
+    const classes = ["place", "checkpoint", checkpoint.here && "here", isMilestone(checkpoint) && "milestone", selected && "selected"];
+    const onClick = (event) => {
+      if (event.target.closest("button, form") === null && getSelection().isCollapsed) onShow(checkpoint);
+    };
     return h(
       "li",
       {
         ref: row,
-        className: `place checkpoint${checkpoint.here ? " here" : ""}`,
+        className: classes.filter(Boolean).join(" "),
+        onClick,
         "data-testid": "checkpoint",
         "data-checkpoint-id": checkpoint.id,
         "aria-current": checkpoint.here ? "location" : undefined,
@@ -40,21 +49,22 @@ export const Checkpoint = memo(
       h("span", { className: "mark", "aria-hidden": true }),
       isRenaming
         ? h(CheckpointForm, { title: "Rename checkpoint", checkpoint, onSave, onCancel: close })
-        : h(Shown, { checkpoint, ago, act, onRename: () => setRenaming(true) }),
+        : h(Shown, { checkpoint, ago, act, selected, onShow, onRename: () => setRenaming(true) }),
     );
   },
   isSame,
 );
 
 /** @param {Props & {onRename: () => void}} props */
-function Shown({ checkpoint, ago, act, onRename }) {
+function Shown({ checkpoint, ago, act, selected, onShow, onRename }) {
+  const show = { type: "button", className: "place-jump", "aria-pressed": selected, onClick: () => onShow(checkpoint) };
   return h(
     window.React.Fragment,
     null,
     h(
       "div",
       { className: "place-head" },
-      h("p", { className: "place-name", title: checkpoint.name }, checkpoint.name),
+      h("p", { className: "place-name", title: checkpoint.name }, h("button", show, checkpoint.name)),
       checkpoint.here && h("span", { className: "here-label" }, "you are here"),
     ),
     h(
@@ -90,7 +100,13 @@ function Figures({ checkpoint, ago }) {
   return h(
     "p",
     { className: "place-meta" },
-    h("span", { className: "place-maker", title: saved }, icon(maker.sign), h("span", { className: "visually-hidden" }, saved)),
+    h(
+      "span",
+      { className: "place-maker", title: saved },
+      isMilestone(checkpoint) && h("span", { className: "milestone-label" }, "Milestone "),
+      icon(maker.sign),
+      h("span", { className: "visually-hidden" }, saved),
+    ),
     h("time", { dateTime: checkpoint.time, title: fullTime(checkpoint.time) }, ago),
     figures.map((figure) => h("span", { key: figure }, figure)),
   );

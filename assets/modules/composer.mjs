@@ -1,9 +1,13 @@
 /** The field in which the user writes. What is typed stays in this component and in memory only. */
 import { useActions } from "./actions.mjs";
+import { Later, pastedFiles, useAttaching } from "./attaching.mjs";
 import { fitHeight } from "./field.mjs";
+import { count } from "./format.mjs";
 import { icon } from "./icons.mjs";
+import { Meter, typedTokens } from "./meter.mjs";
+import { chosenFor, useKept } from "./settings.mjs";
 
-const { createElement: h, useCallback, useEffect, useLayoutEffect, useRef, useState } = window.React;
+const { Fragment, createElement: h, useCallback, useEffect, useLayoutEffect, useRef, useState } = window.React;
 
 const NO_REPLY_MS = 6000;
 const TALLEST_PX = 240;
@@ -14,26 +18,32 @@ const NO_REPLY_TEXT = {
 
 /**
  * @typedef {{thread: string|null, version: number, running: boolean, rest: string|null, reply: {op: string, ok: boolean, text: string|null}|null,
- *   fill: {key: string, text: string}|null, model: string, demo: string|null}} ComposerData
+ *   fill: {key: string, text: string}|null, model: string, demo: string|null,
+ *   meter: import("./meter.mjs").MeterView|null}} ComposerData
  * @param {{id: string, data?: ComposerData, setProps: Function}} props
  */
 export function Composer(props) {
-  const data = props.data ?? {};
+  const { data: given = {} } = props;
+  const data = { ...given, ...useKept(given.thread) };
   const act = useActions(props);
   const field = useRef(null);
   const [isEmpty, setEmpty] = useState(true);
+  const [typed, setTyped] = useState(0);
   const changed = useCallback(() => {
     fitHeight(field.current, TALLEST_PX);
     setEmpty(field.current.value.trim() === "");
+    setTyped(typedTokens(field.current.value));
   }, []);
   const setText = useCallback((text) => {
     field.current.value = text;
     changed();
   }, [changed]);
 
-  const { pending, problem, start, again } = useExchange({ running: data.running, reply: props.reply }, act, field, setText);
-  const { queued, queue, takeBack } = useQueue(data, { pending, problem, start }, field, setText);
-  useDrafts(data.thread ?? null, { isSending: pending?.type === "send", hasFailed: problem !== null }, field, setText);
+  const attached = useAttaching();
+  const chooser = useRef(null);
+  const { pending, problem, start, again } = useExchange({ thread: data.thread, running: data.running, reply: props.reply }, act, field, setText, attached);
+  const { queued, queue, takeBack } = useQueue(data, { pending, problem, start }, field, setText, attached);
+  useDrafts(data.thread ?? null, { isSending: pending?.type === "send", hasFailed: problem !== null }, field, setText, attached);
   useFill(data.fill, field, setText);
   useEffect(() => {
     // Not on touch screens, where focus would throw the keyboard over the page.
@@ -42,9 +52,10 @@ export function Composer(props) {
 
   const send = () => {
     const text = field.current.value;
-    if (text.trim() === "") return;
-    if (data.running || pending?.type === "send") queue(text);
-    else start("send", text);
+    const { files, isReading } = attached;
+    if (isReading || (text.trim() === "" && files.length === 0)) return;
+    if (data.running || pending?.type === "send") queue(text, files);
+    else start("send", text, files);
   };
   const onKeyDown = (event) => {
     // keyCode 229: Safari ends a composition before the keydown of the Enter that chose the word.
@@ -60,25 +71,27 @@ export function Composer(props) {
     h(
       "div",
       { className: "composer-column" },
-      problem &&
+      (problem || attached.problem) &&
         h(
           "div",
           { className: "composer-problem", role: "alert" },
           icon("exclamation-circle"),
-          h("p", null, problem.text),
-          problem.again && h("button", { type: "button", className: "quiet-button", onClick: again }, "Try again"),
+          h("p", null, problem?.text ?? attached.problem),
+          problem?.again && h("button", { type: "button", className: "quiet-button", onClick: again }, "Try again"),
         ),
       queued !== null &&
         h(
           "div",
           { className: "composer-queued", role: "status" },
           icon("clock-history"),
-          h("p", null, h("span", { className: "visually-hidden" }, "Sent after this answer: "), queued),
+          h("p", null, h("span", { className: "visually-hidden" }, "Sent after this answer: "), [queued.text, queued.files.length > 0 && count(queued.files.length, "file")].filter(Boolean).join(" · ")),
           h("button", { type: "button", className: "quiet-button", onClick: takeBack }, "Edit"),
         ),
+      attached.files.length > 0 && h(Later, { part: "Chips", files: attached.files, onRemove: (file) => attached.drop([file]) }),
       h(
         "div",
         { className: "composer-box", onClick: (event) => event.target === event.currentTarget && field.current.focus() },
+        h(AttachButton, { chooser, take: attached.take }),
         h("textarea", {
           ref: field,
           className: "composer-field",
@@ -88,15 +101,22 @@ export function Composer(props) {
           rows: 1,
           onInput: changed,
           onKeyDown,
+          onPaste: (event) => {
+            const files = pastedFiles(event);
+            if (files.length === 0) return;
+            event.preventDefault();
+            attached.take(files);
+          },
         }),
         data.running
           ? h(StopButton, { isStopping: pending?.type === "stop", onClick: () => start("stop") })
-          : h(SendButton, { isSending: pending?.type === "send", isEmpty, onClick: send }),
+          : h(SendButton, { isSending: pending?.type === "send", isEmpty: (isEmpty && attached.files.length === 0) || attached.isReading, onClick: send }),
       ),
       h(
         "p",
         { className: "composer-foot" },
         h("span", { className: "composer-demo", }, data.demo ?? h(Keys)),
+        data.meter && h(Meter, { thread: data.thread, version: data.version, meter: data.meter, typed }),
         h("span", { className: "composer-model" }, data.model),
       ),
     ),
@@ -104,6 +124,23 @@ export function Composer(props) {
 }
 
 const Keys = () => h("span", { className: "composer-keys" }, "Enter sends, Shift + Enter breaks the line");
+
+function AttachButton({ chooser, take }) {
+  const onChange = ({ target }) => {
+    take(target.files);
+    target.value = ""; // or the same file could not be chosen again
+  };
+  return h(
+    Fragment,
+    null,
+    h("input", { type: "file", multiple: true, hidden: true, ref: chooser, "aria-label": "Files to attach", onChange }),
+    h(
+      "button",
+      { type: "button", className: "icon-button attach-button", "aria-label": "Attach files", title: "Attach files", onClick: () => chooser.current.click() },
+      icon("paperclip"),
+    ),
+  );
+}
 
 function SendButton({ isSending, isEmpty, onClick }) {
   const disabled = isEmpty || isSending;
@@ -131,29 +168,31 @@ function StopButton({ isStopping, onClick }) {
 }
 
 /** One action and the server's answer to it. A repeated try carries the same operation id, so it cannot act twice. */
-function useExchange(data, act, field, setText) {
+function useExchange(data, act, field, setText, { drop }) {
   const [pending, setPending] = useState(null);
   const [problem, setProblem] = useState(null);
   const isAnswered = pending !== null && data.reply?.op === pending.op;
   const hasStopped = pending?.type === "stop" && !data.running;
 
-  const report = useCallback((type, text, op) => {
-    const operation = act(type, type === "send" ? { text } : {}, op);
+  const report = useCallback((type, text, files = [], op = undefined) => {
+    const sent = files.map(({ name, data: content }) => ({ name, data: content }));
+    const operation = act(type, type === "send" ? { text, ...(sent.length > 0 && { files: sent }), ...chosenFor(data.thread) } : {}, op);
     setProblem(null);
-    setPending({ type, text, op: operation });
-  }, [act]);
+    setPending({ type, text, files, op: operation });
+  }, [act, data.thread]);
 
   useLayoutEffect(() => {
     if (!isAnswered && !hasStopped) return;
     const failed = isAnswered && !data.reply.ok;
     const { value } = field.current;
+    if (isAnswered && data.reply.ok) drop(pending.files);
     // What was typed after it meanwhile is the next message.
     if (isAnswered && data.reply.ok && pending.type === "send" && value.startsWith(pending.text)) {
       setText(value.slice(pending.text.length).trimStart());
     }
     setProblem(failed ? { text: data.reply.text ?? "That did not work. Your text is kept.", again: false } : null);
     setPending(null);
-  }, [isAnswered, hasStopped, data.reply, pending, field, setText]);
+  }, [isAnswered, hasStopped, data.reply, pending, field, setText, drop]);
 
   useEffect(() => {
     if (pending === null) return undefined;
@@ -165,19 +204,20 @@ function useExchange(data, act, field, setText) {
     pending,
     problem,
     start: report,
-    again: () => pending && report(pending.type, pending.text, pending.op),
+    again: () => pending && report(pending.type, pending.text, pending.files, pending.op),
   };
 }
 
 /** What is sent while an answer is being written waits for its end. If that is no good one, it goes back into the field. */
-function useQueue(data, { pending, problem, start }, field, setText) {
+function useQueue(data, { pending, problem, start }, field, setText, { put, drop }) {
   const [queued, setQueued] = useState(null);
   const sent = useRef({ op: null, version: null }); // the last message, and what was shown then: as long as it is, its run is to come
   const shownFor = useRef(data.thread ?? null);
   const putBack = useCallback(() => {
-    setText([queued, field.current.value].filter(Boolean).join("\n\n"));
+    setText([queued.text, field.current.value].filter(Boolean).join("\n\n"));
+    put(queued.files);
     setQueued(null);
-  }, [queued, field, setText]);
+  }, [queued, field, setText, put]);
 
   useLayoutEffect(() => {
     const thread = data.thread ?? null;
@@ -188,15 +228,19 @@ function useQueue(data, { pending, problem, start }, field, setText) {
     if (hasLeft || (problem && pending === null)) putBack();
     else if (!data.running && pending === null && data.version !== sent.current.version) {
       putBack();
-      if (data.rest === "done") start("send", queued);
+      if (data.rest === "done") start("send", queued.text, queued.files);
     }
   }, [data.thread, data.running, data.rest, data.version, pending, problem, queued, putBack, start]);
 
   return {
     queued,
-    queue: (text) => {
-      setQueued((before) => [before, text].filter(Boolean).join("\n\n"));
+    queue: (text, files) => {
+      setQueued((before) => ({
+        text: [before?.text, text].filter(Boolean).join("\n\n"),
+        files: [...(before?.files ?? []), ...files],
+      }));
       setText("");
+      drop(files);
     },
     takeBack: () => {
       putBack();
@@ -205,8 +249,8 @@ function useQueue(data, { pending, problem, start }, field, setText) {
   };
 }
 
-/** Each thread has its own unsent text, as long as the page is open. */
-function useDrafts(thread, { isSending, hasFailed }, field, setText) {
+/** Each thread has its own unsent text and files, as long as the page is open. */
+function useDrafts(thread, { isSending, hasFailed }, field, setText, { files, set }) {
   const drafts = useRef(new Map());
   const shownFor = useRef(thread);
   const beginsOne = useRef(false);
@@ -220,9 +264,10 @@ function useDrafts(thread, { isSending, hasFailed }, field, setText) {
     const isBegun = before === null && beginsOne.current;
     beginsOne.current = false;
     if (isBegun) return;
-    drafts.current.set(before, field.current.value);
-    setText(drafts.current.get(thread) ?? "");
-  }, [thread, isSending, hasFailed, field, setText]);
+    drafts.current.set(before, { text: field.current.value, files });
+    setText(drafts.current.get(thread)?.text ?? "");
+    set(drafts.current.get(thread)?.files ?? []);
+  }, [thread, isSending, hasFailed, field, setText, files, set]);
 }
 
 /** Puts a text in an empty field, once for each key; the next one replaces it if the user has left it as it was. */

@@ -57,8 +57,14 @@ export function duration(milliseconds) {
   return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
+/** @returns {string} "12", "3.4k" */
+export const figure = (number) => (number < 1000 ? String(number) : `${(number / 1000).toFixed(number < 9950 ? 1 : 0)}k`);
+
 /** @returns {string} "1 message", "12 messages", "3.4k tokens" */
-export function count(number, noun) {
-  const figure = number < 1000 ? String(number) : `${(number / 1000).toFixed(number < 9950 ? 1 : 0)}k`;
-  return `${figure} ${noun}${number === 1 ? "" : "s"}`;
+export const count = (number, noun) => `${figure(number)} ${noun}${number === 1 ? "" : "s"}`;
+
+/** @param {number} dollars @returns {string} "$1.20", "$0.034", "$0.0012" */
+export function money(dollars) {
+  if (dollars > 0 && dollars < 0.0001) return "under $0.0001";
+  return `$${dollars >= 1 || dollars === 0 ? dollars.toFixed(2) : dollars >= 0.01 ? dollars.toFixed(3) : dollars.toFixed(4)}`;
 }

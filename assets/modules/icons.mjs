@@ -7,8 +7,8 @@ export const ICONS = [
   "chevron-right", "circle-half", "clock-history", "copy", "diamond-fill", "diagram-2", "download", "eraser",
   "exclamation-circle", "exclamation-triangle", "gear", "hand-index", "hand-thumbs-down", "hand-thumbs-down-fill", "hand-thumbs-up",
   "hand-thumbs-up-fill", "list", "moon-stars",
-  "pencil", "person", "pin-angle", "pin-angle-fill", "plus-lg", "robot", "shield-check", "signpost-2", "signpost-split", "stop-circle", "stop-fill",
-  "sun", "trash3", "upload", "x-lg",
+  "paperclip", "pencil", "person", "pin-angle", "pin-angle-fill", "plus-lg", "robot", "shield-check", "signpost-2", "signpost-split", "sliders", "stop-circle", "stop-fill",
+  "sun", "three-dots", "trash3", "upload", "x-lg",
 ];
 
 /**

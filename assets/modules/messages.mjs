@@ -1,8 +1,10 @@
 /** One message of the transcript, what can be done with it, and the cards of the tools that it called. */
 import { Approval } from "./approval.mjs";
+import { Later } from "./attaching.mjs";
 import { Editor } from "./editing.mjs";
-import { clockTime, duration, fullTime } from "./format.mjs";
+import { clockTime, duration, figure, fullTime, money } from "./format.mjs";
 import { icon } from "./icons.mjs";
+import { usageText } from "./meter.mjs";
 import { copyText, decorate } from "./prose.mjs";
 
 const { Fragment, createElement: h, memo, useEffect, useLayoutEffect, useRef, useState } = window.React;
@@ -12,7 +14,8 @@ const { Fragment, createElement: h, memo, useEffect, useLayoutEffect, useRef, us
  *   duration_ms: number|null, result: string|null, message_id: string|null,
  *   move: {target: string, number: number, leaves: string, argument: string, words: string}|null}} ToolView
  * @typedef {{id: string, role: "user"|"assistant"|"note", state: "done"|"partial"|"error", html: string, text: string, label: string|null,
- *   time: string, tools: ToolView[], siblings: string[], trace: string|null}} MessageView
+ *   time: string, tools: ToolView[], siblings: string[], files: {kind: "image"|"file", name: string, size: number, address: string}[], trace: string|null,
+ *   usage: {input: number, cached: number, output: number, reasoning: number, cost: number|null}|null}} MessageView
  */
 
 const SPEAKERS = { user: "You said", assistant: "Waymark said", note: "Note" };
@@ -169,6 +172,17 @@ function Rating({ message, act }) {
   );
 }
 
+function Usage({ usage }) {
+  const cost = usage.cost === null ? "" : ` · ${money(usage.cost)}`;
+  const title = `${usageText(usage)}${cost}`;
+  return h(
+    "span",
+    { className: "usage", title },
+    h("span", { "aria-hidden": true }, `${figure(usage.input)} → ${figure(usage.output)}${cost}`),
+    h("span", { className: "visually-hidden" }, title),
+  );
+}
+
 function Foot({ message, say, act, onEdit }) {
   const { id, role, text } = message;
   const isUser = role === "user";
@@ -179,6 +193,7 @@ function Foot({ message, say, act, onEdit }) {
     message.state === "partial" && h("span", { className: "cut-off" }, "Cut off"),
     !isUser && alternatives, // always seen, so it stands at the edge, where the hidden buttons leave no gap
     h("time", { dateTime: message.time, title: fullTime(message.time) }, clockTime(message.time)),
+    message.usage !== null && h(Usage, { usage: message.usage }),
     text !== "" && h(CopyButton, { text, say }),
     isUser
       ? h(ActionButton, { name: "Edit message", sign: "pencil", className: "icon-button edit-button", onClick: () => onEdit(message) })
@@ -200,12 +215,13 @@ function MessageArticle({ message, say, act, onEdit, editing, isLast }) {
     "data-state": message.state,
     "data-message-id": message.id,
   };
-  const hasFoot = message.role !== "note" && (message.html !== "" || message.siblings.length > 1);
+  const hasFoot = message.role !== "note" && (message.html !== "" || message.files.length > 0 || message.siblings.length > 1);
   return h(
     "article",
     { className: `message message-${message.role}`, "aria-label": SPEAKERS[message.role], ...hooks },
     message.label !== null && h("p", { className: "note-label" }, message.label),
     editing ? h(Editor, { editing, isLast }) : message.html !== "" && h(Prose, { html: message.html }),
+    message.files.length > 0 && h(Later, { part: "Attached", files: message.files }),
     message.tools.length > 0 &&
       h("div", { className: "tools" }, message.tools.map((tool) => h(ToolCard, { key: tool.id, tool, act }))),
     hasFoot && !editing && h(Foot, { message, say, act, onEdit }),

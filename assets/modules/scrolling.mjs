@@ -3,6 +3,8 @@ const { useCallback, useEffect, useLayoutEffect, useRef, useState } = window.Rea
 
 /** Closer to the end than this, in pixels, counts as being there. */
 const AT_END = 40;
+/** What a reader does who goes on. */
+const READER = ["wheel", "touchmove", "pointerdown", "keydown"];
 /** Earlier messages are asked for when the top is this near, in pixels. */
 const NEAR_TOP = 600;
 
@@ -79,6 +81,82 @@ export function useScrolling({ firstId, onNearTop }) {
   }, [firstId, toEnd]);
 
   return { scroller, column, onScroll, away, jump, stay };
+}
+
+/**
+ * Shows the message that another panel asks for ("waymark-show"; without one, the latest), wherever it is, and marks it. What the
+ * page does not hold is asked for first.
+ * @param {{messages: object[], later: boolean}} data
+ * @returns {() => void} brings the latest into view
+ */
+export function usePlace(data, act, { scroller, jump, stay }) {
+  const latest = useRef(data);
+  const wanted = useRef(null);
+  latest.current = data;
+
+  const toLatest = useCallback(() => {
+    release();
+    mark(null);
+    wanted.current = null;
+    jump();
+    if (latest.current.later) act("latest");
+  }, [act, jump]);
+
+  const show = useCallback((message) => {
+    const element = document.querySelector(`#transcript [data-message-id="${CSS.escape(message)}"]`);
+    if (element === null) return false;
+    stay();
+    mark(element.closest("article"));
+    const bring = () => {
+      if (!element.isConnected) return;
+      const [view, box] = [scroller.current, element].map((each) => each.getBoundingClientRect());
+      // Its end is the place. Not by scrollIntoView, which moves the whole page as well.
+      scroller.current.scrollTop += box.bottom - view.bottom + Math.max(view.height / 4, (view.height - box.height) / 2);
+    };
+    hold(bring, element.closest(".log-column"));
+    return true;
+  }, [scroller, stay]);
+
+  useLayoutEffect(() => {
+    if (wanted.current !== null && show(wanted.current)) wanted.current = null;
+  }, [data.messages, show]);
+
+  useEffect(() => {
+    const onShow = ({ detail: { message } }) => {
+      if (message === null) toLatest();
+      else if (!show(message)) {
+        wanted.current = message;
+        stay();
+        act("show", { message });
+      }
+    };
+    document.addEventListener("waymark-show", onShow);
+    return () => {
+      release();
+      document.removeEventListener("waymark-show", onShow);
+    };
+  }, [act, show, stay, toLatest]);
+  return toLatest;
+}
+
+let release = () => undefined;
+
+/** Until the reader does something: content-visibility gives what was out of sight its true height only when it comes near. */
+function hold(bring, column) {
+  release();
+  const observer = new ResizeObserver(bring);
+  observer.observe(column);
+  release = () => {
+    observer.disconnect();
+    for (const kind of READER) document.removeEventListener(kind, release, true);
+  };
+  for (const kind of READER) document.addEventListener(kind, release, true);
+}
+
+/** Not by React: the next rendering of the message would have to know of it. */
+function mark(article) {
+  document.querySelector("[data-place]")?.removeAttribute("data-place");
+  article?.setAttribute("data-place", "");
 }
 
 /** @returns {{element: Element, top: number}|null} the message at the upper edge, and where it stands */

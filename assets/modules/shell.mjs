@@ -103,9 +103,20 @@ export function go(head) {
   return head?.go && head.go !== location.pathname ? head.go : noUpdate();
 }
 
+/** What stands behind "More" on a phone: shown by its button, gone after any other press. */
+function showMore(shown) {
+  document.getElementById("show-more")?.setAttribute("aria-expanded", String(shown));
+  document.getElementById("more")?.classList.toggle("shown", shown);
+}
+
 /** Escape closes a sheet (unless a dialog is above it), and so does making the window wide. */
 export function watchShell() {
+  document.addEventListener("click", ({ target }) => {
+    const button = target instanceof Element && target.closest("#show-more");
+    showMore(Boolean(button) && button.getAttribute("aria-expanded") === "false");
+  });
   document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") showMore(false);
     if (event.key === "Escape" && !event.defaultPrevented && !document.querySelector(".modal.show")) closeSheets();
   });
   matchMedia(NARROW).addEventListener("change", () => closeSheets({ restoreFocus: false }));

@@ -1,16 +1,17 @@
 /** The checkpoints of the conversation, the current place among them, and its branches. */
 import { useActions } from "./actions.mjs";
 import { Branches } from "./branches.mjs";
-import { Checkpoint } from "./checkpoint.mjs";
+import { Checkpoint, isMilestone } from "./checkpoint.mjs";
 import { useNow } from "./clock.mjs";
 import { relativeTime } from "./format.mjs";
 import { icon } from "./icons.mjs";
 import { CheckpointForm, SaveButton, useSaveKey, useSaving } from "./saving.mjs";
 import { PaneHead } from "./sheet.mjs";
-import { openSheet } from "./shell.mjs";
+import { closeSheets, openSheet } from "./shell.mjs";
 import { say } from "./toast.mjs";
 
-const { createElement: h, useEffect, useRef, useState } = window.React;
+const { createElement: h, useCallback, useEffect, useRef, useState } = window.React;
+const { flushSync } = window.ReactDOM;
 
 const FEW = 8; // checkpoints that need no search
 const WINDOW = 200; // of them at first, the newest, and more that each "Show earlier" brings
@@ -26,11 +27,21 @@ export function Timeline(props) {
   const act = useActions(props);
   const [isNaming, setNaming] = useState(false);
   const [sought, setSought] = useState("");
+  const [isOnlyMilestones, setOnlyMilestones] = useState(false);
   const saving = useSaving(props.data, act);
   useEffect(() => {
     setNaming(false);
     setSought("");
+    setOnlyMilestones(false);
   }, [data.thread]);
+
+  const milestones = data.checkpoints.filter(isMilestone);
+  const isMixed = milestones.length > 0 && milestones.length < data.checkpoints.length;
+  const words = data.checkpoints.length > FEW ? sought.trim().toLowerCase() : "";
+  const found = (isMixed && isOnlyMilestones ? milestones : data.checkpoints).filter(({ name, description }) =>
+    `${name}\n${description}`.toLowerCase().includes(words),
+  );
+  const stepping = useStepping(found, data.thread);
 
   const openForm = () => {
     if (data.save.enabled) {
@@ -48,7 +59,23 @@ export function Timeline(props) {
   return h(
     "div",
     { id: props.id, className: "timeline" },
-    h(PaneHead, { title: "Timeline", id: "timeline-heading" }),
+    h(
+      PaneHead,
+      { title: "Timeline", id: "timeline-heading" },
+      data.checkpoints.length > 0 &&
+        h(
+          "div",
+          { className: "steps" },
+          isMixed &&
+            h(
+              "button",
+              { type: "button", className: "text-button", "aria-pressed": isOnlyMilestones, onClick: () => setOnlyMilestones(!isOnlyMilestones) },
+              "Milestones",
+            ),
+          h(Step, { name: "Previous checkpoint", sign: "arrow-up", keys: "ArrowUp", onStep: stepping.back }),
+          h(Step, { name: "Next checkpoint", sign: "arrow-down", keys: "ArrowDown", onStep: stepping.forward }),
+        ),
+    ),
     h(
       "div",
       { className: "timeline-save" },
@@ -65,7 +92,67 @@ export function Timeline(props) {
     ),
     data.branches.length > 1 && h(Branches, { branches: data.branches, act }),
     data.checkpoints.length > FEW && h(Search, { sought, onSeek: setSought }),
-    h(Track, { key: data.thread, data, sought: data.checkpoints.length > FEW ? sought : "", saving, act }),
+    h(Track, { key: data.thread, data, found, words, saving, act, stepping }),
+  );
+}
+
+/**
+ * Going through the checkpoints one by one, in the order of the conversation: the transcript shows each place, and nothing moves.
+ * After the last one comes where the conversation stands.
+ * @param {import("./checkpoint.mjs").CheckpointView[]} checkpoints
+ * @returns {{selected: string|null, show: Function, back: Function|null, forward: Function|null}}
+ */
+function useStepping(checkpoints, thread) {
+  const [selected, setSelected] = useState(null);
+  useEffect(() => setSelected(null), [thread]);
+  const show = useCallback((checkpoint) => {
+    setSelected(checkpoint?.id ?? null);
+    const message = checkpoint?.message ?? null;
+    if (checkpoint && message === null) say(`${checkpoint.name} is not on the way to here. Restore it to see its messages.`);
+    else document.dispatchEvent(new CustomEvent("waymark-show", { detail: { message } }));
+  }, []);
+
+  const places = [...checkpoints].sort((one, other) => one.messages - other.messages);
+  const at = places.findIndex(({ id }) => id === selected);
+  const here = places.findIndex((place) => place.here);
+  const now = at >= 0 ? at : here >= 0 ? here : places.length;
+  const back = now > 0 ? () => show(places[now - 1]) : null;
+  const forward = at >= 0 ? () => show(places[now + 1] ?? null) : null;
+  useStepKeys(back, forward);
+  return { selected, show, back, forward };
+}
+
+/** Alt with the arrow keys; not in a field with text, where they move the caret. */
+function useStepKeys(back, forward) {
+  const latest = useRef({});
+  latest.current = { ArrowUp: back, ArrowDown: forward };
+  useEffect(() => {
+    const onKeyDown = (event) => {
+      const isOther = !event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || document.querySelector(".modal.show");
+      if (isOther || event.target.value || !(event.key in latest.current)) return;
+      event.preventDefault();
+      flushSync(() => latest.current[event.key]?.());
+      document.querySelector('.checkpoint.selected [data-testid="restore"]')?.focus({ preventScroll: true });
+    };
+    document.addEventListener("keydown", onKeyDown);
+    return () => document.removeEventListener("keydown", onKeyDown);
+  }, []);
+}
+
+/** @param {{name: string, sign: string, keys: string, onStep: Function|null}} props */
+function Step({ name, sign, keys, onStep }) {
+  return h(
+    "button",
+    {
+      type: "button",
+      className: "icon-button",
+      "aria-label": name,
+      "aria-disabled": onStep === null, // not disabled: the button that was pressed would lose the focus
+      "aria-keyshortcuts": `Alt+${keys}`,
+      title: `${name} (Alt+${keys === "ArrowUp" ? "↑" : "↓"})`,
+      onClick: () => onStep?.(),
+    },
+    icon(sign),
   );
 }
 
@@ -81,7 +168,7 @@ function Search({ sought, onSeek }) {
 }
 
 /** The line with its marks, oldest first; it ends where the conversation stands. What is pinned stands above it. */
-function Track({ data, sought, saving, act }) {
+function Track({ data, found, words, saving, act, stepping }) {
   const now = useNow();
   const scroll = useRef(null);
   const [most, setMost] = useState(WINDOW);
@@ -91,13 +178,30 @@ function Track({ data, sought, saving, act }) {
     const place = scroll.current.querySelector(".here");
     place?.scrollIntoView({ block: "nearest" });
   }, [data.thread, lastId, isHereMarked]);
+  const { selected, show } = stepping;
+  useEffect(() => {
+    const [view, row] = [scroll.current, scroll.current.querySelector(".selected")].map((each) => each?.getBoundingClientRect());
+    if (row && row.top < view.top) scroll.current.scrollTop += row.top - view.top;
+    if (row && row.bottom > view.bottom) scroll.current.scrollTop += row.bottom - view.bottom;
+  }, [selected]);
+  const onShow = useCallback((checkpoint) => {
+    closeSheets(); // on a narrow screen the place would stay behind it
+    show(checkpoint);
+  }, [show]);
 
-  const words = sought.trim().toLowerCase();
-  const found = data.checkpoints.filter(({ name, description }) => `${name}\n${description}`.toLowerCase().includes(words));
   const pinned = found.filter((checkpoint) => checkpoint.pinned);
   const others = found.filter((checkpoint) => !checkpoint.pinned);
+  const place = others.findIndex(({ id }) => id === selected);
+  const seen = place < 0 ? most : Math.max(most, others.length - place);
   const row = (checkpoint) =>
-    h(Checkpoint, { key: checkpoint.id, checkpoint, ago: relativeTime(checkpoint.time, now), act });
+    h(Checkpoint, {
+      key: checkpoint.id,
+      checkpoint,
+      ago: relativeTime(checkpoint.time, now),
+      act,
+      selected: checkpoint.id === selected,
+      onShow,
+    });
   const isBare = data.checkpoints.length === 0 && !saving.wish;
   const isHereOpen = !isBare && !isHereMarked && !saving.wish && !words;
   return h(
@@ -108,13 +212,13 @@ function Track({ data, sought, saving, act }) {
     pinned.length > 0 && h("h3", { className: "timeline-heading" }, "Pinned"),
     pinned.length > 0 && h("ol", { className: "track" }, pinned.map(row)),
     pinned.length > 0 && others.length > 0 && h("h3", { className: "timeline-heading" }, "Others"),
-    others.length > most &&
+    others.length > seen &&
       h(
         "button",
-        { type: "button", className: "text-button", onClick: () => setMost(most + WINDOW) },
-        `Show earlier (${others.length - most})`,
+        { type: "button", className: "text-button", onClick: () => setMost(seen + WINDOW) },
+        `Show earlier (${others.length - seen})`,
       ),
-    h("ol", { className: "track" }, others.slice(-most).map(row), saving.wish && h(SavingRow, { saving }), isHereOpen && h(HereRow)),
+    h("ol", { className: "track" }, others.slice(-seen).map(row), saving.wish && h(SavingRow, { saving }), isHereOpen && h(HereRow)),
   );
 }
 

@@ -6,7 +6,8 @@ import { icon } from "./icons.mjs";
 import { Live, createLiveText } from "./live.mjs";
 import { Message } from "./messages.mjs";
 import { copyCodeOnClick } from "./prose.mjs";
-import { useScrolling } from "./scrolling.mjs";
+import { usePlace, useScrolling } from "./scrolling.mjs";
+import { chosenFor } from "./settings.mjs";
 import { followThread } from "./socket.mjs";
 
 const { createElement: h, useCallback, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } = window.React;
@@ -17,7 +18,7 @@ const FOREIGN_CHANGE_MS = 500;
 const SPOKEN = { stopped: "Answer stopped", failed: "Answer failed", interrupted: "Answer stopped" };
 
 /**
- * @typedef {{thread: string|null, version: number, title: string, messages: import("./messages.mjs").MessageView[], earlier: boolean,
+ * @typedef {{thread: string|null, version: number, title: string, messages: import("./messages.mjs").MessageView[], earlier: boolean, later: boolean,
  *   run: {id: string, state: string, error: string|null}|null, notice: {op: string, text: string}|null,
  *   suggestions: string[]}} TranscriptData
  * @param {{id: string, data?: TranscriptData, reply?: {op: string, ok: boolean, text: string|null}, setProps: Function}} props
@@ -38,13 +39,17 @@ function Conversation({ id, data, act, editing }) {
   const [spoken, say] = useState("");
   const { stream, lost, bubbleRef, isLiveEmpty, dismissRun } = useStream(data, act);
 
-  const messages = useMemo(() => shownMessages(data, stream), [data, stream]);
+  // What is new stands at the end, which is not there while the page holds an earlier stretch.
+  const messages = useMemo(() => (data.later ? data.messages : shownMessages(data, stream)), [data, stream]);
   const run = newestRun(data, stream);
   const isRunning = run?.state === "running";
-  const showLive = isRunning || !isLiveEmpty();
+  const showLive = !data.later && (isRunning || !isLiveEmpty());
 
   const askedBefore = useRef(null);
   const firstId = messages[0]?.id;
+  useEffect(() => {
+    askedBefore.current = null; // another stretch may begin there again
+  }, [firstId]);
   const loadEarlier = useCallback((insist) => {
     if (!data.earlier || (askedBefore.current === firstId && insist !== true)) return;
     askedBefore.current = firstId;
@@ -53,7 +58,8 @@ function Conversation({ id, data, act, editing }) {
   const scrolling = useScrolling({ firstId, onNearTop: loadEarlier });
 
   useSpokenRun(run, say);
-  const stay = useJumps(isRunning ? run.id : null, data.notice, scrolling);
+  const toLatest = usePlace(data, act, scrolling);
+  const stay = useJumps(isRunning ? run.id : null, data.notice, { jump: toLatest, stay: scrolling.stay });
   useFocusAfterEdit(editing.draft, messages);
   const onAct = useCallback((type, fields) => {
     if (type === "choose") stay();
@@ -83,7 +89,7 @@ function Conversation({ id, data, act, editing }) {
         "div",
         { className: `log-column${isEmpty ? " log-column-empty" : ""}`, ref: scrolling.column },
         data.earlier && h(EarlierButton, { onClick: () => loadEarlier(true) }),
-        isEmpty && h(Welcome, { suggestions: data.suggestions, onSuggest: (text, operation) => act("suggest", { text }, operation) }),
+        isEmpty && h(Welcome, { suggestions: data.suggestions, onSuggest: (text, operation) => act("suggest", { text, ...chosenFor(data.thread) }, operation) }),
         messages.map((message, place) =>
           h(Message, {
             key: message.siblings[0] ?? message.id, // alternatives take turns in one element: the focus stays in it
@@ -92,16 +98,17 @@ function Conversation({ id, data, act, editing }) {
             act: onAct,
             onEdit: editing.open,
             editing: editing.draft?.id === message.id ? editing : null,
-            isLast: place === messages.length - 1,
+            isLast: !data.later && place === messages.length - 1,
           }),
         ),
         showLive && h(Live, { key: "live", bubbleRef, busy: isRunning }),
-        hasNews(run) && h(Outcome, { key: `outcome ${run.id}`, run, last: messages.at(-1), act, onDismiss: dismissRun }),
-        data.notice && h(NoticeBanner, { key: data.notice.op, notice: data.notice, act }),
+        data.later && h(LaterButton, { onClick: () => { scrolling.stay(); act("later"); } }),
+        !data.later && hasNews(run) && h(Outcome, { key: `outcome ${run.id}`, run, last: messages.at(-1), act, onDismiss: dismissRun }),
+        !data.later && data.notice && h(NoticeBanner, { key: data.notice.op, notice: data.notice, act }),
       ),
     ),
-    scrolling.away &&
-      h("button", { type: "button", className: "jump", onClick: scrolling.jump }, icon("arrow-down"), "Jump to latest"),
+    (scrolling.away || data.later) &&
+      h("button", { type: "button", className: "jump", onClick: toLatest }, icon("arrow-down"), "Jump to latest"),
     h("div", { className: "connection", role: "status" }, lost && h("span", null, h("span", { className: "spinner" }), "Reconnecting…")),
     h("div", { className: "visually-hidden", role: "status", "aria-live": "polite" }, spoken),
   );
@@ -231,6 +238,10 @@ function EarlierButton({ onClick }) {
   return h("button", { type: "button", className: "quiet-button earlier", onClick }, icon("clock-history"), "Earlier messages");
 }
 
+function LaterButton({ onClick }) {
+  return h("button", { type: "button", className: "quiet-button earlier", onClick }, icon("arrow-down"), "Later messages");
+}
+
 function Welcome({ suggestions, onSuggest }) {
   const operation = useRef(newOperation()); // a double click is one wish
   return h(
@@ -252,7 +263,8 @@ function Welcome({ suggestions, onSuggest }) {
 /** How the newest run ended, if it ended badly, and what can be done about it. */
 function Outcome({ run, last, act, onDismiss }) {
   const operation = useRef(newOperation()); // a double click is one wish
-  const isCut = last?.role === "assistant" && last.state === "partial";
+  // In its text, or after it had asked for tools: what they gave is there, and none runs again by itself.
+  const isCut = last?.role === "assistant" && (last.state === "partial" || last.tools.length > 0);
   const isError = run.state === "failed" && Boolean(run.error);
   const button = (label, type, sign) =>
     h("button", { type: "button", className: "quiet-button", onClick: () => act(type, {}, operation.current) }, sign && icon(sign), label);

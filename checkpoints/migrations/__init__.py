@@ -10,7 +10,7 @@ from checkpoints import postgresql
 from checkpoints.errors import StoreUnavailableError
 
 FOLDER = Path(__file__).parent
-HEAD = "0001"  # the newest file in versions/; a test holds the two together
+HEAD = "0003"  # the newest file in versions/; a test holds the two together
 
 
 def bring_up(engine: sa.Engine, path: Path | None = None) -> None:

@@ -12,9 +12,12 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import SecretStr
 
+from agent.agents import Agents
+from agent.choice import Offer
 from agent.events import Event, RunFinished
 from agent.graph import build_graph
 from agent.hub import RunHub
+from agent.judge import Judge
 from agent.models import Keys, load_chat_model
 from agent.runner import Runner
 from agent.state import Limits
@@ -29,13 +32,25 @@ LIMITS = Limits(idle_seconds=5, tool_seconds=5, draft_seconds=0.02)
 
 
 @asynccontextmanager
-async def model_at(fake: FakeOpenAI) -> AsyncIterator[BaseChatModel]:
+async def model_at(fake: FakeOpenAI, spec: str = "openai:some") -> AsyncIterator[BaseChatModel]:
     """The real client of the provider; it is closed because the next test has another event loop."""
-    model: Any = load_chat_model("openai:some", Keys(openai_api_key=SecretStr(KEY), openai_base_url=fake.base_url))
+    model: Any = load_chat_model(spec, Keys(openai_api_key=SecretStr(KEY), openai_base_url=fake.base_url))
     try:
         yield model
     finally:
         await model.root_async_client.close()
+
+
+@dataclass(frozen=True)
+class Only:
+    """No choice but this model."""
+
+    chat: BaseChatModel
+    default: str = "openai:some"
+    names: Sequence[str] = ()
+
+    def model(self, spec: str | None = None) -> BaseChatModel:
+        return self.chat
 
 
 @dataclass
@@ -95,17 +110,23 @@ async def running(
     tracer: Tracer = NO_TRACING,
     time_travel: Policy = "off",
     heard: list[TimeTravelEvent] | None = None,
+    models: Offer | None = None,
+    judge: float | None = None,  # seconds that it has; None: there is none
+    agents: Agents | None = None,
     **limits: float,
 ) -> AsyncIterator[Running]:
     pool = ThreadPoolExecutor(4)
     database = Database.in_memory()
     store, hub = Store(database), RunHub()
     runs = Runs(store)
-    graph = build_graph(model, tools, approval=approval)
+    graph = build_graph(tools, approval=approval)
     kept: Any = replace(LIMITS, **limits)  # type: ignore[arg-type]
     told = [] if heard is None else [heard.append]
-    moving: Any = {"time_travel": time_travel, "on_time_travel": told}
-    runner = Runner(store, runs, hub, graph, pool=pool, limits=kept, tracer=tracer, **moving)
+    moving: Any = {"time_travel": time_travel, "on_time_travel": told, "agents": agents}
+    offer = models or Only(model)
+    if judge is not None:
+        moving["judge"] = Judge(store, runs, hub, offer, pool, tracer, seconds=judge)
+    runner = Runner(store, runs, hub, graph, offer, pool=pool, limits=kept, tracer=tracer, **moving)
     thread_id = store.create_thread().id
     events: list[Event] = []
     async with hub.follow(thread_id) as following:

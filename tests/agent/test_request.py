@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_openai.chat_models.base import _convert_message_to_dict
 
-from agent.request import NOT_CARRIED_OUT, estimated_tokens, request
+from agent.request import NOT_CARRIED_OUT, request
 from checkpoints import MAIN, Message, MessageStatus, serde
 from tests.fakes.pairing import check_messages
 
-PLENTY = 1_000_000
 _ids = st.sampled_from(["a", "b", "c", ""])
 _calls = st.lists(st.builds(lambda id: {"name": "calculator", "args": {"n": 1}, "id": id}, _ids), max_size=3)
 _unreadable = st.lists(
@@ -51,52 +50,36 @@ REUSED = [
 ]
 
 
-@given(paths, st.integers(0, 400), st.booleans())
-@example(REUSED, PLENTY, False)
+@given(paths, st.booleans())
+@example(REUSED, False)
 def test_every_request_obeys_the_pairing_rules_and_carries_one_system_message_of_ours(
-    path: list[tuple[BaseMessage, MessageStatus]], most_tokens: int, go_on: bool
+    path: list[tuple[BaseMessage, MessageStatus]], go_on: bool
 ) -> None:
-    sent = request("Be good.", stored(path), most_tokens=most_tokens, go_on=go_on)
+    sent = request("Be good.", stored(path), go_on=go_on)
     wire = [_convert_message_to_dict(message) for message in sent]
     check_messages(wire)
     assert [each["content"] for each in wire if each["role"] == "system"] == ["Be good."]
     assert wire[0]["role"] == "system"
 
 
-@given(paths, st.integers(0, 400))
-def test_a_request_is_cut_at_a_user_message_and_never_loses_the_last_turn(
-    path: list[tuple[BaseMessage, MessageStatus]], most_tokens: int
-) -> None:
-    whole = request("", stored(path), most_tokens=PLENTY)[1:]
-    cut = request("", stored(path), most_tokens=most_tokens)[1:]
-    shape = [(type(message), message.content) for message in whole]
-    assert [(type(message), message.content) for message in cut] == shape[len(whole) - len(cut) :]
-    if len(cut) < len(whole):
-        assert isinstance(cut[0], HumanMessage)
-        later = [index for index, message in enumerate(cut) if isinstance(message, HumanMessage)][1:]
-        assert not later or sum(map(estimated_tokens, cut)) <= most_tokens
-    asked = [message.content for message in whole if isinstance(message, HumanMessage)]
-    assert [message.content for message in cut if isinstance(message, HumanMessage)][-1:] == asked[-1:]
-
-
 def test_each_result_stands_right_behind_its_call_in_the_order_of_the_calls() -> None:
     late = [ToolMessage("two", tool_call_id="b"), HumanMessage("go on"), ToolMessage("one", tool_call_id="a")]
-    sent = request("", done(HumanMessage("sum"), asking("a", "b"), *late), most_tokens=PLENTY)
+    sent = request("", done(HumanMessage("sum"), asking("a", "b"), *late))
     assert [message.content for message in sent[1:]] == ["sum", "", "one", "two", "go on"]
 
 
 def test_a_call_without_a_result_is_answered_as_not_carried_out() -> None:
-    sent = request("", done(HumanMessage("sum"), asking("a"), HumanMessage("and?")), most_tokens=PLENTY)
+    sent = request("", done(HumanMessage("sum"), asking("a"), HumanMessage("and?")))
     assert [message.content for message in sent[1:]] == ["sum", "", NOT_CARRIED_OUT, "and?"]
 
 
 def test_each_of_two_calls_with_one_id_in_two_turns_keeps_its_own_result() -> None:
-    sent = request("", stored(REUSED), most_tokens=PLENTY)[1:]
+    sent = request("", stored(REUSED))[1:]
     assert [message.content for message in sent if isinstance(message, ToolMessage)] == ["1", "2"]
 
 
 def test_a_partial_answer_keeps_its_text_and_none_of_its_calls() -> None:
     path = stored([(HumanMessage("sum"), MessageStatus.DONE), (asking("a", text="Let me"), MessageStatus.PARTIAL)])
-    sent = request("", path, most_tokens=PLENTY, go_on=True)
+    sent = request("", path, go_on=True)
     assert [type(message) for message in sent[1:]] == [HumanMessage, AIMessage, HumanMessage]
     assert not isinstance(sent[2], AIMessage) or not sent[2].tool_calls

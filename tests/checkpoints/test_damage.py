@@ -103,9 +103,9 @@ def test_a_model_is_never_asked_with_a_damaged_message_and_is_again_once_it_is_r
     question = store.messages(thread_id)[0]
     spoil(store, question, body="{}")
     with pytest.raises(DamagedMessageError, match=r"does not fit its hash\. Go back to before it, or edit it\.$"):
-        request("", store.messages(thread_id), most_tokens=1000)
+        request("", store.messages(thread_id))
     store.append(thread_id, new("uno"), after=question.parent_id)
-    assert len(request("", store.messages(thread_id), most_tokens=1000)) == 2
+    assert len(request("", store.messages(thread_id))) == 2
 
 
 def test_the_page_shows_a_note_in_the_place_of_a_damaged_message(store: Store) -> None:

@@ -126,16 +126,29 @@ def test_a_migration_makes_a_backup_first(file: Path, tmp_path: Path, monkeypatc
     thread_id = talked(Store(first), "a", "b")
     first.close()
     copy = shutil.copytree(migrations.FOLDER, tmp_path / "migrations")
-    step = "from alembic import op\nrevision = '0002'\ndown_revision = '0001'\ndef upgrade():\n    op.execute('SELECT 1')\n"
-    (copy / "versions" / "0002.py").write_text(step)
+    step = "from alembic import op\nrevision = '0004'\ndown_revision = '0003'\ndef upgrade():\n    op.execute('SELECT 1')\n"
+    (copy / "versions" / "0004.py").write_text(step)
     monkeypatch.setattr(migrations, "FOLDER", copy)
-    monkeypatch.setattr(migrations, "HEAD", "0002")
+    monkeypatch.setattr(migrations, "HEAD", "0004")
     Database.at(file).close()
-    backup = sqlite3.connect(file.parent / "waymark-before-0002.db")
-    assert backup.execute("SELECT version_num FROM alembic_version").fetchall() == [("0001",)]
+    backup = sqlite3.connect(file.parent / "waymark-before-0004.db")
+    assert backup.execute("SELECT version_num FROM alembic_version").fetchall() == [("0003",)]
     assert backup.execute("SELECT count(*) FROM message WHERE thread_id = ?", [thread_id]).fetchall() == [(2,)]
     backup.close()
-    assert stat.S_IMODE((file.parent / "waymark-before-0002.db").stat().st_mode) == 0o600
+    assert stat.S_IMODE((file.parent / "waymark-before-0004.db").stat().st_mode) == 0o600
+
+
+def test_a_database_from_before_attached_files_is_brought_up_and_keeps_what_it_has(file: Path) -> None:
+    first = Database.at(file)
+    thread_id = talked(Store(first), "a", "b")
+    with first.writing() as connection:
+        connection.exec_driver_sql("DROP TABLE file")
+        connection.exec_driver_sql("ALTER TABLE run DROP COLUMN compacts")
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
+    first.close()
+    now = Database.at(file)
+    assert (texts(Store(now), thread_id), Store(now).held(["sha256:0"])) == (["a", "b"], {})
+    now.close()
 
 
 def test_the_migrations_make_the_tables_that_the_code_uses(lasting_store: Store) -> None:

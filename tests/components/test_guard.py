@@ -259,7 +259,7 @@ def test_a_new_link_closes_the_earlier_one() -> None:
 
 EXPECTED = {
     "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
+    "referrer-policy": "same-origin",
     "x-frame-options": "DENY",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",

@@ -6,18 +6,18 @@ from concurrent.futures import ThreadPoolExecutor
 from agent.demo import DemoChatModel
 from checkpoints import By, Operation, OperationKind
 from components.services import Services
-from tests.agent.running import running
+from tests.agent.running import Only, running
 from tests.agent.test_tracing import Listener
 
 
 def test_a_save_a_restore_and_a_fork_are_told_once_each_and_nothing_else_is() -> None:
     async def story() -> None:
         listener = Listener()
-        async with running(DemoChatModel(seconds_per_token=0)) as chat:
+        async with running(demo := DemoChatModel(seconds_per_token=0)) as chat:
             await chat.say("hello")
             store, thread = chat.store, chat.thread_id
             with ThreadPoolExecutor(1) as pool:
-                services = Services(store, chat.runs, chat.runner, chat.hub, pool, model="", demo=None, tracer=listener)
+                services = Services(store, chat.runs, chat.runner, chat.hub, pool, Only(demo), tracer=listener)
                 saved = await services.change(store.save, thread, name="Good", by=By(request="a"))
                 await services.change(store.save, thread, name="Good", by=By(request="a"))
                 await services.change(store.rename_thread, thread, "Other")

@@ -19,16 +19,18 @@ from components.markdown import to_html
 from components.services import Services
 from components.stream import Frame, frames
 from components.views import MessageView
+from tests.agent.running import Only
 
 
 @asynccontextmanager
 async def services(seconds_per_token: float = 0.0) -> AsyncIterator[Services]:
     pool = ThreadPoolExecutor(2)
     store, hub = Store(Database.in_memory()), RunHub()
-    runs, graph = Runs(store), build_graph(DemoChatModel(seconds_per_token=seconds_per_token), [calculator])
-    runner = Runner(store, runs, hub, graph, pool=pool, limits=Limits())
+    runs, graph = Runs(store), build_graph([calculator])
+    models = Only(DemoChatModel(seconds_per_token=seconds_per_token))
+    runner = Runner(store, runs, hub, graph, models, pool=pool, limits=Limits())
     try:
-        yield Services(store, runs, runner, hub, pool, model="demo", demo=None)
+        yield Services(store, runs, runner, hub, pool, models)
     finally:
         await runner.close()
         pool.shutdown()

@@ -110,6 +110,7 @@ def openai_settings(fakes: tuple[FakeOpenAI, FakeTavily]) -> dict[str, str]:
     openai, tavily = fakes
     return {
         "model": "openai:fake-model",
+        "models_offered": "openai:other-model",
         "openai_base_url": openai.base_url,
         "openai_api_key": "sk-fake-key-for-the-tests",
         "tavily_base_url": tavily.base_url,

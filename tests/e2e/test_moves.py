@@ -75,6 +75,7 @@ def test_always_here_asks_no_more(asked: Page, fake_openai: FakeOpenAI) -> None:
     asked.composer.fill("again")
     asked.composer.press("Enter")
     expect(asked.tab.get_by_text("Here again.")).to_be_visible()
+    asked.wait_for_answer()
     expect(asked.approval).to_have_count(0)
     assert texts(asked) == ["hello", "Back once more.", "Here again."]
 

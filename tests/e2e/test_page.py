@@ -180,7 +180,7 @@ def test_on_a_phone_the_side_panes_are_sheets(shared_server: Server, visit: Visi
 def _tab_to(page: Page, name: str) -> None:
     """Press Tab until the control with that name has the focus."""
     here = 'document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent'
-    for _ in range(60):
+    for _ in range(150):  # the list of conversations stands in between, and other tests have made many
         page.tab.keyboard.press("Tab")
         if page.tab.evaluate(here).strip() == name:
             return
@@ -219,3 +219,15 @@ def test_everything_can_be_done_with_the_keyboard_alone(shared_server: Server, v
     _tab_to(page, "Undo")
     keyboard.press("Enter")
     page.expect_messages(6)
+
+
+def test_a_conversation_opens_filled_and_its_panels_ask_for_nothing(server: Server, visit: Visit) -> None:
+    page = visit(server)
+    page.say("Tell me about stocks")
+    asked: list[str] = []
+    page.tab.on("request", lambda request: asked.append(request.url) if request.method == "POST" else None)
+    page.tab.reload()
+    page.expect_messages(2)
+    expect(page.tab.get_by_role("heading", name="Tell me about stocks")).to_be_visible()
+    expect(page.threads).to_have_count(1)
+    assert asked == []

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible model server (also under Azure's path): answers from a script, refuses malformed requests.
+"""An OpenAI-compatible model server (also under Azure's paths): answers from a script, refuses malformed requests.
 
 By hand: `python -m tests.fakes.openai --port 9000`, then OPENAI_BASE_URL=http://127.0.0.1:9000/v1.
 """
@@ -13,7 +13,8 @@ from starlette.requests import Request
 
 from tests.fakes.answers import Call, Calls, Say, Turn, fragments, made_up_answer, turn_of
 from tests.fakes.faults import Fault, Frame, Reply
-from tests.fakes.pairing import check_messages
+from tests.fakes.pairing import check_messages, check_tools
+from tests.fakes.responses import ResponsesWriter, as_chat
 from tests.fakes.server import JSON, FakeServer, Refusal, compact
 
 __all__ = ["Call", "Calls", "FakeOpenAI", "Fault", "Say"]
@@ -39,9 +40,24 @@ OTHER_ERROR = ("The server had an error while processing your request. Sorry abo
 
 
 class FakeOpenAI(FakeServer):
-    """Chat Completions, streamed or whole. Queue Say, Call, Calls or Fault with `reply`; else it answers by rule."""
+    """Chat Completions and Responses, streamed or whole. Queue Say, Call, Calls or Fault with `reply`; else a rule answers.
 
-    paths = ("/v1/chat/completions", "/openai/deployments/{deployment}/chat/completions")
+    `addresses` are what was asked for; `tells_usage`, `cached_tokens` and `reasoning_tokens` are what it says about usage.
+    """
+
+    paths = (
+        "/v1/chat/completions",
+        "/v1/responses",
+        "/openai/deployments/{deployment}/chat/completions",
+        "/openai/responses",
+    )
+
+    def __init__(self, port: int = 0, *, first_byte_delay: float = 0.0, token_delay: float = 0.0) -> None:
+        self.addresses: list[str] = []
+        self.tells_usage = True
+        self.cached_tokens = 0
+        self.reasoning_tokens = 0
+        super().__init__(port, first_byte_delay=first_byte_delay, token_delay=token_delay)
 
     @property
     def base_url(self) -> str:
@@ -52,21 +68,35 @@ class FakeOpenAI(FakeServer):
         return self.origin
 
     def accept(self, request: Request, body: JSON) -> None:
-        azure = "deployment" in request.path_params
+        self.addresses.append(str(request.url).removeprefix(self.origin))
+        azure = _azure(request)
         if not _key(request):
             raise Refusal("You didn't provide an API key.", status=401)
         if azure and "api-version" not in request.query_params:
             raise Refusal("Resource not found: the api-version is missing.", status=404)
-        if not azure and not body.get("model"):
+        if "deployment" not in request.path_params and not body.get("model"):
             raise Refusal("you must provide a model parameter")
-        if body.get("tools") == []:
-            raise Refusal("Invalid 'tools': empty array. Expected an array with minimum length 1.", param="tools")
-        check_messages(body.get("messages"))
+        responses = _responses(request)
+        if str(body.get("model")).startswith("gpt-5.6") and body.get("tools") and not responses:
+            raise Refusal(f"Function tools with reasoning_effort are not supported for {body['model']}. Use /v1/responses.")
+        chat = as_chat(body) if responses else body
+        check_tools(chat.get("tools"))
+        check_messages(chat.get("messages"))
 
     def answer(self, request: Request, body: JSON, reply: Reply | None, number: int) -> tuple[list[Frame], str]:
         scripted = reply.reply if isinstance(reply, Fault) else reply
-        turn = turn_of(scripted or made_up_answer(body))
-        writer = Writer(body, turn, number, choices=not (isinstance(reply, Fault) and reply.kind == "empty_choices"))
+        chat = as_chat(body) if _responses(request) else body
+        turn = turn_of(scripted or made_up_answer(chat))
+        choices = not (isinstance(reply, Fault) and reply.kind == "empty_choices")
+        usage = _usage(chat, turn, self.cached_tokens, self.reasoning_tokens) if self.tells_usage else None
+        # Ids differ from request to request, as the real ones do, and are the same in every execution of a test.
+        seed = hashlib.sha256(compact([number, chat["messages"]])).hexdigest()[:20]
+        ids = [call.id or f"call_{seed}{index:04d}" for index, call in enumerate(turn.calls)]
+        writer: Writer | ResponsesWriter
+        if _responses(request):
+            writer = ResponsesWriter(body, turn, number, ids, usage, output=choices)
+        else:
+            writer = Writer(body, turn, number, ids, usage, choices=choices)
         if not body.get("stream"):
             return [Frame(compact(writer.document()), token=True)], "application/json"
         preamble = [_event(AZURE_PREAMBLE)] if "deployment" in request.path_params else []
@@ -83,17 +113,13 @@ class FakeOpenAI(FakeServer):
 class Writer:
     """One answer in OpenAI's JSON."""
 
-    def __init__(self, body: JSON, turn: Turn, number: int, *, choices: bool) -> None:
+    def __init__(self, body: JSON, turn: Turn, number: int, ids: list[str], usage: JSON | None, *, choices: bool) -> None:
         self._turn = turn
+        self._ids = ids
+        self._usage = usage
         self._choices = choices
         self._usage_wanted = bool((body.get("stream_options") or {}).get("include_usage"))
         self._head = {"id": f"chatcmpl-{number}", "created": CREATED, "model": body.get("model") or "deployment"}
-        # Ids differ from request to request, as the real ones do, and are the same in every execution of a test.
-        seed = hashlib.sha256(compact([number, body["messages"]])).hexdigest()[:20]
-        self._ids = [call.id or f"call_{seed}{index:04d}" for index, call in enumerate(turn.calls)]
-        prompt = len(compact(body["messages"])) // 4
-        answer = len(turn.text) + sum(len(fragments(call)) for call in turn.calls)
-        self._usage = {"prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": prompt + answer}
 
     def document(self) -> JSON:
         """The whole answer (stream: false)."""
@@ -106,7 +132,8 @@ class Writer:
             ]
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": turn.finish}
         choices = [choice] if self._choices else []
-        return self._head | {"object": "chat.completion", "choices": choices, "usage": self._usage}
+        document = self._head | {"object": "chat.completion", "choices": choices}
+        return document if self._usage is None else document | {"usage": self._usage}
 
     def stream(self) -> Iterator[Frame]:
         """The chunks: role, text, calls (id and name first, then the fragments), finish, usage if asked for, [DONE]."""
@@ -119,7 +146,7 @@ class Writer:
             yield self._delta({}, finish=self._turn.finish)
         else:
             yield self._chunk([])
-        if self._usage_wanted:
+        if self._usage_wanted and self._usage is not None:
             yield self._chunk([], usage=self._usage)
         yield Frame(b"data: [DONE]\n\n")
 
@@ -138,6 +165,26 @@ class Writer:
         return _event(chunk | {"usage": usage} if self._usage_wanted else chunk, token=token)
 
 
+def _usage(chat: JSON, turn: Turn, cached: int, reasoning: int) -> JSON:
+    prompt = len(compact(chat["messages"])) // 4
+    answer = len(turn.text) + sum(len(fragments(call)) for call in turn.calls) + reasoning
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": answer,
+        "total_tokens": prompt + answer,
+        "prompt_tokens_details": {"cached_tokens": cached},
+        "completion_tokens_details": {"reasoning_tokens": reasoning},
+    }
+
+
+def _azure(request: Request) -> bool:
+    return request.url.path.startswith("/openai/")
+
+
+def _responses(request: Request) -> bool:
+    return request.url.path.endswith("/responses")
+
+
 def _event(document: JSON, *, token: bool = False) -> Frame:
     return Frame(b"data: " + compact(document) + b"\n\n", token)
 
@@ -150,7 +197,7 @@ def _key(request: Request) -> str:
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and key.strip():
         return key.strip()
-    return request.headers.get("api-key", "") if "deployment" in request.path_params else ""
+    return request.headers.get("api-key", "") if _azure(request) else ""
 
 
 def _masked(key: str) -> str:

@@ -1,15 +1,28 @@
 """The rules that OpenAI holds a list of messages to. A request that breaks one is refused, as the real service does.
 
-Two rules are stricter than the service's own: tool arguments must be a JSON object (several compatible servers refuse
-anything else), and an id may be used for one call only in the whole list (an id used twice is always our mistake).
+Three rules are stricter than the service's own: tool arguments must be a JSON object (several compatible servers refuse
+anything else), an id may be used for one call only in the whole list, and no two tools may have one name (an id or a name
+used twice is always our mistake).
 """
 
 import json
+import re
 from typing import Any
 
 from tests.fakes.server import JSON, Refusal
 
-ROLES = ("system", "developer", "user", "assistant", "tool")
+PARTS = {  # of a content that is a list: which kinds there are, by role
+    "system": {"text"},
+    "developer": {"text"},
+    "user": {"text", "image_url", "input_audio", "file"},
+    "assistant": {"text", "refusal"},
+    "tool": {"text"},
+}
+ROLES = tuple(PARTS)
+LONGEST_ID = 40
+MOST_TOOLS = 128
+FUNCTION = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+PARTICIPANT = re.compile(r"[^\s<|\\/>]{1,64}")
 
 
 def check_messages(messages: Any) -> None:
@@ -23,19 +36,45 @@ def check_messages(messages: Any) -> None:
         role = message.get("role") if isinstance(message, dict) else None
         if role not in ROLES:
             raise Refusal(f"Invalid value: {role!r}. Supported values are: {', '.join(ROLES)}.", param=f"{param}.role")
+        if role != "tool":
+            _check_answered(open_calls, param)
+        _check_content(message, param)
+        _check_name(message, param)
         if role == "tool":
             _close_call(message, open_calls, param)
             continue
-        _check_answered(open_calls, param)
-        _check_content(message, param)
         open_calls = _calls_of(message, asked, param)
     _check_answered(open_calls, "messages")
 
 
+def check_tools(tools: Any) -> None:
+    """Raises Refusal for an empty list of tools, and for names that are none or stand there twice."""
+    if tools is None:
+        return
+    if not isinstance(tools, list) or not 1 <= len(tools) <= MOST_TOOLS:
+        raise Refusal(f"Invalid 'tools': expected an array with 1 to {MOST_TOOLS} items.", param="tools")
+    names: set[str] = set()
+    for index, tool in enumerate(tools):
+        function = tool.get("function") if isinstance(tool, dict) else None
+        name = function.get("name") if isinstance(function, dict) else None
+        _check_function(name, f"tools[{index}].function.name")
+        if name in names:
+            raise Refusal(f"Duplicate tool name {name!r}.", param=f"tools[{index}].function.name")
+        names.add(str(name))
+
+
+def _check_function(name: Any, param: str) -> None:
+    if not isinstance(name, str) or not FUNCTION.fullmatch(name):
+        raise Refusal(f"Invalid '{param}': {name!r} does not match the pattern '^{FUNCTION.pattern}$'.", param=param)
+
+
+def _check_name(message: JSON, param: str) -> None:
+    if (name := message.get("name")) is not None and not (isinstance(name, str) and PARTICIPANT.fullmatch(name)):
+        raise Refusal(f"Invalid '{param}.name': {name!r}.", param=f"{param}.name")
+
+
 def _close_call(message: JSON, open_calls: list[str], param: str) -> None:
     call_id = message.get("tool_call_id")
-    if not isinstance(message.get("content"), str | list):
-        raise Refusal("A tool message needs content.", param=f"{param}.content")
     if call_id not in open_calls:
         raise Refusal(
             "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'"
@@ -56,7 +95,12 @@ def _check_answered(open_calls: list[str], param: str) -> None:
 
 def _check_content(message: JSON, param: str) -> None:
     content = message.get("content")
-    if isinstance(content, str | list) or (content is None and message.get("tool_calls")):
+    if isinstance(content, str) or (content is None and message.get("tool_calls")):
+        return
+    if isinstance(content, list) and content:
+        kinds = [part.get("type") if isinstance(part, dict) else part for part in content]
+        if strange := [kind for kind in kinds if kind not in PARTS[message["role"]]]:
+            raise Refusal(f"Invalid value: {strange[0]!r} in content of role {message['role']!r}.", param=f"{param}.content")
         return
     raise Refusal(f"Invalid value for 'content': expected a string, got {content!r}.", param=f"{param}.content")
 
@@ -76,11 +120,12 @@ def _calls_of(message: JSON, asked: set[str], param: str) -> list[str]:
 
 def _check_call(call: Any, asked: set[str], param: str) -> None:
     function = call.get("function") if isinstance(call, dict) else None
-    if not isinstance(function, dict) or call.get("type") != "function" or not isinstance(function.get("name"), str):
+    if not isinstance(function, dict) or call.get("type") != "function":
         raise Refusal("A tool call needs type 'function' and a function with a name.", param=param)
+    _check_function(function.get("name"), f"{param}.function.name")
     call_id = call.get("id")
-    if not isinstance(call_id, str) or not call_id:
-        raise Refusal("A tool call needs an id.", param=f"{param}.id")
+    if not isinstance(call_id, str) or not 1 <= len(call_id) <= LONGEST_ID:
+        raise Refusal(f"A tool call needs an id of 1 to {LONGEST_ID} characters, not {call_id!r}.", param=f"{param}.id")
     if call_id in asked:
         raise Refusal(f"Duplicate tool call id {call_id!r}.", param=f"{param}.id")
     if not _is_json_object(function.get("arguments")):

@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import uvicorn
 from starlette.applications import Starlette
@@ -73,6 +73,9 @@ class FakeServer:
     `requests` and `headers` have one entry for each JSON request, in order; `violations` says what was refused and why
     (a test that expects a well-behaved client asserts that it is empty).
     """
+
+    refusals: ClassVar[list[str]] = []
+    """What any fake of this process refused. Each test must leave it empty (tests/conftest.py), whoever the client was."""
 
     paths: tuple[str, ...]
     methods: tuple[str, ...] = ("POST",)
@@ -222,6 +225,7 @@ class FakeServer:
 
     def _refusal(self, request: Request, refusal: Refusal) -> Performance:
         self.violations.append(refusal.text)
+        self.refusals.append(f"{type(self).__name__} {request.url.path}: {refusal.text}")
         return self._document(refusal.status, self.refuse(request, refusal))
 
     def _document(self, status: int, document: JSON, retry_after: str | None = None) -> Performance:

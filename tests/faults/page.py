@@ -60,6 +60,11 @@ class PageClient:
     def close(self) -> None:
         self._http.close()
 
+    @property
+    def cookie(self) -> str:
+        """What the browser is known by, as a header says it."""
+        return "; ".join(f"{name}={value}" for name, value in self._http.cookies.items())
+
     def get(self, path: str) -> httpx.Response:
         return self._http.get(path)
 
@@ -131,9 +136,8 @@ class PageClient:
         """Read the panels again, as a reload does; the transcript's data."""
         for panel in ("transcript", "composer-panel", "timeline"):
             self._props.pop(f"{panel}.data", None)
-        for panel in ("transcript", "composer-panel", "timeline"):
-            answer = self._post(self._dependency("url.pathname", f"{panel}.data"), "url.pathname")
-            self._props[f"{panel}.data"] = answer[panel]["data"]
+        answer = self._post(self._dependency("url.pathname", "transcript.data"), "url.pathname")
+        self._props.update({f"{c}.{p}": v for c, props in answer.items() for p, v in props.items()})
         shown: JSON = self._props["transcript.data"]
         return shown
 
@@ -163,10 +167,9 @@ class PageClient:
     @contextlib.contextmanager
     def following(self) -> Iterator[Frames]:
         """The socket of the tab's conversation, read until the block ends."""
-        cookie = "; ".join(f"{name}={value}" for name, value in self._http.cookies.items())
         address = f"{self.origin.replace('http', 'ws')}/api/threads/{self.thread}/events"
         frames = Frames()
-        with connect(address, origin=self.origin, additional_headers={"Cookie": cookie}) as socket:  # type: ignore[arg-type]
+        with connect(address, origin=self.origin, additional_headers={"Cookie": self.cookie}) as socket:  # type: ignore[arg-type]
 
             def read() -> None:
                 with contextlib.suppress(ConnectionClosed):

@@ -1,0 +1,30 @@
+"""How the demo model reads: it takes over the lines that hold most of the words of a question, and nothing else."""
+
+import re
+from collections.abc import Sequence
+
+MOST_LINES = 3
+FEWEST_WORDS = 3  # of the question that a line must hold
+_NOTE = re.compile(r"<time_travel_message>(.*?)</time_travel_message>", re.DOTALL)
+
+
+def matching(question: str, text: str) -> list[str]:
+    """The lines of a text that speak of what is asked, in their order."""
+    wanted = _words(question)
+    scores = [(len(wanted & _words(line)), index) for index, line in enumerate(text.splitlines())]
+    best = sorted((score for score in scores if score[0] >= FEWEST_WORDS), reverse=True)[:MOST_LINES]
+    return [text.splitlines()[index].lstrip("> ") for index in sorted(index for _, index in best)]
+
+
+def quoted(answers: Sequence[str]) -> list[str]:
+    """The lines that earlier answers quoted: what has been found out."""
+    return [line.removeprefix("> ") for answer in answers for line in answer.splitlines() if line.startswith("> ")]
+
+
+def carried(said: Sequence[str]) -> str:
+    """What the notes of journeys back in time say."""
+    return "\n".join(note for text in said for note in _NOTE.findall(text))
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[^\W\d_]{4,}", text.lower()))

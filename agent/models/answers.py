@@ -1,0 +1,43 @@
+"""What answers look like, whoever they are from: why they ended, and a whole one as if it had been streamed."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.messages.tool import tool_call_chunk
+
+# Chat Completions, Responses, Anthropic, Google, Ollama, Bedrock, in this order of their first words.
+_KEYS = ("finish_reason", "stop_reason", "done_reason", "stopReason", "status")
+_REASONS = {
+    "stop": ("completed", "complete", "end_turn", "stop_sequence", "eos_token"),
+    "tool_calls": ("tool_use", "tool_call", "function_call"),
+    "length": ("max_output_tokens", "max_tokens", "model_length", "model_context_window_exceeded"),
+    "content_filter": ("refusal", "safety", "recitation", "blocklist", "prohibited_content", "guardrail_intervened"),
+}
+_MEANING = {other: reason for reason, others in _REASONS.items() for other in others}
+
+
+def finish_reason(metadata: Mapping[str, Any]) -> str | None:
+    """Why an answer ended, in the words of Chat Completions where they have one; None while nothing was said about it."""
+    said = next((metadata[key] for key in _KEYS if metadata.get(key)), None)
+    if said == "incomplete":
+        said = (metadata.get("incomplete_details") or {}).get("reason")
+    word = str(said).lower() if said else None
+    return _MEANING.get(word, word) if word else None
+
+
+def as_chunk(message: AIMessage) -> AIMessageChunk:
+    """A whole answer as the only chunk of a stream."""
+    calls = [(call["name"], json.dumps(call["args"]), call["id"]) for call in message.tool_calls]
+    calls += [(call["name"] or "", call["args"] or "", call["id"]) for call in message.invalid_tool_calls]
+    return AIMessageChunk(
+        content=message.text,
+        tool_call_chunks=[
+            tool_call_chunk(name=name, args=arguments, id=identity, index=index)
+            for index, (name, arguments, identity) in enumerate(calls)
+        ],
+        usage_metadata=message.usage_metadata,
+        response_metadata=message.response_metadata,
+        chunk_position="last",
+    )

@@ -1,0 +1,165 @@
+"""What a person reads when a model fails."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+
+class ModelConfigurationError(ValueError):
+    """The settings name no usable model; the text is one sentence that names the setting."""
+
+
+_BY_STATUS = {
+    400: "The model provider did not accept the request; MODEL may not support tools.",
+    401: "The model provider refused the API key; check it in the settings.",
+    403: "The model provider does not allow this API key to use this model; check the key and MODEL.",
+    404: "The model provider does not know this model; check MODEL and the provider's address.",
+    408: "The model provider gave up waiting; try again.",
+    409: "The model provider was busy with a conflicting request; try again.",
+    413: "The request is too large for the model provider; shorten the conversation.",
+    422: "The model provider did not accept the request; MODEL may not support tools.",
+}
+_STATUS_OF_CODE = {"invalid_api_key": 401, "model_not_found": 404, "rate_limit_exceeded": 429, "server_error": 500}
+_CODES = {*_STATUS_OF_CODE, "context_length_exceeded", "content_filter", "insufficient_quota"}
+_TOO_LONG = "The conversation is longer than this model can read; go back to an earlier checkpoint or shorten it."
+_NO_FILES = "This model does not take images or files; choose another model, or send the message without them."
+_ATTACHED = re.compile(  # how OpenAI, Azure, OpenRouter, Ollama, vLLM and llama.cpp say so
+    r"image_url|image input|(?:not|n't) support\w* (?:image|vision|file)|multimodal|file_data|input_file|input_image",
+    re.IGNORECASE,
+)
+_FILTERED = "The model provider's content filter stopped this answer; rephrase the message."
+_RESPONSES = "With tools, this model works through Responses only; name it openai-responses:NAME or azure-responses:NAME."
+_QUOTA = "The model provider's quota for this API key is used up; check the plan and its billing."
+_SERVER = "The model provider has a problem on its side; try again in a moment."
+_BY_KIND: tuple[tuple[set[str], str], ...] = (  # class names, the telling ones before the general ones
+    ({"TimeoutError", "APITimeoutError", "TimeoutException"}, "The model did not answer in time; try again."),
+    (
+        {"SSLError"},
+        "The secure connection to the model provider failed; check its address and certificate.",
+    ),
+    (
+        {"gaierror"},
+        "The model provider's address cannot be looked up; check it and the network.",
+    ),
+    (
+        {"ConnectionResetError", "BrokenPipeError", "ReadError", "WriteError", "RemoteProtocolError"},
+        "The connection to the model provider broke off; try again.",
+    ),
+    (
+        {"ConnectionRefusedError", "ConnectError", "APIConnectionError"},
+        "Nothing answers at the model provider's address; check it and whether the server runs.",
+    ),
+    (
+        {"JSONDecodeError", "UnicodeDecodeError", "APIResponseValidationError"},
+        "The model provider sent an answer that cannot be read; try again.",
+    ),
+)
+_OTHER = "The model could not answer."
+_PASSING = {408, 409, 429}  # and all from 500 on: the same request may go well a little later
+_BROKEN = set().union(*(names for names, _ in _BY_KIND[3:5]))
+_LASTING = set().union(*(names for names, _ in _BY_KIND[:3]))
+
+
+def model_error(error: BaseException) -> str:
+    """One sentence for a person. It never holds the provider's own text, which may show a part of the key.
+
+    Errors are told apart by status, code and class name, so the providers' libraries need not be loaded for it.
+    """
+    if isinstance(error, ModelConfigurationError):
+        return str(error)
+    chain, kinds, codes = _told(error)
+    return _by_content(error, kinds, codes) or _by_status(chain, codes) or _by_kind(kinds) or _OTHER
+
+
+def retry_after(error: BaseException) -> float | None:
+    """Seconds after which the same request may go well, 0 where the provider names none; None where it would not.
+
+    Only for a request of which no answer had come yet. Not after a silence: a second one would double the user's wait.
+    """
+    chain, kinds, codes = _told(error)
+    if _by_content(error, kinds, codes) is not None:
+        return None
+    refusal, status = _refusal(chain, codes)
+    if status:
+        headers = getattr(getattr(refusal, "response", None), "headers", {})
+        is_final = headers.get("x-should-retry") == "false"
+        return _seconds(headers) if not is_final and (status in _PASSING or status >= 500) else None
+    return 0.0 if kinds & _BROKEN and not kinds & _LASTING else None
+
+
+def _told(error: BaseException) -> tuple[list[BaseException], set[str], set[str]]:
+    """The error and what it came from, the names of all their classes, and the codes in them."""
+    chain = list(_chain(error))
+    kinds = {kind.__name__ for link in chain for kind in type(link).__mro__}
+    named = [getattr(link, attribute, None) for link in chain for attribute in ("code", "type")]
+    codes = {code for code in named if isinstance(code, str)}
+    if type(error) is ValueError:  # a failure told in a stream of Responses: the library has put the code into a text
+        codes |= {code for code in _CODES if code in str(error)}
+    return chain, kinds, codes
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """The error and what it was raised from: a refused connection and a bad certificate differ only down there.
+
+    Where no cause is named, what was being handled: the HTTP library names none for a bad certificate, nor does a cancelled
+    wait, and a client that was told to wait for longer than our patience is one that was refused, not one without an answer.
+    """
+    yield error
+    below = error.__cause__ or error.__context__
+    if below is not None:
+        yield from _chain(below)
+    if isinstance(error, BaseExceptionGroup):
+        for part in error.exceptions:
+            yield from _chain(part)
+
+
+def _by_content(error: BaseException, kinds: set[str], codes: set[str]) -> str | None:
+    if "ContextOverflowError" in kinds or "context_length_exceeded" in codes or "context_length" in str(error):
+        return _TOO_LONG
+    if "ContentFilterFinishReasonError" in kinds or codes & {"content_filter", "content_policy_violation"}:
+        return _FILTERED
+    if "/v1/responses" in str(error):
+        return _RESPONSES
+    if _ATTACHED.search(str(error)):
+        return _NO_FILES
+    return _QUOTA if "insufficient_quota" in codes else None
+
+
+def _by_status(chain: Sequence[BaseException], codes: set[str]) -> str | None:
+    """By status, or by the code that stands for it when the error came in the middle of a stream."""
+    refusal, status = _refusal(chain, codes)
+    if status == 429:
+        return f"The model provider is receiving too many requests; try again {_after(refusal)}."
+    return _SERVER if status >= 500 else _BY_STATUS.get(status)
+
+
+def _refusal(chain: Sequence[BaseException], codes: set[str]) -> tuple[BaseException, int]:
+    """Which of the errors has a status, and which; 0 if none has."""
+    told = next((link for link in chain if _status(link)), chain[0])
+    return told, _status(told) or next((_STATUS_OF_CODE[code] for code in codes if code in _STATUS_OF_CODE), 0)
+
+
+def _status(error: BaseException) -> int:
+    status = getattr(error, "status_code", None) or getattr(getattr(error, "response", None), "status_code", None)
+    return status if isinstance(status, int) else 0
+
+
+def _after(error: BaseException) -> str:
+    headers = getattr(getattr(error, "response", None), "headers", {})
+    text = str(headers.get("retry-after", "")).strip()
+    try:
+        seconds = math.ceil(float(text))
+    except (ValueError, OverflowError):
+        return "in a moment"
+    return f"in {max(seconds, 1)} s" if seconds <= 3600 else "later"
+
+
+def _seconds(headers: Mapping[str, str]) -> float:
+    try:
+        return max(0.0, float(headers.get("retry-after", "")))
+    except ValueError:  # none, or a date
+        return 0.0
+
+
+def _by_kind(kinds: set[str]) -> str | None:
+    return next((text for names, text in _BY_KIND if kinds & names), None)

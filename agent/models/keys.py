@@ -1,0 +1,28 @@
+"""What the settings say about providers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pydantic import SecretStr
+
+
+@dataclass(frozen=True)
+class Keys:
+    """What the settings say about providers. `idle_seconds` is the longest silence in a stream that is waited out.
+
+    `others` are the keys of further providers by their usual names, such as ANTHROPIC_API_KEY.
+    """
+
+    openai_api_key: SecretStr | None = None
+    openai_base_url: str | None = None
+    azure_openai_api_key: SecretStr | None = None
+    azure_openai_endpoint: str | None = None
+    azure_openai_api_version: str | None = None
+    azure_openai_deployment_name: str | None = None
+    azure_openai_reasoning_effort: str | None = None
+    idle_seconds: float = 60.0
+    others: Mapping[str, SecretStr] = field(default_factory=dict)
+
+
+def present(key: SecretStr | None) -> bool:
+    return key is not None and bool(key.get_secret_value().strip())

@@ -1,0 +1,47 @@
+"""Models of providers whose LangChain package was installed besides."""
+
+from importlib import import_module
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+
+from agent.models.errors import ModelConfigurationError
+from agent.models.keys import Keys
+
+PROVIDERS = {  # the package, its class, and the name of the key
+    "anthropic": ("langchain_anthropic", "ChatAnthropic", "ANTHROPIC_API_KEY"),
+    "bedrock": ("langchain_aws", "ChatBedrockConverse", None),  # finds its credentials in AWS's own places
+    "cohere": ("langchain_cohere", "ChatCohere", "COHERE_API_KEY"),
+    "deepseek": ("langchain_deepseek", "ChatDeepSeek", "DEEPSEEK_API_KEY"),
+    "google_genai": ("langchain_google_genai", "ChatGoogleGenerativeAI", "GOOGLE_API_KEY"),
+    "groq": ("langchain_groq", "ChatGroq", "GROQ_API_KEY"),
+    "mistralai": ("langchain_mistralai", "ChatMistralAI", "MISTRAL_API_KEY"),
+    "ollama": ("langchain_ollama", "ChatOllama", None),
+    "openrouter": ("langchain_openrouter", "ChatOpenRouter", "OPENROUTER_API_KEY"),
+    "together": ("langchain_together", "ChatTogether", "TOGETHER_API_KEY"),
+    "xai": ("langchain_xai", "ChatXAI", "XAI_API_KEY"),
+}
+
+
+def other(provider: str, name: str, keys: Keys) -> BaseChatModel:
+    """A model of one of `PROVIDERS`. Raises ModelConfigurationError, which names the package where it is missing."""
+    package, kind, key = PROVIDERS[provider]
+    spec = f"{provider}:{name[:80]}"
+    try:
+        model_class = getattr(import_module(package), kind)
+    except (ImportError, AttributeError):
+        install = package.replace("_", "-")
+        raise ModelConfigurationError(f"{spec} needs the package {install}: pip install {install}.") from None
+    given: dict[str, Any] = {"model": name}
+    if key is not None:  # some packages look at it only when they are first used
+        if key not in keys.others:
+            raise ModelConfigurationError(f"{key} is missing; {spec} needs it.")
+        given["api_key"] = keys.others[key]
+    if "stream_usage" in model_class.model_fields:
+        given["stream_usage"] = True
+    try:
+        made = model_class(**given)
+    except ValueError:  # also pydantic's; the text shows what was given
+        raise ModelConfigurationError(f"{package} is not set up for {spec}.") from None
+    assert isinstance(made, BaseChatModel)
+    return made

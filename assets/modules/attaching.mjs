@@ -1,0 +1,91 @@
+/** The beginning of attaching files: what is chosen, pasted or dropped. What looks at them and shows them is fetched with the first. */
+const { createElement: h, useCallback, useEffect, useRef, useState } = window.React;
+
+const NOT_FETCHED = "The files could not be attached: the server does not answer.";
+
+let fetched = null;
+const fetchRest = async () => (fetched = await import("./later/attachments.mjs"));
+
+/**
+ * A component of attachments.mjs, once that is here.
+ * @param {{part: "Chips"|"Attached"}} props with those of the part
+ */
+export function Later({ part, ...props }) {
+  const [rest, setRest] = useState(fetched);
+  useEffect(() => {
+    if (rest === null) fetchRest().then(setRest, () => undefined); // shown without, as long as nobody answers
+  }, [rest]);
+  return rest && h(rest[part], props);
+}
+
+/**
+ * @typedef {{name: string, type: string, size: number, data: string}} Taken  a file in memory; its data is base64
+ * @returns {{files: Taken[], problem: string|null, isReading: boolean, take: (list: Iterable<File>) => void, set: (files: Taken[]) => void,
+ *   put: (files: Taken[]) => void, drop: (files: Taken[]) => void}} the files of the message that is being written
+ */
+export function useAttaching() {
+  const [files, setFiles] = useState([]);
+  const [problem, setProblem] = useState(null);
+  const [reading, setReading] = useState(0);
+  const latest = useRef(files);
+  latest.current = files;
+
+  const set = useCallback((next) => {
+    latest.current = next;
+    setFiles(next);
+    setProblem(null);
+  }, []);
+  const put = useCallback((more) => set([...more, ...latest.current]), [set]);
+  const drop = useCallback((gone) => set(latest.current.filter((file) => !gone.includes(file))), [set]);
+  const take = useCallback(async (list) => {
+    const chosen = Array.from(list); // before the field or the event forgets them
+    setReading((number) => number + 1);
+    try {
+      const { read } = await fetchRest();
+      const found = await read(chosen, latest.current);
+      set([...latest.current, ...found.files]);
+      setProblem(found.problem);
+    } catch {
+      setProblem(NOT_FETCHED);
+    } finally {
+      setReading((number) => number - 1);
+    }
+  }, [set]);
+  useDropping(take);
+  return { files, problem, isReading: reading > 0, take, set, put, drop };
+}
+
+/** Files that are dropped anywhere on the conversation. */
+function useDropping(take) {
+  useEffect(() => {
+    const pane = document.querySelector(".pane-chat");
+    if (!pane) return undefined;
+    // The import button takes what is dropped on it.
+    const isOurs = (event) => event.dataTransfer?.types.includes("Files") && !event.target.closest?.("#upload");
+    const over = (event) => {
+      if (!isOurs(event)) return;
+      event.preventDefault();
+      pane.toggleAttribute("data-dropping", true);
+    };
+    const leave = (event) => {
+      if (!pane.contains(event.relatedTarget)) pane.removeAttribute("data-dropping");
+    };
+    const dropped = (event) => {
+      pane.removeAttribute("data-dropping");
+      if (!isOurs(event)) return;
+      event.preventDefault();
+      take(event.dataTransfer.files);
+    };
+    const heard = { dragover: over, dragleave: leave, drop: dropped };
+    for (const [type, listener] of Object.entries(heard)) pane.addEventListener(type, listener);
+    return () => {
+      for (const [type, listener] of Object.entries(heard)) pane.removeEventListener(type, listener);
+    };
+  }, [take]);
+}
+
+/** @param {ClipboardEvent} event a text that comes with a picture of itself (from a spreadsheet, say) is pasted as text */
+export function pastedFiles(event) {
+  const { files, types } = event.clipboardData;
+  return types.includes("text/plain") ? [] : Array.from(files);
+}

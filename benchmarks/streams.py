@@ -1,0 +1,240 @@
+"""Many conversations that stream at once, through the real server and real WebSockets: how late their tokens come, what
+that costs the server, and whether pages that are loaded again in the middle lose any.
+
+The model is a process of its own that writes the time into each token. The pages are another, at low priority: what they
+cost must not delay what they measure.
+"""
+
+import asyncio
+import json
+import multiprocessing
+import os
+import re
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+from starlette.routing import Route
+from websockets.asyncio.client import connect
+
+from benchmarks.measuring import Bar, Report, Samples, Section
+from benchmarks.server import WaymarkServer
+from tests.faults.page import PageClient
+
+RATE = 20  # tokens a second in each conversation
+PARAGRAPH = 40  # tokens
+BARS = {25: 250.0, 50: 500.0}  # conversations: ms
+BAR_PROCESSOR = 0.15  # s for 1,000 tokens
+SETTLING = 1.0  # s after the last question, before the processor's time is taken
+WANTED = re.compile(r"tokens: (\d+)")
+TOKEN = re.compile(r"\d{9,}")  # microseconds on the clock that all processes of a machine share
+SPAWN = multiprocessing.get_context("spawn")
+
+
+@dataclass
+class Page:
+    """One page that watches: the tokens that it shows, how late each one came, and how often it was loaded again."""
+
+    address: str
+    shown: set[int] = field(default_factory=set)
+    delays: list[float] = field(default_factory=list)  # ms
+    loads: int = 0
+
+    def show(self, html: str, *, is_new: bool) -> None:
+        now = time.perf_counter()
+        for token in {int(each) for each in TOKEN.findall(html)} - self.shown:
+            self.shown.add(token)
+            if is_new:
+                self.delays.append(now * 1000 - token / 1000)
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What all pages saw of one turn; `processor` is the server's seconds for 1,000 tokens."""
+
+    pages: list[Page]
+    tokens: int
+    processor: float
+
+    @property
+    def delays(self) -> Samples:
+        return Samples(tuple(delay for page in self.pages for delay in page.delays))
+
+    @property
+    def lost(self) -> int:
+        return sum(self.tokens - len(page.shown) for page in self.pages)
+
+
+class Process:
+    """A function in a process of its own that is spoken to through a pipe, until it is ended."""
+
+    def __init__(self, work: Callable[..., None], *arguments: Any) -> None:
+        self.pipe, theirs = SPAWN.Pipe()
+        self._process: BaseProcess = SPAWN.Process(target=work, args=(theirs, *arguments), daemon=True)
+        self._process.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._process.terminate()
+        self._process.join(10)
+        self.pipe.close()
+
+
+def measure(report: Report, folder: Path, *, quick: bool) -> None:
+    """Add the bars and the table of the streams to the report."""
+    tokens = RATE * (6 if quick else 20)
+    section = Section(
+        f"Conversations that stream at once, {RATE} tokens a second each",
+        ["conversations", "p50 (ms)", "p99 (ms)", "worst (ms)", "server's CPU (s for 1,000 tokens)", "tokens lost"],
+    )
+    with Process(_serve_model) as model:
+        provider = {"MODEL": "openai:streams", "OPENAI_BASE_URL": model.pipe.recv(), "OPENAI_API_KEY": "sk-benchmark"}
+        with WaymarkServer(folder / "streams", **provider) as server:
+            browser = PageClient(server.link)
+            for count, bar in BARS.items():
+                watched = _watch(server, browser, count, tokens, reload=False)
+                report.bars += _bars(watched, count, bar)
+                section.rows.append(_row(str(count), watched))
+                report.note_load()
+            first = next(iter(BARS))
+            again = _watch(server, browser, first, tokens, reload=True)
+            browser.close()
+    section.rows.append(_row(f"{first}, all loaded again in mid-stream", again))
+    report.bars.append(Bar(f"tokens lost by {first} pages that are loaded again in mid-stream", again.lost, 0, "tokens"))
+    section.remarks = ["From the moment in which the model writes a token to its arrival in the page's socket."]
+    report.sections.append(section)
+
+
+def _bars(watched: Watched, count: int, bar: float) -> list[Bar]:
+    what = f"{count} conversations at {RATE} tokens/s"
+    return [
+        Bar(f"{what}: a token's delay, p99", watched.delays.percentile(99), bar, "ms"),
+        Bar(f"{what}: server's CPU for 1,000 tokens", watched.processor, BAR_PROCESSOR, "s"),
+    ]
+
+
+def _row(title: str, watched: Watched) -> tuple[str, ...]:
+    delays = watched.delays
+    late = (f"{delays.median:.0f}", f"{delays.percentile(99):.0f}", f"{max(delays.values):.0f}")
+    return (title, *late, f"{watched.processor:.2f}", str(watched.lost))
+
+
+def _watch(server: WaymarkServer, browser: PageClient, count: int, tokens: int, *, reload: bool) -> Watched:
+    """One turn in so many new conversations, each with a page that watches."""
+    tabs = [_conversation(browser) for _ in range(count)]
+    address = server.address.replace("http", "ws")
+    pages = [f"{address}/api/threads/{tab.thread}/events" for tab in tabs]
+    with Process(_serve_pages, server.address, browser.cookie, pages, tokens, reload) as watching:
+        assert watching.pipe.recv() == "ready"
+        for tab in tabs:
+            assert tab.send(f"tokens: {tokens}")["ok"]
+        processor = _processor(server, count, tokens)
+        seen: list[Page] = watching.pipe.recv()
+    for tab in tabs:
+        assert len(TOKEN.findall(tab.rest()["messages"][-1]["text"])) == tokens, "the stored answer is not whole"
+        tab.close()
+    return Watched(seen, tokens, processor)
+
+
+def _conversation(browser: PageClient) -> PageClient:
+    tab = browser.tab()
+    tab.thread = None
+    tab.say("tokens: 1")
+    return tab
+
+
+def _processor(server: WaymarkServer, count: int, tokens: int) -> float:
+    """The server's seconds for 1,000 tokens, while all conversations stream and nothing else is asked of it."""
+    time.sleep(SETTLING)
+    seconds, before = tokens / RATE / 2, server.processor_seconds()
+    time.sleep(seconds)
+    return (server.processor_seconds() - before) / (count * RATE * seconds) * 1000
+
+
+def _serve_pages(pipe: Connection, origin: str, cookie: str, addresses: Sequence[str], tokens: int, reload: bool) -> None:
+    os.nice(10)
+    pages = [Page(address) for address in addresses]
+    asyncio.run(_follow_all(pipe, pages, origin, cookie, tokens // 2 if reload else None))
+    pipe.send(pages)
+
+
+async def _follow_all(pipe: Connection, pages: list[Page], origin: str, cookie: str, reload_at: int | None) -> None:
+    opened = asyncio.Barrier(len(pages) + 1)
+    following = [asyncio.create_task(_follow(page, origin, cookie, reload_at, opened)) for page in pages]
+    await opened.wait()
+    pipe.send("ready")
+    await asyncio.gather(*following)
+
+
+async def _follow(page: Page, origin: str, cookie: str, reload_at: int | None, opened: asyncio.Barrier) -> None:
+    """What a page does until its answer has ended; loaded again, it knows nothing of what it showed before."""
+    ended = False
+    while not ended:
+        if page.loads:
+            page.shown.clear()
+        headers = {"Cookie": cookie}
+        async with connect(page.address, origin=origin, additional_headers=headers) as watched:  # type: ignore[arg-type]
+            page.loads += 1
+            if page.loads == 1:
+                await opened.wait()
+            async for message in watched:
+                frame = json.loads(message)
+                page.show(_html(frame), is_new=frame["k"] != "hello")
+                ended = frame["k"] == "end"
+                if ended or (page.loads == 1 and reload_at is not None and len(page.shown) >= reload_at):
+                    break
+
+
+def _html(frame: dict[str, Any]) -> str:
+    """All that a frame makes the page show, but for the user's own message."""
+    match frame["k"]:
+        case "hello":
+            run = frame["run"] or {}
+            return str(run.get("stable", "")) + str(run.get("tail", ""))
+        case "delta":
+            return str(frame["stable"]) + str(frame["tail"])
+        case "message":
+            return str(frame["message"]["html"])
+    return ""
+
+
+def _serve_model(pipe: Connection) -> None:
+    """Chat Completions that stream as many tokens as the last message asks for; its address goes through the pipe."""
+
+    async def complete(request: Request) -> StreamingResponse:
+        asked = json.dumps((await request.json())["messages"][-1])
+        found = WANTED.search(asked)
+        return StreamingResponse(_tokens(int(found[1]) if found else 1), media_type="text/event-stream")
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    pipe.send(f"http://127.0.0.1:{listener.getsockname()[1]}/v1")
+    app = Starlette(routes=[Route("/v1/chat/completions", complete, methods=["POST"])])
+    uvicorn.Server(uvicorn.Config(app, log_level="warning")).run([listener])
+
+
+async def _tokens(count: int) -> AsyncIterator[bytes]:
+    start = time.perf_counter()
+    for number in range(count):
+        await asyncio.sleep(start + number / RATE - time.perf_counter())
+        space = "\n\n" if number % PARAGRAPH == PARAGRAPH - 1 else " "
+        yield _chunk({"content": f"{time.perf_counter() * 1_000_000:.0f}{space}"})
+    yield _chunk({}, "stop")
+    yield b"data: [DONE]\n\n"
+
+
+def _chunk(delta: dict[str, str], finish: str | None = None) -> bytes:
+    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+    head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_700_000_000, "model": "streams"}
+    return b"data: " + json.dumps(head | {"choices": [choice]}, separators=(",", ":")).encode() + b"\n\n"

@@ -1,0 +1,61 @@
+"""The context meter: how full the model's window is, and what the conversation took so far.
+
+The first stands by the composer and comes with its data. The second is asked for when the meter is opened: it reads the
+whole conversation.
+"""
+
+from dataclasses import asdict
+from typing import TypedDict
+
+from fastapi import FastAPI
+from starlette.responses import JSONResponse, Response
+
+from agent.context import Context
+from agent.prices import Prices, Usage, usage_of
+from checkpoints import Store, StoreUnavailableError, ThreadNotFoundError
+from components.services import Services
+
+
+class MeterView(TypedDict):
+    tokens: int
+    exact: bool  # counted by the provider and not estimated
+    most: int  # tokens that a request may take
+    answer: int  # tokens that are kept free for the answer
+    messages: int
+    left_out: int  # messages, from the first one on
+
+
+def view(services: Services, thread_id: str) -> MeterView | None:
+    """None where there is nothing to measure: before the first message."""
+    context = services.runner.context(thread_id)
+    return None if context is None else shown(context)
+
+
+def shown(context: Context) -> MeterView:
+    return {
+        "tokens": context.tokens,
+        "exact": context.is_exact,
+        "most": context.window.most,
+        "answer": context.window.answer,
+        "messages": context.messages,
+        "left_out": context.left_out,
+    }
+
+
+def add_route(server: FastAPI, services: Services) -> None:
+    @server.get("/api/threads/{thread_id}/usage")
+    async def usage(thread_id: str) -> Response:
+        """Whether this browser may ask at all, the guard has decided."""
+        try:
+            found = await services.read(used, services.store, thread_id, services.prices)
+        except ThreadNotFoundError:
+            return Response(status_code=404)
+        except StoreUnavailableError:
+            return Response(status_code=503)
+        return JSONResponse(asdict(found))
+
+
+def used(store: Store, thread_id: str, prices: Prices) -> Usage:
+    """What the answers of a conversation took, as of its head."""
+    taken = (usage_of(message, prices) for message in store.messages(thread_id))
+    return sum(filter(None, taken), Usage())

@@ -1,0 +1,357 @@
+"""One agent asks another: over parallel work, waiting for a person, stopping, crashes, and moves through time."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+
+from agent.approval import NOT_APPROVED, Decision
+from agent.delegation import KEY, open_calls
+from agent.recording import STOPPED
+from agent.request import NOT_CARRIED_OUT
+from agent.runner import NothingToDecideError
+from checkpoints import MAIN, By, NewMessage, OperationKind, RunState, serde
+from tests.agent.cast import Cast, agent, ask, chain, memory, perform, replaced
+from tests.agent.running import Running
+from tests.checkpoints.conversations import picture
+from tests.fakes.openai import Call, Calls, Say
+
+SEND = Call("send", {"to": "Ann"}, id="s1")
+GO = [agent("ann", "send"), agent("ben", "send"), agent("cid")]
+
+
+def test_an_agent_that_was_asked_works_in_the_same_run_under_its_own_name() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        assert (await chat.say("hello")).state is RunState.DONE
+        assert chain(chat) == [
+            (MAIN, "human", "hello"),
+            (MAIN, "ai", ""),
+            ("ann", "human", "Write to Bob."),
+            ("ann", "ai", ""),
+            ("ann", "tool", "sent to Ann"),
+            ("ann", "ai", "Done."),
+            (MAIN, "tool", "Done."),
+            (MAIN, "ai", "She wrote."),
+        ]
+        assert [message["content"] for message in cast.read["ann"][-1]] == ["Write to Bob.", None, "sent to Ann"]
+        assert "Done." not in str(chat.events[:4])  # its text is not streamed
+
+    assert perform(story, *GO, main=[ask("ann", "Write to Bob."), Say("She wrote.")], ann=[SEND, Say("Done.")]) == ["Ann"]
+
+
+def test_an_agent_is_offered_its_own_tools_and_remembers_what_it_was_asked_before() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        await chat.say("hello")
+        await chat.say("again")
+        offered = [sorted(tool["function"]["name"] for tool in each.get("tools", ())) for each in cast.requests]
+        assert offered[:2] == [["ask_agent", "send"], []]
+        assert [message["content"] for message in cast.read["cid"][-1]] == ["one", "First.", "two"]
+        assert "- ann: is ann" in cast.requests[0]["messages"][0]["content"]
+        assert "- ann" not in cast.requests[1]["messages"][0]["content"]
+
+    perform(
+        story,
+        *GO,
+        main=[ask("cid", "one"), Say("So."), ask("cid", "two"), Say("So.")],
+        cid=[Say("First."), Say("Second.")],
+    )
+
+
+def test_agents_that_are_asked_in_one_answer_work_side_by_side() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        cast.hold()
+        run = await chat.send("hello")
+        cast.release()
+        await chat.end(run)
+        assert sorted(memory(chat, "ann") + memory(chat, "ben")) == ["a", "b", "from ann", "from ben"]
+        assert chat.unanswered() == set()
+
+    calls = Calls((ask("ann", "a", id="1"), ask("ben", "b", id="2")))
+    perform(story, *GO, main=[calls, Say("So.")], ann=[Say("from ann")], ben=[Say("from ben")])
+
+
+def test_two_questions_to_one_agent_are_put_one_after_the_other() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        await chat.say("hello")
+        assert memory(chat, "cid") in (["a", "to a", "b", "to b"], ["b", "to b", "a", "to a"])
+        results = {text for who, kind, text in chain(chat) if (who, kind) == (MAIN, "tool")}
+        assert results == {"to a", "to b"}
+
+    def answer(question: str) -> Say:
+        return Say(f"to {question}")
+
+    perform(story, *GO, main=[Calls((ask("cid", "a"), ask("cid", "b"))), Say("So.")], cid=[answer, answer])
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (ask("zoe", "who?"), "There is no agent 'zoe'. There are: ann, ben."),
+        (ask("ann", " "), "The question is empty"),
+        (ask("main", "me?"), "There is no agent 'main'."),
+    ],
+)
+def test_a_question_that_cannot_be_put_is_told_to_the_model(call: Call, said: str) -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        await chat.say("hello")
+        assert said in chain(chat)[2][2]
+
+    perform(story, agent("ann"), agent("ben"), main=[call, Say("So.")])
+
+
+def test_nobody_is_asked_who_waits_for_the_work() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        await chat.say("hello")
+        assert [text for _, kind, text in chain(chat) if kind == "tool"][0].startswith("ann is itself waiting")
+        assert memory(chat, MAIN)[-1] == "So."
+
+    perform(
+        story,
+        agent("ann", "ask_agent"),
+        agent("ben", "ask_agent"),
+        main=[ask("ann", "1"), Say("So.")],
+        ann=[ask("ben", "2"), Say("a")],
+        ben=[ask("ann", "3"), Say("b")],
+    )
+
+
+def test_two_that_work_side_by_side_and_ask_each_other_do_not_wait_for_ever() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        await chat.say("hello")
+        assert memory(chat, MAIN)[-1] == "So."
+
+    perform(
+        story,
+        agent("ann", "ask_agent"),
+        agent("ben", "ask_agent"),
+        main=[Calls((ask("ann", "1"), ask("ben", "2"))), Say("So.")],
+        ann=[ask("ben", "3"), Say("a"), Say("a")],
+        ben=[ask("ann", "4"), Say("b"), Say("b")],
+    )
+
+
+def test_a_call_of_a_sub_agent_waits_for_a_person_and_everybody_goes_on_after_it() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        assert (await chat.say("hello")).state is RunState.WAITING
+        assert [each.agent for each in open_calls(chat.path())] == ["ben", "ann", MAIN]
+        with pytest.raises(NothingToDecideError):
+            await chat.runner.decide(chat.thread_id, Decision("m1", "allow"), by=By())
+        run = await chat.runner.decide(chat.thread_id, Decision("s1", "allow"), by=By())
+        assert (await chat.end(run)).state is RunState.DONE
+        assert [text for *_, text in chain(chat)][-6:] == ["sent to Ann", "b", "b", "a", "a", "So."]
+        assert len(memory(chat, "ann")) == 4  # asked once
+
+    sent = perform(
+        story,
+        agent("ann", "ask_agent"),
+        agent("ben", "send"),
+        approval=["send"],
+        main=[ask("ann", "1", id="m1"), Say("So.")],
+        ann=[ask("ben", "2", id="a1"), Say("a")],
+        ben=[SEND, Say("b")],
+    )
+    assert sent == ["Ann"]
+
+
+def test_typing_instead_of_deciding_closes_the_calls_of_all_agents_innermost_first() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        await chat.say("hello")
+        await chat.say("never mind")
+        assert chain(chat)[4:7] == [("ann", "tool", NOT_APPROVED), (MAIN, "tool", NOT_APPROVED), (MAIN, "human", "never mind")]
+
+    main = [ask("ann", "1"), Say("So.")]
+    assert perform(story, agent("ann", "send"), approval=["send"], main=main, ann=[SEND]) == []
+
+
+def test_one_that_waits_lets_the_others_finish_and_its_next_question_waits_as_well() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        assert (await chat.say("hello")).state is RunState.WAITING
+        assert memory(chat, "cid") == ["c", "from cid"]
+        assert memory(chat, "ann") == ["a", ""]
+        await chat.end(await chat.runner.decide(chat.thread_id, Decision("s1", "deny"), by=By()))
+        assert memory(chat, "ann")[3:] == ["to a", "b", "to b"]
+        assert chat.unanswered() == set()
+
+    calls = Calls((ask("ann", "a"), ask("cid", "c"), ask("ann", "b")))
+    ann = [SEND, Say("to a"), Say("to b")]
+    perform(story, *GO, approval=["send"], main=[calls, Say("So.")], ann=ann, cid=[Say("from cid")])
+
+
+def test_ids_that_a_server_uses_again_belong_to_one_call_each() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        await chat.say("hello")
+        waiting = [each.call["id"] for each in open_calls(chat.path()) if each.question is None]
+        assert len({*waiting, "0"}) == 3
+        for call in waiting:
+            decision = Decision(str(call), "allow")
+            await chat.end(await chat.runner.decide(chat.thread_id, decision, by=By()))
+        assert memory(chat, MAIN)[-1] == "So."
+
+    same = Call("send", {"to": "Ann"}, id="0")
+    calls = Calls((ask("ann", "a", id="0"), ask("ben", "b", id="1")))
+    parts: Any = {"main": [calls, Say("So.")], "ann": [same, Say("a")], "ben": [same, Say("b")]}
+    assert perform(story, *GO, approval=["send"], **parts) == ["Ann", "Ann"]
+
+
+def test_stopping_closes_the_calls_of_every_agent_in_its_own_name() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        run = await chat.send("hello")
+        await chat.until(lambda: len(chat.path()) == 4)
+        await chat.runner.stop(chat.thread_id)
+        assert (await chat.end(run)).state is RunState.STOPPED
+        assert chain(chat)[4:] == [("ann", "tool", STOPPED), (MAIN, "tool", STOPPED)]
+        await chat.say("go on")
+
+    parts: Any = {"main": [ask("ann", "1"), Say("So.")], "ann": [Call("send", {"to": "nobody"})]}
+    perform(story, *GO, **parts)
+
+
+def crashed(chat: Running) -> None:
+    """What a crash leaves when ann was at work: a letter that nobody knows of, and a question that she asked cid."""
+    ask_ann = {"name": "ask_agent", "args": {"agent": "ann", "question": "1"}, "id": "m1"}
+    letter = {"name": "send", "args": {"to": "Ann"}, "id": "s1"}
+    ask_cid = {"name": "ask_agent", "args": {"agent": "cid", "question": "2"}, "id": "a1"}
+    wrote = [
+        (MAIN, HumanMessage("hello")),
+        (MAIN, AIMessage("", tool_calls=[ask_ann])),
+        ("ann", HumanMessage("1", additional_kwargs={KEY: {"by": MAIN, "call": "m1"}})),
+        ("ann", AIMessage("", tool_calls=[letter, ask_cid])),
+        ("cid", HumanMessage("2", additional_kwargs={KEY: {"by": "ann", "call": "a1"}})),
+    ]
+    chat.store.append(chat.thread_id, [NewMessage(serde.to_body(message), agent=who) for who, message in wrote])
+
+
+def test_after_a_crash_what_was_asked_goes_on_and_nothing_else_is_done_again() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        crashed(chat)
+        run = await chat.runner.go_on(chat.thread_id, by=By())
+        assert (await chat.end(run)).state is RunState.DONE
+        assert chain(chat)[5:] == [
+            ("ann", "tool", NOT_CARRIED_OUT),
+            ("cid", "ai", "c"),
+            ("ann", "tool", "c"),
+            ("ann", "ai", "a"),
+            (MAIN, "tool", "a"),
+            (MAIN, "ai", "So."),
+        ]
+
+    people = [agent("ann", "send", "ask_agent"), agent("cid")]
+    assert perform(story, *people, main=[Say("So.")], ann=[Say("a")], cid=[Say("c")]) == []
+
+
+def test_the_agents_of_a_run_share_its_limits() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        ended = await chat.say("hello")
+        assert (ended.state, ended.error) == (RunState.FAILED, "The agent was stopped after 25 steps.")
+        assert chat.unanswered() == set()
+
+    again = [Call("send", {"to": "Ann"}) for _ in range(40)]
+    perform(story, *GO, main=[ask("ann", "1")], ann=again)
+
+
+def plus_one(text: str) -> Say:
+    return Say(str(int(text.split()[-1]) + 1))
+
+
+def counting(text: str) -> Any:
+    """The main agent passes a number on, first to one agent and then to the other, until it is large enough."""
+    number = int(text.split()[-1])
+    return Say(f"It is {number}.") if number >= 5 else ask(("ann", "ben")[number % 2], str(number))
+
+
+def test_an_early_answer_is_replaced_and_the_run_goes_on_along_the_other_path_to_the_other_result() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        await chat.say("Count from 0")
+        assert memory(chat, MAIN)[-1] == "It is 5."
+        assert (memory(chat, "ann"), memory(chat, "ben")) == (["0", "1", "2", "3", "4", "5"], ["1", "2", "3", "4"])
+        await chat.say("Make the first answer 3")
+        assert memory(chat, MAIN)[-1] == "It is 5."
+        assert (memory(chat, "ann"), memory(chat, "ben")) == (["0", "3", "4", "5"], ["3", "4"])
+        assert [message["content"] for message in cast.read["ann"][-1]] == ["0", "3", "4"]
+        before = chain(chat)
+        assert chat.store.operations(chat.thread_id)[-1].note != ""
+        while replaced(chat):
+            chat.store.undo(chat.thread_id)
+        assert memory(chat, "ann") == ["0", "1", "2", "3", "4", "5"]
+        assert len(before) == 15
+
+    back = Call("rewind", {"agent": "ann", "n": 1, "content": "3"})
+    main = [*[counting] * 6, back, *[counting] * 6]
+    perform(story, *GO, policy="allow", main=main, ann=[plus_one] * 9, ben=[plus_one] * 9)
+
+
+def test_of_three_in_a_chain_the_third_remembers_nothing_of_the_erased_future() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        await chat.say("one")
+        before = picture(chat.store, chat.thread_id)
+        await chat.say("two")
+        assert memory(chat, "cid") == ["c", "secret one", "c", "secret two"]
+        await chat.say("back")
+        assert memory(chat, "cid") == ["c", "secret one", "c", "secret three"]
+        assert "secret two" not in str(cast.read["cid"][-1])
+        while "two" in [text for *_, text in chain(chat)] or len(chain(chat)) > 10:
+            chat.store.undo(chat.thread_id)
+        assert picture(chat.store, chat.thread_id) == before
+
+    once: Any = [ask("ann", "a"), Say("So.")]
+    go = Call("goto", {"position": "msg_9", "message": "The second was wrong."})
+    perform(
+        story,
+        agent("ann", "ask_agent"),
+        agent("ben", "ask_agent"),
+        agent("cid"),
+        policy="allow",
+        main=[*once, *once, go, *once],
+        ann=[ask("ben", "b"), Say("a")] * 3,
+        ben=[ask("cid", "c"), Say("b")] * 3,
+        cid=[Say("secret one"), Say("secret two"), Say("secret three")],
+    )
+
+
+def test_an_inner_answer_is_replaced_and_everybody_above_it_goes_on() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        await chat.say("one")
+        await chat.say("no")
+        assert memory(chat, "ben") == ["b", "better"]
+        assert [text for *_, text in chain(chat)][-5:] == ["better", "better", "a2", "a2", "So."]
+
+    perform(
+        story,
+        agent("ann", "ask_agent"),
+        agent("ben"),
+        policy="allow",
+        main=[ask("ann", "a"), Say("So."), Call("rewind", {"agent": "ben", "n": -1, "content": "better"}), Say("So.")],
+        ann=[ask("ben", "b"), Say("a1"), Say("a2")],
+        ben=[Say("bad")],
+    )
+
+
+def test_independent_work_is_kept_when_asked() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        await chat.say("one")
+        await chat.say("no")
+        assert memory(chat, "ben") == ["b", "from ben"]
+        assert memory(chat, "ann") == ["a", "better"]
+        assert chat.unanswered() == set()
+        assert memory(chat, MAIN)[-1] == "So."
+        assert [op.kind for op in chat.store.operations(chat.thread_id)].count(OperationKind.REWIND) == 1
+
+    async def slowly(chat: Running, cast: Cast) -> None:
+        await asyncio.wait_for(story(chat, cast), 20)
+
+    back = Call("rewind", {"agent": "ann", "n": 1, "content": "better", "keep_independent": True})
+    calls = Calls((ask("ann", "a"), ask("ben", "b")))
+    main = [calls, Say("First."), back, Say("So.")]
+    perform(slowly, *GO, policy="allow", main=main, ann=[Say("bad")], ben=[Say("from ben")])
+
+
+def test_agents_come_back_from_an_export() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        await chat.say("hello")
+        from checkpoints import transfer  # noqa: PLC0415
+
+        thread_id = transfer.import_thread(chat.store, transfer.export_thread(chat.store, chat.thread_id)).result
+        assert [(m.agent, m.hash) for m in chat.store.messages(thread_id)] == [(m.agent, m.hash) for m in chat.path()]
+
+    perform(story, *GO, main=[ask("cid", "1"), Say("So.")], cid=[Say("c")])

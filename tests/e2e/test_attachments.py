@@ -1,0 +1,97 @@
+"""Files are attached, sent, shown, taken along and brought elsewhere, through the page."""
+
+import base64
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import FilePayload, Locator, expect
+
+from tests.attachments import png
+from tests.e2e.conftest import Visit
+from tests.e2e.server import Server
+from tests.e2e.waymark import Page
+from tests.fakes.openai import FakeOpenAI, Say
+
+pytestmark = pytest.mark.e2e
+PICTURE: FilePayload = {"name": "chart.png", "mimeType": "image/png", "buffer": png()}
+NOTES: FilePayload = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"the plan"}
+ARCHIVE: FilePayload = {"name": "all.zip", "mimeType": "application/zip", "buffer": b"PK\x03\x04\x00\x00"}
+DROPPED = """(pane, data) => {
+  const bytes = Uint8Array.from(atob(data), (sign) => sign.charCodeAt(0));
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File([bytes], "dropped.png", { type: "image/png" }));
+  for (const type of ["dragover", "drop"]) pane.dispatchEvent(new DragEvent(type, { dataTransfer, cancelable: true }));
+}"""
+
+
+def attach(page: Page, *chosen: FilePayload) -> None:
+    with page.tab.expect_file_chooser() as chooser:
+        page.tab.get_by_role("button", name="Attach files").click()
+    chooser.value.set_files(list(chosen))
+
+
+def chips(page: Page) -> Locator:
+    """What is to be sent with the next message."""
+    return (
+        page.tab.get_by_role("region", name="Write a message")
+        .get_by_role("list", name="Attached files")
+        .get_by_role("listitem")
+    )
+
+
+def expect_drawn(picture: Locator) -> None:
+    expect(picture).to_have_js_property("naturalWidth", 40)
+
+
+def test_files_are_sent_shown_and_brought_elsewhere(
+    shared_openai_server: Server, server: Server, fake_openai: FakeOpenAI, visit: Visit, tmp_path: Path
+) -> None:
+    fake_openai.script(Say("A chart."))
+    page = visit(shared_openai_server)
+    attach(page, PICTURE, NOTES, ARCHIVE)
+    expect(chips(page)).to_have_count(2)
+    expect(page.tab.get_by_role("alert")).to_contain_text("all.zip is neither an image")
+    page.tab.locator(".pane-chat").evaluate(DROPPED, base64.b64encode(png(41)).decode())
+    page.tab.get_by_role("button", name="Remove dropped.png").click()
+    page.say("What is this?")
+    expect(chips(page)).to_have_count(0)
+    [_, image, notes] = fake_openai.requests[0]["messages"][-1]["content"]
+    assert base64.b64decode(image["image_url"]["url"].partition(",")[2]) == png()
+    assert "\nthe plan\n" in notes["text"]
+
+    page.reload()
+    expect_drawn(page.tab.get_by_role("img", name="chart.png"))
+    page.tab.get_by_role("button", name="Open chart.png").click()
+    expect_drawn(page.tab.get_by_role("dialog").get_by_role("img"))
+    page.tab.keyboard.press("Escape")
+    with page.tab.expect_download() as kept:
+        page.tab.get_by_role("link", name="notes.txt").click()
+    assert Path(kept.value.path()).read_bytes() == b"the plan"
+
+    there = visit(server)
+    there.choose_import(page.export(tmp_path))
+    expect(there.dialog).to_contain_text("2 attached files")
+    there.confirm("As a new conversation")
+    expect_drawn(there.tab.get_by_role("img", name="chart.png"))
+
+
+def test_files_wait_with_their_text_and_stay_with_an_edited_message(
+    shared_openai_server: Server, fake_openai: FakeOpenAI, visit: Visit
+) -> None:
+    fake_openai.script(Say("one"), Say("two"), Say("three"))
+    fake_openai.hold()
+    page = visit(shared_openai_server)
+    page.send("Hello")
+    attach(page, PICTURE)
+    expect(chips(page)).to_have_count(1)
+    page.composer.press("Enter")  # a message may be nothing but a file
+    expect(page.queued).to_contain_text("1 file")
+    fake_openai.release()
+    expect(page.message("two")).to_have_count(1)
+    expect_drawn(page.tab.get_by_role("img", name="chart.png"))
+    page.tab.get_by_role("button", name="Edit message").last.click()
+    page.editor.get_by_role("textbox").fill("What is this?")
+    page.editor.get_by_role("button", name="Send").click()
+    expect(page.message("three")).to_have_count(1)
+    expect_drawn(page.tab.get_by_role("img", name="chart.png"))
+    assert [part["type"] for part in fake_openai.requests[-1]["messages"][-1]["content"]] == ["text", "image_url"]

@@ -1,0 +1,49 @@
+"""How full the model's window is and what answers took and cost, as the page says it."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import Start, Visit
+from tests.e2e.test_accessibility import expect_accessible
+from tests.fakes.openai import FakeOpenAI, Say
+
+pytestmark = pytest.mark.e2e
+PRICES = '[prices]\n"openai:fake-model" = {input = 1000.0, output = 0.0}\n'
+
+
+def test_the_meter_follows_the_conversation_and_tells_what_it_took_and_cost(
+    start: Start, visit: Visit, fake_openai: FakeOpenAI, openai_settings: dict[str, str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "server-0"
+    folder.mkdir()
+    (folder / "waymark.toml").write_text(PRICES)
+    page = visit(start(**openai_settings, model_window="6000"))
+    meter, panel = page.tab.get_by_test_id("meter"), page.tab.get_by_role("group", name="Context and usage")
+    expect(meter).to_have_count(0)
+    fake_openai.reply(Say("Hello."), Say("word " * 1_700), Say("Again."))
+    page.say("hello")
+    expect(page.tab.locator(".usage")).to_have_text(re.compile(r"^\d+ → 1 · \$0\.\d{3}"))
+    expect(meter).to_have_attribute("data-level", "calm")
+    expect(meter).to_have_text(re.compile(r"^Context: \d+ % of 4\.0k tokens$"))
+    page.say("much")
+    expect(meter).to_have_text(re.compile(r"^Context: \d+ %"))
+    meter.click()
+    expect(panel).to_contain_text("The model sees all 4 messages.")
+    expect(panel).to_contain_text(re.compile(r"So far: .* tokens in, 1\.7k tokens out, \$\d"))
+    expect_accessible(page, "the open meter")
+    assert page.tab.request.get(f"{page.server.origin}/api/threads/none/usage").status == 404
+    page.tab.keyboard.press("Escape")
+    expect(panel).to_have_count(0)
+    expect(meter).to_be_focused()
+    page.save("Full")
+    expect(page.checkpoint("Full").locator(".place-meta")).to_contain_text(re.compile(r"\dk tokens"))
+    page.composer.fill("x" * 12_000)
+    expect(meter).to_have_attribute("data-level", "danger")
+    expect(meter).to_contain_text("about")
+    page.say("x" * 12_000)
+    meter.click()
+    expect(panel).to_contain_text("The model does not see the first 4 messages of 6 any more. Here they stay.")
+    page.expect_messages(6)

@@ -1,0 +1,132 @@
+"""What the judge saved, beside what people saved, and going from place to place: seen, and nothing moves."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from checkpoints import Database, Runs, RunState, Store
+from tests.checkpoints.conversations import new
+from tests.e2e.conftest import Visit, _running
+from tests.e2e.server import Server
+from tests.e2e.test_accessibility import expect_accessible
+from tests.e2e.waymark import Page
+
+pytestmark = pytest.mark.e2e
+SUM = "What is 6 * 7?"
+
+
+@pytest.fixture(scope="module")
+def judging_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("judging")
+    talk_for_long(folder / "data" / "waymark.db")
+    yield from _running(Server(folder, judge="on"))
+
+
+def talk_for_long(file: Path) -> None:
+    """A conversation of 600 messages, with a milestone near its beginning and a checkpoint near its end."""
+    database = Database.at(file)
+    store = Store(database)
+    runs, thread_id = Runs(store), store.create_thread(title="A long talk").id
+    lines = [text for number in range(300) for text in (f"Question {number}", f"Answer {number}.")]
+    store.append(thread_id, new(*lines[:592]))
+    store.save(thread_id, name="Mine")
+    run = runs.begin(thread_id, new(*lines[592:])[0])
+    runs.end(run, RunState.DONE, last=new(*lines[592:])[1:])
+    runs.mark(run, store.messages(thread_id)[41].id, "Early <b>verdict</b>", "It is settled.")
+    database.close()
+
+
+@pytest.fixture
+def page(judging_server: Server, visit: Visit) -> Page:
+    return visit(judging_server)
+
+
+def marked(page: Page) -> Locator:
+    """The message that is shown as a place."""
+    return page.tab.locator("[data-place]")
+
+
+def row(page: Page, name: str) -> Locator:
+    return page.tab.get_by_role("button", name=name, exact=True)
+
+
+def test_a_milestone_appears_after_a_turn_and_undo_takes_back_the_restore(page: Page) -> None:
+    page.say("Hello")
+    page.save("Mine")
+    page.say(SUM)
+    page.expect_checkpoints(("Mine", 2), (SUM, 6))
+    milestone = page.checkpoint(SUM)
+    expect(milestone).to_contain_text("Milestone")
+    expect(milestone).to_have_class(re.compile("milestone"))
+    expect(page.checkpoint("Mine")).not_to_have_class(re.compile("milestone"))
+    page.tab.get_by_role("button", name="Milestones", exact=True).click()
+    page.expect_checkpoints((SUM, 6))
+    page.tab.get_by_role("button", name="Milestones", exact=True).click()
+    page.restore("Mine")
+    page.undo()
+    page.expect_checkpoints(("Mine", 2), (SUM, 6))
+    assert "Saved checkpoint " + SUM in page.log_lines()
+    expect_accessible(page, "a milestone")
+
+
+def test_the_keys_go_from_place_to_place_and_nothing_moves(page: Page) -> None:
+    page.say("Hello")
+    page.save("One")
+    page.say("Hello again")
+    page.save("Two")
+    page.say("And again")
+    page.tab.keyboard.press("Alt+ArrowUp")
+    expect(page.checkpoint("Two").get_by_role("button", name="Restore")).to_be_focused()
+    page.tab.get_by_role("button", name="Previous checkpoint").click()
+    expect(row(page, "One")).to_have_attribute("aria-pressed", "true")
+    expect(page.tab.get_by_role("button", name="Previous checkpoint")).to_have_attribute("aria-disabled", "true")
+    first = page.tab.locator('article[data-role="assistant"]').first
+    expect(first).to_have_attribute("data-place", "")
+    page.expect_messages(6)
+    assert page.tab.evaluate("document.querySelector('.topbar').getBoundingClientRect().top") == 0  # only the log scrolled
+    page.tab.keyboard.press("Alt+ArrowDown")
+    page.tab.keyboard.press("Enter")
+    expect(page.dialog).to_contain_text("Go back to “Two” (4 messages)")
+    page.tab.keyboard.press("Escape")
+    expect(page.tab.locator(".modal")).to_have_count(0)
+    page.composer.fill("typed")
+    page.composer.press("Alt+ArrowUp")  # there it moves the caret
+    expect(page.composer).to_be_focused()
+    page.tab.get_by_role("button", name="Next checkpoint").click()
+    expect(marked(page)).to_have_count(0)
+    page.expect_messages(6)
+
+
+def test_a_place_far_from_the_end_is_fetched_with_what_stands_around_it(page: Page) -> None:
+    page.threads.filter(has_text="A long talk").click()
+    expect(page.message("Answer 299.")).to_be_visible()
+    row(page, "Early <b>verdict</b>").click()
+    expect(marked(page)).to_contain_text("Answer 20.")
+    expect(marked(page)).to_be_in_viewport()
+    expect(page.message("Answer 299.")).to_have_count(0)
+    page.tab.get_by_role("button", name="Later messages").click()
+    expect(page.message("Answer 50.")).to_have_count(1)
+    expect(marked(page)).to_contain_text("Answer 20.")
+    row(page, "Mine").click()
+    expect(marked(page)).to_contain_text("Answer 295.")
+    expect(marked(page)).to_be_in_viewport()
+    row(page, "Early <b>verdict</b>").click()
+    expect(marked(page)).to_contain_text("Answer 20.")
+    page.composer.fill("And now?")  # what is new stands at the end, and that is where it is seen
+    page.composer.press("Enter")
+    expect(page.message("And now?")).to_be_in_viewport()
+    expect(page.message("Answer 20.")).to_have_count(0)
+
+
+def test_on_a_phone_going_to_a_place_closes_the_sheet(judging_server: Server, visit: Visit) -> None:
+    page = visit(judging_server, viewport={"width": 390, "height": 844}, has_touch=True, reduced_motion="reduce")
+    page.say("Hello")
+    page.tab.get_by_role("button", name="Checkpoints").click()
+    page.save("One")
+    expect_accessible(page, "steps on a phone")
+    row(page, "One").click()
+    expect(page.tab.get_by_role("complementary", name="Timeline")).not_to_be_in_viewport()
+    expect(marked(page)).to_be_in_viewport()

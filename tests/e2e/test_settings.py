@@ -1,0 +1,83 @@
+"""What is chosen for one conversation: before its first message and later, kept, undone, and safe from another tab."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.e2e.conftest import Visit
+from tests.e2e.server import Server
+from tests.e2e.test_accessibility import expect_accessible
+from tests.e2e.waymark import Page
+from tests.fakes.openai import FakeOpenAI, Say
+
+pytestmark = pytest.mark.e2e
+ELSEWHERE = "These settings were changed elsewhere in the meantime."
+
+
+def settings(page: Page) -> Locator:
+    """The dialog, opened."""
+    page.tab.get_by_role("button", name="Conversation settings").click()
+    page.dialog.wait_for()
+    return page.dialog
+
+
+def answering(page: Page) -> Locator:
+    """What the page says of the model that answers."""
+    return page.tab.locator(".composer-model")
+
+
+def test_the_first_message_brings_what_was_chosen_before_it(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(shared_openai_server)
+    dialog = settings(page)
+    dialog.get_by_label("Model").select_option("openai:other-model")
+    dialog.get_by_label("Instructions").fill("Answer in French.")
+    dialog.get_by_role("radio", name=re.compile("^Never")).check()
+    page.confirm("Save")
+    expect(answering(page)).to_have_text("openai:other-model")
+    fake_openai.script(Say("Bonjour."))
+    page.say("hello")
+    [request] = fake_openai.requests
+    assert (request["model"], request["messages"][0]["content"].endswith("Answer in French.")) == ("other-model", True)
+    page.new_conversation()
+    expect(answering(page)).to_have_text("openai:fake-model")
+    page.threads.first.click()
+    page.expect_messages(2)
+    page.reload()
+    expect(answering(page)).to_have_text("openai:other-model")
+    assert settings(page).get_by_label("Instructions").input_value() == "Answer in French."
+
+
+def test_a_change_is_told_with_undo_and_the_demo_says_that_it_is_one(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(shared_openai_server)
+    fake_openai.script(Say("Hi."))
+    page.say("hello")
+    dialog = settings(page)
+    expect_accessible(page, "conversation settings")
+    dialog.get_by_label("Model").select_option("demo")
+    page.confirm("Save")
+    expect(page.tab.get_by_text("Demo model: it makes things up.")).to_be_visible()
+    expect(page.tab.get_by_role("button", name="Conversation settings")).to_be_focused()
+    expect(page.toast).to_contain_text("Set the model to demo")
+    page.toast.get_by_role("button", name="Undo").click()
+    expect(answering(page)).to_have_text("openai:fake-model")
+    assert page.log_lines()[:2] == ["Undid setting the model to demo", "Set the model to demo"]
+
+
+def test_two_tabs_cannot_lose_instructions(shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI) -> None:
+    page = visit(shared_openai_server)
+    fake_openai.script(Say("Hi."))
+    page.say("hello")
+    other = visit(shared_openai_server, page.tab.url.removeprefix(shared_openai_server.origin), beside=page)
+    settings(page).get_by_label("Instructions").fill("Be brief.")
+    dialog = settings(other)
+    dialog.get_by_label("Instructions").fill("Be kind.")
+    page.confirm("Save")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog.get_by_role("alert")).to_contain_text(ELSEWHERE)
+    other.confirm("Save")  # again, and knowingly
+    assert settings(page).get_by_label("Instructions").input_value() == "Be kind."
