@@ -18,6 +18,7 @@ from langchain_core.tools import BaseTool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import commands
+from agent.agents import BUILT_IN, Agent, Agents
 from agent.graph import build_graph
 from agent.hub import RunHub
 from agent.judge import Judge
@@ -28,8 +29,9 @@ from agent.runner import Runner
 from agent.state import Limits
 from agent.tools import NAMES as TOOLS
 from agent.tools import tools_for
+from agent.tools.ask_agent import ask_agent
 from agent.tracing import NO_TRACING, Tracer
-from checkpoints import Database, Runs, Store, StoreUnavailableError
+from checkpoints import MAIN, Database, Runs, Store, StoreUnavailableError
 from components import attachments, meter, page, stream, toast, transfer, trouble, vendor
 from components.guard import Doors, Guard
 from components.headers import content_security_policy
@@ -178,6 +180,7 @@ def _services(
         tracer=tracer,
         time_travel=settings.time_travel,
         judge=Judge(store, runs, hub, models, pool, tracer) if settings.judge == "on" else None,
+        agents=_agents(settings, models),
     )
     return Services(store, runs, runner, hub, pool, models=models, tracer=tracer, prices=prices)
 
@@ -192,6 +195,28 @@ def _tools(settings: Settings) -> list[BaseTool]:
         files_dir=settings.files_dir,
         enabled=settings.tools_enabled,
     )
+
+
+def _agents(settings: Settings, models: Models) -> Agents:
+    """The agents that can be asked: those that come along, and above them the file's; none where asking is not enabled."""
+    for name, given in settings.agents.items():
+        place = f"[agents.{name}]"
+        if name == MAIN:
+            raise SettingsError(f"{place} in waymark.toml cannot be: {MAIN} is the agent that the user talks to.")
+        for tool in given.tools:
+            if tool not in TOOLS and tool.partition("__")[0] not in settings.mcp:
+                raise SettingsError(f"{place} tools in waymark.toml: there is no tool {tool[:80]!r}.")
+        try:
+            models.model(given.model)
+        except ModelConfigurationError as error:
+            raise SettingsError(f"{place} model in waymark.toml cannot be used. {error}") from error
+    if settings.tools_enabled is not None and ask_agent.name not in settings.tools_enabled:
+        return {}
+    own = {
+        name: Agent(name, given.instructions, given.tools, given.description, given.model)
+        for name, given in settings.agents.items()
+    }
+    return BUILT_IN | own
 
 
 def _servers(settings: Settings) -> list[Server]:

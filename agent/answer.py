@@ -29,7 +29,7 @@ _REASONS: dict[str | None, str] = {
     "nothing": "The model sent nothing of an answer; try again.",
     "too_long": "The answer grew too long and was cut.",
 }
-_WHOLE = {"stop", "tool_calls", None}
+_WHOLE = {"stop", "tool_calls"}
 _log = logging.getLogger(__name__)
 _KEPT = ("model_name", "model_provider", "system_fingerprint", "id")
 

@@ -9,6 +9,7 @@ I am the **demo model**: I work offline, always answer the same way, and make th
 
 - `what is 12 * (3 + 4)?` or several sums at once, and I call the calculator
 - `search for red pandas`, and I call the web search if it is set up
+- `ask the critic about my plan`, and I ask another agent; `ask the researcher ... and ask the critic ...` asks two at once
 - `show me some code`, `how is the weather in Oslo?`, `tell me about stocks`, `give me a long answer`
 
 Then **save a checkpoint**, go on, and restore it: the list below gets shorter, because I only remember what is still \

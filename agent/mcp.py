@@ -186,7 +186,7 @@ class _Connection:
         finally:
             self._calls.discard(call)
             if not is_good:
-                pass
+                self._doubt.set()
         text = _fenced("\n".join(map(_text, result.content)) or "(nothing)")
         if result.isError:
             raise ToolException(text)

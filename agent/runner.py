@@ -10,10 +10,12 @@ from typing import Any, ParamSpec, TypeVar
 
 from langchain_core.messages import AnyMessage, HumanMessage
 
+from agent import compaction
 from agent.agents import Agents, described
 from agent.answer import CutOff
 from agent.approval import Decision, Waiting, refused
 from agent.choice import Choice, ModelGoneError, Offer
+from agent.compaction import NotCompactedError, Part, Stretch
 from agent.context import Context, Window, context_of, recent, window_of
 from agent.delegation import Company, Delegation, OpenCall, open_calls, turn
 from agent.events import RunStarted
@@ -77,6 +79,7 @@ class _Wish:
     title: str = ""
     go_on: bool = False
     decision: Decision | None = None
+    part: Part | None = None  # to be summarised; nothing is answered then
     settings: Mapping[str, str] = field(default_factory=dict)  # of the thread that the run makes
 
 
@@ -169,6 +172,18 @@ class Runner:
         """
         return await self._begin(_Wish(thread_id, by, decision=decision))
 
+    async def compact(self, thread_id: str | None, part: Part, *, by: By) -> Run:
+        """Begin to put a summary in the place of a part of the conversation (see compaction). Until it is there nothing
+        changes, and it is undone like any change.
+
+        Raises `NotCompactedError` where there is nothing to gain.
+        """
+        if thread_id is None:
+            raise NotCompactedError("There is nothing to summarise yet.")
+        if by.request not in self._begun:
+            await self._call(self._stretch, thread_id, part)
+        return await self._begin(_Wish(thread_id, by, part=part))
+
     async def stop(self, thread_id: str) -> bool:
         """Stop the thread's run and wait until it has let go; false if there was none. What was written stays."""
         async with self._beginning:
@@ -220,6 +235,10 @@ class Runner:
         traveller = self._traveller(recording.run, self.policy(thread))
         lent: Any = {"decisions": decisions, "trace": trace, "traveller": traveller, "held": self._store.held}
         context = RunContext(recording, self._limits, model, **lent)
+        if wish.part is not None:
+            # Recorded aside: what is written of a summary is no answer, and stopping keeps nothing of it.
+            await self._compact(recording, replace(context, recorder=recording.of(MAIN)), wish.part)
+            return
         async with recording.drafting():
             opened = await self._opened(recording, wish) if wish.go_on or wish.decision else []
             # Here, so that a path which cannot be sent ends the run with a sentence.
@@ -237,6 +256,19 @@ class Runner:
                     if not moved.goes_on and not opened:
                         return
                 messages = await self._call(self._asked, thread.id, resume=True)
+
+    async def _compact(self, recording: Recording, context: RunContext, part: Part) -> None:
+        """Ask for the summary and put it there, in one transaction with the run's end: a crash leaves all or nothing."""
+        run = recording.run
+        found = await self._call(self._stretch, run.thread_id, part)
+        new = compaction.note(found, await compaction.summary(found, part.focus, context))
+        after, messages = found.messages[0].parent_id, [new, *compaction.kept(found.following)]
+        await self._call(partial(self._runs.compact, run, messages, after=after, note=compaction.told(new)))
+
+    def _stretch(self, thread_id: str, part: Part) -> Stretch:
+        if self._waiting(thread_id):
+            raise NotCompactedError("A tool call waits for you: decide about it first.")
+        return compaction.stretch(self._store.messages(thread_id), part)
 
     async def _opened(self, recording: Recording, wish: _Wish) -> list[OpenCall]:
         """The calls of the path that are to be answered now, where a run goes on after a decision or after a crash."""
@@ -311,6 +343,7 @@ class Runner:
             raise NothingToDecideError
         closing = [NewMessage(serde.to_body(refused(each.call)), agent=each.agent) for each in waiting]
         begin = partial(self._runs.begin, title=wish.title, settings=wish.settings, closing=closing)
+        begin = partial(begin, compacts=wish.part is not None)
         run = begin(wish.thread_id, wish.message, by=wish.by, after=wish.after)
         path = self._recent(run.thread_id)
         prompt = self._tracer.prompt(SYSTEM, SYSTEM_PROMPT)

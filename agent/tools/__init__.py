@@ -6,12 +6,13 @@ from pathlib import Path
 from langchain_core.tools import BaseTool
 from pydantic import SecretStr
 
+from agent.tools.ask_agent import ask_agent
 from agent.tools.calculator import calculator
 from agent.tools.read_file import read_file_tool
 from agent.tools.web_search import web_search_tool
 
 PLAIN: tuple[BaseTool, ...] = (calculator,)  # what needs no settings: a new tool is named here
-NAMES = (*(tool.name for tool in PLAIN), "web_search", "read_file")
+NAMES = (*(tool.name for tool in PLAIN), "web_search", "read_file", ask_agent.name)
 
 
 def tools_for(

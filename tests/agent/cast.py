@@ -26,14 +26,14 @@ class Cast(FakeOpenAI):
 
     def __init__(self, **parts: Sequence[Line]) -> None:
         self.parts = {name: list(lines) for name, lines in parts.items()}
-        self.read: dict[str, list[list[JSON]]] = {name: [] for name in (MAIN, *parts)}  # each one's requests, without system
+        self.heard: dict[str, list[list[JSON]]] = {name: [] for name in (MAIN, *parts)}  # each one's requests, without system
         super().__init__()
 
     def answer(self, request: Request, body: JSON, reply: Reply | None, number: int) -> tuple[list[Frame], str]:
         system, *messages = body["messages"]
         found = re.match(r"You are (\w+), an agent", system["content"])
         who = found[1] if found else MAIN
-        self.read.setdefault(who, []).append(messages)
+        self.heard.setdefault(who, []).append(messages)
         line = self.parts[who].pop(0) if self.parts.get(who) else None
         said = line(str(messages[-1]["content"])) if callable(line) else line
         return super().answer(request, body, said, number)

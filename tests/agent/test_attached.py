@@ -101,7 +101,7 @@ def test_what_is_traced_names_files_and_holds_none(memory_store: Store) -> None:
     thread_id = memory_store.create_thread().id
     memory_store.append(thread_id, [asking("look", PICTURE, NOTES)])
     told = convert_to_openai_messages(mentioned(request("", memory_store.messages(thread_id))))
-    assert [part["text"] for part in told[1]["content"]] == ["look", "[a.png: an image]", "[notes.md: a text]"]
+    assert told[1] == {"role": "user", "content": "look\n[a.png: an image]\n[notes.md: a text]"}
 
 
 def test_only_the_newest_images_are_sent_when_there_are_too_many(memory_store: Store) -> None:

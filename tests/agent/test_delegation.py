@@ -11,7 +11,7 @@ from agent.delegation import KEY, open_calls
 from agent.recording import STOPPED
 from agent.request import NOT_CARRIED_OUT
 from agent.runner import NothingToDecideError
-from checkpoints import MAIN, By, NewMessage, OperationKind, RunState, serde
+from checkpoints import MAIN, By, NewMessage, OperationKind, RunState, document, serde, transfer
 from tests.agent.cast import Cast, agent, ask, chain, memory, perform, replaced
 from tests.agent.running import Running
 from tests.checkpoints.conversations import picture
@@ -34,7 +34,7 @@ def test_an_agent_that_was_asked_works_in_the_same_run_under_its_own_name() -> N
             (MAIN, "tool", "Done."),
             (MAIN, "ai", "She wrote."),
         ]
-        assert [message["content"] for message in cast.read["ann"][-1]] == ["Write to Bob.", None, "sent to Ann"]
+        assert [message["content"] for message in cast.heard["ann"][-1]] == ["Write to Bob.", None, "sent to Ann"]
         assert "Done." not in str(chat.events[:4])  # its text is not streamed
 
     assert perform(story, *GO, main=[ask("ann", "Write to Bob."), Say("She wrote.")], ann=[SEND, Say("Done.")]) == ["Ann"]
@@ -46,7 +46,7 @@ def test_an_agent_is_offered_its_own_tools_and_remembers_what_it_was_asked_befor
         await chat.say("again")
         offered = [sorted(tool["function"]["name"] for tool in each.get("tools", ())) for each in cast.requests]
         assert offered[:2] == [["ask_agent", "send"], []]
-        assert [message["content"] for message in cast.read["cid"][-1]] == ["one", "First.", "two"]
+        assert [message["content"] for message in cast.heard["cid"][-1]] == ["one", "First.", "two"]
         assert "- ann: is ann" in cast.requests[0]["messages"][0]["content"]
         assert "- ann" not in cast.requests[1]["messages"][0]["content"]
 
@@ -268,13 +268,11 @@ def test_an_early_answer_is_replaced_and_the_run_goes_on_along_the_other_path_to
         await chat.say("Make the first answer 3")
         assert memory(chat, MAIN)[-1] == "It is 5."
         assert (memory(chat, "ann"), memory(chat, "ben")) == (["0", "3", "4", "5"], ["3", "4"])
-        assert [message["content"] for message in cast.read["ann"][-1]] == ["0", "3", "4"]
-        before = chain(chat)
-        assert chat.store.operations(chat.thread_id)[-1].note != ""
+        assert [message["content"] for message in cast.heard["ann"][-1]] == ["0", "3", "4"]
+        assert len(chain(chat)) == 14
         while replaced(chat):
             chat.store.undo(chat.thread_id)
         assert memory(chat, "ann") == ["0", "1", "2", "3", "4", "5"]
-        assert len(before) == 15
 
     back = Call("rewind", {"agent": "ann", "n": 1, "content": "3"})
     main = [*[counting] * 6, back, *[counting] * 6]
@@ -289,8 +287,8 @@ def test_of_three_in_a_chain_the_third_remembers_nothing_of_the_erased_future() 
         assert memory(chat, "cid") == ["c", "secret one", "c", "secret two"]
         await chat.say("back")
         assert memory(chat, "cid") == ["c", "secret one", "c", "secret three"]
-        assert "secret two" not in str(cast.read["cid"][-1])
-        while "two" in [text for *_, text in chain(chat)] or len(chain(chat)) > 10:
+        assert "secret two" not in str(cast.heard["cid"][-1])
+        for _ in ("the move", "back", "two"):
             chat.store.undo(chat.thread_id)
         assert picture(chat.store, chat.thread_id) == before
 
@@ -349,9 +347,7 @@ def test_independent_work_is_kept_when_asked() -> None:
 def test_agents_come_back_from_an_export() -> None:
     async def story(chat: Running, cast: Cast) -> None:
         await chat.say("hello")
-        from checkpoints import transfer  # noqa: PLC0415
-
-        thread_id = transfer.import_thread(chat.store, transfer.export_thread(chat.store, chat.thread_id)).result
+        thread_id = transfer.import_thread(chat.store, document.read(transfer.export(chat.store, chat.thread_id))).result
         assert [(m.agent, m.hash) for m in chat.store.messages(thread_id)] == [(m.agent, m.hash) for m in chat.path()]
 
     perform(story, *GO, main=[ask("cid", "1"), Say("So.")], cid=[Say("c")])

@@ -64,7 +64,7 @@ async def opened(*servers: Server) -> AsyncIterator[Offered]:
 
 def play(story: Callable[[Offered], Awaitable[None]], *servers: Server) -> None:
     async def whole() -> None:
-        async with opened(*servers) as offered:
+        async with asyncio.timeout(60), opened(*servers) as offered:
             await story(offered)
 
     asyncio.run(whole())
@@ -154,6 +154,31 @@ def test_a_server_that_is_not_there_costs_a_line_of_the_log_and_nothing_else(cap
         "the MCP server none is not there: No such file or directory",
     ]
     assert "sk-canary" not in caplog.text
+
+
+def test_closing_is_not_undone_by_an_error_that_comes_instead_of_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    holding, holds = asyncio.Event(), 0
+
+    async def hold(_: object) -> None:
+        nonlocal holds
+        holds += 1
+        holding.set()
+        try:
+            await asyncio.sleep(600)
+        except asyncio.CancelledError:
+            if holds == 1:
+                raise BrokenPipeError from None  # as the library does when a program speaks at the wrong moment
+            raise
+
+    async def whole() -> None:
+        servers = McpServers([FAKE], [], set())
+        servers.begin()
+        await holding.wait()
+        async with asyncio.timeout(5):
+            await servers.close()
+
+    monkeypatch.setattr("agent.mcp._Connection._hold", hold)
+    asyncio.run(whole())
 
 
 def test_an_agent_calls_a_servers_tool_after_a_person_said_yes() -> None:

@@ -1,0 +1,83 @@
+"""The rules that Anthropic holds a list of messages to, and what langchain-anthropic would make of ours. Pure functions.
+
+From its documentation of tool use, and from what the service was seen to refuse. Three rules are stricter than the service:
+the first message must be the user's (Bedrock insists), so must the last one (newer models take no beginning of an answer),
+and white space alone is no text, wherever it stands.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolMessage
+
+from tests.fakes.server import JSON, Refusal
+
+ID = re.compile(r"[a-zA-Z0-9_-]+")
+NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+
+
+def as_sent(messages: Sequence[BaseMessage]) -> list[JSON]:
+    """A request's messages in Anthropic's form: results are a user's, and what users say one after the other is one turn."""
+    turns: list[JSON] = []
+    for message in messages:
+        if isinstance(message, SystemMessage):
+            continue
+        role = "assistant" if isinstance(message, AIMessage) else "user"
+        if turns and turns[-1]["role"] == role:
+            turns[-1]["content"] += _blocks(message)
+        else:
+            turns.append({"role": role, "content": _blocks(message)})
+    return turns
+
+
+def _blocks(message: BaseMessage) -> list[JSON]:
+    if isinstance(message, ToolMessage):
+        return [{"type": "tool_result", "tool_use_id": message.tool_call_id, "content": message.content}]
+    calls = message.tool_calls if isinstance(message, AIMessage) else []
+    uses = [{"type": "tool_use", "id": call["id"], "name": call["name"], "input": call["args"]} for call in calls]
+    text = [{"type": "text", "text": message.content}] if message.content or not uses else []
+    return [*(text if isinstance(message.content, str) else message.content), *uses]
+
+
+def check_messages(messages: Sequence[JSON]) -> None:
+    """Raises Refusal for the first turn that breaks the order, the pairing of calls and results, or has nothing in it."""
+    if not messages or messages[0]["role"] != "user" or messages[-1]["role"] != "user":
+        raise Refusal("messages: the first and the last message must use the user role")
+    asked: list[str] = []
+    taken: set[str] = set()
+    for index, message in enumerate(messages):
+        _check_results(message, asked, f"messages.{index}")
+        _check_texts(message, f"messages.{index}")
+        asked = [_checked(block, taken) for block in message["content"] if block["type"] == "tool_use"]
+        if asked and message["role"] != "assistant":
+            raise Refusal(f"messages.{index}: `tool_use` blocks can only be in assistant messages")
+
+
+def _check_results(message: JSON, asked: Sequence[str], param: str) -> None:
+    kinds = [block["type"] for block in message["content"]]
+    results = [block["tool_use_id"] for block in message["content"] if block["type"] == "tool_result"]
+    if missing := [identifier for identifier in asked if identifier not in results]:
+        raise Refusal(f"{param}: `tool_use` ids were found without `tool_result` blocks immediately after: {missing}")
+    if sorted(results) != sorted(asked) or (results and message["role"] != "user"):
+        raise Refusal(f"{param}: unexpected or repeated `tool_use_id` in `tool_result` blocks: {results}")
+    if "tool_result" in kinds[len(results) :]:
+        raise Refusal(f"{param}: `tool_result` blocks must come before everything else")
+
+
+def _check_texts(message: JSON, param: str) -> None:
+    if not message["content"]:
+        raise Refusal(f"{param}: all messages must have non-empty content")
+    if any(block["type"] == "text" and not str(block["text"]).strip() for block in message["content"]):
+        raise Refusal(f"{param}: text content blocks must contain non-whitespace text")
+
+
+def _checked(use: JSON, taken: set[str]) -> str:
+    """The id of a call, the first with it."""
+    identifier: Any = use["id"]
+    if not isinstance(identifier, str) or not ID.fullmatch(identifier) or identifier in taken:
+        raise Refusal(f"`tool_use` ids must be unique and match '{ID.pattern}': {identifier!r}")
+    if not NAME.fullmatch(use["name"]) or not isinstance(use["input"], dict):
+        raise Refusal(f"`tool_use` needs a name that matches '{NAME.pattern}' and an object as input: {use!r}")
+    taken.add(identifier)
+    return identifier
