@@ -180,10 +180,6 @@ def _spoken(message: BaseMessage) -> str:
 
 
 def _tool_answer(text: str, tool_names: frozenset[str], found: Sequence[str]) -> Answer | None:
-    asked = _ASKED.findall(text) if "ask_agent" in tool_names else []
-    if asked:
-        calls = (Call("ask_agent", {"agent": name.lower(), "question": _question(words)}) for name, words in asked)
-        return Answer("I will ask.", tuple(calls)[:MOST_CALLS])
     query = re.search(r"\b(?:search(?: the web)? for|look up)\s+([^\n]+)", text, re.IGNORECASE)
     if query is not None and "web_search" not in tool_names:
         return Answer("Web search is not set up here. Set `TAVILY_API_KEY` and start Waymark again to use it.")
@@ -200,14 +196,6 @@ def _tool_answer(text: str, tool_names: frozenset[str], found: Sequence[str]) ->
     if not sums or "calculator" not in tool_names:
         return None
     return Answer("Let me calculate that.", tuple(Call("calculator", {"expression": each}) for each in sums))
-
-
-_ASKED = re.compile(r"\bask the (\w+)\b(.*?)(?=\band ask the\b|\n|\Z)", re.IGNORECASE)
-
-
-def _question(words: str) -> str:
-    """What an agent is to be asked, as a question of its own."""
-    return re.sub(r"\A(?:to|about|for|what it thinks of|whether)\b", "", words.strip(" ,:")).strip(" ,.:") or "What do you think?"
 
 
 _FUNCTION = "|".join(sorted(NAMES, key=len, reverse=True))

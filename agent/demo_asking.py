@@ -1,0 +1,12 @@
+"""How the demo model finds out that it should ask another agent: by the words, as "ask the critic about my plan"."""
+
+import re
+
+_ASKED = re.compile(r"\bask the (\w+)\b(.*?)(?=\band ask the\b|\n|\Z)", re.IGNORECASE)
+_JOINED = re.compile(r"\A(?:to|about|for|whether)\b")
+
+
+def questions(text: str) -> list[dict[str, str]]:
+    """Which agents a text says to ask, and what: the arguments of `ask_agent`."""
+    found = ((name.lower(), _JOINED.sub("", words.strip(" ,:")).strip(" ,.:")) for name, words in _ASKED.findall(text))
+    return [{"agent": name, "question": question or "What do you think?"} for name, question in found]
