@@ -6,6 +6,7 @@ import os
 import secrets
 import socket
 import sys
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,8 +32,9 @@ from agent.tools import NAMES as TOOLS
 from agent.tools import tools_for
 from agent.tools.ask_agent import ask_agent
 from agent.tracing import NO_TRACING, Tracer
+from agent.travelling import TimeTravelEvent
 from checkpoints import MAIN, Database, Runs, Store, StoreUnavailableError
-from components import attachments, meter, page, stream, toast, transfer, trouble, vendor
+from components import agents, attachments, exporting, full_text, meter, page, stream, toast, trouble, vendor
 from components.guard import Doors, Guard
 from components.headers import content_security_policy
 from components.services import Services
@@ -85,17 +87,21 @@ def create_app(
     store: Store | None = None,
     models: Models | None = None,
     tracer: Tracer | None = None,
+    on_time_travel: Sequence[Callable[[TimeTravelEvent], None]] = (),
 ) -> App:
     """Build and join everything. Parts that are handed in are used as they are.
+
+    Each of `on_time_travel` is called with every move that an agent has made, on a thread of the pool: it should return
+    soon, and what it raises is logged and harms no run.
 
     Raises `StoreUnavailableError` and `ModelConfigurationError`, whose texts are for the user.
     """
     models = models or _models(settings)
     tracer = tracer or _tracer(settings)
+    tools, approval, known = _tools(settings), set(settings.tools_approval or ()), _agents(settings, models)
     store = store or _open_store(settings)
-    tools, approval = _tools(settings), set(settings.tools_approval or ())
     mcp = McpServers(_servers(settings), tools, approval)
-    services = _services(settings, store, models, tracer, tools, approval)
+    services = _services(settings, store, models, tracer, tools, approval, known, on_time_travel)
     services.runs.interrupt_left()
     server = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     dash = _dash(server, services)
@@ -163,7 +169,14 @@ def _tracer(settings: Settings) -> Tracer:
 
 
 def _services(
-    settings: Settings, store: Store, models: Models, tracer: Tracer, tools: list[BaseTool], approval: set[str]
+    settings: Settings,
+    store: Store,
+    models: Models,
+    tracer: Tracer,
+    tools: list[BaseTool],
+    approval: set[str],
+    known: Agents,
+    on_time_travel: Sequence[Callable[[TimeTravelEvent], None]],
 ) -> Services:
     pool = ThreadPoolExecutor(THREADS, thread_name_prefix="waymark")
     hub, runs = RunHub(), Runs(store)
@@ -179,8 +192,9 @@ def _services(
         limits=limits,
         tracer=tracer,
         time_travel=settings.time_travel,
+        on_time_travel=on_time_travel,
         judge=Judge(store, runs, hub, models, pool, tracer) if settings.judge == "on" else None,
-        agents=_agents(settings, models),
+        agents=known,
     )
     return Services(store, runs, runner, hub, pool, models=models, tracer=tracer, prices=prices)
 
@@ -255,8 +269,10 @@ def _dash(server: FastAPI, services: Services) -> Dash:
     vendor.add_routes(server)
     stream.add_route(server, services)
     meter.add_route(server, services)
-    transfer.add_route(server, services)
+    full_text.add_route(server, services)
+    exporting.add_route(server, services)
     attachments.add_route(server, services)
+    agents.add_route(server, services)
     trouble.add_route(server, services)
     return dash
 

@@ -1,6 +1,6 @@
 """Summarising a part of a conversation: one note takes its place, and what followed it stays.
 
-The stretch is made of whole turns, so that no call is parted from its results and no answer from its question. Nothing here
+The passage is made of whole turns, so that no call is parted from its results and no answer from its question. Nothing here
 touches the store but the reading of the path: the runner puts the note there.
 """
 
@@ -42,7 +42,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class Passage:
     """Messages that a note is to take the place of, and those that follow them."""
 
     messages: Sequence[Message]
@@ -59,7 +59,7 @@ class Stretch:
         return sum(stored_tokens(message) for message in self.messages if message.agent == MAIN)
 
 
-def stretch(path: Sequence[Message], part: Part) -> Stretch:
+def passage(path: Sequence[Message], part: Part) -> Passage:
     """The whole turns of a path that are meant. The last one stays as it is while it waits for its answer, if all are.
 
     Raises `NotCompactedError` and `MessageNotFoundError`.
@@ -78,15 +78,15 @@ def stretch(path: Sequence[Message], part: Part) -> Stretch:
             end = min((begin for begin in begins if begin > named), default=len(path))
     if end - first < 2:  # also where all that there is is a summary already
         raise NotCompactedError("There is too little here to summarise.")
-    return Stretch(path[first:end], path[end:])
+    return Passage(path[first:end], path[end:])
 
 
 def _begins_turn(message: Message) -> bool:
     return message.type == "human" and message.agent == MAIN
 
 
-async def summary(found: Stretch, focus: str, context: RunContext) -> str:
-    """What the run's model writes about a stretch. What does not fit one request is told in portions, each with the summary
+async def summary(found: Passage, focus: str, context: RunContext) -> str:
+    """What the run's model writes about a passage. What does not fit one request is told in portions, each with the summary
     of those before it.
 
     Raises `NotCompactedError`, `DamagedMessageError`, and whatever asking a model raises.
@@ -147,8 +147,8 @@ def _entry(stored: Message, longest: int) -> str:
     return json.dumps(kept, ensure_ascii=False).replace("<", _LESS)
 
 
-def note(found: Stretch, written: str) -> NewMessage:
-    """The message that stands for a stretch, with what a page needs to show what was there.
+def note(found: Passage, written: str) -> NewMessage:
+    """The message that stands for a passage, with what a page needs to show what was there.
 
     Raises `NotCompactedError` when it is no shorter than that.
     """

@@ -25,7 +25,7 @@ from agent.state import Limits, RunContext
 from agent.tools.ask_agent import ask_agent
 from checkpoints import MAIN, Message, MessageStatus, Store
 
-_FIRST_READ = 100  # messages
+_FIRST_READ = 60  # messages
 _SILENT = "(The agent had nothing to say.)"
 
 
@@ -55,7 +55,8 @@ def turn(store: Store, thread_id: str) -> list[Message]:
 
 def open_calls(path: Sequence[Message], agent: str = MAIN) -> list[OpenCall]:
     """The calls that an agent waits for, and those that the agents wait for which it asked with them, innermost first."""
-    own = [message.langchain for message in path if message.agent == agent and message.status is MessageStatus.DONE]
+    whole = [message for message in path if message.status is MessageStatus.DONE and not message.damaged]
+    own = [message.langchain for message in whole if message.agent == agent]
     found: list[OpenCall] = []
     waiting = [OpenCall(agent, call, _question(path, agent, call["id"] or "")) for call in unanswered(own)]
     for each in waiting:

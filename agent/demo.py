@@ -22,10 +22,13 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from agent.attached import own_words
+from agent.demo_asking import questions
 from agent.demo_reading import carried, matching, quoted
+from agent.demo_summary import KEPT, demo_summary
 from agent.demo_texts import ABILITIES, ATTACHED, CODE, DEFAULT, GREETING, LONG, stocks, weather
 from agent.demo_verdict import verdict
-from agent.prompts import GO_ON
+from agent.demo_ways import about_ways, wanted
+from agent.prompts import COMPACTION_PROMPT, GO_ON
 from agent.tools.calculator import NAMES, CalculatorError, parse
 
 MOST_CALLS = 5
@@ -40,7 +43,7 @@ class Call:
     """One tool call that the demo makes."""
 
     name: str
-    arguments: dict[str, str]
+    arguments: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -157,8 +160,8 @@ def _answer(messages: Sequence[BaseMessage], tool_names: frozenset[str]) -> Answ
     """After tool results only text: what a tool returned never leads to another call."""
     if messages and isinstance(messages[-1], ToolMessage):
         return Answer(_about_results(messages))
-    if len(messages) == 2 and not tool_names and (judged := verdict(messages[-1].text)):
-        return Answer(judged)
+    if len(messages) == 2 and not tool_names and (written := _about_conversation(*messages)):
+        return Answer(written)
     if len(messages) > 1 and messages[-1].text == GO_ON and isinstance(messages[-2], AIMessage):
         whole, begun = _answer(messages[:-2], tool_names).text, _spoken(messages[-2])
         return Answer(whole.removeprefix(begun) if whole != begun else "That was all.")
@@ -170,13 +173,29 @@ def _answer(messages: Sequence[BaseMessage], tool_names: frozenset[str]) -> Answ
     found = quoted([message.text for message in messages if isinstance(message, AIMessage)])
     known = matching(last, carried(said))
     recalled = Answer("From what I carried over:\n\n" + _quoted("\n".join(known))) if known else None
-    return _tool_answer(last, tool_names, found) or recalled or Answer(_plain_answer(last) + looked + _remembered(said))
+    called = _asking(last, tool_names) or _trying(last, tool_names) or _tool_answer(last, tool_names, found)
+    return called or recalled or Answer(_plain_answer(last) + looked + _remembered(said))
+
+
+def _about_conversation(system: BaseMessage, question: BaseMessage) -> str | None:
+    """What it says when it is asked for a summary, or to judge."""
+    return demo_summary(question.text) if system.text == COMPACTION_PROMPT else verdict(question.text)
 
 
 def _spoken(message: BaseMessage) -> str:
     """The text without the position mark that requests carry."""
     text = own_words(message) if isinstance(message, HumanMessage) else message.text
     return re.sub(r"\A\s*\[msg_\d+\]\s*", "", text)
+
+
+def _asking(text: str, tool_names: frozenset[str]) -> Answer | None:
+    asked = questions(text)[:MOST_CALLS] if "ask_agent" in tool_names else []
+    return Answer("I will ask.", tuple(Call("ask_agent", each) for each in asked)) if asked else None
+
+
+def _trying(text: str, tool_names: frozenset[str]) -> Answer | None:
+    ways = wanted(text) if "fork" in tool_names else []
+    return Answer("I will try them side by side.", (Call("fork", {"prompts": ways}),)) if ways else None
 
 
 def _tool_answer(text: str, tool_names: frozenset[str], found: Sequence[str]) -> Answer | None:
@@ -255,6 +274,8 @@ def _about_result(result: ToolMessage, call: Any, asked: str) -> str:
         return f"The `{name}` tool could not do it:\n\n{_quoted(text)}"
     if name == "ask_agent" and call:
         return f"The {call['args'].get('agent', 'agent')} says:\n\n{_quoted(text)}"
+    if name == "fork":
+        return about_ways(text)
     if name == "calculator" and call:
         return f"`{call['args'].get('expression', '')}` = **{text}**"
     if name == "read_file" and (lines := matching(asked, text)):
@@ -277,7 +298,8 @@ def _remembered(said: Sequence[str]) -> str:
 
 
 def _short(text: str) -> str:
-    line = "a note from a journey back in time" if "<time_travel_message>" in text else " ".join(text.split())
+    note = "a note from a journey back in time" if "<time_travel_message>" in text else "a summary" if KEPT in text else ""
+    line = note or " ".join(text.split())
     cut = line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1].rstrip() + "…"
     return re.sub(r"([\\`*_\[\]<>|#~])", r"\\\1", cut)
 

@@ -11,6 +11,8 @@ I am the **demo model**: I work offline, always answer the same way, and make th
 - `search for red pandas`, and I call the web search if it is set up
 - `ask the critic about my plan`, and I ask another agent; `ask the researcher ... and ask the critic ...` asks two at once
 - `show me some code`, `how is the weather in Oslo?`, `tell me about stocks`, `give me a long answer`
+- `try two ways: tell me about tea; what is 2 * 21?`, and I work on both at once, each on a branch of its own
+- `/compact`, and a summary takes the place of what we said
 
 Then **save a checkpoint**, go on, and restore it: the list below gets shorter, because I only remember what is still \
 part of the conversation.

@@ -29,11 +29,13 @@ from agent.request import SENT, id_of, numbered_all, paired
 from agent.state import AgentState, LimitReached, Limits, RunContext
 from agent.time_travel import MoveRefused
 from agent.tools.ask_agent import ask_agent
+from agent.tools.fork import fork
 from agent.tools.time_travel import TIME_TRAVEL, list_checkpoints, save_checkpoint
 from agent.travelling import MOVES, Traveller
 
 Graph = CompiledStateGraph[AgentState, RunContext, AgentState, AgentState]
 TOO_LATE = "Not carried out: it was asked for after a move to another place in the same answer."
+NOBODY = "This tool needs the user's leave, and on a branch of a fork nobody can be asked. Go on without it."
 _log = logging.getLogger(__name__)
 
 
@@ -70,7 +72,11 @@ def build_graph(tools: Sequence[BaseTool], *, approval: Collection[str] = ()) ->
             await runtime.context.recorder.commit(refusal)
         calls, move, late = divided(unanswered(state["messages"]), runtime.context.traveller)
         refused += [await _refused(call, TOO_LATE, runtime.context) for call in late]
-        ready = [call for call in calls if call["name"] not in approval or _is_decided(call, runtime.context)]
+        asking = [call for call in calls if _asks(call, approval, runtime.context)]
+        if runtime.context.alone:
+            refused += [await _refused(call, NOBODY, runtime.context) for call in asking]
+            calls, asking = [call for call in calls if call not in asking], []
+        ready = [call for call in calls if call not in asking]
         answers = await _answers({tool.name: tool for tool in _own(tools, runtime.context)}, ready, runtime.context)
         results = [answer for answer in answers if answer is not None]
         if runtime.context.traveller is not None:
@@ -107,8 +113,15 @@ class _Bound:
 
 def _own(tools: Sequence[BaseTool], context: RunContext) -> list[BaseTool]:
     """The tools of the agent that acts, but for those that move through time."""
-    there = [*tools, ask_agent] if context.delegation is not None else tools
-    return [tool for tool in there if context.tools is None or tool.name in context.tools]
+    others = [ask_agent] if context.delegation is not None else []
+    others += [fork] if context.forks is not None else []
+    return [tool for tool in (*tools, *others) if context.tools is None or tool.name in context.tools]
+
+
+def _asks(call: ToolCall, approval: Collection[str], context: RunContext) -> bool:
+    """Whether a person has yet to decide about a call."""
+    forks = context.forks is not None and context.forks.asks and call["name"] == fork.name
+    return (forks or call["name"] in approval) and not _is_decided(call, context)
 
 
 def _is_decided(call: ToolCall, context: RunContext) -> bool:
@@ -227,6 +240,8 @@ async def _allowed(tools: dict[str, BaseTool], call: ToolCall, context: RunConte
     traveller, given = context.traveller, call["args"]
     if context.delegation is not None and call["name"] == ask_agent.name in tools:
         return await context.delegation.ask(call, context)
+    if context.forks is not None and call["name"] == fork.name in tools:
+        return await context.forks.explore(call, context)
     if traveller is not None and call["name"] == save_checkpoint.name:
         saving = partial(traveller.save, str(given.get("name", "")), str(given.get("description", "")))
         return await context.recorder.work(saving), False

@@ -19,6 +19,9 @@ INSTRUCTIONS = "# Instructions for this conversation"
 # Sent after a cut-off answer that is to go on; it is never stored.
 GO_ON = "(Your answer above was cut off. Go on from exactly where it stopped, without repeating anything.)"
 
+# Sent before a first message that is not the user's; it is never stored.
+BEGINNING = "(The conversation begins with your message.)"
+
 # What the judge is told, and the marks around the conversation that it is shown (see judge.py).
 JUDGE_PROMPT = """\
 You decide whether a conversation between a user and an assistant has just reached a milestone: a place that the user \

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 
 from agent import attached
-from agent.prompts import GO_ON
-from checkpoints import DamagedMessageError, Message, MessageStatus
+from agent.prompts import BEGINNING, GO_ON
+from checkpoints import DamagedMessageError, Message, MessageStatus, files
 
 NOT_CARRIED_OUT = "This call was not carried out: the run was stopped before it."
 SENT = "request"  # in the metadata of an answer: what it was asked with (see context)
@@ -39,6 +39,8 @@ def request(system: str, path: Sequence[Message], *, go_on: bool = False, resume
     messages = [message for stored in path if (message := _sendable(stored)) is not None]
     last = _last_calls(messages) if resume else len(messages)
     asked = [*paired(messages[:last]), *messages[last:]]
+    if asked and not isinstance(asked[0], HumanMessage):  # an import may begin with an answer; some providers refuse that
+        asked.insert(0, HumanMessage(BEGINNING))
     is_cut = go_on and bool(asked) and isinstance(asked[-1], AIMessage)  # after a tool's result there is nothing to add
     return [SystemMessage(system), *asked, *([HumanMessage(GO_ON)] if is_cut else [])]
 
@@ -47,8 +49,10 @@ def _sendable(stored: Message) -> AnyMessage | None:
     message = stored.langchain
     if isinstance(message, AIMessage):
         calls = [] if stored.status is MessageStatus.PARTIAL else _calls(message)
-        return _said(message, calls, id_of(stored.depth)) if message.text or calls else None
+        return _said(message, calls, id_of(stored.depth)) if message.text.strip() or calls else None
     if isinstance(message, HumanMessage):
+        if not message.text.strip() and not files.parts(message.content):
+            return None  # as one that an import brings: text of nothing but white space is refused
         return attached.sendable(message, id_of(stored.depth))
     if isinstance(message, ToolMessage):
         call_id, name, status = message.tool_call_id, message.name, message.status
@@ -59,9 +63,8 @@ def _sendable(stored: Message) -> AnyMessage | None:
 def _said(answer: AIMessage, calls: list[ToolCall], identifier: str | None) -> AIMessage:
     """An answer as the model is told it. What is known of its size is for us: providers are not sent it."""
     note = {key: value for key, value in answer.response_metadata.items() if key == SENT}
-    return AIMessage(
-        answer.text, tool_calls=calls, id=identifier, usage_metadata=answer.usage_metadata, response_metadata=note
-    )
+    text = answer.text if answer.text.strip() else ""
+    return AIMessage(text, tool_calls=calls, id=identifier, usage_metadata=answer.usage_metadata, response_metadata=note)
 
 
 def _last_calls(messages: Sequence[AnyMessage]) -> int:

@@ -15,15 +15,16 @@ from agent.agents import Agents, described
 from agent.answer import CutOff
 from agent.approval import Decision, Waiting, refused
 from agent.choice import Choice, ModelGoneError, Offer
-from agent.compaction import NotCompactedError, Part, Stretch
+from agent.compaction import NotCompactedError, Part, Passage
 from agent.context import Context, Window, context_of, recent, window_of
 from agent.delegation import Company, Delegation, OpenCall, open_calls, turn
-from agent.events import RunStarted
+from agent.events import HeadMoved, RunStarted
+from agent.forking import Forking
 from agent.graph import Graph, steps
 from agent.hub import RunHub
 from agent.judge import Judge
 from agent.models import model_error
-from agent.prompts import SYSTEM_PROMPT, system_text
+from agent.prompts import COMPACTION_PROMPT, SYSTEM_PROMPT, system_text
 from agent.recording import Recording
 from agent.request import NOT_CARRIED_OUT, request
 from agent.state import LimitReached, Limits, RunContext
@@ -181,7 +182,7 @@ class Runner:
         if thread_id is None:
             raise NotCompactedError("There is nothing to summarise yet.")
         if by.request not in self._begun:
-            await self._call(self._stretch, thread_id, part)
+            await self._call(self._passage, thread_id, part)
         return await self._begin(_Wish(thread_id, by, part=part))
 
     async def stop(self, thread_id: str) -> bool:
@@ -234,10 +235,12 @@ class Runner:
         model = await self._call(Choice.of(thread).chosen_model, self._models)
         traveller = self._traveller(recording.run, self.policy(thread))
         lent: Any = {"decisions": decisions, "trace": trace, "traveller": traveller, "held": self._store.held}
+        lent["forks"] = self._forks(recording.run, traveller)
         context = RunContext(recording, self._limits, model, **lent)
         if wish.part is not None:
             # Recorded aside: what is written of a summary is no answer, and stopping keeps nothing of it.
-            await self._compact(recording, replace(context, recorder=recording.of(MAIN)), wish.part)
+            aside: Any = {"recorder": recording.of(MAIN), "trace": trace.of("compaction", COMPACTION_PROMPT)}
+            await self._compact(recording, replace(context, **aside), wish.part)
             return
         async with recording.drafting():
             opened = await self._opened(recording, wish) if wish.go_on or wish.decision else []
@@ -257,18 +260,32 @@ class Runner:
                         return
                 messages = await self._call(self._asked, thread.id, resume=True)
 
+    def _forks(self, run: Run, traveller: Traveller | None) -> Forking | None:
+        """None where the agent may not move through time: other branches are a way to do so."""
+
+        def system() -> str:
+            instructions = Choice.of(self._store.thread(run.thread_id)).instructions
+            return system_text(self._tracer.prompt(SYSTEM, SYSTEM_PROMPT).text, instructions)
+
+        def moved(version: int) -> None:
+            self._hub.publish(run.thread_id, HeadMoved(version))
+
+        sentence = partial(_sentence, run=run)
+        given = (self._store, self._runs, run, self._graph, system, sentence, moved)
+        return None if traveller is None else Forking(*given, asks=traveller.policy == "ask")
+
     async def _compact(self, recording: Recording, context: RunContext, part: Part) -> None:
         """Ask for the summary and put it there, in one transaction with the run's end: a crash leaves all or nothing."""
         run = recording.run
-        found = await self._call(self._stretch, run.thread_id, part)
+        found = await self._call(self._passage, run.thread_id, part)
         new = compaction.note(found, await compaction.summary(found, part.focus, context))
         after, messages = found.messages[0].parent_id, [new, *compaction.kept(found.following)]
         await self._call(partial(self._runs.compact, run, messages, after=after, note=compaction.told(new)))
 
-    def _stretch(self, thread_id: str, part: Part) -> Stretch:
+    def _passage(self, thread_id: str, part: Part) -> Passage:
         if self._waiting(thread_id):
             raise NotCompactedError("A tool call waits for you: decide about it first.")
-        return compaction.stretch(self._store.messages(thread_id), part)
+        return compaction.passage(self._store.messages(thread_id), part)
 
     async def _opened(self, recording: Recording, wish: _Wish) -> list[OpenCall]:
         """The calls of the path that are to be answered now, where a run goes on after a decision or after a crash."""
@@ -294,6 +311,7 @@ class Runner:
         return Choice.of(thread).policy(self.time_travel)
 
     def _announce(self, event: TimeTravelEvent) -> None:
+        self._tracer.tell(event)
         for tell in self._on_time_travel:
             try:
                 tell(event)

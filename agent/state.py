@@ -59,12 +59,26 @@ class Delegates(Protocol):
         ...
 
 
+class Forks(Protocol):
+    """The ways that one run tries at once (see forking)."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether a person decides about each before it is done."""
+        ...
+
+    async def explore(self, call: ToolCall, context: "RunContext") -> tuple[str, bool]:
+        """What came of the prompts of a call, and whether that failed."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How far a run may go. Times in seconds."""
 
     idle_seconds: float = 60.0  # how long a model may be silent
     tool_seconds: float = 60.0
+    fork_seconds: float = 600.0  # for each branch of a fork
     draft_seconds: float = 1.0  # a crash loses at most this much of an answer
     window: int | None = None  # tokens that a model can read and write at once; None: as many as its package says
     most_messages: int = 6_400  # read from the path's end to build a request
@@ -97,6 +111,8 @@ class RunContext:
     agent: str = MAIN  # who acts
     tools: Sequence[str] | None = None  # the names of those it may have; None: all
     delegation: Delegates | None = None  # None: there is nobody to ask
+    forks: Forks | None = None  # None: this agent goes one way
+    alone: bool = False  # no person can be asked for leave: what needs it is refused
 
 
 class LimitReached(Exception):

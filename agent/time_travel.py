@@ -12,9 +12,13 @@ from typing import Any, Literal
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall
 
 from agent.dependence import dependents
-from checkpoints import MAIN, Message, counted
+from agent.tools.calculator import calculator
+from agent.tools.time_travel import TIME_TRAVEL
+from checkpoints import MAIN, Message, counted, files
 
 KEY = "time_travel"  # in a note's additional_kwargs: {kind, to, removed, sources}
+MOST_SOURCES = 20
+_OWN = frozenset(tool.name for tool in (*TIME_TRAVEL, calculator))  # what these answer comes from nowhere else
 LONGEST_NOTE = 20_000  # characters
 LONGEST_ORIGINAL = 20_000
 _POSITION = re.compile(r"\[msg_(0|[1-9][0-9]{0,8})\]|(?:msg_)?(0|[1-9][0-9]{0,8})", re.ASCII)
@@ -35,6 +39,7 @@ class Move:
     after: str | None
     message: BaseMessage
     target: Message  # the message that was named
+    begin: int  # the place of the one that asks for it
     kept: int  # messages that stay on the path
     removed: int  # messages that leave it
     reason: str  # what the agent wrote
@@ -42,8 +47,9 @@ class Move:
     dropped: frozenset[str] | None = None  # of what follows the target, the ids of what leaves; None: all of it
 
 
-def planned(call: ToolCall, path: Sequence[Message], named: Mapping[str, int]) -> Move:
-    """The move that a call of the path's last answer asks for. `named` are the places of checkpoints, by their names.
+def planned(call: ToolCall, path: Sequence[Message], named: Mapping[str, int], elsewhere: Sequence[str] = ()) -> Move:
+    """The move that a call of the path's last answer asks for. `named` are the places of checkpoints, by their names;
+    `elsewhere` says where messages of the path come from that no run wrote.
 
     Raises `MoveRefused`.
     """
@@ -52,29 +58,46 @@ def planned(call: ToolCall, path: Sequence[Message], named: Mapping[str, int]) -
     if call["name"] == "rewind":
         agent, keep = str(given.get("agent") or MAIN), given.get("keep_independent") is True
         content = str(given.get("content", ""))
-        return rewind(path, given.get("n"), content, agent=agent, current=asking.depth, keep_independent=keep)
+        more: Any = {"agent": agent, "current": asking.depth, "keep_independent": keep, "elsewhere": elsewhere}
+        return rewind(path, given.get("n"), content, **more)
     position, keep = given.get("position"), given.get("keep_target", True) is not False
     position = named.get(position, position) if isinstance(position, str) else position
-    return goto(path, position, str(given.get("message", "")), current=asking.depth, keep_target=keep)
+    note = str(given.get("message", ""))
+    move = goto(path, position, note, current=asking.depth, keep_target=keep, elsewhere=elsewhere)
+    if move.target.depth == _last_target(path):
+        raise MoveRefused(
+            "You have just gone back to the very same place. Go on from here, or tell the user what is missing."
+        )
+    return move
 
 
 def goto(
-    path: Sequence[Message], position: object, note: str, *, keep_target: bool = True, current: int | None = None
+    path: Sequence[Message],
+    position: object,
+    note: str,
+    *,
+    keep_target: bool = True,
+    current: int | None = None,
+    elsewhere: Sequence[str] = (),
 ) -> Move:
-    """The move to a message of the path. `current` is the place of the one that asks for it (None: the last one).
+    """The move to a message of the path. `current` is the place of the one that asks for it (None: the last one);
+    `elsewhere` as for `planned`.
 
     Raises `MoveRefused`.
     """
-    target = path[_index(position, path[-1].depth if current is None else current)]
+    current = path[-1].depth if current is None else current
+    target = path[_index(position, current)]
     if not note.strip():
         raise MoveRefused("The message is empty: write what should be known after going back.")
     if len(note) > LONGEST_NOTE:
         raise MoveRefused(f"The message is too long: at most {LONGEST_NOTE:,} characters.")
     kept = target.depth + 1 if keep_target else target.depth
     removed = len(path) - kept
-    marks = {"kind": "goto", "to": target.depth, "removed": removed, "sources": sources(path[target.depth + 1 :])}
+    read = sources(path[:current], elsewhere)
+    marks = {"kind": "goto", "to": target.depth, "removed": removed, "sources": read}
     message = HumanMessage(_note(target, removed, note), additional_kwargs={KEY: marks})
-    return Move("goto", target.id if keep_target else target.parent_id, message, target, kept, removed, note.strip())
+    after = target.id if keep_target else target.parent_id
+    return Move("goto", after, message, target, current, kept, removed, note.strip())
 
 
 def rewind(
@@ -85,8 +108,9 @@ def rewind(
     agent: str = MAIN,
     current: int | None = None,
     keep_independent: bool = False,
+    elsewhere: Sequence[str] = (),
 ) -> Move:
-    """The move that puts `content` in the place of an agent's n-th answer. `current` as for `goto`; with
+    """The move that puts `content` in the place of an agent's n-th answer. `current` and `elsewhere` as for `goto`; with
     `keep_independent`, what does not depend on the old answer stays. Raises `MoveRefused`.
     """
     current = path[-1].depth if current is None else current
@@ -102,16 +126,41 @@ def rewind(
     asking = {message.id for message in path[current:]}
     dropped = frozenset(dependents(path, target) | asking) if keep_independent else None
     removed = len(path) - target.depth if dropped is None else 1 + len(dropped)
-    marks = {"kind": "rewind", "to": target.depth, "removed": removed, "sources": sources(path[target.depth :])}
+    read = sources(path[:current], elsewhere)
+    marks = {"kind": "rewind", "to": target.depth, "removed": removed, "sources": read}
     answer = AIMessage(content, additional_kwargs={KEY: marks})
     reason = content.strip()
-    return Move("rewind", target.parent_id, answer, target, target.depth, removed, reason, agent, dropped)
+    return Move("rewind", target.parent_id, answer, target, current, target.depth, removed, reason, agent, dropped)
 
 
-def sources(messages: Sequence[Message]) -> list[str]:
-    """The tools whose results stand among the messages: what was written after reading them may come from them."""
-    named = (message.body["data"].get("name") for message in messages if message.type == "tool")
-    return sorted({str(name) for name in named if name})
+def sources(messages: Sequence[Message], elsewhere: Sequence[str] = ()) -> list[str]:
+    """What stands among the messages that nobody here vouches for, the nearest to their end first: what is written after
+    reading it may come from it. Tools and attached files by their names, and the sources that notes have themselves.
+    """
+    found: dict[str, None] = {}
+    for message in reversed(messages):
+        data = message.body["data"]
+        if message.type == "tool" and data.get("name") not in _OWN:
+            found[str(data.get("name") or "a tool")] = None
+        found.update(dict.fromkeys(str(part["name"]) for part in files.parts(data.get("content"))))
+        for marks in (data.get("additional_kwargs") or {}).values():
+            found.update(dict.fromkeys(sources_of(marks)))
+        if message.run_id is None:
+            found.update(dict.fromkeys(elsewhere))
+    return list(found)[:MOST_SOURCES]
+
+
+def sources_of(marks: object) -> list[str]:
+    """The sources that a note names. It may come from a file, and its marks may be anything."""
+    named = marks.get("sources") if isinstance(marks, dict) else None
+    return [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+
+
+def _last_target(path: Sequence[Message]) -> int | None:
+    """Where the agent has just gone back to, if nobody has said anything since."""
+    said = next((message for message in reversed(path) if message.type == "human" and message.agent == MAIN), None)
+    marks = (said.body["data"].get("additional_kwargs") or {}).get(KEY) if said else None
+    return marks.get("to") if isinstance(marks, dict) else None
 
 
 def _index(position: object, current: int) -> int:
@@ -150,7 +199,7 @@ def _original(target: Message) -> str:
     """The target's text; of a note the text that it holds already, so that notes never stand within notes."""
     text = str(target.langchain.text)
     if KEY in (target.body["data"].get("additional_kwargs") or {}) and (within := _ORIGINAL.search(text)):
-        return within[1]
+        return _inert(within[1])  # it may come from a file, where it was never made so
     text = text if len(text) <= LONGEST_ORIGINAL else f"{text[:LONGEST_ORIGINAL]}…"
     return _inert(text)
 

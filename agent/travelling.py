@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from time import time_ns
 from typing import Literal, Protocol
 
 from langchain_core.messages import ToolCall
@@ -24,7 +25,8 @@ from checkpoints import (
 Policy = Literal["off", "ask", "allow"]
 POLICIES: tuple[Policy, ...] = ("ask", "allow", "off")
 MOVES = frozenset({"goto", "rewind"})
-MOST_MOVES = 5  # in one run
+MOST_MOVES = 5  # from one message of the user to the next, over however many runs: one that waited begins another
+ELSEWHERE = {OperationKind.IMPORT: "an import", OperationKind.FORK: "another conversation"}
 MOST_LISTED = 50  # checkpoints
 
 
@@ -35,11 +37,13 @@ class TimeTravelEvent:
     thread_id: str
     run_id: str
     kind: Literal["goto", "rewind"]
+    at: int  # nanoseconds since 1970
+    begin: int  # the position of the answer that asked for it
     position: int  # of the message that was named
     removed: int  # messages
     tokens_saved: int
     reason: str  # what the agent wrote
-    sources: Sequence[str]  # the tools whose results it had read on the way
+    sources: Sequence[str]  # what it had read before (see time_travel.sources)
 
 
 class Moved(Exception):
@@ -80,20 +84,15 @@ class RunTraveller:
     tell: Callable[[TimeTravelEvent], None]
     tokens: Callable[[], int | None]  # that the conversation takes as it stands
     wishes: list[tuple[str, str]] = field(default_factory=list)  # checkpoints to save: names and descriptions
-    moves: list[tuple[str, str]] = field(default_factory=list)  # what was done in this run, and to which message
 
     def plan(self, call: ToolCall, decision: Decision | None) -> Move:
         """The move that a call asks for, as a person changed it. Nothing is done yet. Raises `MoveRefused`."""
-        if len(self.moves) >= MOST_MOVES:
-            raise MoveRefused(f"No more than {counted(MOST_MOVES, 'move')} in one run. Go on from here without moving.")
+        if self.store.moves(self.run.thread_id) >= MOST_MOVES:
+            most = counted(MOST_MOVES, "move")
+            raise MoveRefused(f"No more than {most} before the user says something again. Go on from here without moving.")
         path, named = self.store.messages(self.run.thread_id), self.store.places(self.run.thread_id)
         given = decision.arguments if decision and decision.arguments is not None else call["args"]
-        move = planned({**call, "args": given}, path, named)
-        if self.moves and self.moves[-1] == (move.kind, move.target.id):
-            raise MoveRefused(
-                "You have just gone back to the very same place. Go on from here, or tell the user what is missing."
-            )
-        return move
+        return planned({**call, "args": given}, path, named, elsewhere(self.store, self.run.thread_id))
 
     def make(self, move: Move) -> Moved:
         """Move the head and write the note; all that followed leaves the conversation, undoably."""
@@ -105,7 +104,6 @@ class RunTraveller:
         else:
             left = [message for message in left if message.id in {move.target.id, *move.dropped}]
             self.runs.replace(self.run, move.target.id, new, move.dropped, note=_noted(move))
-        self.moves.append((move.kind, move.target.id))
         self.tell(_event(self.run, move, left))
         return Moved(goes_on=move.kind == "goto")
 
@@ -123,6 +121,11 @@ class RunTraveller:
         return "\n".join(map(_line, found)) or "There is no checkpoint yet."
 
 
+def elsewhere(store: Store, thread_id: str) -> list[str]:
+    """Where messages of a thread come from that were not written in it."""
+    return [ELSEWHERE[kind] for kind in sorted(store.elsewhere(thread_id))]
+
+
 def _line(checkpoint: Checkpoint) -> str:
     return f"{checkpoint.name} (msg_{checkpoint.message_count - 1}): {checkpoint.description or 'no description'}"
 
@@ -135,5 +138,14 @@ def _event(run: Run, move: Move, left: Sequence[Message]) -> TimeTravelEvent:
     marks = move.message.additional_kwargs[KEY]
     saved = sum(map(stored_tokens, left)) - estimated_tokens(move.message)
     return TimeTravelEvent(
-        run.thread_id, run.id, move.kind, move.target.depth, move.removed, saved, move.reason, tuple(marks["sources"])
+        thread_id=run.thread_id,
+        run_id=run.id,
+        kind=move.kind,
+        at=time_ns(),
+        begin=move.begin,
+        position=move.target.depth,
+        removed=move.removed,
+        tokens_saved=saved,
+        reason=move.reason,
+        sources=tuple(marks["sources"]),
     )

@@ -6,6 +6,7 @@
  */
 import { wish } from "./modules/branches.mjs";
 import { Composer } from "./modules/composer.mjs";
+import { watchExports } from "./modules/exporting.mjs";
 import { Icon } from "./modules/icons.mjs";
 import { Log, logWanted } from "./modules/log.mjs";
 import { Settings } from "./modules/settings.mjs";
@@ -31,4 +32,5 @@ if (window.waymark?.provide) {
 watchSystemTheme();
 watchShell();
 watchUploads();
+watchExports();
 watchAnswers();

@@ -141,9 +141,7 @@ def pruning(change: Changing) -> None:
         change.move("branch", branch.id, deleted_at=change.now)
 
 
-def replacing(
-    change: Changing, message_id: str, new: NewMessage, drop: Collection[str], *, goes_on: bool = False
-) -> str:
+def replacing(change: Changing, message_id: str, new: NewMessage, drop: Collection[str], *, goes_on: bool = False) -> str:
     """Write another message in the place of one, and again after it what followed and can stand without what is dropped.
 
     Where a run `goes_on` from there, calls whose results are dropped can stand: it answers them.

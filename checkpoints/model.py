@@ -291,6 +291,12 @@ class Leaving:
 
     messages: int
     checkpoints: int
+    agents: tuple[str, ...] = ()  # the names of the sub-agents whose messages are among them
+
+    @property
+    def among(self) -> str:
+        """Whose work is among it, in words to follow the numbers."""
+        return f", among them the work of {' and '.join(self.agents)}," if self.agents else ""
 
     def __str__(self) -> str:
         parts = ((self.messages, "message"), (self.checkpoints, "checkpoint"))

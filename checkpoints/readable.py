@@ -23,7 +23,7 @@ def markdown(store: Store, thread_id: str, redaction: Redaction | None = None) -
     made = transfer.standing(store, thread_id, redaction)
     path = made["messages"]
     messages = [serde.to_message(part["message"]) for part in path]
-    results = _results(messages)
+    results = _results(messages, [part["agent"] for part in path])
     answered = {id(result) for pairs in results for _, result in pairs}
     parts = [f"# {_line(made['thread']['title'])}"]
     for part, message, calls in zip(path, messages, results, strict=True):
@@ -47,7 +47,8 @@ def jsonl(store: Store, thread_id: str, redaction: Redaction | None = None) -> s
     path = [part for part in transfer.standing(store, thread_id, redaction)["messages"] if part["agent"] == MAIN]
     messages = [serde.to_message(part["message"]) for part in path]
     made: list[Json] = []
-    for part, message, calls in zip(path, messages, _results(messages), strict=True):
+    results = _results(messages, [MAIN] * len(messages))
+    for part, message, calls in zip(path, messages, results, strict=True):
         if isinstance(message, HumanMessage):
             named = [f"[attached: {name}]" for name in _attached(message)]
             made.append({"role": "user", "content": "\n".join(filter(None, [str(message.text), *named]))})
@@ -76,22 +77,25 @@ def _answer(part: Json, message: AIMessage, calls: "Sequence[tuple[ToolCall, Too
     return made
 
 
-def _results(messages: Sequence[BaseMessage]) -> "list[list[tuple[ToolCall, ToolMessage | None]]]":
-    """The calls of each message with their results: those that come before anything but a result does."""
+def _results(messages: Sequence[BaseMessage], agents: Sequence[str]) -> "list[list[tuple[ToolCall, ToolMessage | None]]]":
+    """The calls of each message with their results: those that come before its agent says or hears anything else."""
     found: list[list[tuple[ToolCall, ToolMessage | None]]] = []
-    for index, message in enumerate(messages):
-        given: dict[str, ToolMessage] = {}
-        for after in messages[index + 1 :]:
-            if not isinstance(after, ToolMessage):
-                break
-            given.setdefault(after.tool_call_id, after)
+    given: dict[str, dict[str, ToolMessage]] = {}  # by agent, the results that stand after what it says
+    for message, agent in reversed(list(zip(messages, agents, strict=True))):
+        results = given.setdefault(agent, {})
+        if isinstance(message, ToolMessage):
+            results[message.tool_call_id] = message
+        else:
+            given[agent] = {}
         calls = message.tool_calls if isinstance(message, AIMessage) else []
-        found.append([(call, given.pop(call["id"] or "", None)) for call in calls])
-    return found
+        found.append([(call, results.pop(call["id"] or "", None)) for call in calls])
+    return found[::-1]
 
 
 def _speaker(part: Json, message: BaseMessage) -> str:
     names = {"human": "You", "ai": "Agent", "system": "Note", "tool": "Tool result", "function": "Tool result"}
+    if part["agent"] != MAIN:
+        names["human"] = "Question"
     name = names.get(message.type, "Note")
     return name if part["agent"] == MAIN else f"{name} · {part['agent']}"
 

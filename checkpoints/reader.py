@@ -1,12 +1,13 @@
 """What can be read of the conversations. Each method sees one moment; `Database.reading` makes several see the same."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import sqlalchemy as sa
 
 from checkpoints import branching, files, history, rows, schema, undo
 from checkpoints.database import Database
-from checkpoints.model import Branch, Checkpoint, Difference, Leaving, Message, Operation, Thread
+from checkpoints.model import USER, Branch, Checkpoint, Difference, Leaving, Message, Operation, OperationKind, Thread
 
 
 class Reader:
@@ -28,6 +29,25 @@ class Reader:
         with self.database.reading() as connection:
             head = rows.thread(connection, thread_id).head_id
             return rows.messages(connection, rows.path(connection, thread_id, head), last=last, before=before)
+
+    def leading_to(self, thread_id: str, message_id: str, *, last: int | None = None) -> list[Message]:
+        """The path to a message, wherever it stands: all of it, or the `last` messages. Raises `MessageNotFoundError`."""
+        with self.database.reading() as connection:
+            rows.thread(connection, thread_id)
+            return rows.messages(connection, rows.path(connection, thread_id, message_id), last=last)
+
+    def going_on(self, thread_id: str, message_id: str | None) -> list[tuple[Branch, Message, Message]]:
+        """The branches that go on after a message (None: from the beginning), each with the first message there and its
+        last one.
+        """
+        with self.database.reading() as connection:
+            place = rows.node(connection, message_id, thread_id)
+            depth = place.depth + 1 if place else 0
+            paths = rows.branch_paths(connection, thread_id)
+            on = [(branch, path) for branch, path in paths if path.length > depth and (place is None or place in path)]
+            first = [rows.messages(connection, path, last=1, before=depth + 1)[0] for _, path in on]
+            last = [rows.messages(connection, path, last=1)[0] for _, path in on]
+        return list(zip((branch for branch, _ in on), first, last, strict=True))
 
     def length(self, thread_id: str) -> int:
         """How many messages the conversation has as of its head."""
@@ -117,6 +137,26 @@ class Reader:
         with self.database.reading() as connection:
             return rows.operations(connection, thread_id, limit=last)
 
+    def moves(self, thread_id: str) -> int:
+        """How often the agent has moved the head since the user last said something, over however many runs."""
+        table = schema.operation.c
+        here = (table.thread_id == thread_id, table.undone_by.is_(None))
+        is_said = (table.actor == USER.actor, table.kind.in_((OperationKind.APPEND, OperationKind.EDIT)))
+        said = sa.select(sa.func.coalesce(sa.func.max(table.version), 0)).where(*here, *is_said).scalar_subquery()
+        is_move = (table.kind.in_((OperationKind.GOTO, OperationKind.REWIND)), table.version > said)
+        with self.database.reading() as connection:
+            return connection.scalar(sa.select(sa.func.count()).where(*here, *is_move)) or 0
+
+    def elsewhere(self, thread_id: str) -> set[OperationKind]:
+        """How messages came into a thread that were not written there: by import, or as a fork of another."""
+        table = schema.operation.c
+        is_brought = sa.or_(table.kind == OperationKind.IMPORT, table.result == thread_id)
+        brought = sa.select(table.kind).where(
+            table.thread_id == thread_id, is_brought, table.kind.in_((OperationKind.IMPORT, OperationKind.FORK))
+        )
+        with self.database.reading() as connection:
+            return {OperationKind(kind) for kind in connection.scalars(brought)}
+
     def operation(self, thread_id: str, version: int) -> Operation | None:
         """The change that made this version of a thread."""
         with self.database.reading() as connection:
@@ -151,4 +191,6 @@ class Reader:
         """What restoring this checkpoint would take out of the conversation."""
         with self.database.reading() as connection:
             thread = rows.thread(connection, thread_id)
-            return rows.leaving(connection, thread, rows.checkpoint(connection, thread, checkpoint_id))
+            target = rows.checkpoint(connection, thread, checkpoint_id)
+            agents = rows.agents_leaving(connection, thread, target)
+            return replace(rows.leaving(connection, thread, target), agents=agents)

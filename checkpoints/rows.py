@@ -14,6 +14,7 @@ from checkpoints.database import Database
 from checkpoints.errors import BranchNotFoundError, CheckpointNotFoundError, MessageNotFoundError, ThreadNotFoundError
 from checkpoints.history import Forks, Path
 from checkpoints.model import (
+    MAIN,
     Branch,
     Change,
     Checkpoint,
@@ -272,6 +273,19 @@ def leaving(connection: sa.Connection, thread: Thread, target: Checkpoint) -> Le
     ):
         left += Node(kept.message_id, kept.segment, kept.depth) not in new and kept.position >= target.order
     return Leaving(old.length - shared, left)
+
+
+def agents_leaving(connection: sa.Connection, thread: Thread, target: Checkpoint) -> tuple[str, ...]:
+    """The sub-agents that a restore to `target` takes messages of out of the thread."""
+    ways = forks(connection, thread.id)
+    old = history.path_to(node(connection, thread.head_id, thread.id), ways)
+    shared = history.common_length(old, history.path_to(target.node, ways))
+    table = schema.message.c
+    found: set[str] = set()
+    for segment, last in old.stretches:
+        on_the_way = (table.segment == segment, table.depth.between(shared, last), table.agent != MAIN)
+        found.update(connection.scalars(sa.select(table.agent).where(*on_the_way).distinct()))
+    return tuple(sorted(found))
 
 
 def checkpoint_ids(connection: sa.Connection, thread_id: str) -> set[str]:

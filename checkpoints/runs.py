@@ -224,12 +224,13 @@ class Runs:
 
     def latest(self, thread_id: str) -> Run | None:
         """The newest run that is at work in the thread, or that came to rest where the head stands now: also after going
-        elsewhere and back.
+        elsewhere and back. One that should have summarised counts until it is dismissed: then the one before it does again.
         """
         with self._store.database.reading() as connection:
             head = rows.thread(connection, thread_id).head_id
             is_here = sa.or_(_table.c.state == RunState.RUNNING, _table.c.head_id == head)
-            newest = sa.select(_table).where(_table.c.thread_id == thread_id, is_here)
+            counts = sa.not_(sa.and_(_table.c.compacts, _table.c.dismissed))
+            newest = sa.select(_table).where(_table.c.thread_id == thread_id, is_here, counts)
             row = connection.execute(newest.order_by(_table.c.number.desc()).limit(1)).one_or_none()
         return rows.to_run(row) if row else None
 

@@ -9,8 +9,8 @@ from langchain_core.messages import AIMessage
 from agent.approval import Decision
 from agent.choice import told
 from agent.time_travel import MoveRefused, planned
-from agent.travelling import MOVES
-from checkpoints import By, Leaving, StateError, Store, serde
+from agent.travelling import MOVES, elsewhere
+from checkpoints import MAIN, By, Leaving, StateError, Store, serde
 from components import views
 from components.services import Services, asked_by
 
@@ -56,11 +56,14 @@ def _arguments(text: str) -> dict[str, Any]:
 def moves(store: Store, thread_id: str) -> dict[str, views.MoveView]:
     """What the moves that wait for a person would do, by the ids of their calls."""
     path, checkpoints, found = store.messages(thread_id), store.checkpoints(thread_id), {}
-    asking = next((message for message in reversed(path) if message.type == "ai" and not message.damaged), None)
-    for call in asking.langchain.tool_calls if asking and isinstance(asking.langchain, AIMessage) else ():
+    asking = next((message for message in reversed(path) if message.type == "ai" and message.agent == MAIN), None)
+    asked = asking.langchain if asking and not asking.damaged else None
+    for call in asked.tool_calls if isinstance(asked, AIMessage) else ():
         if call["name"] in MOVES:
             with suppress(MoveRefused):
-                move = planned(call, path, store.places(thread_id))
+                move = planned(call, path, store.places(thread_id), elsewhere(store, thread_id))
                 later = sum(checkpoint.message_count > move.kept for checkpoint in checkpoints)
-                found[call["id"] or ""] = views.move(move, Leaving(move.removed, later))
+                left = [m for m in path[move.kept :] if move.dropped is None or m.id in {move.target.id, *move.dropped}]
+                agents = tuple(sorted({message.agent for message in left} - {MAIN}))
+                found[call["id"] or ""] = views.move(move, Leaving(move.removed, later, agents))
     return found

@@ -23,12 +23,12 @@ from checkpoints import (
     ThreadNotFoundError,
     files,
 )
-from components import approval, head, meter, operations, stretch, views
+from components import approval, compaction, forks, head, meter, operations, stretch, views
 from components.services import Services, asked_by
 from components.widgets import TRANSCRIPT, Composer, Transcript
 
 _ROUND = 30  # messages, or changes, further back among which is looked for what one run began with
-ELSEWHERE = ("fork",)  # the transcript's actions that another panel carries out
+ELSEWHERE = ("fork", "switch")  # the transcript's actions that another panel carries out
 EDITS = ("edit", "change")  # actions that a field with a text waits for
 SUGGESTIONS = (
     "What can I do here?",
@@ -136,6 +136,8 @@ async def _send(services: Services, thread_id: str | None, action: dict[str, Any
     attached = await services.work(files.received, action.get("files") or [])
     by = asked_by(action)
     by = by if thread_id else By(request=by.request)
+    if (part := compaction.command(action["text"], attached=bool(attached))) is not None:
+        return await services.runner.compact(thread_id, part, by=by)
     return await services.runner.send(thread_id, action["text"], by=by, choice=action.get("choice"), attached=attached)
 
 
@@ -148,16 +150,16 @@ async def _carry_out(services: Services, action: dict[str, Any], thread_id: str 
             return head.moved(go=head.address(run.thread_id))
         case _, None:
             return head.moved()
-        case "retry", str():
-            await runner.retry(thread_id, by=by)
+        case "retry" | "regenerate", str():
+            await runner.retry(thread_id, by=by, message_id=action.get("message"))
         case "edit", str():
             await runner.edit(thread_id, action["message"], action["text"], by=by)
         case "change", str():
             changed = await services.read(services.store.message, thread_id, action["message"])
             new = another_text(changed, action["text"])
             await services.change(services.store.replace, thread_id, action["message"], new, by=by)
-        case "regenerate", str():
-            await runner.retry(thread_id, by=by, message_id=action["message"])
+        case "summarise", str():
+            await runner.compact(thread_id, compaction.part(action), by=by)
         case "choose", str():
             await services.change(services.store.choose, thread_id, action["message"], by=by)
         case "decide", str():
@@ -196,6 +198,7 @@ def _read(services: Services, thread_id: str | None, wanted: stretch.Stretch, cl
         siblings=store.siblings(thread_id, held),
         traces=_traces(services, held),
         prices=services.prices,
+        ways=forks.ways(store, thread_id, held),
     )
     return {
         "thread": thread_id,

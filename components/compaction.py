@@ -1,18 +1,12 @@
-"""Summaries as the page has them: the command in the composer, the card of a note, and the full text behind it.
-
-The messages that a note stands for are where they were, off the path. A copy of the conversation may not have them.
-"""
+"""Summaries as the page asks for them and shows them: the command in the composer, and the card of a note."""
 
 import re
 from typing import Any, TypedDict
 from urllib.parse import quote
 
-from fastapi import FastAPI
-from starlette.responses import JSONResponse, Response
-
 from agent.compaction import KEY, LONGEST_FOCUS, NotCompactedError, Part
-from checkpoints import Message, NotFoundError, StateError, Store, StoreUnavailableError
-from components.services import Services
+from agent.time_travel import sources_of
+from checkpoints import Message
 
 _COMMAND = re.compile(r"\s*/compact(?:\s+(.*))?", re.DOTALL)
 
@@ -21,7 +15,7 @@ class SummaryView(TypedDict):
     removed: int  # messages that it stands for
     before: int  # tokens that these took, about
     after: int  # tokens that it takes, about
-    sources: list[str]  # the tools whose results were among them
+    sources: list[str]  # what it may report that nobody here vouches for (see time_travel.sources)
     address: str  # of the full text
 
 
@@ -45,44 +39,17 @@ def part(action: dict[str, Any]) -> Part:
 
 def shown(stored: Message) -> SummaryView | None:
     """The card of a note; None for any other message. A file may say anything in its place."""
-    marks = _marks(stored)
+    marks = marks_of(stored)
     counts = [marks.get(name) for name in ("removed", "before", "after")]
     if not all(isinstance(count, int) for count in counts):
         return None
     removed, before, after = (int(count or 0) for count in counts)
-    sources = [str(name)[:40] for name in marks.get("sources") or []][:5]
+    sources = [name[:40] for name in sources_of(marks)][:5]
     address = f"/api/threads/{quote(stored.thread_id)}/summaries/{quote(stored.id)}"
     return {"removed": removed, "before": before, "after": after, "sources": sources, "address": address}
 
 
-def _marks(stored: Message) -> dict[str, Any]:
+def marks_of(stored: Message) -> dict[str, Any]:
     marks = (stored.body["data"].get("additional_kwargs") or {}).get(KEY) if stored.type == "human" else None
     return marks if isinstance(marks, dict) else {}
 
-
-def replaced(store: Store, thread_id: str, message_id: str) -> tuple[list[Message], str]:
-    """The messages that a note stands for, and where the conversation stood before it.
-
-    Raises `MessageNotFoundError` when they are not in this conversation.
-    """
-    marks = _marks(store.message(thread_id, message_id).intact)
-    last, head = str(marks.get("last")), str(marks.get("head"))
-    store.message(thread_id, head)
-    return store.path_to(thread_id, last, last=int(marks.get("removed") or 0)), head
-
-
-def add_route(server: FastAPI, services: Services) -> None:
-    from components import views  # noqa: PLC0415  (it shows these cards)
-
-    @server.get("/api/threads/{thread_id}/summaries/{message_id}")
-    async def full_text(thread_id: str, message_id: str) -> Response:
-        """Whether this browser may ask at all, the guard has decided."""
-        try:
-            found, head = await services.read(replaced, services.store, thread_id, message_id)
-        except NotFoundError:
-            return Response(status_code=404)
-        except StoreUnavailableError:
-            return Response(status_code=503)
-        except StateError:
-            return Response(status_code=410)
-        return JSONResponse({"head": head, "messages": views.messages(found, running=False)})

@@ -35,10 +35,15 @@ def register(app: Dash, identifier: str, first: str = "cancel") -> None:
         Input(identifier, "is_open"),
         Input(f"{identifier}-{first}", "id"),
     )
+    closing(app, identifier, Input(f"{identifier}-cancel", "n_clicks"))
+
+
+def closing(app: Dash, identifier: str, *inputs: Input) -> None:
+    """Whatever asks for it closes the dialog, and so does another address."""
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "close"),
         Output(identifier, "is_open", allow_duplicate=True),
-        Input(f"{identifier}-cancel", "n_clicks"),
+        *inputs,
         Input(head.Ids.URL, "pathname"),
         prevent_initial_call=True,
     )

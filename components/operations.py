@@ -13,15 +13,29 @@ def notice(operation: Operation | None) -> dict[str, str] | None:
         OperationKind.RESTORE: "Restored to {}",
         OperationKind.GOTO: "The agent went back to {}",
         OperationKind.REWIND: "The agent replaced {}",
+        OperationKind.COMPACT: "{}",
         OperationKind.CLEAR: "Cleared the {}",
         OperationKind.DELETE: "Deleted the {}",
         OperationKind.IMPORT: "Imported {}",
         OperationKind.EDIT: _replaced(operation),
-        OperationKind.FORK: "You are on the new {}" if _of(operation) == "branch" else "Branched off from {}",
+        OperationKind.FORK: _branched(operation),
     }
     if operation is None or operation.kind not in sentences or operation.undone:
         return None
-    return {"op": str(operation.version), "text": sentences[operation.kind].format(operation.note)}
+    note = _summarised(operation) if operation.kind is OperationKind.COMPACT else operation.note
+    return {"op": str(operation.version), "text": sentences[operation.kind].format(note)}
+
+
+def _summarised(operation: Operation) -> str:
+    """What a summary took the place of, and what it saved."""
+    removed, _, saved = operation.note.partition(" · ")
+    return f"{removed} summarised · {saved}"
+
+
+def _branched(operation: Operation | None) -> str:
+    if _of(operation) != "branch":
+        return "Branched off from {}"
+    return "The agent opened {}" if operation and operation.actor == "agent" else "You are on the new {}"
 
 
 def _replaced(operation: Operation | None) -> str:
@@ -44,6 +58,7 @@ def described(operation: Operation | None) -> str | None:
         OperationKind.RESTORE: f"restoring {operation.note}",
         OperationKind.GOTO: f"the agent's going back to {operation.note}",
         OperationKind.REWIND: f"the agent's replacing of {operation.note}",
+        OperationKind.COMPACT: f"the summary of {operation.note.partition(' · ')[0]}",
         OperationKind.SETTINGS: f"setting {operation.note}",
         OperationKind.SWITCH: f"switching to {operation.note}" if operation.note else "switching the branch",
         OperationKind.DELETE: f"deleting the {operation.note}",
@@ -67,6 +82,7 @@ _FORGOTTEN = {
     OperationKind.PIN: "Pinned or unpinned a checkpoint",
     OperationKind.FORK: "Branched off",
     OperationKind.RESTORE: "Restored a checkpoint",
+    OperationKind.COMPACT: "Summarised messages",
     OperationKind.DELETE: "Deleted something",
     OperationKind.CLEAR: "Cleared something",
     OperationKind.IMPORT: "Imported a file",
@@ -130,6 +146,7 @@ def _said(operation: Operation, count: int, versions: Mapping[int, Operation], q
         OperationKind.RESTORE: f"Restored {note}",
         OperationKind.GOTO: f"Went back to {note}",
         OperationKind.REWIND: f"Replaced {note}",
+        OperationKind.COMPACT: f"Summarised {note}",
         OperationKind.SETTINGS: f"Set {note}",
         OperationKind.SWITCH: f"Switched to {note or 'another branch'}",
         OperationKind.DELETE: f"Deleted the {note}",

@@ -12,7 +12,7 @@ from plotly.io.json import to_json_plotly
 from starlette.responses import Response
 
 from checkpoints import StoreUnavailableError
-from components import branching, changes, chat, head, log, settings, threads, timeline, toast, transfer, trouble
+from components import branching, changes, chat, exporting, head, importing, log, settings, threads, timeline, toast, trouble
 from components.services import Services
 from components.widgets import Icon
 
@@ -35,8 +35,8 @@ INDEX = """<!DOCTYPE html>
 </html>"""
 METAS = [{"name": "viewport", "content": "width=device-width, initial-scale=1, interactive-widget=resizes-content"}]
 UNUSED = ("/deps/polyfill@", "/dash_table/")  # scripts: for browsers older than modules, and for tables
-PANELS = (threads, chat, timeline, branching, changes, settings, log, transfer, toast, trouble)
-SHOWING = (threads, chat, timeline, changes, transfer)  # panels that show what stands at an address
+PANELS = (threads, chat, timeline, branching, changes, settings, log, exporting, importing, toast, trouble)
+SHOWING = (threads, chat, timeline, changes, exporting)  # panels that show what stands at an address
 SHOWN = tuple(each for panel in SHOWING for each in panel.SHOWN)
 
 
@@ -86,7 +86,8 @@ def layout() -> Component:
             *branching.dialogs(),
             *changes.dialogs(),
             *log.dialogs(),
-            *transfer.dialogs(),
+            *exporting.dialogs(),
+            *importing.dialogs(),
             toast.layout(),
             trouble.layout(),
         ],
@@ -111,9 +112,9 @@ def _topbar() -> Component:
 def _conversation_bar() -> Component:
     """On a phone, what is seldom needed stands behind a button."""
     undo, redo, clear = changes.buttons()
-    more = [clear, *settings.buttons(), *log.buttons(), *transfer.buttons()]
-    names: Any = {"aria-expanded": "false", "aria-controls": "more", **_named("More")}
-    show = html.Button(Icon(name="three-dots"), id="show-more", className="btn only-phone", title="More", **names)
+    more = [clear, *settings.buttons(), *log.buttons(), *exporting.buttons(), *importing.buttons()]
+    names: Any = {"aria-expanded": "false", "aria-controls": "more", **_named("Conversation menu")}
+    show = html.Button(Icon(name="three-dots"), id="show-more", className="btn only-phone", title="Conversation menu", **names)
     title = html.H1(id=chat.Ids.TITLE)
     return html.Div([title, undo, redo, html.Div(more, id="more"), show], className="topbar conversation-bar")
 

@@ -6,7 +6,7 @@ from dash import html
 from dash.development.base_component import Component
 from langchain_core.messages import AIMessage
 
-from checkpoints import counted, files, serde
+from checkpoints import MAIN, counted, files, serde
 from checkpoints.document import Document, MessagePart
 from checkpoints.transfer import Preview
 
@@ -58,4 +58,5 @@ def _line(entry: tuple[int, MessagePart] | None) -> Component:
     calls = [call["name"] for call in message.tool_calls] if isinstance(message, AIMessage) else []
     named = ", ".join(each["name"] for each in files.parts(message.content))
     text = str(message.text)[:140] or named or (f"(calls {', '.join(calls)})" if calls else "(no text)")
-    return html.Li([html.B(_SPEAKERS.get(message.type, "Note")), " ", text], value=str(number))
+    speaker = _SPEAKERS.get(message.type, "Note") if part.agent == MAIN else part.agent
+    return html.Li([html.B(speaker), " ", text], value=str(number))

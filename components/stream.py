@@ -10,10 +10,11 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from agent.delegation import turn
 from agent.events import Event, HeadMoved, MessageAdded, RunFinished, RunStarted, TextDelta
 from agent.hub import Following, Lagging
-from checkpoints import StoreUnavailableError, ThreadNotFoundError
-from components import views
+from checkpoints import MAIN, StoreUnavailableError, ThreadNotFoundError
+from components import forks, views
 from components.markdown import StreamingMarkdown
 from components.services import Services
 
@@ -22,7 +23,6 @@ FRAME_SECONDS_OF_EACH_RUN = 0.005
 MOST_FRAME_SECONDS = 0.25
 THREAD_IS_GONE = 4404
 TRY_AGAIN = 1013
-_NEAR = 60  # messages from the end among which the one that asked for a tool is looked for
 
 Frame = dict[str, Any]
 _log = logging.getLogger(__name__)
@@ -137,9 +137,17 @@ async def _frame(services: Services, thread_id: str, event: Event) -> Frame | No
 
 
 def _view_of(services: Services, thread_id: str, message_id: str) -> views.MessageView | None:
-    """The view that shows a message: its own, or for a tool's result that of the message which asked for it."""
-    path = services.store.messages(thread_id, last=_NEAR)
-    for view in reversed(views.messages(path, running=True, prices=services.prices)):
+    """The view that shows a message: its own; for a tool's result that of the message which asked for it; for the work of
+    another agent that of the main agent's newest message, whose cards tell of it.
+    """
+    path = turn(services.store, thread_id)
+    is_asides = any(message.id == message_id and message.agent != MAIN for message in path)
+    shown = views.messages(
+        path, running=True, prices=services.prices, ways=forks.ways(services.store, thread_id, path)
+    )
+    if is_asides:
+        return shown[-1] if shown else None
+    for view in shown[::-1]:
         if message_id in (view["id"], *(tool["message_id"] for tool in view["tools"])):
             return view
     return None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
-from checkpoints import Message, Store
+from checkpoints import MAIN, Message, Store
 
 WINDOW = 50  # messages at first, and more that each "earlier" and "later" brings
 NEAR = 200  # messages from the end that are held as well, so that a place among them is joined to the newest
@@ -25,19 +25,28 @@ def stretch(held: Mapping[str, Any] | None, thread_id: str | None) -> Stretch:
 
 
 def read(store: Store, thread_id: str, held: Stretch) -> tuple[list[Message], bool, bool]:
-    """The messages of a stretch, and whether there are earlier and later ones. A tool's result is never parted from the
-    message that asked for it.
+    """The messages of a stretch, and whether there are earlier and later ones. A tool's result, and the work of agents that
+    were asked, is never parted from the message that asked for it.
     """
-    until = held.get("until")
-    before = None if until is None else until + _ROUND
-    path = store.messages(thread_id, last=held["count"] + 2 * _ROUND, before=before)
-    end = len(path)
-    if until is not None:
-        end = next((index for index, message in enumerate(path) if message.depth >= until and message.type != "tool"), end)
-    first = max(0, end - held["count"])
-    while first and path[first].type == "tool":
-        first -= 1
-    return path[first:end], bool(end and path[first].depth), end < len(path)
+    until, margin = held.get("until"), _ROUND
+    while True:
+        before = None if until is None else until + margin
+        path = store.messages(thread_id, last=held["count"] + 2 * margin, before=before)
+        end = len(path)
+        if until is not None:
+            end = next((index for index, message in enumerate(path) if message.depth >= until and _begins(message)), end)
+        first = max(0, end - held["count"])
+        while first and not _begins(path[first]):
+            first -= 1
+        is_begun = not path or path[0].depth == 0 or _begins(path[first])
+        is_ended = before is None or end < len(path) or not path or path[-1].depth < before - 1
+        if is_begun and is_ended:
+            return path[first:end], bool(end and path[first].depth), end < len(path)
+        margin *= 4  # so much was done for one answer
+
+
+def _begins(message: Message) -> bool:
+    return message.agent == MAIN and message.type != "tool"
 
 
 def moved(store: Store, thread_id: str, held: Stretch, action: Mapping[str, Any]) -> Stretch:

@@ -8,7 +8,7 @@ from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 from dash_bootstrap_components import Checkbox
 
-from checkpoints import Checkpoint, Leaving, Message, StateError, ThreadNotFoundError, counted
+from checkpoints import MAIN, Checkpoint, Leaving, Message, StateError, ThreadNotFoundError, counted
 from components import dialog, head, views
 from components.services import Services, asked_by
 from components.widgets import TIMELINE, Timeline
@@ -39,7 +39,7 @@ def restore_question(checkpoint: Checkpoint, leaving: Leaving, *, running: bool)
     """What restoring does, in numbers from the store."""
     leaves = "leaves" if leaving.messages + leaving.checkpoints == 1 else "leave"
     loss = (
-        f"{leaving} {leaves} the conversation."
+        f"{leaving}{leaving.among} {leaves} the conversation."
         if leaving.messages or leaving.checkpoints
         else "Nothing leaves the conversation."
     )
@@ -175,7 +175,7 @@ _CUT_OFF = 200  # messages from the end among which the cut-off prompt is looked
 def _cut_off_prompt(before: list[Message], kept: list[Message], key: str) -> dict[str, str]:
     """The last thing that the user had asked, if the restore took it away."""
     depth = kept[-1].depth if kept else -1
-    asked = [m for m in before if m.depth > depth and m.type == "human"]
+    asked = [m for m in before if m.depth > depth and m.type == "human" and m.agent == MAIN]
     return {"key": key, "text": str(asked[-1].langchain.text) if asked and not asked[-1].damaged else ""}
 
 

@@ -5,16 +5,22 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, Literal, TypedDict
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 
-from agent import time_travel
+from agent import compaction, time_travel
+from agent.delegation import OpenCall
+from agent.dependence import asked
 from agent.prices import Prices, usage_of
 from agent.recording import STOPPED
 from agent.time_travel import Move
-from checkpoints import Branch, Checkpoint, Leaving, Message, MessageStatus, Run, RunState, Thread, counted
+from checkpoints import MAIN, Branch, Checkpoint, Leaving, Message, MessageStatus, Run, RunState, Thread, counted
 from components import attachments
+from components import compaction as summaries
 from components.attachments import FileView
+from components.compaction import SummaryView
+from components.forks import Ways, WayView
 from components.markdown import to_html
+from components.work import WorkView, held, works
 
 DAMAGED = "This message is damaged and is not shown."
 
@@ -30,6 +36,7 @@ class MoveView(TypedDict):
     leaves: str
     argument: Literal["message", "content"]  # in which the agent's own words stand
     words: str
+    read: list[str]  # what the agent had read before: its words may come from there
 
 
 class ToolView(TypedDict):
@@ -41,6 +48,9 @@ class ToolView(TypedDict):
     result: str | None
     message_id: str | None
     move: MoveView | None  # of a call that would move the conversation, while it waits
+    ways: list[WayView]  # of a fork: its branches
+    agent: str  # who makes the call
+    work: WorkView | None  # of a call that asks an agent
 
 
 class UsageView(TypedDict):
@@ -66,6 +76,7 @@ class MessageView(TypedDict):
     files: list[FileView]  # that a user attached
     trace: str | None  # of an answer that is traced, the address of its trace; empty while it is not known
     usage: UsageView | None  # of an answer whose provider told it
+    summary: SummaryView | None  # of a note that stands for messages: `html` is then what it says of them
 
 
 def messages(
@@ -77,14 +88,18 @@ def messages(
     siblings: Mapping[str, list[str]] | None = None,
     traces: Mapping[str, str] | None = None,
     prices: Prices | None = None,
+    ways: Ways | None = None,
+    agent: str = MAIN,
 ) -> list[MessageView]:
-    """The messages of a path; tool results stand in the message that asked for them.
+    """An agent's messages of a path; tool results stand in the message that asked for them, and there is told of the work
+    of others.
 
     Calls without a result are at work while a run is `running`, `waiting` when it rests until a person decides.
     """
     views: list[MessageView] = []
     cards: dict[str, ToolView] = {}
-    for stored in path:
+    done_for = works(path, agent)
+    for stored in (message for message in path if message.agent == agent):
         if stored.damaged:
             views.append(_damaged(stored, (siblings or {}).get(stored.id, [])))
             continue
@@ -98,9 +113,15 @@ def messages(
         view["siblings"] = (siblings or {}).get(stored.id, [])
         view["trace"] = (traces or {}).get(stored.id)
         view["usage"] = usage(stored, prices or {})
-        cards.update({tool["id"]: tool for tool in view["tools"]})
+        for tool in view["tools"]:
+            tool["work"] = done_for.get((stored.id, tool["id"]))
+            tool["ways"] = (ways or {}).get((stored.id, tool["id"]), [])
+            cards[tool["id"]] = tool
         views.append(view)
     if not running:
+        for call_id, calls in (held(path, agent) if waiting else {}).items():
+            if call_id in cards and (work := cards[call_id]["work"]) is not None:
+                work["waiting"] = [_waiting(each) for each in calls]
         for tool in cards.values():
             tool["status"] = "waiting" if waiting else "stopped"
             tool["move"] = (moves or {}).get(tool["id"])
@@ -126,8 +147,11 @@ def _stop_unanswered(views: Sequence[MessageView]) -> None:
 def _message(stored: Message, message: BaseMessage) -> MessageView:
     text, marks = str(message.text), message.additional_kwargs.get(time_travel.KEY)
     role: Literal["user", "assistant", "note"] = "note"
+    summary = summaries.shown(stored)
     if isinstance(message, HumanMessage) and isinstance(marks, dict):
         text = time_travel.words_of(text)
+    elif summary is not None:
+        text = compaction.words_of(text)
     elif isinstance(message, HumanMessage):
         role = "user"
     elif isinstance(message, AIMessage):
@@ -136,24 +160,36 @@ def _message(stored: Message, message: BaseMessage) -> MessageView:
         "id": stored.id,
         "role": role,
         "state": "partial" if stored.status is MessageStatus.PARTIAL else "done",
-        "html": to_html(text) if role == "assistant" else plain_html(text),
+        "html": to_html(text) if role == "assistant" or summary else plain_html(text),
         "text": text,
-        "label": _label(marks) if isinstance(marks, dict) else "note" if role == "note" else None,
+        "label": _label(marks) if isinstance(marks, dict) else "note" if role == "note" and not summary else _asked(stored),
         "time": stored.created_at.isoformat(),
-        "tools": _tools(message) if isinstance(message, AIMessage) else [],
+        "tools": _tools(message, stored.agent) if isinstance(message, AIMessage) else [],
         "siblings": [],
         "files": attachments.shown(stored) if role == "user" else [],
         "trace": None,
         "usage": None,
+        "summary": summary,
     }
 
 
+def _asked(stored: Message) -> str | None:
+    """Over a question that an agent was asked: by whom."""
+    call = asked(stored)
+    return None if call is None else "asked by the main agent" if call[0] == MAIN else f"asked by {call[0]}"
+
+
 def _label(marks: dict[str, Any]) -> str:
-    """What a move of the agent did here, and what it had read on the way."""
+    """What a move of the agent did here, and what it had read before."""
     removed = counted(marks["removed"], "message") if isinstance(marks.get("removed"), int) else "some messages"
     did = "replaced an answer here" if marks.get("kind") == "rewind" else "went back to here"
-    read = [str(name)[:40] for name in marks.get("sources") or []][:5]
+    read = _read(marks)
     return f"the agent {did} · {removed} removed" + (f" · after reading {', '.join(read)}" if read else "")
+
+
+def _read(marks: object) -> list[str]:
+    """The sources of a move as the page names them."""
+    return [name[:40] for name in time_travel.sources_of(marks)][:5]
 
 
 def move(value: Move, leaving: Leaving) -> MoveView:
@@ -161,9 +197,10 @@ def move(value: Move, leaving: Leaving) -> MoveView:
     return {
         "target": text if len(text) <= QUOTED else f"{text[:QUOTED]}…",
         "number": value.target.depth + 1,
-        "leaves": str(leaving),
+        "leaves": f"{leaving}{leaving.among}",
         "argument": "message" if value.kind == "goto" else "content",
         "words": value.reason,
+        "read": _read(value.message.additional_kwargs[time_travel.KEY]),
     }
 
 
@@ -183,6 +220,7 @@ def _damaged(stored: Message, siblings: list[str]) -> MessageView:
         "files": [],
         "trace": None,
         "usage": None,
+        "summary": None,
     }
 
 
@@ -191,22 +229,37 @@ def plain_html(text: str) -> str:
     return escape(text).replace("\n", "<br>")
 
 
-def _tools(message: AIMessage) -> list[ToolView]:
-    readable = [(c["id"], c["name"], json.dumps(c["args"], ensure_ascii=False, indent=2)) for c in message.tool_calls]
+def _tools(message: AIMessage, agent: str) -> list[ToolView]:
+    readable = [(c["id"], c["name"], _arguments(c)) for c in message.tool_calls]
     unreadable = [(c["id"], c["name"], c["args"] or "") for c in message.invalid_tool_calls]
-    return [
-        ToolView(
-            id=identifier or "",
-            name=name or "",
-            arguments=text,
-            status="running",
-            duration_ms=None,
-            result=None,
-            message_id=None,
-            move=None,
-        )
-        for identifier, name, text in [*readable, *unreadable]
-    ]
+    return [_tool(identifier or "", name or "", text, agent) for identifier, name, text in [*readable, *unreadable]]
+
+
+def _arguments(call: ToolCall) -> str:
+    return json.dumps(call["args"], ensure_ascii=False, indent=2)
+
+
+def _tool(identifier: str, name: str, arguments: str, agent: str) -> ToolView:
+    return {
+        "id": identifier,
+        "name": name,
+        "arguments": arguments,
+        "status": "running",
+        "duration_ms": None,
+        "result": None,
+        "message_id": None,
+        "move": None,
+        "ways": [],
+        "agent": agent,
+        "work": None,
+    }
+
+
+def _waiting(each: OpenCall) -> ToolView:
+    """The card of a call that another agent waits with."""
+    tool = _tool(each.call["id"] or "", each.call["name"], _arguments(each.call), each.agent)
+    tool["status"] = "waiting"
+    return tool
 
 
 def _fill(tool: ToolView, stored: Message, message: ToolMessage) -> None:
@@ -230,7 +283,7 @@ def run(value: Run | None) -> dict[str, Any] | None:
     """A run, if there is something to say of it."""
     if value is None or value.dismissed or value.state in (RunState.DONE, RunState.WAITING):
         return None
-    return {"id": value.id, "state": value.state, "error": value.error}
+    return {"id": value.id, "state": value.state, "error": value.error, "compacts": value.compacts}
 
 
 def checkpoint(value: Checkpoint, *, here: bool) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import stat
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,11 @@ from typing import Any
 import httpx
 import pytest
 
+from agent.travelling import TimeTravelEvent
 from app import App, create_app
 from checkpoints import By, StoreInUseError
 from components.vendor import icon_sprite
-from config import Settings
+from config import AgentDefinition, Settings, SettingsError
 from tests.checkpoints.conversations import new
 from tests.servers import ROOT, Server
 
@@ -162,6 +163,36 @@ async def _threads(browser: httpx.AsyncClient) -> list[str]:
     return [thread["title"] for thread in response["threads"]["data"]["threads"]]
 
 
+def test_who_asks_for_it_hears_of_every_move_of_an_agent_and_may_fail(tmp_path: Path) -> None:
+    async def story() -> None:
+        settings = Settings(data_dir=tmp_path / "data", model="demo", demo_seconds_per_token=0, time_travel="allow")
+        app = create_app(settings, port=8050, on_time_travel=[raising(ValueError("not mine")), heard.append])
+        async with asyncio.timeout(20):
+            run = await app.services.runner.send(None, "hello", by=By())
+            await _rests(app, run.thread_id)
+            await app.services.runner.send(run.thread_id, "Please start over", by=By())
+            await _rests(app, run.thread_id)
+        await app.close()
+        assert [(event.thread_id, event.kind, event.begin, event.position, event.removed) for event in heard] == [
+            (run.thread_id, "goto", 3, 0, 3)
+        ]
+
+    heard: list[TimeTravelEvent] = []
+    asyncio.run(story())
+
+
+def raising(error: Exception) -> Callable[[object], None]:
+    def listener(_: object) -> None:
+        raise error
+
+    return listener
+
+
+async def _rests(app: App, thread_id: str) -> None:
+    while thread_id in await app.services.work(app.services.runs.running):  # noqa: ASYNC110  (nothing here listens)
+        await asyncio.sleep(0.005)
+
+
 def test_a_second_app_on_the_same_data_is_refused(tmp_path: Path) -> None:
     async def story() -> None:
         async with opened(tmp_path / "data"):
@@ -296,6 +327,23 @@ def test_a_setting_that_cannot_be_used_is_one_sentence_that_names_it(tmp_path: P
     assert said.startswith("Waymark cannot start. ")
     assert said.count("\n") == 1
     assert key in said or (key, value) == ("MODEL", "openai:some") or key == "DATA_DIR"
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "said"),
+    [
+        ("main", {}, "[agents.main] in waymark.toml cannot be: main is the agent that the user talks to."),
+        ("ann", {"tools": ("fly",)}, "[agents.ann] tools in waymark.toml: there is no tool 'fly'."),
+        ("ann", {"model": "gpt"}, "[agents.ann] model in waymark.toml cannot be used. "),
+    ],
+)
+def test_an_agent_that_cannot_work_is_one_sentence_that_names_it(
+    tmp_path: Path, name: str, fields: dict[str, Any], said: str
+) -> None:
+    agents = {name: AgentDefinition(instructions="Doubt.", **fields)}
+    with pytest.raises(SettingsError) as refused:
+        create_app(Settings(data_dir=tmp_path, model="demo", agents=agents), port=8050)
+    assert str(refused.value).startswith(said)
 
 
 def test_a_data_folder_that_cannot_be_used_is_told_also_when_the_database_is_elsewhere(tmp_path: Path) -> None:

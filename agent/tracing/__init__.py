@@ -7,6 +7,7 @@ from typing import Protocol
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 
+from agent.travelling import TimeTravelEvent
 from checkpoints import MAIN, Branch, Checkpoint, Operation, OperationKind, RunState
 
 SYSTEM = "system"  # the name of the prompt that every request begins with
@@ -98,7 +99,7 @@ class Feedback:
     good: bool | None
 
 
-Told = RunBegun | ModelAnswered | ToolCarriedOut | RunEnded | Judged | Feedback | Operation
+Told = RunBegun | ModelAnswered | ToolCarriedOut | RunEnded | Judged | Feedback | Operation | TimeTravelEvent
 
 
 class Tracer(Protocol):
@@ -201,6 +202,11 @@ class RunTrace:
         if (at_work := self._tools.pop(result.tool_call_id, None)) is not None:
             call, began = at_work
             self._tracer.tell(ToolCarriedOut(self._run_id, call, result, began, time_ns(), self._agent))
+
+    def changed(self, operation: Operation | None) -> None:
+        """The run has changed the conversation's branches."""
+        if operation is not None:
+            self._tracer.tell(operation)
 
     def ended(self, state: RunState, error: str | None) -> None:
         """However it ended: what was still at work was cut off by that."""

@@ -20,6 +20,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.trace import Span, set_span_in_context
 
 from agent.tracing import JUDGE, Judged, ModelAnswered, Place, RunBegun, RunEnded, ToolCarriedOut
+from agent.travelling import TimeTravelEvent
 from checkpoints import Operation, RunState, serde
 
 SECONDS_BETWEEN_EXPORTS = 1.0
@@ -60,7 +61,9 @@ class Spans:
         """Send what is left. Takes as long as the server does."""
         self._provider.shutdown()
 
-    def tell(self, told: RunBegun | ModelAnswered | ToolCarriedOut | RunEnded | Judged | Operation) -> None:
+    def tell(
+        self, told: RunBegun | ModelAnswered | ToolCarriedOut | RunEnded | Judged | Operation | TimeTravelEvent
+    ) -> None:
         match told:
             case RunBegun():
                 self._begin(told)
@@ -76,6 +79,8 @@ class Spans:
                 self._root(seed, JUDGE, thread_id, call.began, "generation", attributes).end(call.ended)
             case ToolCarriedOut():
                 self._child(told, told.call["name"], "tool", self._tool(told))
+            case TimeTravelEvent():
+                self._move(told)
 
     def _begin(self, told: RunBegun) -> None:
         attributes = {Attribute.OBSERVATION_INPUT: self._text(told.question), **self._placed(told.place)}
@@ -90,9 +95,19 @@ class Spans:
         span.set_attributes(attributes | _level(_LEVELS.get(told.state), told.error))
         span.end(told.at)
 
+    def _move(self, told: TimeTravelEvent) -> None:
+        """An event within the trace of the run that made the move."""
+        parent, thread_id = self._runs[told.run_id]
+        about = {"from": told.begin, "to": told.position, "removed": told.removed, "tokens_saved": told.tokens_saved}
+        names = None if self._mask else ", ".join(told.sources)  # files have the names that people gave them
+        attributes = _common(thread_id, "run", "event") | {Attribute.OBSERVATION_INPUT: self._text(told.reason)}
+        attributes |= _metadata(about | {"sources": names or None}, of="observation")
+        context = set_span_in_context(parent, Context())
+        self._tracer.start_span(told.kind, context=context, start_time=told.at, attributes=attributes).end(told.at)
+
     def _event(self, told: Operation) -> None:
         made_at = round(told.created_at.timestamp() * 1e9)
-        about = {"operation": told.version, "actor": told.actor, "result": told.result}
+        about = {"operation": told.version, "actor": told.actor, "result": told.result, **_way(told)}
         attributes = _metadata(about) | {Attribute.OBSERVATION_INPUT: self._text(told.note)}
         seed = f"{told.thread_id}:{told.version}"
         self._root(seed, str(told.kind), told.thread_id, made_at, "event", attributes).end(made_at)
@@ -169,6 +184,15 @@ def usage(answer: AIMessage) -> dict[str, int]:
                 counted[f"{side}_{kind}"] = tokens
                 counted[side] = max(0, counted[side] - tokens)
     return {**counted, "total": metadata["total_tokens"]}
+
+
+def _way(told: Operation) -> dict[str, object]:
+    """From which head to which other one a change led: of a restore the branch's, of a fork the branches' ids."""
+    for change in told.changes:
+        for column in ("head_id", "branch_id"):
+            if change.table != "checkpoint" and column in change.before:
+                return {"from": change.before[column], "to": change.after[column]}
+    return {}
 
 
 def _common(thread_id: str, trace_name: str, kind: str) -> dict[str, str | int]:

@@ -35,7 +35,7 @@ export function Approval({ tool, act }) {
   return h(
     "div",
     { className: "approval", role: "group", "aria-labelledby": label },
-    tool.move ? h(Move, { id: label, move: tool.move }) : h("p", { id: label }, `The agent asks to use ${tool.name}.`),
+    tool.move ? h(Move, { id: label, move: tool.move }) : h("p", { id: label }, `${tool.agent === "main" ? "The agent" : tool.agent} asks to ${tool.name === "fork" ? "try these ways, each on a branch of its own" : `use ${tool.name}`}.`),
     h(
       "div",
       { className: "approval-ways" },
@@ -78,7 +78,7 @@ function Move({ id, move }) {
     { className: "approval-move" },
     h("p", { id }, `The agent asks to go back to message ${move.number}. ${move.leaves} ${leaves} the conversation. You can undo it.`),
     h("blockquote", null, move.target === "" ? "(a call without text)" : move.target),
-    h("p", { className: "quiet" }, "It carries along:"),
+    h("p", { className: "quiet" }, `It carries along${move.read.length === 0 ? "" : `, after reading ${move.read.join(", ")}`}:`),
     h("blockquote", null, move.words),
   );
 }

@@ -11,6 +11,7 @@ const { Fragment, createElement: h, useCallback, useEffect, useLayoutEffect, use
 
 const NO_REPLY_MS = 6000;
 const TALLEST_PX = 240;
+const COMMAND = /^\s*\/(c(o(m(p(a(c(t(\s[^]*)?)?)?)?)?)?)?)?$/; // or the beginning of it
 const NO_REPLY_TEXT = {
   send: "Not sent yet: the server does not answer. Your text is kept.",
   stop: "Not stopped yet: the server does not answer.",
@@ -29,10 +30,12 @@ export function Composer(props) {
   const field = useRef(null);
   const [isEmpty, setEmpty] = useState(true);
   const [typed, setTyped] = useState(0);
+  const [isCommand, setCommand] = useState(false);
   const changed = useCallback(() => {
     fitHeight(field.current, TALLEST_PX);
     setEmpty(field.current.value.trim() === "");
     setTyped(typedTokens(field.current.value));
+    setCommand(COMMAND.test(field.current.value));
   }, []);
   const setText = useCallback((text) => {
     field.current.value = text;
@@ -87,6 +90,7 @@ export function Composer(props) {
           h("p", null, h("span", { className: "visually-hidden" }, "Sent after this answer: "), [queued.text, queued.files.length > 0 && count(queued.files.length, "file")].filter(Boolean).join(" · ")),
           h("button", { type: "button", className: "quiet-button", onClick: takeBack }, "Edit"),
         ),
+      isCommand && h("p", { className: "quiet", role: "status" }, h("code", null, "/compact"), " summarises the conversation; after it you can say what to keep."),
       attached.files.length > 0 && h(Later, { part: "Chips", files: attached.files, onRemove: (file) => attached.drop([file]) }),
       h(
         "div",
@@ -224,6 +228,7 @@ function useQueue(data, { pending, problem, start }, field, setText, { put, drop
     const hasLeft = shownFor.current !== null && shownFor.current !== thread;
     shownFor.current = thread;
     if (pending?.type === "send" && pending.op !== sent.current.op) sent.current = { op: pending.op, version: data.version };
+    else if (data.running) sent.current.version = null; // its run has come; one that summarises may end and change nothing
     if (queued === null) return;
     if (hasLeft || (problem && pending === null)) putBack();
     else if (!data.running && pending === null && data.version !== sent.current.version) {

@@ -96,7 +96,8 @@ function upTo(messages, after) {
 export function newestRun(data, stream) {
   const { run } = stream;
   if (!run) return data.run;
-  if (run.state === "running" || !data.run || data.run.id === run.id) return run;
+  if (data.run?.id === run.id) return { ...run, compacts: data.run.compacts };
+  if (run.state === "running" || !data.run) return run;
   return run.version >= data.version ? run : data.run;
 }
 

@@ -55,8 +55,8 @@ export function createLiveText(bubble) {
   };
 }
 
-/** @param {{bubbleRef: (element: Element|null) => void, busy: boolean}} props */
-function LiveBubble({ bubbleRef, busy }) {
+/** @param {{bubbleRef: (element: Element|null) => void, busy: boolean, label: string|null}} props */
+function LiveBubble({ bubbleRef, busy, label }) {
   return h(
     "article",
     {
@@ -68,6 +68,7 @@ function LiveBubble({ bubbleRef, busy }) {
       "data-state": "partial",
     },
     h("div", { className: "prose live-text", ref: bubbleRef }, h("div", { className: "stable" }), h("div", { className: "tail" })),
+    label && h("p", { className: "quiet" }, label),
     busy && h("div", { className: "thinking", "aria-hidden": true }, h("span"), h("span"), h("span")),
   );
 }

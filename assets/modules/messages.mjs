@@ -6,15 +6,19 @@ import { clockTime, duration, figure, fullTime, money } from "./format.mjs";
 import { icon } from "./icons.mjs";
 import { usageText } from "./meter.mjs";
 import { copyText, decorate } from "./prose.mjs";
+import { say as tell } from "./toast.mjs";
 
 const { Fragment, createElement: h, memo, useEffect, useLayoutEffect, useRef, useState } = window.React;
 
 /**
  * @typedef {{id: string, name: string, arguments: string, status: "running"|"waiting"|"done"|"error"|"stopped",
  *   duration_ms: number|null, result: string|null, message_id: string|null,
- *   move: {target: string, number: number, leaves: string, argument: string, words: string}|null}} ToolView
+ *   move: {target: string, number: number, leaves: string, argument: string, words: string, read: string[]}|null, agent: string, work: WorkView|null,
+ *   ways: import("./later/forks.mjs").WayView[]}} ToolView
+ * @typedef {{agent: string, question: string, messages: number, waiting: ToolView[]}} WorkView  what an agent does for a call
  * @typedef {{id: string, role: "user"|"assistant"|"note", state: "done"|"partial"|"error", html: string, text: string, label: string|null,
  *   time: string, tools: ToolView[], siblings: string[], files: {kind: "image"|"file", name: string, size: number, address: string}[], trace: string|null,
+ *   summary: import("./later/summary.mjs").SummaryView|null,
  *   usage: {input: number, cached: number, output: number, reasoning: number, cost: number|null}|null}} MessageView
  */
 
@@ -31,8 +35,21 @@ function preview(argumentsText) {
   return line.length > PREVIEW_LENGTH ? `${line.slice(0, PREVIEW_LENGTH)}…` : line;
 }
 
-/** @param {{tool: ToolView, act: Function}} props */
-function ToolCard({ tool, act }) {
+const RARE = { Summary: () => import("./later/summary.mjs"), Ways: () => import("./later/forks.mjs"), WaysDone: () => import("./later/forks.mjs") };
+const fetched = {};
+
+/** A part that few messages have. It is fetched with the first of them. @param {{part: keyof typeof RARE}} props with those of the part */
+function Rare({ part, ...props }) {
+  const [Part, setPart] = useState(() => fetched[part] ?? null);
+  useEffect(() => {
+    const show = (module) => setPart(() => (fetched[part] = module[part]));
+    if (Part === null) RARE[part]().then(show, () => undefined); // shown without, as long as nobody answers
+  }, [part]);
+  return Part && h(Part, props);
+}
+
+/** @param {{tool: ToolView, act: Function|null}} props without `act`, nothing can be decided here */
+export function ToolCard({ tool, act }) {
   const hooks = tool.message_id
     ? {
         "data-testid": "message",
@@ -50,18 +67,48 @@ function ToolCard({ tool, act }) {
       null,
       icon("chevron-right", "tool-fold"),
       h("span", { className: "tool-name" }, tool.name),
-      h("span", { className: "tool-preview" }, preview(tool.arguments)),
+      h("span", { className: "tool-preview" }, tool.name === "fork" ? h(Rare, { part: "WaysDone", tool }) : preview(tool.arguments)),
       h("span", { className: "tool-time" }, duration(tool.duration_ms)),
       h("span", { className: "tool-sign" }, sign, h("span", { className: "visually-hidden" }, TOOL_WORDS[tool.status])),
     ),
     h(
       "div",
       { className: "tool-body" },
-      !tool.move && h(ToolText, { label: "Arguments", text: tool.arguments }), // the card of a move says it in words
-      tool.status === "waiting" && h(Approval, { tool, act }),
+      tool.name === "fork" && h(Rare, { part: "Ways", tool, act }),
+      !tool.move && tool.name !== "fork" && h(ToolText, { label: "Arguments", text: tool.arguments }), // the card of a move says it in words
+      act && tool.status === "waiting" && !tool.work && h(Approval, { tool, act }),
+      act && tool.work?.waiting.map((call) => h(ToolCard, { key: call.id, tool: call, act })),
       tool.result !== null && h(ToolText, { label: tool.status === "error" ? "Error" : "Result", text: tool.result }),
     ),
   );
+}
+
+/** The work of an agent that was asked. What it said and read is fetched when this is opened. */
+function Work({ work, isAtWork }) {
+  const [Part, setPart] = useState(null);
+  const open = (event) => {
+    if (!event.currentTarget.open || Part) return;
+    import("./later/agents.mjs").then((module) => setPart(() => module.Steps), () => undefined);
+  };
+  return h(
+    "details",
+    { className: "tool work", "data-testid": "work", onToggle: open },
+    h(
+      "summary",
+      null,
+      icon("chevron-right", "tool-fold"),
+      h("span", { className: "tool-name" }, work.agent),
+      h("span", { className: "tool-preview" }, work.messages === 1 ? "1 message" : `${work.messages} messages`),
+      isAtWork && h("span", { className: "tool-time" }, "working…"),
+    ),
+    Part && h(Part, { work }),
+  );
+}
+
+/** The card of a call, and below it what an agent did for it. @param {{tool: ToolView, act: Function|null}} props */
+export function Tool({ tool, act }) {
+  const work = tool.work && h(Work, { work: tool.work, isAtWork: tool.status === "running" });
+  return h(Fragment, null, h(ToolCard, { tool, act }), work);
 }
 
 function ToolText({ label, text }) {
@@ -95,7 +142,7 @@ function CopyButton({ text, say }) {
 }
 
 /** Sanitised html of the server. Its text changes rarely; React leaves it alone until then. */
-function Prose({ html }) {
+export function Prose({ html }) {
   const ref = useRef(null);
   useLayoutEffect(() => decorate(ref.current), [html]);
   return h("div", { className: "prose", ref, dangerouslySetInnerHTML: { __html: html } });
@@ -183,6 +230,29 @@ function Usage({ usage }) {
   );
 }
 
+/** What is asked for more rarely. The menu is made when it is opened. */
+function More({ id, act }) {
+  const [Menu, setMenu] = useState(null);
+  const open = () => {
+    import("./later/menu.mjs").then((module) => setMenu(() => module.Menu), () => tell("The menu could not be shown; please try again."));
+  };
+  const items = [
+    ["Summarise from here", () => act("summarise", { message: id, side: "from" })],
+    ["Summarise up to here", () => act("summarise", { message: id, side: "up_to" })],
+  ];
+  const name = "More";
+  return h(
+    "span",
+    { className: "more" },
+    h(
+      "button",
+      { type: "button", className: "icon-button", "aria-label": name, title: name, "aria-haspopup": "menu", "aria-expanded": Menu !== null, onClick: open },
+      icon("three-dots"),
+    ),
+    Menu && h(Menu, { name, items, onClose: () => setMenu(null) }),
+  );
+}
+
 function Foot({ message, say, act, onEdit }) {
   const { id, role, text } = message;
   const isUser = role === "user";
@@ -200,6 +270,7 @@ function Foot({ message, say, act, onEdit }) {
       : h(ActionButton, { name: "Answer again", sign: "arrow-repeat", onClick: () => act("regenerate", { message: id }) }),
     message.trace !== null && h(Rating, { message, act }),
     h(ActionButton, { name: "Branch from here", sign: "diagram-2", "data-testid": "fork", onClick: () => act("fork", { message: id }) }),
+    h(More, { id, act }),
     isUser && alternatives,
   );
 }
@@ -220,10 +291,11 @@ function MessageArticle({ message, say, act, onEdit, editing, isLast }) {
     "article",
     { className: `message message-${message.role}`, "aria-label": SPEAKERS[message.role], ...hooks },
     message.label !== null && h("p", { className: "note-label" }, message.label),
-    editing ? h(Editor, { editing, isLast }) : message.html !== "" && h(Prose, { html: message.html }),
+    editing ? h(Editor, { editing, isLast }) : message.html !== "" && !message.summary && h(Prose, { html: message.html }),
+    message.summary && h(Rare, { part: "Summary", message, act }),
     message.files.length > 0 && h(Later, { part: "Attached", files: message.files }),
     message.tools.length > 0 &&
-      h("div", { className: "tools" }, message.tools.map((tool) => h(ToolCard, { key: tool.id, tool, act }))),
+      h("div", { className: "tools" }, message.tools.map((tool) => h(Tool, { key: tool.id, tool, act }))),
     hasFoot && !editing && h(Foot, { message, say, act, onEdit }),
   );
 }

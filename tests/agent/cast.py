@@ -26,7 +26,9 @@ class Cast(FakeOpenAI):
 
     def __init__(self, **parts: Sequence[Line]) -> None:
         self.parts = {name: list(lines) for name, lines in parts.items()}
-        self.heard: dict[str, list[list[JSON]]] = {name: [] for name in (MAIN, *parts)}  # each one's requests, without system
+        self.heard: dict[str, list[list[JSON]]] = {
+            name: [] for name in (MAIN, *parts)
+        }  # each one's requests, without system
         super().__init__()
 
     def answer(self, request: Request, body: JSON, reply: Reply | None, number: int) -> tuple[list[Frame], str]:

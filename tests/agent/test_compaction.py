@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage
 from langchain_openai.chat_models.base import _convert_message_to_dict
 
-from agent.compaction import KEY, NotCompactedError, Part, kept, note, stretch
+from agent.compaction import KEY, NotCompactedError, Part, kept, note, passage
 from agent.context import stored_tokens
 from agent.prompts import COMPACTION_PROMPT
 from agent.request import request
@@ -166,7 +166,7 @@ def test_there_must_be_something_to_summarise() -> None:
 
 def test_an_unanswered_question_is_kept() -> None:
     path = done(HumanMessage("a"), HumanMessage("b"), HumanMessage("c"))
-    found = stretch(path, EVERYTHING)
+    found = passage(path, EVERYTHING)
     assert ([m.id for m in found.messages], [m.id for m in found.following]) == (["m0", "m1"], ["m2"])
 
 
@@ -198,7 +198,7 @@ def test_a_conversation_cannot_leave_the_marks_that_it_stands_in() -> None:
 def test_whatever_stretch_is_summarised_no_pair_is_torn(path: list[Any], side: Any, index: int) -> None:
     whole = stored(path)
     try:
-        found = stretch(whole, Part(side, f"m{min(index, len(path) - 1)}"))
+        found = passage(whole, Part(side, f"m{min(index, len(path) - 1)}"))
     except (NotCompactedError, KeyError):
         return
     first = whole.index(found.messages[0])
@@ -213,6 +213,6 @@ def test_whatever_stretch_is_summarised_no_pair_is_torn(path: list[Any], side: A
 
 
 def test_a_note_is_refused_that_saves_nothing() -> None:
-    found = stretch(done(HumanMessage("a"), HumanMessage("b"), HumanMessage("c")), EVERYTHING)
+    found = passage(done(HumanMessage("a"), HumanMessage("b"), HumanMessage("c")), EVERYTHING)
     with pytest.raises(NotCompactedError):
         note(found, "x")

@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from agent.approval import Decision
 from agent.delegation import KEY
+from agent.travelling import Policy
 from checkpoints import MAIN, By, Message, MessageStatus, NewMessage, OperationKind, RunState, serde
 from tests.agent.cast import Cast, agent, perform
 from tests.agent.running import Running
@@ -137,3 +138,24 @@ def test_every_answer_of_every_agent_can_be_replaced_and_put_back(keep_independe
                 await moved(chat, cast, Call("rewind", arguments, id="move"), start)
 
     perform(story, *PEOPLE, policy="ask")
+
+
+STRANGE = (
+    AIMessage("I greet you first."),
+    HumanMessage(""),
+    AIMessage(" \n"),
+    letter("c1"),
+    HumanMessage(" "),
+    AIMessage(""),
+)
+
+
+@pytest.mark.parametrize("policy", ["off", "allow"])
+def test_what_an_import_begins_with_and_what_says_nothing_make_no_request_invalid(policy: Policy) -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        chat.store.append(chat.thread_id, [NewMessage(serde.to_body(message)) for message in STRANGE])
+        await chat.say("hello")
+        check_messages(as_sent(convert_to_messages(cast.requests[-1]["messages"])))
+        assert "I greet you first." in str(cast.requests[-1])
+
+    perform(story, *PEOPLE, policy=policy)

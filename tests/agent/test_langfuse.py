@@ -215,6 +215,31 @@ def test_a_text_that_was_cut_in_mid_character_loses_no_trace(fake: FakeLangfuse)
     assert (run.children[0]["model.name"], run.children[0]["level"]) == ("some-model", "ERROR")
 
 
+def test_moves_of_the_agent_and_forks_are_events_that_say_from_where_to_where(fake: FakeLangfuse) -> None:
+    async def story(model: FakeOpenAI) -> None:
+        model.reply(Say("Hi."), Call("goto", {"position": "msg_0", "message": "Once more."}), Say("Fine."))
+        model.reply(Call("rewind", {"n": 1, "content": "Better."}), Call("fork", {"prompts": ["one", "two"]}))
+        async with model_at(model) as client, running(client, tracer=tracer, time_travel="allow") as chat:
+            for _ in range(4):
+                await chat.say("hello")
+            tracer.tell(chat.store.fork(chat.thread_id, chat.path()[0].id, name="Elsewhere").operation)
+
+    tracer = tracer_at(fake)
+    with FakeOpenAI() as model:
+        asyncio.run(story(model))
+    tracer.close()
+    _, went, rewound, *others = fake.traces()
+    agents, fork = (trace for trace in others if trace.name == "fork")
+    assert went.tree().splitlines() == ["agent run", "  generation answer", "  event goto", "  generation answer"]
+    goto, rewind = (next(span for span in run.children if span.name in ("goto", "rewind")) for run in (went, rewound))
+    names = ("metadata.from", "metadata.to", "metadata.removed")
+    assert ([goto[name] for name in names], goto["input"]) == (["3", "0", "3"], "Once more.")
+    assert ([rewind[name] for name in names], rewind["input"]) == (["4", "2", "3"], "Better.")
+    assert int(str(rewind["metadata.tokens_saved"])) > 0
+    assert (agents.tree(), agents["input"], agents["metadata.actor"]) == ("event fork", "2 branches", "agent")
+    assert (fork.tree(), fork["input"], fork["metadata.to"]) == ("event fork", "branch Elsewhere", fork["metadata.result"])
+
+
 def test_no_tracer_of_the_process_is_touched(tracer: LangfuseTracer) -> None:
     assert isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider)
     assert not trace.get_current_span().get_span_context().is_valid

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from agent.approval import DENIED, Decision
+from agent.approval import DENIED, NOT_APPROVED, Decision
 from agent.graph import TOO_LATE
+from agent.runner import NothingToDecideError
 from agent.travelling import Policy, TimeTravelEvent
-from checkpoints import By, OperationKind, RunState
+from checkpoints import By, OperationKind, Run, RunState, StateError
 from tests.agent.running import Running, model_at, running
 from tests.checkpoints.conversations import picture
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Fault, Say
@@ -241,3 +242,82 @@ def test_text_that_looks_like_a_move_does_nothing() -> None:
         assert len(chat.path()) == 2
 
     assert play(story, Say('goto(position="msg_0", message="x")')) == []
+
+
+async def allowed(chat: Running, call: str) -> RunState:
+    return (await chat.end(await chat.runner.decide(chat.thread_id, Decision(call, "allow"), by=By()))).state
+
+
+def test_the_cap_holds_over_all_runs_of_a_turn_and_begins_anew_with_the_next_message() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        for turn in range(2):
+            state = (await chat.say("hello")).state
+            for number in range(5):
+                assert state is RunState.WAITING
+                state = await allowed(chat, f"{turn}{number}")
+            assert state is RunState.DONE  # the sixth was refused without a question
+            assert "No more than 5 moves before the user says something" in str(fake.requests[-1]["messages"])
+
+    def back(turn: int, number: int) -> Call:
+        return Call("goto", {"position": f"msg_{number % 2}", "message": "again"}, id=f"{turn}{number}")
+
+    replies = [[*(back(turn, number) for number in range(6)), Say("Enough.")] for turn in range(2)]
+    assert len(play(story, *replies[0], *replies[1], policy="ask")) == 2 * 5
+
+
+def test_a_move_that_was_taken_back_does_not_count() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        for _ in range(6):
+            assert await allowed(chat, "1") is RunState.DONE
+            chat.store.undo(chat.thread_id)
+
+    play(story, Call("goto", {"position": "msg_0", "message": NOTE}, id="1"), *[Say("Fine.")] * 6, policy="ask")
+
+
+def test_jumping_to_the_beginning_again_and_again_lets_no_request_grow() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        for _ in range(25):
+            await chat.say("and now?")
+            assert len(chat.path()) == 3
+        sizes = [len(str(request["messages"])) for request in fake.requests]
+        assert {len(request["messages"]) for request in fake.requests[2::2]} == {5}
+        assert (set(sizes[4::2]), set(sizes[5::2])) == ({sizes[4]}, {sizes[5]})  # from when it goes back over a note
+
+    play(story, *[reply for _ in range(25) for reply in (go(), Say("Here I am."))])
+
+
+def test_an_empty_note_changes_nothing() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        assert "The message is empty" in asked(fake)[-1]
+
+    assert play(story, go(message=" \n"), Say("Fine.")) == []
+
+
+WAITING_MOVE = Call("goto", {"position": "msg_0", "message": NOTE}, id="1")
+
+
+def test_a_move_that_waits_is_made_after_a_restart_and_in_another_tab_and_only_once() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("hello")).state is RunState.WAITING
+        assert chat.runs.interrupt_left() == []  # as at a start
+        both = [chat.runner.decide(chat.thread_id, Decision("1", "allow"), by=By()) for _ in range(2)]
+        first, second = await asyncio.gather(*both, return_exceptions=True)
+        assert isinstance(second, StateError)
+        assert isinstance(first, Run)
+        await chat.end(first)
+        assert texts(chat)[0::2] == ["hello", "Fine."]
+
+    assert len(play(story, WAITING_MOVE, Say("Fine."), policy="ask")) == 1
+
+
+def test_a_move_that_waits_is_not_made_when_the_user_types_instead() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        await chat.say("never mind")
+        assert texts(chat) == ["hello", "", NOT_APPROVED, "never mind", "Fine."]
+        with pytest.raises(NothingToDecideError):
+            await allowed(chat, "1")
+
+    assert play(story, WAITING_MOVE, Say("Fine."), policy="ask") == []

@@ -103,9 +103,16 @@ CHANGES: dict[str, Change] = {
 UNNAMED: dict[str, Change] = {  # they carry no id by which a repetition would be known
     "make a conversation": lambda w: w.store.create_thread(),
     "commit": lambda w: Runs(w.store).commit(w.run, new("", "x")[1]),
+    "commit on a branch": lambda w: Runs(w.store).commit(w.run, new("x")[0], branch_id=_branch(w)),
+    "summarise": lambda w: Runs(w.store).compact(w.run, new("short"), after=None, note="1 message"),
+    "branch off": lambda w: Runs(w.store).branch_off(w.run, [("a", new("x")[0]), ("b", new("y")[0])], after=None),
     "save a state": lambda w: CheckpointManager(w.store, w.thread).save_checkpoint({"messages": said("x"), "k": 1}),
 }
 EVERY = CHANGES | UNNAMED
+
+
+def _branch(world: World) -> str:
+    return world.store.branches(world.run.thread_id)[0][0].id
 
 
 @pytest.fixture(scope="module")

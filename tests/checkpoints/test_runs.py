@@ -18,7 +18,7 @@ from checkpoints import (
     partial,
     schema,
 )
-from tests.checkpoints.conversations import count, dump, new, texts
+from tests.checkpoints.conversations import count, dump, names, new, picture, talked, texts
 from tests.conftest import Clock
 
 
@@ -193,3 +193,60 @@ def test_a_stream_cut_within_a_character_still_ends(runs: Runs, store: Store, th
 
 def test_no_text_makes_no_partial_message() -> None:
     assert partial("") == []
+
+
+def test_a_summary_takes_the_place_of_what_stood_there_and_ends_its_run(runs: Runs, store: Store) -> None:
+    thread_id = talked(store, "a", "b", "c", "d")
+    path, before = store.messages(thread_id), picture(store, thread_id)
+    run = runs.begin(thread_id, None, compacts=True)
+    receipt = runs.compact(run, new("a and b", "c", "d")[0:2], after=None, note="4 messages")
+    assert (texts(store, thread_id), names(store, thread_id)) == (["a and b", "c"], ["after b", "after d"])
+    assert [message.id for message in store.leading_to(thread_id, path[3].id, last=2)] == [path[2].id, path[3].id]
+    latest = runs.latest(thread_id)
+    assert latest is not None
+    assert (latest.state, latest.compacts, runs.running()) == (RunState.DONE, True, set())
+    assert store.undo(thread_id).operation.target == receipt.version
+    assert picture(store, thread_id) == before
+
+
+def test_a_summary_that_a_crash_cut_off_changed_nothing(runs: Runs, store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    run = runs.begin(thread_id, None, compacts=True)
+    assert [left.id for left in runs.interrupt_left()] == [run.id]
+    latest = runs.latest(thread_id)
+    assert latest is not None
+    assert (texts(store, thread_id), latest.state, latest.compacts) == (["a", "b"], RunState.INTERRUPTED, True)
+    with pytest.raises(ConflictError):
+        runs.compact(run, new("short"), after=None, note="2 messages")
+    assert texts(store, thread_id) == ["a", "b"]
+
+
+def test_a_summary_that_failed_hides_the_cut_answer_before_it_only_until_it_is_dismissed(
+    runs: Runs, store: Store, thread_id: str
+) -> None:
+    cut = runs.begin(thread_id, new("a")[0])
+    runs.end(cut, RunState.STOPPED, last=partial("half"))
+    runs.end(runs.begin(thread_id, None, compacts=True), RunState.FAILED, error="No.")
+    runs.dismiss(thread_id)
+    latest = runs.latest(thread_id)
+    assert latest is not None
+    assert (latest.id, latest.dismissed) == (cut.id, False)
+
+
+def test_a_run_writes_on_branches_that_the_conversation_does_not_stand_on(runs: Runs, store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    before, path = picture(store, thread_id), store.messages(thread_id)
+    run = runs.begin(thread_id, new("c")[0])
+    made, _ = runs.branch_off(run, [("One", new("x")[0]), ("Two", new("y")[0])], after=path[1].id)
+    runs.commit(run, new("", "x is done")[1], branch_id=made[0][0])
+    runs.commit(run, new("", "d")[1])
+    assert texts(store, thread_id) == ["a", "b", "c", "d"]
+    gone = store.going_on(thread_id, path[1].id)
+    ends = [(branch.name, first.body["data"]["content"], last.body["data"]["content"]) for branch, first, last in gone]
+    assert ends == [("main", "c", "d"), ("One", "x", "x is done"), ("Two", "y", "y")]
+    runs.end(run, RunState.DONE)
+    after = picture(store, thread_id)
+    store.undo(thread_id)
+    assert picture(store, thread_id) == before
+    store.redo(thread_id)
+    assert picture(store, thread_id) == after

@@ -148,6 +148,17 @@ def test_however_it_arrives_a_growing_answer_ends_as_the_whole(pieces: list[tupl
     assert shown + finished + tail == to_html(text)
 
 
+BEFORE = st.sampled_from(["", "A **bold** one.\n\n", "- a\n- b\n\n", "1. one\n\n", "> said\n\n", "```\ncode\n\n", "    in\n\n"])
+
+
+@given(BEFORE, st.text("ab1 .,;!?'\"()%-–_*`@:/&<", min_size=1, max_size=20))
+def test_a_line_of_plain_prose_looks_as_if_it_had_been_formatted(before: str, line: str) -> None:
+    stream = StreamingMarkdown()
+    stream.feed(before + line)
+    finished, tail = stream.take()
+    assert finished + tail == to_html(before + line)
+
+
 def test_a_link_finds_its_definition_in_an_earlier_block() -> None:
     stream = StreamingMarkdown()
     stream.feed("[known]: https://example.com/known\n\nOne.\n\n")

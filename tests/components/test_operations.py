@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkpoints import By, Operation, OperationKind, Store, erasure
+from checkpoints import By, Operation, OperationKind, Runs, Store, erasure
 from components import operations
 from tests.checkpoints.conversations import new, talked
 
@@ -105,3 +105,23 @@ def test_what_an_erasing_forgot_still_reads_sensibly(store: Store) -> None:
         "Saved a checkpoint",
         "Asked",
     ]
+
+
+def test_a_summary_is_told_with_what_it_saved(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    runs, note = Runs(store), "2 messages · about 8,400 tokens became 350"
+    runs.compact(runs.begin(thread_id, None, compacts=True), new("short"), after=None, note=note)
+    notice = operations.notice(_last(store, thread_id))
+    assert notice is not None
+    assert notice["text"] == "2 messages summarised · about 8,400 tokens became 350"
+    assert _log(store, thread_id)[0] == ("agent", f"Summarised {note}", False)
+    assert operations.described(store.undoable(thread_id)) == "the summary of 2 messages"
+
+
+def test_branches_that_the_agent_opened_are_told_as_its_own(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    runs = Runs(store)
+    runs.branch_off(runs.begin(thread_id, None), [("One", new("x")[0]), ("Two", new("y")[0])], after=None)
+    notice = operations.notice(_last(store, thread_id))
+    assert notice is not None
+    assert notice["text"] == "The agent opened 2 branches"

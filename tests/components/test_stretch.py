@@ -72,3 +72,13 @@ def test_what_is_not_there_cannot_be_shown(store: Store, thread_id: str) -> None
         stretch.moved(store, thread_id, {"thread": thread_id, "count": 50}, {"type": "show", "message": "nowhere"})
     empty = store.create_thread().id
     assert stretch.read(store, empty, stretch.stretch(None, empty)) == ([], False, False)
+
+
+def test_the_work_of_agents_is_not_parted_from_what_asked_for_it(store: Store) -> None:
+    thread_id = store.create_thread().id
+    call = AIMessage("", tool_calls=[{"name": "ask_agent", "args": {}, "id": "1"}])
+    work = [NewMessage(serde.to_body(HumanMessage(str(number))), agent="ann") for number in range(150)]
+    result = NewMessage(serde.to_body(ToolMessage("done", tool_call_id="1")))
+    store.append(thread_id, [*new(*map(str, range(20))), NewMessage(serde.to_body(call)), *work, result, *new("more", "so")])
+    assert depths(store, thread_id, {"thread": thread_id, "count": WINDOW}) == (20, 173, True, False)
+    assert depths(store, thread_id, {"thread": thread_id, "count": 5, "until": 22}) == (20, 171, True, True)

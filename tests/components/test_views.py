@@ -96,4 +96,6 @@ def test_a_run_is_shown_while_there_is_something_to_say_of_it() -> None:
     assert views.run(None) is None
     assert views.run(_run(RunState.DONE)) is None
     assert views.run(_run(RunState.FAILED, dismissed=True)) is None
-    assert views.run(_run(RunState.FAILED)) == {"id": "r", "state": "failed", "error": "It failed."}
+    assert views.run(_run(RunState.FAILED)) == {
+        "id": "r", "state": "failed", "error": "It failed.", "compacts": False,
+    }  # fmt: skip

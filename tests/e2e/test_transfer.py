@@ -192,6 +192,21 @@ def test_an_export_that_cannot_be_is_refused_in_a_sentence(
     assert (answer.status, answer.text()) == (status, sentence)
 
 
+def test_a_refused_export_is_a_word_in_the_corner_and_what_to_redact_stands_in_no_address(
+    shared_server: Server, visit: Visit
+) -> None:
+    page = visit(shared_server)
+    page.say("Hello")
+    page.expected.append("400")  # the browser's own words about the refusal
+    address, asked = page.tab.url, []
+    page.tab.on("request", lambda request: asked.append(request.url))
+    page.ask_to_export().get_by_label("Words to redact").fill("two words*")
+    page.confirm("Export")
+    expect(page.toast).to_contain_text("Nothing was exported. A pattern with * is one word, without spaces.")
+    assert page.tab.url == address
+    assert [url for url in asked if "words" in url] == []
+
+
 def test_a_redacted_export_is_imported_beside_the_original(server: Server, visit: Visit, tmp_path: Path) -> None:
     page = visit(server)
     page.say("What is 12 * (3 + 4)?")

@@ -1,0 +1,29 @@
+"""How the demo model tries several ways at once, and what it says of them afterwards."""
+
+import json
+import re
+
+MOST = 10
+LONGEST = 300  # characters of a way's answer
+_WAYS = re.compile(r"\btry \w+ ways: *([^\n]+)", re.IGNORECASE)
+
+
+def wanted(text: str) -> list[str]:
+    """The ways that a text such as "try two ways: tea; coffee" names."""
+    found = _WAYS.search(text)
+    return [way.strip(" .") for way in found[1].split(";") if way.strip(" .")][:MOST] if found else []
+
+
+def about_ways(result: str) -> str:
+    """Each way with the beginning of what came of it."""
+    try:
+        ways = [(way["branch"], way.get("answer") or f"failed: {way['failed']}") for way in json.loads(result)]
+    except (ValueError, TypeError, KeyError, AttributeError):  # the user answered instead of the tool
+        return result
+    lines = [f"{number}. **{name}**: {_line(text)}" for number, (name, text) in enumerate(ways, 1)]
+    return "I tried each on a branch of its own. I am the demo and cannot say which is best:\n\n" + "\n".join(lines)
+
+
+def _line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"

@@ -1,0 +1,39 @@
+/** A small menu below the button that opened it: arrow keys go through it, Escape and a click elsewhere close it. */
+const { createElement: h, useLayoutEffect, useRef } = window.React;
+
+const STEPS = { ArrowDown: 1, ArrowUp: -1 };
+
+/** @param {{name: string, items: [string, () => void][], onClose: () => void}} props */
+export function Menu({ name, items, onClose }) {
+  const list = useRef(null);
+  useLayoutEffect(() => {
+    const opener = document.activeElement;
+    const element = list.current;
+    element.children[0].focus({ preventScroll: true });
+    const { bottom } = element.getBoundingClientRect();
+    element.toggleAttribute("data-above", bottom > (element.closest(".log")?.getBoundingClientRect().bottom ?? window.innerHeight));
+    const leave = (event) => element.contains(event.target) || onClose();
+    document.addEventListener("pointerdown", leave);
+    return () => {
+      document.removeEventListener("pointerdown", leave);
+      if (element.contains(document.activeElement)) opener?.focus({ preventScroll: true });
+    };
+  }, []);
+  const onKeyDown = (event) => {
+    const buttons = [...list.current.children];
+    if (event.key in STEPS) buttons[(buttons.indexOf(document.activeElement) + STEPS[event.key] + buttons.length) % buttons.length].focus();
+    else if (event.key === "Escape" || event.key === "Tab") onClose();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const choose = (act) => () => {
+    onClose();
+    act();
+  };
+  return h(
+    "div",
+    { className: "more-menu", role: "menu", "aria-label": name, ref: list, onKeyDown },
+    items.map(([label, act]) => h("button", { key: label, type: "button", role: "menuitem", tabIndex: -1, onClick: choose(act) }, label)),
+  );
+}

@@ -1,0 +1,49 @@
+"""The work of agents that were asked, as the page tells of it under the call. Pure: values in, plain JSON out."""
+
+from collections.abc import Sequence
+from typing import Any, TypedDict
+
+from agent.delegation import OpenCall, open_calls
+from agent.dependence import asked, calls
+from checkpoints import Message
+
+
+class WorkView(TypedDict):
+    """What an agent does for a call."""
+
+    agent: str
+    question: str  # the id of the message that was put to it
+    messages: int
+    waiting: list[Any]  # calls that a person has to decide about (ToolView): its own, and those of whom it asked
+
+
+def works(path: Sequence[Message], by: str) -> dict[tuple[str, str], WorkView]:
+    """By the messages of an agent and the ids of their calls, what others did for them."""
+    found: dict[tuple[str, str], WorkView] = {}
+    current: dict[str, WorkView] = {}
+    asking: Message | None = None
+    for message in path:
+        if message.agent == by:
+            asking = message if calls(message) else asking
+            continue
+        if (call := asked(message)) is not None:
+            current.pop(message.agent, None)
+            if asking is not None and call[0] == by and call[1] in calls(asking):
+                work: WorkView = {"agent": message.agent, "question": message.id, "messages": 0, "waiting": []}
+                current[message.agent] = found[asking.id, call[1]] = work
+        if message.agent in current:
+            current[message.agent]["messages"] += 1
+    return found
+
+
+def held(path: Sequence[Message], by: str) -> dict[str, list[OpenCall]]:
+    """By an agent's open calls, those among the calls of the agents at work for it that wait for a person."""
+    return {
+        each.call["id"] or "": [
+            inner
+            for inner in open_calls([m for m in path if m.depth > each.question.depth], each.question.agent)
+            if inner.question is None
+        ]
+        for each in open_calls(path, by)
+        if each.agent == by and each.question is not None
+    }

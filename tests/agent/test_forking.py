@@ -1,0 +1,183 @@
+"""The agent tries several ways at once: each a branch of its own, told in order, undone with the run."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from langchain_core.messages import ToolMessage
+
+from agent.approval import Decision
+from agent.graph import NOBODY
+from agent.travelling import Policy
+from checkpoints import By, RunState
+from tests.agent.running import Running, model_at, running
+from tests.checkpoints.conversations import picture
+from tests.fakes.openai import Call, Calls, FakeOpenAI, Fault, Say
+
+Story = Callable[[Running, FakeOpenAI], Awaitable[None]]
+
+
+def fork(*prompts: Any) -> Call:
+    return Call("fork", {"prompts": list(prompts)})
+
+
+def play(story: Story, *replies: Any, policy: Policy = "allow", approval: tuple[str, ...] = (), **limits: Any) -> None:
+    async def whole(fake: FakeOpenAI) -> None:
+        async with model_at(fake) as model, running(model, time_travel=policy, approval=approval, **limits) as chat:
+            await story(chat, fake)
+
+    with FakeOpenAI() as fake:
+        fake.reply(*replies)
+        asyncio.run(whole(fake))
+        assert fake.violations == []
+
+
+def branches(chat: Running) -> dict[str, list[str]]:
+    """What stands on each branch but the one that is stood on, after the question that all share."""
+    others = [branch for branch, _ in chat.store.branches(chat.thread_id) if branch.name != "main"]
+    paths = {branch.name: chat.store.leading_to(chat.thread_id, branch.head_id or "") for branch in others}
+    return {name: [str(message.langchain.text) for message in path[1:]] for name, path in paths.items()}
+
+
+def result(chat: Running) -> Any:
+    found = next(message.langchain for message in reversed(chat.path()) if message.type == "tool")
+    assert isinstance(found, ToolMessage)
+    return json.loads(str(found.text)) if str(found.text).startswith("[") else str(found.text)
+
+
+def offered(request: Any) -> set[str]:
+    return {tool["function"]["name"] for tool in request.get("tools", [])}
+
+
+def test_each_prompt_is_a_branch_of_its_own_and_the_results_come_in_order() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("Which is best?")).state is RunState.DONE
+        told = result(chat)
+        assert [each["branch"] for each in told] == ["Try a", "Try b", "Try c", "Try d", "Try e"]
+        assert branches(chat) == {each["branch"]: [each["branch"], each["answer"]] for each in told}
+        assert [message.type for message in chat.path()] == ["human", "ai", "tool", "ai"]
+        children = fake.requests[1:-1]
+        assert all(offered(each) == {"calculator"} for each in children)
+        assert all([m["role"] for m in each["messages"]] == ["system", "user", "user"] for each in children)
+        assert chat.unanswered() == set()
+
+    prompts = [f"Try {letter}" for letter in "abcde"]
+    play(story, fork(*prompts), *(Say(f"Way {number}.") for number in range(5)), Say("b is best."))
+
+
+def test_undo_takes_the_run_back_with_its_branches_and_redo_brings_them_again() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("Hello")
+        before = picture(chat.store, chat.thread_id)
+        await chat.say("Which is best?")
+        after = picture(chat.store, chat.thread_id)
+        chat.store.undo(chat.thread_id)
+        assert (picture(chat.store, chat.thread_id), branches(chat)) == (before, {})
+        chat.store.redo(chat.thread_id)
+        assert picture(chat.store, chat.thread_id) == after
+
+    play(story, Say("Hi."), fork("Try a", "Try b"), Say("1"), Say("2"), Say("a."))
+
+
+def test_a_way_that_fails_is_told_as_such_and_the_others_go_on() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("Go")).state is RunState.DONE
+        told = {each["branch"]: each for each in result(chat)}
+        assert sorted(key for each in told.values() for key in each if key != "branch") == ["answer", "failed"]
+        assert "the conversation's key" not in str(told)
+
+    play(story, fork("Try a", "Try b"), Fault("status", status=401), Say("2"), Say("b."))
+
+
+def test_a_way_has_tools_of_its_own_and_what_needs_leave_is_refused_there() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("Go")).state is RunState.DONE
+        assert branches(chat)["Try a"] == ["Try a", "", NOBODY, "I cannot."]
+
+    play(
+        story,
+        fork("Try a"),
+        Call("calculator", {"expression": "1+1"}),
+        Say("I cannot."),
+        Say("So be it."),
+        approval=("calculator",),
+    )
+
+
+def test_a_branch_cannot_fork() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("Go")).state is RunState.DONE
+        assert branches(chat)["Try a"][2].startswith("There is no tool 'fork'")
+
+    play(story, fork("Try a"), fork("deeper"), Say("Then not."), Say("Done."))
+
+
+@pytest.mark.parametrize("prompts", [[], [""], ["a"] * 11, [1], "a"])
+def test_prompts_that_are_none_do_nothing(prompts: Any) -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("Go")
+        assert "Nothing was done." in result(chat)
+        assert branches(chat) == {}
+
+    play(story, Call("fork", {"prompts": prompts}), Say("Oh."))
+
+
+def test_a_person_is_asked_first_and_may_change_the_prompts() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("Go")).state is RunState.WAITING
+        assert branches(chat) == {}
+        call = chat.path()[-1].langchain.tool_calls[0]["id"]  # type: ignore[attr-defined]
+        changed = Decision(call, "edit", arguments={"prompts": ["Try tea"]})
+        run = await chat.end(await chat.runner.decide(chat.thread_id, changed, by=By()))
+        assert (run.state, branches(chat)) == (RunState.DONE, {"Try tea": ["Try tea", "Tea."]})
+
+    play(story, fork("Try a", "Try b"), Say("Tea."), Say("Tea it is."), policy="ask")
+
+
+def test_stopping_stops_every_way_and_keeps_what_was_finished() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        run = await chat.send("Go")
+        await chat.until(lambda: len(fake.requests) == 3 and any(len(path) == 2 for path in branches(chat).values()))
+        await chat.runner.stop(chat.thread_id)
+        assert (await chat.end(run)).state is RunState.STOPPED
+        assert sorted(map(len, branches(chat).values())) == [1, 2]
+        assert chat.unanswered() == set()
+
+    play(story, fork("Try a", "Try b"), Say("Finished."), Fault("hang"))
+
+
+def test_a_way_that_takes_too_long_is_given_up() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("Go")).state is RunState.DONE
+        assert result(chat)[0]["failed"] == "It took longer than 0.2 s and was stopped."
+
+    play(story, fork("Try a"), Fault("hang"), Say("Too bad."), fork_seconds=0.2)
+
+
+def test_the_ways_share_what_the_run_may_use() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        run = await chat.say("Go")
+        assert (run.state, run.error) == (RunState.FAILED, "The agent was stopped after 3 steps.")
+        assert len(fake.requests) == 3
+        assert ["failed" in each for each in result(chat)].count(True) == 1
+
+    play(story, fork("Try a", "Try b", "Try c"), Say("1"), Say("2"), Say("3"), most_steps=3)
+
+
+def test_other_calls_of_the_same_answer_are_carried_out_beside_it() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("Go")).state is RunState.DONE
+        assert chat.unanswered() == set()
+        assert [m.langchain.text for m in chat.path() if m.type == "tool"].count("2") == 1
+
+    play(story, Calls((Call("calculator", {"expression": "1+1"}), fork("Try a"))), Say("1"), Say("Fine."))
+
+
+def test_without_leave_to_travel_it_is_not_offered() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("Go")
+        assert offered(fake.requests[0]) == {"calculator"}
+
+    play(story, Say("Fine."), policy="off")

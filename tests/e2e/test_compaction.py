@@ -1,0 +1,83 @@
+"""A conversation is summarised from the composer and from a message; the full text stays one click away."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import Visit
+from tests.e2e.server import Server
+from tests.e2e.test_accessibility import expect_accessible
+from tests.e2e.waymark import Page
+from tests.fakes.openai import FakeOpenAI, Fault, Say
+
+pytestmark = pytest.mark.e2e
+LONG = "The harbour of Ystad froze over that year, and nobody crossed it. " * 20
+
+
+@pytest.fixture
+def talked(shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI) -> Page:
+    page = visit(shared_openai_server)
+    fake_openai.script(Say(LONG), Say(f"Anna is 41. {LONG}"))
+    page.say("What about the harbour?")
+    page.say("And Anna?")
+    return page
+
+
+def command(page: Page, text: str) -> None:
+    page.composer.fill(text)
+    page.composer.press("Enter")
+
+
+def test_a_command_summarises_the_conversation_and_undo_brings_it_back(talked: Page, fake_openai: FakeOpenAI) -> None:
+    before = talked.messages()
+    fake_openai.script(Say("Anna is 41 and lives in **Ystad**."))
+    command(talked, "/compact the names")
+    expect(talked.notice).to_contain_text("4 messages summarised · about")
+    expect(talked.composer).to_have_value("")
+    card = talked.tab.locator("details.summary")
+    expect(card.locator("summary")).to_contain_text("4 messages summarised")
+    card.locator("summary").click()
+    expect(card.locator("strong")).to_have_text("Ystad")
+    card.get_by_role("button", name="Show the full text").click()
+    expect(talked.dialog).to_contain_text("What about the harbour?")
+    expect_accessible(talked, "the full text of a summary")
+    talked.dialog.get_by_role("button", name="Branch from there").click()
+    expect(talked.dialog).to_contain_text("From message 4")
+    talked.confirm("Cancel")
+    talked.undo()
+    talked.expect_messages(4)
+    assert talked.messages() == before
+
+
+def test_a_message_offers_to_summarise_up_to_it(talked: Page, fake_openai: FakeOpenAI) -> None:
+    fake_openai.script(Say("The harbour froze."))
+    talked.button_of("What about the harbour?", "More").click()
+    menu = talked.tab.get_by_role("menu", name="More")
+    expect(menu.get_by_role("menuitem").first).to_be_focused()
+    talked.tab.keyboard.press("ArrowDown")
+    talked.tab.keyboard.press("Enter")
+    expect(talked.notice).to_contain_text("2 messages summarised")
+    assert [message.text for message in talked.messages()][1] == "And Anna?"
+    expect(menu).to_have_count(0)
+
+
+def test_a_summary_that_is_stopped_says_so_and_what_was_typed_comes_back(talked: Page, fake_openai: FakeOpenAI) -> None:
+    fake_openai.script(Fault("hang"))
+    command(talked, "/compact")
+    expect(talked.stop_button).to_be_visible()
+    command(talked, "What is next?")
+    expect(talked.queued).to_contain_text("What is next?")
+    talked.stop_button.click()
+    expect(talked.log.get_by_text("Summarising was stopped. Nothing was changed.")).to_be_visible()
+    expect(talked.composer).to_have_value("What is next?")
+    expect(talked.tab.get_by_role("button", name="Retry")).to_have_count(0)
+    talked.expect_messages(4)
+
+
+def test_only_the_command_is_one(talked: Page, fake_openai: FakeOpenAI) -> None:
+    talked.say("//compact")
+    assert "//compact" in [message.text for message in talked.messages()]
+    talked.new_conversation()
+    talked.composer.fill("/co")
+    expect(talked.tab.get_by_text("summarises the conversation")).to_be_visible()
+    command(talked, "/compact")
+    expect(talked.tab.get_by_text("There is nothing to summarise yet.")).to_be_visible()

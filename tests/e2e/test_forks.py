@@ -1,0 +1,44 @@
+"""The agent tries several ways at once: the card lists them before and after, and opens each as a branch."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import Start, Visit
+from tests.e2e.server import Server
+from tests.e2e.test_accessibility import expect_accessible
+from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
+
+pytestmark = pytest.mark.e2e
+
+
+def test_the_card_lists_the_ways_asks_first_and_opens_each(start: Start, visit: Visit) -> None:
+    page = visit(start())
+    page.send("Please try two ways: tell me about tea; what is 2 * 21?")
+    expect(page.approval).to_contain_text("The agent asks to try these ways, each on a branch of its own.")
+    expect(page.log.locator(".ways li")).to_have_text(["tell me about tea", "what is 2 * 21?"])
+    expect_accessible(page, "a fork that waits")
+    page.approval.get_by_role("button", name="Allow", exact=True).click()
+    page.wait_for_answer()
+    card = page.tab.locator("details.tool").first
+    expect(card.locator("summary")).to_contain_text("2 of 2 done")
+    expect(page.notice).to_contain_text("The agent opened 2 branches")
+    card.locator("summary").click()
+    card.get_by_role("button", name="Open what is 2 * 21?").click()
+    expect(page.branch("what is 2 * 21?")).to_have_attribute("aria-pressed", "true")
+    assert "42" in page.answer()
+    assert [message.text for message in page.messages() if message.role == "user"][1] == "what is 2 * 21?"
+
+
+def test_what_is_done_shows_while_the_others_are_at_work(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(shared_openai_server)
+    fake_openai.script(Call("fork", {"prompts": ["Try a", "Try b"]}), Say("A."), Fault("hang"))
+    page.send("Which?")
+    page.approval.get_by_role("button", name="Allow", exact=True).click()
+    card = page.tab.locator("details.tool").first
+    expect(card.locator("summary")).to_contain_text("1 of 2 done")
+    page.stop_button.click()
+    card.locator("summary").click()
+    expect(card.get_by_test_id("way").locator(".visually-hidden")).to_have_text(["done", "not finished"])
+    expect(card.get_by_role("button", name="Open Try b")).to_be_visible()
