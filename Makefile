@@ -10,7 +10,7 @@ run: setup
 	@$(BIN)/python app.py
 
 test: setup-dev browser
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 # The same proofs with many more rounds: hours, not minutes.
 test-long: setup-dev browser

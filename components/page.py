@@ -114,7 +114,7 @@ def _conversation_bar() -> Component:
     undo, redo, clear = changes.buttons()
     more = [clear, *settings.buttons(), *log.buttons(), *exporting.buttons(), *importing.buttons()]
     names: Any = {"aria-expanded": "false", "aria-controls": "more", **_named("Conversation menu")}
-    show = html.Button(Icon(name="three-dots"), id="show-more", className="btn only-phone", title="Conversation menu", **names)
+    show = html.Button(Icon(name="three-dots"), id="show-more", className="btn only-phone", **names)
     title = html.H1(id=chat.Ids.TITLE)
     return html.Div([title, undo, redo, html.Div(more, id="more"), show], className="topbar conversation-bar")
 

@@ -18,6 +18,7 @@ def test_the_card_lists_the_ways_asks_first_and_opens_each(start: Start, visit: 
     expect(page.log.locator(".ways li")).to_have_text(["tell me about tea", "what is 2 * 21?"])
     expect_accessible(page, "a fork that waits")
     page.approval.get_by_role("button", name="Allow", exact=True).click()
+    expect(page.log.get_by_text("I tried each on a branch of its own.")).to_be_visible()
     page.wait_for_answer()
     card = page.tab.locator("details.tool").first
     expect(card.locator("summary")).to_contain_text("2 of 2 done")

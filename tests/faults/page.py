@@ -66,7 +66,10 @@ class PageClient:
         return "; ".join(f"{name}={value}" for name, value in self._http.cookies.items())
 
     def get(self, path: str) -> httpx.Response:
-        return self._http.get(path)
+        try:
+            return self._http.get(path)
+        except httpx.HTTPError as error:
+            raise NotAnswered from error
 
     def tab(self) -> "PageClient":
         """Another tab of the same browser on the same conversation, which shows what this one shows."""
