@@ -76,9 +76,7 @@ def _last_calls(messages: Sequence[AnyMessage]) -> int:
 def numbered_all(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     """The same with their numbers before them; what is not on the path has none."""
     return [
-        attached.with_number(message, place)
-        if (place := position_of(message)) is not None
-        else message
+        attached.with_number(message, place) if (place := position_of(message)) is not None else message
         for message in messages
     ]
 

@@ -269,9 +269,7 @@ class Runs:
     ) -> Receipt:
         thread = rows.thread(connection, run.thread_id, even_deleted=True)
         if branch_id is not None:  # a change acts where its thread stands
-            thread = replace(
-                thread, branch_id=branch_id, head_id=rows.branch(connection, branch_id, run.thread_id).head_id
-            )
+            thread = replace(thread, branch_id=branch_id, head_id=rows.branch(connection, branch_id, run.thread_id).head_id)
         change = self._change(connection, thread, By(actor="agent", group=run.id))
         return change.perform(OperationKind.APPEND, appending(messages, HEAD, "", run.id))
 

@@ -52,4 +52,3 @@ def shown(stored: Message) -> SummaryView | None:
 def marks_of(stored: Message) -> dict[str, Any]:
     marks = (stored.body["data"].get("additional_kwargs") or {}).get(KEY) if stored.type == "human" else None
     return marks if isinstance(marks, dict) else {}
-

@@ -222,7 +222,6 @@ class StreamingMarkdown:
         # "text\n-" is most often a list to come, but stands for a heading until the next token: do not let it flash up.
         return _render(_LONE_MARK.sub("", self._pending), {"references": dict(self._definitions)})
 
-
     def _rendered_before(self, text: str) -> str:
         """A paragraph that begins after a blank line changes nothing before it; most of an answer is such paragraphs, and
         formatting both at every look was two fifths of the server's work for it.

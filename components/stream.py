@@ -142,9 +142,7 @@ def _view_of(services: Services, thread_id: str, message_id: str) -> views.Messa
     """
     path = turn(services.store, thread_id)
     is_asides = any(message.id == message_id and message.agent != MAIN for message in path)
-    shown = views.messages(
-        path, running=True, prices=services.prices, ways=forks.ways(services.store, thread_id, path)
-    )
+    shown = views.messages(path, running=True, prices=services.prices, ways=forks.ways(services.store, thread_id, path))
     if is_asides:
         return shown[-1] if shown else None
     for view in shown[::-1]:

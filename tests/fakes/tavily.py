@@ -1,5 +1,8 @@
 """Tavily's search at the wire: set TAVILY_BASE_URL to `base_url`."""
 
+import argparse
+import sys
+import threading
 from dataclasses import dataclass
 
 from starlette.requests import Request
@@ -68,3 +71,19 @@ def _made_up(query: str) -> Found:
     first = Result(f"All about {query}", "https://example.com/one", f"The first page says this about {query}.", 0.97)
     second = Result(f"{query}, explained", "https://example.org/two", f"The second page explains {query}.", 0.81)
     return Found((first, second), f"In short: {query}.")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.fakes.tavily")
+    parser.add_argument("--port", type=int, default=0)
+    with FakeTavily(parser.parse_args().port) as fake:
+        sys.stdout.write(f"TAVILY_BASE_URL={fake.base_url}\n")
+        sys.stdout.flush()
+        threading.Event().wait()
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(0)
