@@ -52,7 +52,7 @@ _FAILURES: tuple[tuple[tuple[type[Exception], ...], str], ...] = (
 
 
 def web_search_tool(api_key: SecretStr, base_url: str | None) -> BaseTool:
-    """The tool `web_search(query, topic, time_range)`. Its failures are ToolExceptions with a short text for the model, never the key."""
+    """The tool `web_search`. Its failures are ToolExceptions with a short text for the model, never the key."""
 
     async def web_search(query: str, topic: Topic = "general", time_range: TimeRange | None = None) -> str:
         """Search the web for current facts. Returns a short answer and a few results with title, address and an excerpt.
