@@ -5,30 +5,30 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from langchain_core.messages import AnyMessage, HumanMessage
 
 from agent import compaction
-from agent.agents import Agents, described
+from agent.agents import Agents
 from agent.answer import CutOff
 from agent.approval import Decision, Waiting, refused
-from agent.choice import Choice, ModelGoneError, Offer
-from agent.compaction import NotCompactedError, Part, Passage
-from agent.context import Context, Window, context_of, recent, window_of
-from agent.delegation import Company, Delegation, OpenCall, open_calls, turn
+from agent.choice import Choice, Offer
+from agent.compaction import NotCompactedError, Part
+from agent.delegation import Company, Delegation, OpenCall
 from agent.events import HeadMoved, RunStarted
 from agent.forking import Forking
 from agent.graph import Graph, steps
 from agent.hub import RunHub
 from agent.judge import Judge
 from agent.models import model_error
-from agent.prompts import COMPACTION_PROMPT, SYSTEM_PROMPT, system_text
+from agent.prompts import COMPACTION_PROMPT, system_text
+from agent.prospect import NothingToAnswerError, Prospect
 from agent.recording import Recording
 from agent.request import NOT_CARRIED_OUT, request
 from agent.state import LimitReached, Limits, RunContext
-from agent.tracing import NO_TRACING, SYSTEM, Prompt, RunTrace, Tracer
+from agent.tracing import NO_TRACING, RunTrace, Tracer
 from agent.tracing.beginning import beginning
 from agent.travelling import Moved, Policy, RunTraveller, TimeTravelEvent, Traveller
 from checkpoints import (
@@ -44,24 +44,17 @@ from checkpoints import (
     RunState,
     StateError,
     Store,
-    Thread,
     files,
     serde,
 )
 from checkpoints.files import File
 
 LONGEST_TITLE = 60  # characters
-MEASURED = 256  # heads whose context is remembered: a long conversation is read for it once
 
 Asked = Callable[[], list[AnyMessage]]
 P = ParamSpec("P")
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
-
-
-class NothingToAnswerError(StateError):
-    def __init__(self) -> None:
-        super().__init__("There is no message to answer.")
 
 
 class NothingToDecideError(StateError):
@@ -124,7 +117,7 @@ class Runner:
         self._agents: Agents = agents or {}
         self._drives: dict[str, _Drive] = {}
         self._begun: set[str] = set()  # the runs that were driven: a repeated request must not drive its run again
-        self._measured = lru_cache(MEASURED)(self._measure)
+        self.prospect = Prospect(store, runs, models, limits, tracer, self._agents)
         self._closing = False
         # A run that has begun on disk and is not driven yet looks like one that a crash left behind: nobody may look then.
         self._beginning = asyncio.Lock()
@@ -159,7 +152,7 @@ class Runner:
         """Answer the last user message again, or the one that this answer belongs to; what was answered to it before, and
         all that followed, leaves the conversation, undoably.
         """
-        after = await self._call(self._question, thread_id, message_id)
+        after = await self._call(self.prospect.question, thread_id, message_id)
         return await self._begin(_Wish(thread_id, by, after=after))
 
     async def go_on(self, thread_id: str, *, by: By) -> Run:
@@ -182,7 +175,7 @@ class Runner:
         if thread_id is None:
             raise NotCompactedError("There is nothing to summarise yet.")
         if by.request not in self._begun:
-            await self._call(self._passage, thread_id, part)
+            await self._call(self.prospect.passage, thread_id, part)
         return await self._begin(_Wish(thread_id, by, part=part))
 
     async def stop(self, thread_id: str) -> bool:
@@ -233,7 +226,7 @@ class Runner:
         decisions = {wish.decision.call_id: wish.decision} if wish.decision else {}
         thread = await self._call(self._store.thread, recording.run.thread_id)
         model = await self._call(Choice.of(thread).chosen_model, self._models)
-        traveller = self._traveller(recording.run, self.policy(thread))
+        traveller = self._traveller(recording.run, Choice.of(thread).policy(self.time_travel))
         lent: Any = {"decisions": decisions, "trace": trace, "traveller": traveller, "held": self._store.held}
         lent["forks"] = self._forks(recording.run, traveller)
         context = RunContext(recording, self._limits, model, **lent)
@@ -245,7 +238,7 @@ class Runner:
         async with recording.drafting():
             opened = await self._opened(recording, wish) if wish.go_on or wish.decision else []
             # Here, so that a path which cannot be sent ends the run with a sentence.
-            messages = await (self._call(self._asked, thread.id, resume=True) if opened else self._call(asked))
+            messages = await (self._call(self.prospect.asked, thread.id, resume=True) if opened else self._call(asked))
             while True:
                 recording.reopen(opened)
                 company = Company(self._agents, thread.id, self._store, self._models, model, self._graph, self._limits)
@@ -255,17 +248,17 @@ class Runner:
                     return
                 except Moved as moved:
                     recording.moved()
-                    opened = await self._call(self._open_calls, thread.id)
+                    opened = await self._call(self.prospect.open_calls, thread.id)
                     if not moved.goes_on and not opened:
                         return
-                messages = await self._call(self._asked, thread.id, resume=True)
+                messages = await self._call(self.prospect.asked, thread.id, resume=True)
 
     def _forks(self, run: Run, traveller: Traveller | None) -> Forking | None:
         """None where the agent may not move through time: other branches are a way to do so."""
 
         def system() -> str:
             instructions = Choice.of(self._store.thread(run.thread_id)).instructions
-            return system_text(self._tracer.prompt(SYSTEM, SYSTEM_PROMPT).text, instructions)
+            return system_text(self.prospect.prompt().text, instructions)
 
         def moved(version: int) -> None:
             self._hub.publish(run.thread_id, HeadMoved(version))
@@ -277,19 +270,14 @@ class Runner:
     async def _compact(self, recording: Recording, context: RunContext, part: Part) -> None:
         """Ask for the summary and put it there, in one transaction with the run's end: a crash leaves all or nothing."""
         run = recording.run
-        found = await self._call(self._passage, run.thread_id, part)
+        found = await self._call(self.prospect.passage, run.thread_id, part)
         new = compaction.note(found, await compaction.summary(found, part.focus, context))
         after, messages = found.messages[0].parent_id, [new, *compaction.kept(found.following)]
         await self._call(partial(self._runs.compact, run, messages, after=after, note=compaction.told(new)))
 
-    def _passage(self, thread_id: str, part: Part) -> Passage:
-        if self._waiting(thread_id):
-            raise NotCompactedError("A tool call waits for you: decide about it first.")
-        return compaction.passage(self._store.messages(thread_id), part)
-
     async def _opened(self, recording: Recording, wish: _Wish) -> list[OpenCall]:
         """The calls of the path that are to be answered now, where a run goes on after a decision or after a crash."""
-        opened = await self._call(self._open_calls, recording.run.thread_id)
+        opened = await self._call(self.prospect.open_calls, recording.run.thread_id)
         if wish.decision:
             return opened
         # What agents were asked goes on; nothing else that a crash cut off is carried out again by itself.
@@ -299,16 +287,9 @@ class Runner:
                 await recording.commit(refused(each.call, NOT_CARRIED_OUT), agent=each.agent)
         return begun
 
-    def _open_calls(self, thread_id: str) -> list[OpenCall]:
-        return open_calls(turn(self._store, thread_id))
-
     def _traveller(self, run: Run, policy: Policy) -> Traveller | None:
-        tokens = partial(self.tokens, run.thread_id)
+        tokens = partial(self.prospect.tokens, run.thread_id)
         return None if policy == "off" else RunTraveller(self._store, self._runs, run, policy, self._announce, tokens)
-
-    def policy(self, thread: Thread) -> Policy:
-        """Whether the agent may move through time in a thread: never, when a person says so, or by itself."""
-        return Choice.of(thread).policy(self.time_travel)
 
     def _announce(self, event: TimeTravelEvent) -> None:
         self._tracer.tell(event)
@@ -317,15 +298,6 @@ class Runner:
                 tell(event)
             except Exception:  # noqa: BLE001  (somebody else's code, whose failure is no reason to lose a run)
                 _log.exception("a listener to time travel failed")
-
-    def _asked(self, thread_id: str, *, resume: bool = False) -> list[AnyMessage]:
-        """A request for the path as it is now."""
-        system = self._system(self._tracer.prompt(SYSTEM, SYSTEM_PROMPT), thread_id)
-        return request(system, self._recent(thread_id), resume=resume)
-
-    def _system(self, prompt: Prompt, thread_id: str) -> str:
-        instructions = Choice.of(self._store.thread(thread_id)).instructions
-        return system_text(prompt.text, instructions, described(list(self._agents.values())))
 
     async def _see_through(self, run: Run, recording: Recording, trace: RunTrace, work: asyncio.Task[None]) -> None:
         """Write how the work ended. This is a run's outer edge: every failure becomes a sentence for the user.
@@ -355,7 +327,7 @@ class Runner:
         return (RunState.DONE, None) if error is None else (RunState.FAILED, _sentence(error, run))
 
     def _prepare(self, wish: _Wish) -> tuple[Run, Asked, RunStarted, RunTrace]:
-        waiting = self._waiting(wish.thread_id) if wish.thread_id and wish.after == HEAD else []
+        waiting = self.prospect.waiting(wish.thread_id) if wish.thread_id and wish.after == HEAD else []
         asking = [each.call["id"] for each in waiting if each.question is None]
         if wish.decision and wish.decision.call_id not in asking and wish.by.request not in self._begun:
             raise NothingToDecideError
@@ -363,57 +335,14 @@ class Runner:
         begin = partial(self._runs.begin, title=wish.title, settings=wish.settings, closing=closing)
         begin = partial(begin, compacts=wish.part is not None)
         run = begin(wish.thread_id, wish.message, by=wish.by, after=wish.after)
-        path = self._recent(run.thread_id)
-        prompt = self._tracer.prompt(SYSTEM, SYSTEM_PROMPT)
-        asked = partial(request, self._system(prompt, run.thread_id), path, go_on=wish.go_on)
+        path = self.prospect.recent(run.thread_id)
+        prompt = self.prospect.prompt()
+        asked = partial(request, self.prospect.system(prompt, run.thread_id), path, go_on=wish.go_on)
         version = self._store.thread(run.thread_id).version
         is_asked = wish.message is not None
         begun = beginning(self._store, run, path, is_asked=is_asked) if self._tracer.on else None
         started = RunStarted(run.id, version, path[-1] if is_asked else None)
         return run, asked, started, RunTrace(self._tracer, run.id, prompt, begun)
-
-    def _waiting(self, thread_id: str) -> list[OpenCall]:
-        """The calls that a person has to decide about before the conversation can go on, and those that wait for these."""
-        latest = self._runs.latest(thread_id)
-        if latest is None or latest.state is not RunState.WAITING:
-            return []
-        return self._open_calls(thread_id)
-
-    def _recent(self, thread_id: str) -> list[Message]:
-        window = self._window(self._store.thread(thread_id))
-        return recent(self._store, thread_id, window.tokens, self._limits.most_messages)
-
-    def _window(self, thread: Thread) -> Window:
-        try:
-            model = Choice.of(thread).chosen_model(self._models).chat
-        except ModelGoneError:  # the run that asks it will say so
-            model = None
-        return window_of(model, self._limits.window)
-
-    def context(self, thread_id: str) -> Context | None:
-        """How full the model's window is when a conversation goes on; None before its first message."""
-        with self._store.database.reading():  # the head and what leads to it
-            thread = self._store.thread(thread_id)
-            system = system_text(SYSTEM_PROMPT, Choice.of(thread).instructions)
-            return self._measured(thread_id, thread.head_id, self._window(thread), system)
-
-    def _measure(self, thread_id: str, head_id: str | None, window: Window, system: str) -> Context | None:
-        del head_id  # for the cache: what leads to it never changes
-        return context_of(self._store, thread_id, window, system, self._limits.most_messages)
-
-    def tokens(self, thread_id: str) -> int | None:
-        """What the conversation takes as it stands, for a checkpoint of it."""
-        context = self.context(thread_id)
-        return context.tokens if context else None
-
-    def _question(self, thread_id: str, answer_id: str | None) -> str:
-        """Where to answer from: the last user message, or the last one before an answer; HEAD if nothing follows it."""
-        before = None if answer_id is None else self._store.message(thread_id, answer_id).depth + 1
-        path = self._store.messages(thread_id, last=self._limits.most_messages, before=before)
-        asked = [message for message in path if message.type == "human" and message.agent == MAIN]
-        if not asked or (answer_id is not None and path[-1].id != answer_id):
-            raise NothingToAnswerError
-        return HEAD if answer_id is None and asked[-1] is path[-1] else asked[-1].id
 
     async def _call(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run blocking work to its end, even when the caller is cancelled meanwhile."""

@@ -27,7 +27,7 @@ class MeterView(TypedDict):
 
 def view(services: Services, thread_id: str) -> MeterView | None:
     """None where there is nothing to measure: before the first message."""
-    context = services.runner.context(thread_id)
+    context = services.runner.prospect.context(thread_id)
     return None if context is None else shown(context)
 
 

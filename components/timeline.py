@@ -118,7 +118,7 @@ def _register_list(app: Dash, services: Services) -> None:
 
 async def _save(services: Services, thread_id: str, action: dict[str, Any]) -> None:
     name, description = action.get("name") or None, action.get("description") or ""
-    tokens, by = await services.read(services.runner.tokens, thread_id), asked_by(action)
+    tokens, by = await services.read(services.runner.prospect.tokens, thread_id), asked_by(action)
     await services.change(services.store.save, thread_id, name=name, description=description, tokens=tokens, by=by)
 
 

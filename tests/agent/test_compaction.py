@@ -104,9 +104,9 @@ def test_what_follows_a_summary_is_measured_anew() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("one")
         await chat.say("two")
-        full = chat.runner.context(chat.thread_id)
+        full = chat.runner.prospect.context(chat.thread_id)
         await compact(chat, Part("up_to", chat.path()[0].id))
-        less = chat.runner.context(chat.thread_id)
+        less = chat.runner.prospect.context(chat.thread_id)
         assert full is not None
         assert less is not None
         assert (full.is_exact, less.is_exact, less.tokens < 0.7 * full.tokens) == (True, False, True)

@@ -219,10 +219,10 @@ def test_after_a_run_the_context_is_what_the_provider_counted() -> None:
     async def story(chat: Running) -> None:
         await chat.say("please")
         usage = chat.path()[-1].langchain.usage_metadata  # type: ignore[attr-defined]
-        found = chat.runner.context(chat.thread_id)
+        found = chat.runner.prospect.context(chat.thread_id)
         assert found is not None
         assert (found.tokens, found.is_exact) == (usage["total_tokens"], True)
         await chat.say("again")
-        assert chat.runner.context(chat.thread_id).tokens > found.tokens  # type: ignore[union-attr]
+        assert chat.runner.prospect.context(chat.thread_id).tokens > found.tokens  # type: ignore[union-attr]
 
     play(story, Say("Yes."), Say("And yes."))

@@ -11,8 +11,9 @@ import pytest
 from agent.demo import DemoChatModel
 from agent.events import MessageAdded, RunFinished, RunStarted, TextDelta, ToolStarted
 from agent.prompts import GO_ON
+from agent.prospect import NothingToAnswerError
 from agent.recording import STOPPED
-from agent.runner import NothingToAnswerError, title_of
+from agent.runner import title_of
 from agent.tools.calculator import calculator
 from checkpoints import By, Run, RunActiveError, RunState, StoreUnavailableError, serde
 from tests.agent.running import KEY, Running, model_at, running, tool
