@@ -7,7 +7,7 @@ import time
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from components.markdown import StreamingMarkdown, highlight_css, to_html
@@ -153,6 +153,7 @@ BEFORE = st.sampled_from(["", "A **b** c.\n\n", "- a\n- b\n\n", "1. one\n\n", ">
 
 @given(BEFORE, st.text("ab1 .,;!?'\"()%-–_*`@:/&<", min_size=1, max_size=20))
 def test_a_line_of_plain_prose_looks_as_if_it_had_been_formatted(before: str, line: str) -> None:
+    assume(line.strip() != "-")  # a list to come, perhaps: it does not flash up as one
     stream = StreamingMarkdown()
     stream.feed(before + line)
     finished, tail = stream.take()
