@@ -53,11 +53,13 @@ def mentioned(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
 
 def resolved(messages: Sequence[AnyMessage], held: Held) -> list[AnyMessage]:
     """The same as providers take it: images and PDFs whole, texts fenced, and words for what cannot be sent."""
-    wanted = _within_reach([part for message in messages for part in files.parts(message.content)])
-    found = held(wanted) if wanted else {}
+    named = [part for message in messages for part in files.parts(message.content)]
+    within = _within_reach(named)
+    wanted = {part["file"] for part, is_within in zip(named, within, strict=True) if is_within}
+    found, each = held(wanted) if wanted else {}, iter(within)
 
     def block(part: Part) -> dict[str, Any]:
-        if part["file"] not in wanted:
+        if not next(each):
             return _text(f"[{part['name']}: {_kind(part)} that was sent earlier and is left out now: too much is attached.]")
         if (data := found.get(part["file"])) is None:
             return _text(f"[{part['name']}: {_kind(part)} that is damaged and cannot be read.]")
@@ -66,15 +68,14 @@ def resolved(messages: Sequence[AnyMessage], held: Held) -> list[AnyMessage]:
     return [_with(message, block) for message in messages]
 
 
-def _within_reach(parts: Sequence[Part]) -> set[str]:
-    """The hashes of what one request can hold."""
-    wanted, size = set[str](), 0
+def _within_reach(parts: Sequence[Part]) -> list[bool]:
+    """Which of them one request can hold. A file that is attached again is sent again, so each time counts."""
+    within, size = list[bool](), 0
     for part in reversed(parts):
         is_text = part["mime_type"] == files.TEXT
-        size += 0 if is_text or part["file"] in wanted else int(part["size"])
-        if is_text or size <= MOST_BYTES:
-            wanted.add(part["file"])
-    return wanted
+        size += 0 if is_text else int(part["size"])
+        within.append(is_text or size <= MOST_BYTES)
+    return within[::-1]
 
 
 def _with(message: AnyMessage, block: Callable[[Part], dict[str, Any]]) -> AnyMessage:

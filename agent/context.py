@@ -152,7 +152,7 @@ def context_of(store: Store, thread_id: str, window: Window, system: str, most_m
             left_out, dropped = _dropped(store, thread_id, first, tokens - window.most)
             return Context(tokens - dropped, False, tail[-1].depth + 1, left_out, window)
         after += stored_tokens(stored) if stored.agent == MAIN else 0
-    return _estimated(recent(store, thread_id, window.tokens, most_messages), window, system)
+    return _estimated(recent(store, thread_id, window.tokens, most_messages), window, system, tail[-1].depth + 1)
 
 
 def _dropped(store: Store, thread_id: str, first: int, tokens: int) -> tuple[int, int]:
@@ -169,18 +169,19 @@ def _dropped(store: Store, thread_id: str, first: int, tokens: int) -> tuple[int
     return left_out, dropped
 
 
-def _estimated(path: Sequence[Message], window: Window, system: str) -> Context:
+def _estimated(path: Sequence[Message], window: Window, system: str, length: int) -> Context:
+    """The path may be empty: an import can hold the messages of sub-agents alone."""
     counted = next((answer for stored in reversed(path) if (answer := _counted(stored)) is not None), None)
     before = _estimate(system) + (_correction([counted]) if counted else 0)
     sizes = list(map(stored_tokens, path))
     start = _start(sizes, [stored.type == "human" for stored in path], window.most - before)
     tokens = max(0, before + sum(sizes[start:]))
-    return Context(tokens, False, path[-1].depth + 1, path[start].depth, window)
+    return Context(tokens, False, length, path[start].depth if path else length, window)
 
 
 def _counted(stored: Message) -> AIMessage | None:
     """The answer, if it was made here and its provider told its usage. A sub-agent's was counted in a context of its own."""
-    if stored.type != "ai" or stored.agent != MAIN or "usage_metadata" not in stored.body["data"]:
+    if stored.type != "ai" or stored.agent != MAIN or stored.run_id is None or "usage_metadata" not in stored.body["data"]:
         return None
     answer = stored.langchain
     known = isinstance(answer, AIMessage) and answer.usage_metadata and noted(answer, "estimated") is not None

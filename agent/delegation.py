@@ -65,6 +65,18 @@ def open_calls(path: Sequence[Message], agent: str = MAIN) -> list[OpenCall]:
     return [*found, *waiting]
 
 
+def decidable(opened: Iterable[OpenCall]) -> list[OpenCall]:
+    """Those of the open calls that wait for a person: not for an agent at work, nor for their turn to ask such a one."""
+    opened = list(opened)
+    at_work = {each.question.agent for each in opened if each.question is not None}
+    return [
+        each
+        for each in opened
+        if each.question is None
+        and not (each.call["name"] == ask_agent.name and each.call["args"].get("agent") in at_work)
+    ]
+
+
 def _question(path: Sequence[Message], by: str, call_id: str) -> Message | None:
     """What a call of an agent's last answer put to another agent."""
     for message in reversed(path):

@@ -79,8 +79,6 @@ def build_graph(tools: Sequence[BaseTool], *, approval: Collection[str] = ()) ->
         ready = [call for call in calls if call not in asking]
         answers = await _answers({tool.name: tool for tool in _own(tools, runtime.context)}, ready, runtime.context)
         results = [answer for answer in answers if answer is not None]
-        if runtime.context.traveller is not None:
-            await runtime.context.recorder.work(runtime.context.traveller.saved)
         if len(results) < len(ready):
             raise Waiting
         if move is not None:
@@ -102,13 +100,15 @@ class _Bound:
     """Models that know of the tools, each made once: describing the tools takes longer than the rest of a request."""
 
     def __init__(self) -> None:
-        self._made: dict[tuple[str, ...], Model] = {}
+        self._made: dict[tuple[str, ...], tuple[Sequence[BaseTool], Model]] = {}
 
     def to(self, model: ChosenModel, tools: Sequence[BaseTool]) -> Model:
         key = (model.spec, *(tool.name for tool in tools))  # with their names: tools may be added while the app runs
-        if key not in self._made:
-            self._made[key] = model.chat.bind_tools(tools) if tools else model.chat
-        return self._made[key]
+        known = self._made.get(key)
+        # A server that comes back may mean something else by the same name.
+        if known is None or any(one is not other for one, other in zip(known[0], tools, strict=True)):
+            known = self._made[key] = tools, model.chat.bind_tools(tools) if tools else model.chat
+        return known[1]
 
 
 def _own(tools: Sequence[BaseTool], context: RunContext) -> list[BaseTool]:
@@ -130,8 +130,11 @@ def _is_decided(call: ToolCall, context: RunContext) -> bool:
 
 
 def _count(context: RunContext) -> None:
-    """Raises `LimitReached` when the agents of the run have answered as often as they may."""
-    if context.spent.answers >= context.limits.most_steps:
+    """Raises `LimitReached` when the agents of the run have answered as often as they may.
+
+    Branches leave one answer: the agent that asked for them is to read what came of them.
+    """
+    if context.spent.answers >= context.limits.most_steps - context.alone:
         raise LimitReached(f"The agent was stopped after {context.limits.most_steps} steps.")
     context.spent.answers += 1
 
@@ -186,18 +189,28 @@ async def _refused(call: ToolCall, text: str, context: RunContext) -> ToolMessag
 async def _answers(tools: dict[str, BaseTool], calls: Sequence[ToolCall], context: RunContext) -> list[ToolMessage | None]:
     """Carry out the calls of one answer side by side. None for one whose agent waits for a person.
 
+    Checkpoints are saved behind all results. So they come last, and nothing else comes between "Saved" and the checkpoint:
+    who stops the run while another call is at work is not told of one that is not there.
+
     Raises `LimitReached` after as many as the run may have.
     """
     allowed = calls[: context.limits.most_calls - context.spent.calls]
     context.spent.calls += len(allowed)
+    saving = [call for call in allowed if call["name"] == save_checkpoint.name]
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(_answer(tools, call, context)) for call in allowed]
+            tasks = [group.create_task(_answer(tools, call, context)) for call in allowed if call not in saving]
     except ExceptionGroup as failed:  # a result that could not be written; the group has stopped the others
         raise failed.exceptions[0] from failed
+    answers = [task.result() for task in tasks]
+    try:
+        answers += [await _answer(tools, call, context) for call in saving]
+    finally:
+        if context.traveller is not None:
+            await context.recorder.work(context.traveller.saved)
     if len(allowed) < len(calls):
         raise LimitReached(f"The agent was stopped after {context.limits.most_calls} tool calls.")
-    return [task.result() for task in tasks]
+    return answers
 
 
 async def _answer(tools: dict[str, BaseTool], call: ToolCall, context: RunContext) -> ToolMessage | None:

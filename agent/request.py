@@ -49,7 +49,10 @@ def _sendable(stored: Message) -> AnyMessage | None:
     message = stored.langchain
     if isinstance(message, AIMessage):
         calls = [] if stored.status is MessageStatus.PARTIAL else _calls(message)
-        return _said(message, calls, id_of(stored.depth)) if message.text.strip() or calls else None
+        said = _said(message, calls, id_of(stored.depth)) if message.text.strip() or calls else None
+        if said is not None and stored.run_id is None:
+            said.response_metadata = {}  # no run of this conversation measured it: a file may say anything
+        return said
     if isinstance(message, HumanMessage):
         if not message.text.strip() and not files.parts(message.content):
             return None  # as one that an import brings: text of nothing but white space is refused

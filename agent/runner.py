@@ -14,9 +14,9 @@ from agent import compaction
 from agent.agents import Agents
 from agent.answer import CutOff
 from agent.approval import Decision, Waiting, refused
-from agent.choice import Choice, Offer
+from agent.choice import Choice, Offer, told
 from agent.compaction import NotCompactedError, Part
-from agent.delegation import Company, Delegation, OpenCall
+from agent.delegation import Company, Delegation, OpenCall, decidable
 from agent.events import HeadMoved, RunStarted
 from agent.forking import Forking
 from agent.graph import Graph, steps
@@ -73,6 +73,7 @@ class _Wish:
     title: str = ""
     go_on: bool = False
     decision: Decision | None = None
+    always: bool = False  # and so with every later move of the agent in this thread
     part: Part | None = None  # to be summarised; nothing is answered then
     settings: Mapping[str, str] = field(default_factory=dict)  # of the thread that the run makes
 
@@ -159,12 +160,13 @@ class Runner:
         """Answer on from where a cut-off answer stopped."""
         return await self._begin(_Wish(thread_id, by, go_on=True))
 
-    async def decide(self, thread_id: str, decision: Decision, *, by: By) -> Run:
-        """Do as a person decided about a call that waits; when no other waits, the agent goes on.
+    async def decide(self, thread_id: str, decision: Decision, *, by: By, always: bool = False) -> Run:
+        """Do as a person decided about a call that waits; when no other waits, the agent goes on. `always` lets it move by
+        itself in this conversation from now on.
 
         Raises `NothingToDecideError` when the call was decided about already, or the conversation went on without it.
         """
-        return await self._begin(_Wish(thread_id, by, decision=decision))
+        return await self._begin(_Wish(thread_id, by, decision=decision, always=always))
 
     async def compact(self, thread_id: str | None, part: Part, *, by: By) -> Run:
         """Begin to put a summary in the place of a part of the conversation (see compaction). Until it is there nothing
@@ -328,13 +330,16 @@ class Runner:
 
     def _prepare(self, wish: _Wish) -> tuple[Run, Asked, RunStarted, RunTrace]:
         waiting = self.prospect.waiting(wish.thread_id) if wish.thread_id and wish.after == HEAD else []
-        asking = [each.call["id"] for each in waiting if each.question is None]
+        asking = [each.call["id"] for each in decidable(waiting)]
         if wish.decision and wish.decision.call_id not in asking and wish.by.request not in self._begun:
             raise NothingToDecideError
         closing = [NewMessage(serde.to_body(refused(each.call)), agent=each.agent) for each in waiting]
         begin = partial(self._runs.begin, title=wish.title, settings=wish.settings, closing=closing)
         begin = partial(begin, compacts=wish.part is not None)
         run = begin(wish.thread_id, wish.message, by=wish.by, after=wish.after)
+        if wish.always:  # only now: a decision that came too late must not leave a leave behind
+            allow = {"time_travel": "allow"}
+            self._store.change_settings(run.thread_id, allow, note=told(allow), by=By(request=f"{run.id}-always"))
         path = self.prospect.recent(run.thread_id)
         prompt = self.prospect.prompt()
         asked = partial(request, self.prospect.system(prompt, run.thread_id), path, go_on=wish.go_on)

@@ -13,12 +13,13 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCa
 
 from agent.dependence import dependents
 from agent.tools.calculator import calculator
-from agent.tools.time_travel import TIME_TRAVEL
+from agent.tools.time_travel import MOVING, save_checkpoint
 from checkpoints import MAIN, Message, counted, files
 
 KEY = "time_travel"  # in a note's additional_kwargs: {kind, to, removed, sources}
 MOST_SOURCES = 20
-_OWN = frozenset(tool.name for tool in (*TIME_TRAVEL, calculator))  # what these answer comes from nowhere else
+# What these answer comes from nowhere else. A list of checkpoints is not among them: a file may have named them.
+_OWN = frozenset(tool.name for tool in (*MOVING, save_checkpoint, calculator))
 LONGEST_NOTE = 20_000  # characters
 LONGEST_ORIGINAL = 20_000
 _POSITION = re.compile(r"\[msg_(0|[1-9][0-9]{0,8})\]|(?:msg_)?(0|[1-9][0-9]{0,8})", re.ASCII)

@@ -109,6 +109,9 @@ class RunTraveller:
 
     def save(self, name: str, description: str) -> str:
         name = name.strip() or "Milestone"
+        shown = self.store.checkpoints(self.run.thread_id)
+        if any(checkpoint.name == name and checkpoint.created_by == "user" for checkpoint in shown):
+            name = f"{name} · {self.store.length(self.run.thread_id)}"  # theirs goes on meaning what they saved
         self.wishes.append((name, description))
         return f"Saved {name!r}. You can come back with goto(position={name!r}, …)."
 

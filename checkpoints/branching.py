@@ -113,7 +113,8 @@ def forking(change: Changing, message_id: str | None, name: str) -> str:
 def filling(change: Changing, source: Thread, path: Path) -> str:
     """Copy a path of another conversation, and the checkpoints that its branch shows there, into this new one."""
     messages = rows.messages(change.connection, path)
-    nodes = change.add(None, [copied(message) for message in messages])
+    # No run of this conversation wrote them: what is derived from them is said to come from elsewhere.
+    nodes = change.add(None, [replace(copied(message), run_id=None) for message in messages])
     shown = history.listed(rows.checkpoints(change.connection, source.id), "", path)
     for checkpoint in shown:
         node = nodes[checkpoint.message_count - 1]
@@ -160,11 +161,14 @@ def replacing(change: Changing, message_id: str, new: NewMessage, drop: Collecti
 
 
 def copied(message: Message) -> NewMessage:
-    """The message once more, for another place. Raises `DamagedMessageError`: a copy would make damage look whole."""
+    """The message once more, for another place of its conversation. What is said of the answer of a run is said of its copy.
+
+    Raises `DamagedMessageError`: a copy would make damage look whole.
+    """
     if message.damaged:
         raise DamagedMessageError(message.thread_id, message.id, message.depth)
     time = rows.from_time(message.created_at)
-    return NewMessage(message.body, agent=message.agent, status=message.status, created_at=time)
+    return NewMessage(message.body, agent=message.agent, status=message.status, created_at=time, run_id=message.run_id)
 
 
 def standing(replaced: Message, new: NewMessage, following: Sequence[Message], drop: Collection[str]) -> list[Message]:

@@ -146,7 +146,7 @@ class Changing:
             "status": message.status,
             "body": serde.canonical(message.body),
             "hash": hash_,
-            "run_id": run_id,
+            "run_id": message.run_id or run_id,
             "created_at": self.now if message.created_at is None else message.created_at,
         }
 

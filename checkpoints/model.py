@@ -149,6 +149,7 @@ class NewMessage:
     id: str | None = None  # chosen by the caller when it must be known beforehand
     created_at: int | None = None  # microseconds since 1970, of an imported message; None: now
     files: tuple[File, ...] = ()  # that its body names and that may not be stored yet
+    run_id: str | None = None  # of the run that wrote it first, where it is a copy; None: whoever writes it now
 
 
 @dataclass(frozen=True, slots=True)

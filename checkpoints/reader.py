@@ -78,8 +78,11 @@ class Reader:
         return history.listed(every, thread.branch_id, path)
 
     def places(self, thread_id: str) -> dict[str, int]:
-        """The depths of the messages that the current branch's checkpoints stand on, by name; of two alike the newer one."""
-        return {checkpoint.name: checkpoint.message_count - 1 for checkpoint in self.checkpoints(thread_id)}
+        """The depths of the messages that the current branch's checkpoints stand on, by name. Of several alike the newest
+        counts, but one that a person saved before all others: its name goes on meaning what they saved.
+        """
+        shown = sorted(self.checkpoints(thread_id), key=lambda checkpoint: checkpoint.created_by == USER.actor)
+        return {checkpoint.name: checkpoint.message_count - 1 for checkpoint in shown}
 
     def checkpoint(self, thread_id: str, checkpoint_id: str) -> Checkpoint:
         """One of the checkpoints that the current branch shows. Raises `CheckpointNotFoundError`."""

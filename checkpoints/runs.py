@@ -117,7 +117,7 @@ class Runs:
         """
 
         def body(change: Changing) -> str:
-            made = branching.replacing(change, message_id, new, drop, goes_on=True)
+            made = branching.replacing(change, message_id, replace(new, run_id=run.id), drop, goes_on=True)
             change.note = note
             return made
 
@@ -126,7 +126,8 @@ class Runs:
             return change.perform(OperationKind.REWIND, body)
 
     def compact(self, run: Run, messages: Sequence[NewMessage], *, after: str | None, note: str) -> Receipt:
-        """Put these messages in the place of all that follows `after`, and let go of the thread, in one transaction.
+        """Put these messages, a note and copies, in the place of all that follows `after`, and let go of the thread, in one
+        transaction.
 
         Checkpoints of what was there stay in the list, and restore what they were saved for. Raises `ConflictError` for a
         run that has ended.
@@ -134,7 +135,8 @@ class Runs:
 
         def body(change: Changing) -> str:
             change.note = note
-            nodes = change.add(rows.node(connection, after, run.thread_id), messages)
+            written = [replace(messages[0], run_id=run.id), *messages[1:]]
+            nodes = change.add(rows.node(connection, after, run.thread_id), written)
             change.leave_for(nodes[-1])
             return nodes[0].id
 

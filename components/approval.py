@@ -7,7 +7,6 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from agent.approval import Decision
-from agent.choice import told
 from agent.time_travel import MoveRefused, planned
 from agent.travelling import MOVES, elsewhere
 from checkpoints import MAIN, By, Leaving, StateError, Store, serde
@@ -22,12 +21,8 @@ class NotAnObjectError(StateError):
 
 async def decide(services: Services, thread_id: str, action: dict[str, Any]) -> None:
     """Pass on a decision; "always" also for every later move of the agent in this conversation."""
-    decision, request = _decision(action), asked_by(action).request
-    if action.get("always"):
-        by = By(request=f"{request}-always")
-        allow = {"time_travel": "allow"}
-        await services.change(services.store.change_settings, thread_id, allow, note=told(allow), by=by)
-    await services.runner.decide(thread_id, decision, by=By(request=request))
+    by, always = By(request=asked_by(action).request), bool(action.get("always"))
+    await services.runner.decide(thread_id, _decision(action), by=by, always=always)
 
 
 def _decision(action: dict[str, Any]) -> Decision:

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 
 from agent import compaction, time_travel
-from agent.delegation import OpenCall
+from agent.delegation import OpenCall, decidable, open_calls
 from agent.dependence import asked
 from agent.prices import Prices, usage_of
 from agent.recording import STOPPED
@@ -43,7 +43,7 @@ class ToolView(TypedDict):
     id: str
     name: str
     arguments: str
-    status: Literal["running", "waiting", "done", "error", "stopped"]
+    status: Literal["running", "waiting", "queued", "done", "error", "stopped"]
     duration_ms: int | None
     result: str | None
     message_id: str | None
@@ -122,8 +122,10 @@ def messages(
         for call_id, calls in (held(path, agent) if waiting else {}).items():
             if call_id in cards and (work := cards[call_id]["work"]) is not None:
                 work["waiting"] = [_waiting(each) for each in calls]
+        decided = {each.key for each in decidable(open_calls(path, agent))} if waiting else set()
         for tool in cards.values():
-            tool["status"] = "waiting" if waiting else "stopped"
+            here = (agent, tool["id"]) in decided or tool["work"] is not None
+            tool["status"] = ("waiting" if here else "queued") if waiting else "stopped"
             tool["move"] = (moves or {}).get(tool["id"])
     _stop_unanswered(views[:-1])
     return views
@@ -148,10 +150,11 @@ def _message(stored: Message, message: BaseMessage) -> MessageView:
     text, marks = str(message.text), message.additional_kwargs.get(time_travel.KEY)
     role: Literal["user", "assistant", "note"] = "note"
     summary = summaries.shown(stored)
+    is_ours = stored.run_id is not None  # a file may hold the marks of a note: then all that the model reads is shown
     if isinstance(message, HumanMessage) and isinstance(marks, dict):
-        text = time_travel.words_of(text)
+        text = time_travel.words_of(text) if is_ours else text
     elif summary is not None:
-        text = compaction.words_of(text)
+        text = compaction.words_of(text) if is_ours else text
     elif isinstance(message, HumanMessage):
         role = "user"
     elif isinstance(message, AIMessage):
@@ -160,7 +163,7 @@ def _message(stored: Message, message: BaseMessage) -> MessageView:
         "id": stored.id,
         "role": role,
         "state": "partial" if stored.status is MessageStatus.PARTIAL else "done",
-        "html": to_html(text) if role == "assistant" or summary else plain_html(text),
+        "html": to_html(text) if role == "assistant" or (summary and is_ours) else plain_html(text),
         "text": text,
         "label": _label(marks) if isinstance(marks, dict) else "note" if role == "note" and not summary else _asked(stored),
         "time": stored.created_at.isoformat(),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, TypedDict
 
-from agent.delegation import OpenCall, open_calls
+from agent.delegation import OpenCall, decidable, open_calls
 from agent.dependence import asked, calls
 from checkpoints import Message
 
@@ -39,11 +39,7 @@ def works(path: Sequence[Message], by: str) -> dict[tuple[str, str], WorkView]:
 def held(path: Sequence[Message], by: str) -> dict[str, list[OpenCall]]:
     """By an agent's open calls, those among the calls of the agents at work for it that wait for a person."""
     return {
-        each.call["id"] or "": [
-            inner
-            for inner in open_calls([m for m in path if m.depth > each.question.depth], each.question.agent)
-            if inner.question is None
-        ]
+        each.call["id"] or "": decidable(open_calls([m for m in path if m.depth > each.question.depth], each.question.agent))
         for each in open_calls(path, by)
         if each.agent == by and each.question is not None
     }

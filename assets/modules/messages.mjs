@@ -11,7 +11,7 @@ import { say as tell } from "./toast.mjs";
 const { Fragment, createElement: h, memo, useEffect, useLayoutEffect, useRef, useState } = window.React;
 
 /**
- * @typedef {{id: string, name: string, arguments: string, status: "running"|"waiting"|"done"|"error"|"stopped",
+ * @typedef {{id: string, name: string, arguments: string, status: "running"|"waiting"|"queued"|"done"|"error"|"stopped",
  *   duration_ms: number|null, result: string|null, message_id: string|null,
  *   move: {target: string, number: number, leaves: string, argument: string, words: string, read: string[]}|null, agent: string, work: WorkView|null,
  *   ways: import("./later/forks.mjs").WayView[]}} ToolView
@@ -23,9 +23,9 @@ const { Fragment, createElement: h, memo, useEffect, useLayoutEffect, useRef, us
  */
 
 const SPEAKERS = { user: "You said", assistant: "Waymark said", note: "Note" };
-const TOOL_SIGNS = { waiting: "hand-index", done: "check-lg", error: "exclamation-circle", stopped: "stop-circle" };
-const TOOL_WORDS = { running: "running", waiting: "waits for you", done: "done", error: "failed", stopped: "stopped" };
-const TOOL_STATES = { running: "partial", waiting: "partial", done: "done", error: "error", stopped: "partial" };
+const TOOL_SIGNS = { waiting: "hand-index", queued: "clock-history", done: "check-lg", error: "exclamation-circle", stopped: "stop-circle" };
+const TOOL_WORDS = { running: "running", waiting: "waits for you", queued: "waits for its turn", done: "done", error: "failed", stopped: "stopped" };
+const TOOL_STATES = { running: "partial", waiting: "partial", queued: "partial", done: "done", error: "error", stopped: "partial" };
 const PREVIEW_LENGTH = 120;
 const ASKED_MS = 1000; // a click on an arrow is answered within this, or it may be made again
 

@@ -1,6 +1,7 @@
 """A request is cut to the model's window where nothing is torn, and what is said of its size is said as exact as it is."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -100,6 +101,27 @@ def test_a_note_that_a_file_made_up_makes_no_long_request_a_short_one() -> None:
     assert asked(path, 900).left_out == 2
 
 
+def test_what_a_file_says_of_an_answer_corrects_nothing() -> None:
+    huge = replace(done(counted("yes", tokens=10**9, estimated=1))[0], run_id=None)
+    path = [*done(HumanMessage("a")), replace(huge, depth=1), replace(done(HumanMessage("b"))[0], depth=2)]
+    assert (asked(path, 900).correction, asked(path, 900).left_out) == (0, 0)
+    store, thread_id = in_store(HumanMessage("a"))
+    store.append(thread_id, [NewMessage(huge.body)])
+    found = context_of(store, thread_id, WINDOW, "Be good.", 2_000)
+    store.database.close()
+    assert found is not None
+    assert (found.is_exact, found.tokens < 100) == (False, True)
+
+
+def test_what_holds_the_messages_of_a_sub_agent_alone_can_be_measured() -> None:
+    store, thread_id = in_store()
+    store.append(thread_id, [NewMessage(serde.to_body(HumanMessage("a")), agent="researcher")])
+    found = context_of(store, thread_id, WINDOW, "Be good.", 2_000)
+    store.database.close()
+    assert found is not None
+    assert (found.tokens, found.messages, found.left_out) == (6, 1, 1)
+
+
 def test_a_stored_message_takes_as_much_as_what_is_sent_of_it() -> None:
     image = {"type": "image", "file": "sha256:0", "name": "a.png", "mime_type": "image/png", "size": 9}
     picture = [{"type": "text", "text": "what is this?"}, image]
@@ -127,7 +149,7 @@ def in_store(*messages: BaseMessage) -> tuple[Store, str]:
     store = Store(Database.in_memory())
     thread_id = store.create_thread().id
     if messages:
-        store.append(thread_id, [NewMessage(serde.to_body(message)) for message in messages])
+        store.append(thread_id, [NewMessage(serde.to_body(message), run_id="r") for message in messages])
     return store, thread_id
 
 

@@ -12,6 +12,7 @@ from agent.recording import STOPPED
 from agent.request import NOT_CARRIED_OUT
 from agent.runner import NothingToDecideError
 from checkpoints import MAIN, By, NewMessage, OperationKind, RunState, document, serde, transfer
+from components import views
 from tests.agent.cast import Cast, agent, ask, chain, memory, perform, replaced
 from tests.agent.running import Running
 from tests.checkpoints.conversations import picture
@@ -354,3 +355,17 @@ def test_agents_come_back_from_an_export() -> None:
         assert [(m.agent, m.hash) for m in chat.store.messages(thread_id)] == [(m.agent, m.hash) for m in chat.path()]
 
     perform(story, *GO, main=[ask("cid", "1"), Say("So.")], cid=[Say("c")])
+
+
+def test_a_second_question_to_an_agent_that_waits_for_a_person_is_nothing_to_decide_about() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        assert (await chat.say("hello")).state is RunState.WAITING
+        [view] = [view for view in views.messages(chat.path(), running=False, waiting=True) if view["tools"]]
+        assert [(tool["id"], tool["status"]) for tool in view["tools"]] == [("a1", "waiting"), ("a2", "queued")]
+        with pytest.raises(NothingToDecideError):
+            await chat.runner.decide(chat.thread_id, Decision("a2", "deny"), by=By())
+        await chat.end(await chat.runner.decide(chat.thread_id, Decision("s1", "allow"), by=By()))
+        assert [text for name, kind, text in chain(chat) if (name, kind) == (MAIN, "tool")] == ["First.", "Second."]
+
+    asked = Calls((ask("ann", "one", id="a1"), ask("ann", "two", id="a2")))
+    perform(story, *GO, approval=("send",), main=[asked, Say("So.")], ann=[SEND, Say("First."), Say("Second.")])

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import pytest
-from langchain_core.tools import BaseTool, ToolException
+from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from agent.prompts import SYSTEM_PROMPT
 from agent.recording import STOPPED
@@ -182,3 +182,20 @@ def test_text_of_a_tool_is_no_command() -> None:
     _, said, fake = run(Call("page", {}), Say("I read it."), tools=(tool("page", lambda: imitation), calculator))
     assert [kind for kind, _, _ in said] == ["human", "ai", "tool", "ai"]
     assert len(fake.requests) == 2
+
+
+def test_a_tool_that_took_anothers_place_is_offered_as_it_is_now() -> None:
+    async def look() -> str:
+        return "new"
+
+    async def story(fake: FakeOpenAI) -> None:
+        tools: list[BaseTool] = [tool("look", lambda: "old")]
+        async with model_at(fake) as model, running(model, tools) as chat:
+            await chat.say("one")
+            tools[:] = [StructuredTool.from_function(coroutine=look, name="look", description="Is new.")]
+            await chat.say("two")
+
+    with FakeOpenAI() as fake:
+        asyncio.run(story(fake))
+        told = [request["tools"][0]["function"]["description"] for request in fake.requests]
+        assert told == ["Does something.", "Is new."]

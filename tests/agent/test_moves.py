@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from agent.approval import DENIED, NOT_APPROVED, Decision
+from agent.events import ToolStarted
 from agent.graph import TOO_LATE
+from agent.recording import STOPPED
 from agent.runner import NothingToDecideError
 from agent.travelling import Policy, TimeTravelEvent
 from checkpoints import By, OperationKind, Run, RunState, StateError
-from tests.agent.running import Running, model_at, running
+from tests.agent.running import Running, model_at, running, tool
 from tests.checkpoints.conversations import picture
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Fault, Say
 
@@ -224,6 +226,37 @@ def test_the_agent_saves_lists_and_goes_to_checkpoints_by_name() -> None:
     )
 
 
+SAVE = Call("save_checkpoint", {"name": "Plan", "description": "the plan stands"})
+
+
+def test_nothing_is_said_to_be_saved_that_is_not() -> None:
+    async def story(fake: FakeOpenAI) -> None:
+        slow = tool("slow", lambda: asyncio.sleep(600))
+        async with model_at(fake) as model, running(model, (slow,), time_travel="allow") as chat:
+            run = await chat.send("plan")
+            await chat.until(lambda: any(isinstance(event, ToolStarted) for event in chat.events))
+            await chat.runner.stop(chat.thread_id)
+            assert (await chat.end(run)).state is RunState.STOPPED
+            assert [text for kind, _, text in chat.said() if kind == "tool"] == [STOPPED, STOPPED]
+            assert chat.store.checkpoints(chat.thread_id) == []
+
+    with FakeOpenAI() as fake:
+        fake.reply(Calls((SAVE, Call("slow", {}))))
+        asyncio.run(story(fake))
+
+
+def test_what_was_said_to_be_saved_is_there_when_a_limit_ends_the_run() -> None:
+    async def story(fake: FakeOpenAI) -> None:
+        async with model_at(fake) as model, running(model, time_travel="allow", most_calls=1) as chat:
+            assert (await chat.say("plan")).state is RunState.FAILED
+            assert "Saved 'Plan'" in texts(chat)[2]
+            assert [saved.name for saved in chat.store.checkpoints(chat.thread_id)] == ["Plan"]
+
+    with FakeOpenAI() as fake:
+        fake.reply(Calls((SAVE, Call("calculator", {"expression": "1+1"}))))
+        asyncio.run(story(fake))
+
+
 def test_stopping_after_a_move_keeps_the_move() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         run = await chat.send("hello")
@@ -321,3 +354,14 @@ def test_a_move_that_waits_is_not_made_when_the_user_types_instead() -> None:
             await allowed(chat, "1")
 
     assert play(story, WAITING_MOVE, Say("Fine."), policy="ask") == []
+
+
+def test_always_here_pressed_too_late_leaves_no_leave_behind() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        await chat.end(await chat.runner.decide(chat.thread_id, Decision("1", "deny"), by=By()))
+        with pytest.raises(NothingToDecideError):
+            await chat.runner.decide(chat.thread_id, Decision("1", "allow"), by=By(), always=True)
+        assert chat.store.thread(chat.thread_id).settings == {}
+
+    play(story, WAITING_MOVE, Say("Fine."), policy="ask")

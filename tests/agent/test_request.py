@@ -31,7 +31,7 @@ paths = st.lists(st.tuples(_messages, st.sampled_from(MessageStatus)), max_size=
 def stored(messages: list[tuple[BaseMessage, MessageStatus]]) -> list[Message]:
     time = datetime(2025, 6, 1, tzinfo=UTC)
     return [
-        Message(f"m{depth}", "t", None, 1, depth, MAIN, status, serde.to_body(message), "", None, time)
+        Message(f"m{depth}", "t", None, 1, depth, MAIN, status, serde.to_body(message), "", "r", time)
         for depth, (message, status) in enumerate(messages)
     ]
 

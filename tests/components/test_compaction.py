@@ -36,7 +36,7 @@ def test_a_command_takes_no_files_and_no_endless_wish() -> None:
 
 
 def stored(new: NewMessage) -> Message:
-    return Message("n", "t", None, 1, 0, MAIN, MessageStatus.DONE, new.body, "", None, TIME)
+    return Message("n", "t", None, 1, 0, MAIN, MessageStatus.DONE, new.body, "", "r", TIME)
 
 
 def test_the_card_says_what_a_note_stands_for_and_shows_nothing_of_its_marks() -> None:
