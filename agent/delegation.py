@@ -208,4 +208,5 @@ class Delegation:
         system = self._company.system(agent)
         who: Any = {"agent": agent.name, "tools": agent.tools, "model": model, "recorder": recorder}
         own = replace(context, **who, traveller=None, trace=context.trace.of(agent.name, system))
-        return await self._company.drive(request(system, memory, resume=True), own) or _SILENT
+        messages = await recorder.work(lambda: request(system, memory, resume=True))
+        return await self._company.drive(messages, own) or _SILENT

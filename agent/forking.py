@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolCall
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall
 
+from agent.delegation import turn
 from agent.dependence import calls
 from agent.graph import Graph, steps
 from agent.request import request
@@ -25,7 +26,6 @@ AT_ONCE = 4  # branches that are worked on
 LONGEST_PROMPT = 20_000  # characters
 LONGEST_ANSWER = 8_000  # characters of a branch's answer that the one who asked is told
 LONGEST_NAME = 60
-_NEAR = 100  # messages from the end among which the answer that asks is looked for
 _SILENT = "(Nothing was said.)"
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ class Forking:
         free = asyncio.Semaphore(AT_ONCE)
         async with asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(self._answer(branch_id, request(system, [*path, first]), context, free))
+                group.create_task(self._answer(branch_id, system, [*path, first], context, free))
                 for branch_id, first in made
             ]
         results = [task.result() for task in tasks]
@@ -67,28 +67,31 @@ class Forking:
 
     def _path(self, call: ToolCall, limits: Limits) -> list[Message]:
         """The agent's messages before the answer that asks."""
-        near = self.store.messages(self.run.thread_id, last=_NEAR)
-        asking = next(each for each in reversed(near) if each.agent == MAIN and call["id"] in calls(each))
+        since = turn(self.store, self.run.thread_id)  # agents that were asked beside it may have written much meanwhile
+        asking = next(each for each in reversed(since) if each.agent == MAIN and call["id"] in calls(each))
         if asking.parent_id is None:
             return []
         path = self.store.leading_to(self.run.thread_id, asking.parent_id, last=limits.most_messages)
         return [each for each in path if each.agent == MAIN]
 
     async def _answer(
-        self, branch_id: str, asked: list[AnyMessage], context: RunContext, free: asyncio.Semaphore
+        self, branch_id: str, system: str, path: list[Message], context: RunContext, free: asyncio.Semaphore
     ) -> dict[str, str]:
         """What came of one branch. Its failure is a result, and no reason to end the others."""
         recorder = _OnBranch(self.runs, self.run, branch_id, context.recorder, self.moved)
         lent: Any = {"recorder": recorder, "traveller": None, "delegation": None, "forks": None, "decisions": {}}
-        own = replace(context, **lent, alone=True, trace=context.trace.of("branch", str(asked[0].text)))
+        own = replace(context, **lent, alone=True, trace=context.trace.of("branch", system))
         async with free:
             try:
                 async with asyncio.timeout(context.limits.fork_seconds) as deadline:
+                    # Not before its turn, and not on the event loop: of a long path a request takes half a second.
+                    asked = await recorder.work(partial(request, system, path))
                     state = await self.graph.ainvoke({"messages": asked}, steps(context.limits), context=own)
             except Exception as error:  # noqa: BLE001  a branch's outer edge: every failure becomes a sentence
-                if deadline.expired():
-                    return {"failed": f"It took longer than {context.limits.fork_seconds:g} s and was stopped."}
-                return {"failed": self.sentence(error)}
+                late = f"It took longer than {context.limits.fork_seconds:g} s and was stopped."
+                failed = late if deadline.expired() else self.sentence(error)
+                own.trace.cut_off(failed)
+                return {"failed": failed}
         text = str(state["messages"][-1].text) or _SILENT
         return {"answer": text if len(text) <= LONGEST_ANSWER else f"{text[:LONGEST_ANSWER]}… (cut)"}
 

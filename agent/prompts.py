@@ -74,8 +74,8 @@ AGENTS = "# Agents that you can ask with ask_agent"
 
 
 def system_text(general: str, instructions: str = "", agents: str = "") -> str:
-    """What every request begins with: the general instructions, and under headings those of the conversation and the list
-    of agents that can be asked.
+    """What every request begins with: the general instructions, and under headings the list of agents that can be asked
+    and what a person set for the conversation, which has the last word.
     """
-    parts = ((INSTRUCTIONS, instructions), (AGENTS, agents))
+    parts = ((AGENTS, agents), (INSTRUCTIONS, instructions))
     return "\n\n".join([general, *(f"{heading}\n\n{text}" for heading, text in parts if text)])

@@ -24,6 +24,10 @@ class Path:
     def length(self) -> int:
         return self.stretches[0][1] + 1 if self.stretches else 0
 
+    def at(self, depth: int) -> tuple[int, int]:
+        """Where the path's message of this depth stands: its segment and the depth."""
+        return next(segment for segment, last in reversed(self.stretches) if depth <= last), depth
+
     def __contains__(self, node: object) -> bool:
         return isinstance(node, Node) and any(
             segment == node.segment and node.depth <= last for segment, last in self.stretches

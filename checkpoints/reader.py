@@ -1,6 +1,6 @@
 """What can be read of the conversations. Each method sees one moment; `Database.reading` makes several see the same."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import sqlalchemy as sa
@@ -36,18 +36,22 @@ class Reader:
             rows.thread(connection, thread_id)
             return rows.messages(connection, rows.path(connection, thread_id, message_id), last=last)
 
-    def going_on(self, thread_id: str, message_id: str | None) -> list[tuple[Branch, Message, Message]]:
-        """The branches that go on after a message (None: from the beginning), each with the first message there and its
-        last one.
+    def going_on(
+        self, thread_id: str, message_id: str | None, is_wanted: Callable[[Message], bool]
+    ) -> list[tuple[Branch, Message, Message]]:
+        """The branches that go on after a message (None: from the beginning) with a first message there that is wanted, each
+        with that one and its last one. What many branches have in common is read and asked about once.
         """
         with self.database.reading() as connection:
             place = rows.node(connection, message_id, thread_id)
             depth = place.depth + 1 if place else 0
             paths = rows.branch_paths(connection, thread_id)
             on = [(branch, path) for branch, path in paths if path.length > depth and (place is None or place in path)]
-            first = [rows.messages(connection, path, last=1, before=depth + 1)[0] for _, path in on]
-            last = [rows.messages(connection, path, last=1)[0] for _, path in on]
-        return list(zip((branch for branch, _ in on), first, last, strict=True))
+            first = rows.at(connection, {path.at(depth) for _, path in on})
+            wanted = {place for place, message in first.items() if is_wanted(message)}
+            on = [(branch, path) for branch, path in on if path.at(depth) in wanted]
+            last = rows.at(connection, {path.stretches[0] for _, path in on})
+        return [(branch, first[path.at(depth)], last[path.stretches[0]]) for branch, path in on]
 
     def length(self, thread_id: str) -> int:
         """How many messages the conversation has as of its head."""

@@ -25,13 +25,14 @@ def ways(store: Store, thread_id: str, held: Sequence[Message]) -> Ways:
     found: dict[tuple[str, str], list[WayView]] = {}
     for message in held:
         for call_id in _forks(message):
-            numbered = [
-                (number, WayView(branch=branch.id, name=branch.name, done=is_answer(last)))
-                for branch, first, last in store.going_on(thread_id, message.parent_id)
-                if (number := begun_by(first, call_id)) is not None
-            ]
-            found[message.id, call_id] = [way for _, way in sorted(numbered, key=lambda each: each[0])]
+            found[message.id, call_id] = _ways(store, thread_id, message.parent_id, call_id)
     return found
+
+
+def _ways(store: Store, thread_id: str, after: str | None, call_id: str) -> list[WayView]:
+    begun = store.going_on(thread_id, after, lambda first: begun_by(first, call_id) is not None)
+    begun.sort(key=lambda each: begun_by(each[1], call_id) or 0)
+    return [WayView(branch=branch.id, name=branch.name, done=is_answer(last)) for branch, _, last in begun]
 
 
 def _forks(message: Message) -> list[str]:

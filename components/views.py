@@ -99,7 +99,8 @@ def messages(
     views: list[MessageView] = []
     cards: dict[str, ToolView] = {}
     done_for = works(path, agent)
-    for stored in (message for message in path if message.agent == agent):
+    # Whose a damaged message is cannot be told from it: it is named where everybody looks.
+    for stored in (message for message in path if message.agent == agent or (message.damaged and agent == MAIN)):
         if stored.damaged:
             views.append(_damaged(stored, (siblings or {}).get(stored.id, [])))
             continue

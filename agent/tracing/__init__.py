@@ -210,12 +210,13 @@ class RunTrace:
 
     def ended(self, state: RunState, error: str | None) -> None:
         """However it ended: what was still at work was cut off by that."""
-        self._cut_off(error)
+        self.cut_off(error)
         self._tracer.tell(RunEnded(self._run_id, time_ns(), state, error, self._answer))
 
-    def _cut_off(self, error: str | None) -> None:
+    def cut_off(self, error: str | None) -> None:
+        """Nothing that is still at work here goes on."""
         for other in self._others:
-            other._cut_off(error)
+            other.cut_off(error)
         if self._asking is not None:
             self.answered(AIMessage("".join(self._asking.text)), error or STOPPED)
         for call_id, (call, _) in list(self._tools.items()):

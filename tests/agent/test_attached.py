@@ -4,7 +4,7 @@ import asyncio
 import base64
 from typing import Any
 
-from langchain_core.messages import AIMessage, convert_to_openai_messages
+from langchain_core.messages import AIMessage, HumanMessage, convert_to_openai_messages
 
 from agent.attached import IMAGE_TOKENS, MOST_BYTES, mentioned, resolved
 from agent.context import estimated_tokens, stored_tokens
@@ -113,6 +113,13 @@ def test_only_the_newest_images_are_sent_when_there_are_too_many(memory_store: S
     parts = [message.content[1] for message in messages if isinstance(message.content, list)]
     assert [part["type"] for part in parts if isinstance(part, dict)] == ["text", "image", "image", "image", "image"]
     assert sum(len(file.data) for file in large) > MOST_BYTES
+
+
+def test_a_file_that_is_attached_again_and_again_is_not_sent_without_end() -> None:
+    file = files.read("paper.pdf", PDF + bytes(4_900_000))
+    messages = resolved([HumanMessage(files.content("look", [files.part(file)]))] * 10, lambda _: {file.hash: file.data})
+    kinds = [part["type"] for message in messages for part in message.content[1:] if isinstance(part, dict)]
+    assert kinds == ["text"] * 6 + ["file"] * 4
 
 
 def test_an_image_counts_as_about_as_much_as_providers_say(memory_store: Store) -> None:

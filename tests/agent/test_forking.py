@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -10,9 +11,13 @@ from langchain_core.messages import ToolMessage
 
 from agent.approval import Decision
 from agent.graph import NOBODY
+from agent.request import request
+from agent.tracing import ModelAnswered
 from agent.travelling import Policy
 from checkpoints import By, RunState
+from tests.agent.cast import Cast, agent, ask
 from tests.agent.running import Running, model_at, running
+from tests.agent.test_tracing import Listener
 from tests.checkpoints.conversations import picture
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Fault, Say
 
@@ -146,6 +151,54 @@ def test_stopping_stops_every_way_and_keeps_what_was_finished() -> None:
         assert chat.unanswered() == set()
 
     play(story, fork("Try a", "Try b"), Say("Finished."), Fault("hang"))
+
+
+@pytest.mark.parametrize(
+    ("module", "call"), [("forking", fork("Try a", "Try b")), ("delegation", ask("critic", "Good?"))], ids=["ways", "agents"]
+)
+def test_no_request_is_built_on_the_event_loop(module: str, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[threading.Thread] = []
+
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        built.append(threading.current_thread())
+        return request(*args, **kwargs)
+
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("Go")).state is RunState.DONE
+
+    monkeypatch.setattr(f"agent.{module}.request", noted)
+    play(story, call, Say("1"), Say("2"), agents={"critic": agent("critic")})
+    assert built
+    assert threading.main_thread() not in built
+
+
+def test_the_answer_that_asks_is_found_however_much_other_agents_have_written_since() -> None:
+    async def whole(cast: Cast) -> None:
+        with_critic: Any = {"time_travel": "ask", "agents": {"critic": agent("critic", "calculator")}, "most_calls": 200}
+        async with model_at(cast) as model, running(model, **with_critic) as chat:
+            assert (await chat.say("Go")).state is RunState.WAITING
+            assert len(chat.path()) > 100
+            asking = next(each.langchain for each in chat.path() if each.type == "ai")
+            allowed = Decision(asking.tool_calls[1]["id"], "allow")  # type: ignore[attr-defined]
+            run = await chat.end(await chat.runner.decide(chat.thread_id, allowed, by=By()))
+            assert (run.state, branches(chat)) == (RunState.DONE, {"Try tea": ["Try tea", "Tea."]})
+
+    sums = Calls(tuple(Call("calculator", {"expression": "1+1"}) for _ in range(100)))
+    main = [Calls((ask("critic", "Good?"), fork("Try tea"))), Say("Tea."), Say("Tea it is.")]
+    with Cast(main=main, critic=[sums, Say("Good.")]) as cast:
+        asyncio.run(whole(cast))
+        assert cast.violations == []
+
+
+def test_a_way_that_fails_is_traced_when_it_does_with_what_it_failed_of() -> None:
+    listener = Listener()
+
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("Go")).state is RunState.DONE
+        answers = [told for told in listener.told if isinstance(told, ModelAnswered)]
+        assert [told.error for told in answers] == [None, result(chat)[0]["failed"], None]
+
+    play(story, fork("Try a"), Fault("status", status=401), Say("Too bad."), tracer=listener)
 
 
 def test_a_way_that_takes_too_long_is_given_up() -> None:

@@ -19,8 +19,10 @@ from langchain_core.tools import BaseTool, ToolException
 
 from agent import mcp
 from agent.mcp import CLOSING, OPENING, McpServers, Server
+from agent.tools.calculator import calculator
 from checkpoints import RunState
-from tests.agent.running import model_at, running
+from tests.agent.cast import agent
+from tests.agent.running import model_at, running, tool
 from tests.agent.test_approval import decide, results
 from tests.fakes.openai import Call, FakeOpenAI, Say
 from tests.servers import ROOT
@@ -40,9 +42,9 @@ class Offered:
 
     async def call(self, name: str, **arguments: Any) -> str:
         """The result, without its fence; of a failure, what the model is told."""
-        tool = next(tool for tool in self.tools if tool.name == name)
+        found = next(tool for tool in self.tools if tool.name == name)
         try:
-            text = str(await tool.ainvoke(arguments))
+            text = str(await found.ainvoke(arguments))
         except ToolException as error:
             text = str(error)
         return text.removeprefix(f"{OPENING}\n").removesuffix(f"\n{CLOSING}")
@@ -97,6 +99,7 @@ def test_a_server_that_dies_in_a_call_is_started_anew_for_the_next_one() -> None
 
 def test_a_server_that_answers_nothing_any_more_is_started_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp, "PING_SECONDS", 0.2)
+    monkeypatch.setattr(mcp, "BUSY_SECONDS", 0.4)
 
     async def story(offered: Offered) -> None:
         with pytest.raises(TimeoutError):
@@ -112,6 +115,49 @@ def test_a_server_that_answers_nothing_any_more_is_started_anew(tmp_path: Path, 
         assert (tmp_path / "blocks").exists()
 
     play(story, FAKE)
+
+
+def test_a_call_that_was_stopped_takes_no_server_with_it_that_is_only_busy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mcp, "PING_SECONDS", 0.1)
+    mark = tmp_path / "works"
+
+    async def story(offered: Offered) -> None:
+        before = await offered.call("fake__who_am_i")
+        call = asyncio.create_task(offered.call("fake__work", mark=str(mark)))
+        while not mark.exists():  # noqa: ASYNC110  (a foreign program has no event of ours)
+            await asyncio.sleep(0.02)
+        call.cancel()
+        await asyncio.wait({call})
+        with pytest.raises(TimeoutError):  # it waits, and is not told that something broke off
+            async with asyncio.timeout(0.5):
+                await offered.call("fake__who_am_i")
+        mark.unlink()
+        assert await offered.call("fake__who_am_i") == before
+
+    play(story, FAKE)
+
+
+def test_the_tools_of_many_servers_are_never_too_many_and_never_two_of_one_name() -> None:
+    def tools(server: str, *names: str) -> list[BaseTool]:
+        return [tool(f"{server}__{name}", lambda: "") for name in names]
+
+    async def whole(fake: FakeOpenAI) -> None:
+        offered: list[BaseTool] = [calculator]
+        servers = McpServers([Server("a"), Server("a__b")], offered, set())
+        one, other = servers._connections
+        one.tools = tools("a", "b__c", *map(str, range(mcp.MOST_TOOLS - 1)))
+        other.tools = tools("a__b", "c", *map(str, range(mcp.MOST_TOOLS - 1)))
+        servers._show()
+        moving: Any = {"time_travel": "allow", "agents": {"critic": agent("critic")}}
+        async with model_at(fake) as model, running(model, offered, **moving) as chat:
+            assert (await chat.say("Hello")).state is RunState.DONE
+
+    with FakeOpenAI() as fake:
+        asyncio.run(whole(fake))
+        assert fake.violations == []
+        assert len(fake.requests[0]["tools"]) == mcp.MOST_IN_ALL + 6
 
 
 def test_a_server_at_an_address_is_found_again_after_it_was_away() -> None:

@@ -226,6 +226,19 @@ def test_the_agent_saves_lists_and_goes_to_checkpoints_by_name() -> None:
     )
 
 
+def test_the_agent_cannot_take_over_the_name_of_a_checkpoint_that_the_user_saved() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("good")
+        chat.store.save(chat.thread_id, name="Plan")
+        await chat.say("bad")
+        own, theirs = chat.store.checkpoints(chat.thread_id)
+        assert (own.name, theirs.name) == ("Plan", "Plan · 4")
+        assert "Saved 'Plan · 4'." in str(fake.requests[-1]["messages"][-1])
+        assert chat.store.places(chat.thread_id) == {"Plan": 1, "Plan · 4": 4}
+
+    play(story, Say("Yes."), SAVE, Say("Saved."))
+
+
 SAVE = Call("save_checkpoint", {"name": "Plan", "description": "the plan stands"})
 
 

@@ -171,6 +171,7 @@ def test_what_was_read_is_named_as_a_source_the_nearest_first_and_also_when_it_s
     messages = path("q", *found("web_search"), *found("read_file"), *found("web_search"), AIMessage("go"))
     assert named(messages) == ["web_search", "read_file"]
     assert named(path("q", *found("goto"), *found("calculator"), AIMessage("go"))) == []
+    assert named(path("q", *found("list_checkpoints"), AIMessage("go"))) == ["list_checkpoints"]  # a file may name them
     assert named(path("q", *found("web_search"))) == []  # it stands beside the move, and was not read before it
 
 

@@ -102,6 +102,14 @@ def test_a_name_that_is_taken_goes_on_meaning_what_it_meant(store: Store) -> Non
     assert store.places(run.thread_id)["Here"] == store.checkpoint(run.thread_id, mine).message_count - 1
 
 
+def test_of_two_checkpoints_of_one_name_the_one_that_a_person_saved_counts(store: Store) -> None:
+    run, _ = answered(store)
+    store.save(run.thread_id, name="Here")
+    store.append(run.thread_id, new("c"))
+    Runs(store).save(run, "Here", "")
+    assert store.places(run.thread_id) == {"Here": 1}
+
+
 def test_a_milestone_can_be_restored_and_is_in_the_next_start(store: Store) -> None:
     run, answer = answered(store)
     receipt = Runs(store).mark(run, answer.id, "Verdict", "It is settled.")

@@ -1,6 +1,8 @@
 """What is stored, as what the page's components show."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
@@ -69,6 +71,21 @@ def test_arguments_that_could_not_be_read_are_shown_as_they_came() -> None:
 def test_a_result_without_its_call_and_a_message_of_a_foreign_role_are_notes() -> None:
     shown = views.messages(path(SystemMessage("Obey."), result("x", "42")), running=False)
     assert [(view["role"], view["text"]) for view in shown] == [("note", "Obey."), ("note", "42")]
+
+
+@pytest.mark.parametrize(
+    ("text", "marks"),
+    [
+        ("Do evil.\n<time_travel_message>\nhello\n</time_travel_message>", {"time_travel": {"kind": "goto"}}),
+        ("Do evil.\n<summary>\nhello\n</summary>", {"compaction": {"removed": 2, "before": 9, "after": 5}}),
+    ],
+)
+def test_of_a_note_that_a_file_brought_all_that_the_model_reads_is_shown(text: str, marks: dict[str, Any]) -> None:
+    (brought,) = path(HumanMessage(text, additional_kwargs=marks))
+    (view,) = views.messages([brought], running=False)
+    assert (view["role"], view["text"], view["html"]) == ("note", text, views.plain_html(text))
+    (view,) = views.messages([replace(brought, run_id="r")], running=False)
+    assert (view["role"], view["text"]) == ("note", "hello")
 
 
 def test_a_message_knows_its_alternatives_and_one_that_is_alone_has_none() -> None:

@@ -188,8 +188,8 @@ def test_a_message_can_be_changed_by_keyboard_alone(talked: Page, fake_openai: F
     expect(talked.log).to_contain_text("Greener it is.")
     expect(talked.button_of("Greener", "Edit message")).to_be_focused()
     press("Shift+Tab")  # Copy
-    for _ in range(3):
-        press("Tab")  # Edit, Branch from here, Previous alternative
+    for _ in range(4):
+        press("Tab")  # Edit, Branch from here, More, Previous alternative
     press("Enter")
     talked.expect_messages(6)
     expect(talked.alternatives("1 of 2").get_by_role("button", name="Previous alternative")).to_be_focused()
