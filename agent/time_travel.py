@@ -62,7 +62,8 @@ def planned(call: ToolCall, path: Sequence[Message], named: Mapping[str, int], e
         more: Any = {"agent": agent, "current": asking.depth, "keep_independent": keep, "elsewhere": elsewhere}
         return rewind(path, given.get("n"), content, **more)
     position, keep = given.get("position"), given.get("keep_target", True) is not False
-    position = named.get(position, position) if isinstance(position, str) else position
+    if isinstance(position, str) and not _POSITION.fullmatch(position.strip()):  # a name never hides a number
+        position = named.get(position, position)
     note = str(given.get("message", ""))
     move = goto(path, position, note, current=asking.depth, keep_target=keep, elsewhere=elsewhere)
     if move.target.depth == _last_target(path):

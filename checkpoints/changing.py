@@ -27,6 +27,7 @@ from checkpoints.model import (
     OperationKind,
     Receipt,
     Thread,
+    counted,
 )
 
 HEAD: Final = "(head)"  # as the place to append after: wherever the head stands; no message can have this id
@@ -320,7 +321,10 @@ def appending(messages: Sequence[NewMessage], after: str | None, title: str, run
         if title and change.thread.title == UNTITLED:
             change.move("thread", change.thread.id, title=serde.writable(title)[:NAME_LENGTH])
         nodes = change.add(place, messages, run_id=run_id)
+        before = [] if change.note or kind_of(after) is OperationKind.APPEND else change.shown()
         change.move_head(nodes[-1] if nodes else place)
+        if left := len(before) - len(change.shown() if before else []):
+            change.note = f"{counted(left, 'checkpoint')} removed"
         return nodes[-1].id if nodes else None
 
     return body

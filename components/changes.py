@@ -6,10 +6,12 @@ from typing import Any
 from dash import Dash, Input, Output, State, html, no_update
 from dash.development.base_component import Component
 
-from checkpoints import By, Leaving, StateError, Store, ThreadNotFoundError
+from checkpoints import By, Leaving, RunState, StateError, Store, ThreadNotFoundError
 from components import dialog, head, operations
 from components.services import Services
 from components.widgets import TIMELINE, Icon
+
+STOP_FIRST = "An answer is being written: stop it first"
 
 
 class Ids(StrEnum):
@@ -52,6 +54,8 @@ SHOWN = (
 
 def show(services: Services, at: head.Place) -> tuple[bool, str, bool, str, bool]:
     undo, redo, length = _possible(services.store, at.thread_id)
+    if at.thread_id and (run := services.runs.latest(at.thread_id)) and run.state is RunState.RUNNING:
+        return True, STOP_FIRST, True, STOP_FIRST, length == 0
     undo_title, redo_title = f"Undo {undo}" if undo else "Nothing to undo", f"Redo {redo}" if redo else "Nothing to redo"
     return undo is None, undo_title, redo is None, redo_title, length == 0
 

@@ -36,6 +36,7 @@ SUGGESTIONS = (
     "What is 12 * (3 + 4)?",
     "Show me a piece of Python",
 )
+BEGUN_ANEW = "That conversation is not there any more, so your message began a new one."
 _NOWHERE: dict[str, Any] = {"thread": None, "version": 0}
 
 
@@ -88,7 +89,8 @@ def register(app: Dash, services: Services) -> None:
             elif action["type"] == "send":
                 run = await _send(services, thread_id, action)
                 if run.thread_id != thread_id:
-                    return head.moved(go=head.address(run.thread_id)), reply
+                    told: Any = {"toast": {"text": BEGUN_ANEW, "undo": None}} if thread_id else {}
+                    return head.moved(go=head.address(run.thread_id), **told), reply
         except StateError as error:
             reply = {"op": action["op"], "ok": False, "text": str(error)}
         return head.moved(), reply

@@ -39,9 +39,16 @@ def _branched(operation: Operation | None) -> str:
 
 
 def _replaced(operation: Operation | None) -> str:
-    if operation is None or operation.result is None:
-        return "The earlier answer was set aside"
-    return "The message was changed, {} kept" if operation.note else "What was here before was set aside"
+    if _is_change_of_text(operation):
+        return "The message was changed, {} kept"
+    is_only_answered = operation is None or operation.result is None
+    said = "The earlier answer was set aside" if is_only_answered else "What was here before was set aside"
+    return f"{said} · {{}}" if operation and operation.note else said
+
+
+def _is_change_of_text(operation: Operation | None) -> bool:
+    """Whether an edit kept what followed, which its note counts; the note of any other counts the checkpoints that left."""
+    return operation is not None and bool(operation.note) and not operation.note.endswith(" removed")
 
 
 def described(operation: Operation | None) -> str | None:
@@ -50,7 +57,7 @@ def described(operation: Operation | None) -> str | None:
         return None
     words = {
         OperationKind.APPEND: "the last messages",
-        OperationKind.EDIT: "the new answer",
+        OperationKind.EDIT: "the change of a text" if _is_change_of_text(operation) else "the new answer",
         OperationKind.SAVE: f"saving {operation.note}",
         OperationKind.RENAME: "the new title" if _of(operation) == "thread" else f"the change of {operation.note}",
         OperationKind.PIN: f"the pin of {operation.note}",
@@ -163,7 +170,7 @@ def _edited(operation: Operation) -> str:
     """Another message in the place of one, another question in its place, or only another answer to it."""
     if operation.result is None:
         return "Asked for another answer"
-    return f"Kept {operation.note} and changed a message to" if operation.note else "Asked instead"
+    return f"Kept {operation.note} and changed a message to" if _is_change_of_text(operation) else "Asked instead"
 
 
 def _renamed(operation: Operation) -> str:

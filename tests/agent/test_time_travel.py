@@ -4,10 +4,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 
 from agent.request import request
-from agent.time_travel import KEY, Move, MoveRefused, goto, rewind
+from agent.time_travel import KEY, Move, MoveRefused, goto, planned, rewind
 from checkpoints import Message, MessageStatus, serde
 
 TALK = ("hello", "I can help with many things.", "What are black holes?", "Black holes are …")
@@ -224,3 +224,9 @@ def test_only_answers_count_and_neither_calls_nor_what_others_said() -> None:
 def test_an_empty_answer_is_refused() -> None:
     with pytest.raises(MoveRefused, match="empty"):
         rewind(path("one", "A", "two", "B"), 1, "  ")
+
+
+@pytest.mark.parametrize("name", ["msg_0", "[msg_0]", "0", " msg_0 "])
+def test_a_checkpoint_that_is_called_like_a_message_number_does_not_hide_it(name: str) -> None:
+    call = ToolCall(name="goto", args={"position": name, "message": "note"}, id="1")
+    assert planned(call, path(*TALK, "go", AIMessage("")), {name: 3}).target.depth == 0

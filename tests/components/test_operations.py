@@ -125,3 +125,20 @@ def test_branches_that_the_agent_opened_are_told_as_its_own(store: Store) -> Non
     notice = operations.notice(_last(store, thread_id))
     assert notice is not None
     assert notice["text"] == "The agent opened 2 branches"
+
+
+def test_another_answer_tells_which_checkpoints_leave(store: Store) -> None:
+    thread_id = talked(store, "a", "b", "c", "d")
+    first = store.messages(thread_id)[0]
+    Runs(store).begin(thread_id, None, after=first.id)
+    notice = operations.notice(_last(store, thread_id))
+    assert notice is not None
+    assert notice["text"] == "The earlier answer was set aside · 2 checkpoints removed"
+    assert _log(store, thread_id)[0][1] == "Asked for another answer"
+
+
+def test_undoing_a_changed_text_is_not_called_undoing_an_answer(store: Store) -> None:
+    thread_id = talked(store, "a", "b", "c", "d")
+    store.replace(thread_id, store.messages(thread_id)[0].id, new("A")[0])
+    store.undo(thread_id)
+    assert _log(store, thread_id)[0][1] == "Undid the change of a text"

@@ -81,3 +81,11 @@ def test_only_the_command_is_one(talked: Page, fake_openai: FakeOpenAI) -> None:
     expect(talked.tab.get_by_text("summarises the conversation")).to_be_visible()
     command(talked, "/compact")
     expect(talked.tab.get_by_text("There is nothing to summarise yet.")).to_be_visible()
+
+
+def test_the_menu_of_a_message_far_up_can_be_pressed(talked: Page, fake_openai: FakeOpenAI) -> None:
+    fake_openai.script(Say(LONG), Say("Anna asked for it."))
+    talked.say("Go on")
+    talked.button_of("What about the harbour?", "More").click()
+    talked.tab.get_by_role("menuitem", name="Summarise from here").click()  # refused where something lies above it
+    expect(talked.log).to_contain_text("Anna asked for it.")

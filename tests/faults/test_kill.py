@@ -139,6 +139,8 @@ class Talk:
         return _accepted(self.page.call("delete-checkpoint-confirm.n_clicks", 1))
 
     def _fork(self, shown: "Shown") -> bool:
+        if not shown.messages:
+            return False
         return _accepted(self.page.fork(self._chance.choice(shown.messages)["id"], op=self.operation))
 
     def _switch(self, shown: "Shown") -> bool:
