@@ -18,8 +18,8 @@ DEMO = "demo"
 class Models:
     """The models that a person may choose from, by their specs (see `load_chat_model`).
 
-    `names` are made at once, so that a wrong setting is told at the start: raises ModelConfigurationError. Others, which a
-    conversation may still name, are made when they are first used.
+    `names` are made at once, so that a wrong setting is told at the start: raises ModelConfigurationError. Others
+    are made when they are first asked for.
     """
 
     def __init__(

@@ -47,6 +47,7 @@ class Film:
 def _act(page: Page, film: Film) -> None:
     page.say("Help me plan a trip for three in December")
     page.say("The coast, please")
+    page.save("The coast")
     page.say("Book the night train then")
     film.frame(1500)
     page.composer.fill("Start again from what still holds")
