@@ -22,6 +22,7 @@ from checkpoints import MAIN, Message, MessageStatus, NewMessage, Run, Runs, Sto
 
 KEY = "fork"  # in the additional_kwargs of a branch's first message: {"call": the call's id, "number": from 1}
 MOST = 10  # prompts
+MOST_IN_RUN = 20
 AT_ONCE = 4  # branches that are worked on
 LONGEST_PROMPT = 20_000  # characters
 LONGEST_ANSWER = 8_000  # characters of a branch's answer that the one who asked is told
@@ -49,6 +50,9 @@ class Forking:
         if (refusal := _refusal(prompts)) is not None:
             return refusal, True
         assert isinstance(prompts, list)
+        if context.spent.branches + len(prompts) > MOST_IN_RUN:
+            return f"No more than {MOST_IN_RUN} ways are tried in one run. Nothing was done. Go on with what there is.", True
+        context.spent.branches += len(prompts)
         path, system = await context.recorder.work(lambda: (self._path(call, context.limits), self.system()))
         begun = [(_name(prompt), _first(prompt, call, number)) for number, prompt in enumerate(prompts, 1)]
         after = path[-1].id if path else None

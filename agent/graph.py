@@ -35,6 +35,7 @@ from agent.travelling import MOVES, Traveller
 
 Graph = CompiledStateGraph[AgentState, RunContext, AgentState, AgentState]
 TOO_LATE = "Not carried out: it was asked for after a move to another place in the same answer."
+SWITCHED_OFF = "The user has switched this off in this conversation. Go on without it."
 NOBODY = "This tool needs the user's leave, and on a branch of a fork nobody can be asked. Go on without it."
 _log = logging.getLogger(__name__)
 
@@ -275,6 +276,8 @@ def _unreadable(name: str | None, call_id: str | None) -> ToolMessage:
 async def _carry_out(tools: dict[str, BaseTool], call: ToolCall, seconds: float) -> tuple[str, bool]:
     """The result of one call as text, and whether it failed. A tool can fail in any way; the conversation goes on."""
     tool = tools.get(call["name"])
+    if tool is None and call["name"] in (*MOVES, fork.name):
+        return SWITCHED_OFF, True
     if tool is None:
         return f"There is no tool {call['name']!r}. There are: {', '.join(tools) or 'none'}.", True
     try:

@@ -93,6 +93,7 @@ class Spent:
     """What a run, all its agents together, has used of its limits."""
 
     calls: int = 0
+    branches: int = 0  # that forks opened
     answers: int = 0
 
 

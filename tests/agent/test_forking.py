@@ -234,3 +234,14 @@ def test_without_leave_to_travel_it_is_not_offered() -> None:
         assert offered(fake.requests[0]) == {"calculator"}
 
     play(story, Say("Fine."), policy="off")
+
+
+def test_no_run_opens_more_than_twenty_branches() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("Which is best?")).state is RunState.DONE
+        assert len(chat.store.branches(chat.thread_id)) == 1 + 20
+        refusals = [m for m in chat.path() if m.type == "tool" and "No more than 20 ways" in str(m.langchain.text)]
+        assert len(refusals) == 1
+
+    asked = Calls(tuple(fork(*(f"Way {each}.{number}" for number in range(10))) for each in range(3)))
+    play(story, asked, *[Say("So.")] * 21, most_steps=40)

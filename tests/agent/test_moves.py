@@ -9,7 +9,7 @@ import pytest
 
 from agent.approval import DENIED, NOT_APPROVED, Decision
 from agent.events import ToolStarted
-from agent.graph import TOO_LATE
+from agent.graph import SWITCHED_OFF, TOO_LATE
 from agent.recording import STOPPED
 from agent.runner import NothingToDecideError
 from agent.travelling import Policy, TimeTravelEvent
@@ -378,3 +378,13 @@ def test_always_here_pressed_too_late_leaves_no_leave_behind() -> None:
         assert chat.store.thread(chat.thread_id).settings == {}
 
     play(story, WAITING_MOVE, Say("Fine."), policy="ask")
+
+
+def test_a_move_that_waits_while_moves_are_switched_off_is_not_made_and_the_model_is_told_why() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        chat.store.change_settings(chat.thread_id, {"time_travel": "off"}, note="never")
+        assert await allowed(chat, "1") is RunState.DONE
+        assert SWITCHED_OFF in str(fake.requests[-1]["messages"][-1])
+
+    assert play(story, WAITING_MOVE, Say("Fine."), policy="ask") == []
