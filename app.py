@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -385,7 +386,8 @@ def main(arguments: list[str]) -> int:
             return commands.demonstrate(asked, _models(settings))
         if asked.command != "serve":
             return commands.carry_out(asked, settings)
-        serve(settings)
+        with suppress(KeyboardInterrupt):  # uvicorn has ended quietly by then, and raises the signal again
+            serve(settings)
     except (SettingsError, ModelConfigurationError, StoreUnavailableError) as error:
         print(f"Waymark cannot start. {error}", file=sys.stderr)
         return 2

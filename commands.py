@@ -168,6 +168,7 @@ def _import(asked: Asked, url: str) -> int:
         found = document.read_all(file.read(document.MAX_BYTES + 1))
     database = Database.connect(url)
     try:
+        database.claim()
         store = Store(database)
         for doc in found:
             made = transfer.merge(store, asked.into, doc) if asked.into else transfer.import_thread(store, doc)

@@ -72,8 +72,7 @@ def decidable(opened: Iterable[OpenCall]) -> list[OpenCall]:
     return [
         each
         for each in opened
-        if each.question is None
-        and not (each.call["name"] == ask_agent.name and each.call["args"].get("agent") in at_work)
+        if each.question is None and not (each.call["name"] == ask_agent.name and each.call["args"].get("agent") in at_work)
     ]
 
 

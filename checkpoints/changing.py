@@ -14,7 +14,6 @@ from checkpoints import files, history, rows, schema, serde
 from checkpoints.errors import ConflictError, RunActiveError
 from checkpoints.model import (
     DESCRIPTION_LENGTH,
-    NAME_LENGTH,
     UNTITLED,
     By,
     Change,
@@ -28,10 +27,10 @@ from checkpoints.model import (
     Receipt,
     Thread,
     counted,
+    named,
 )
 
 HEAD: Final = "(head)"  # as the place to append after: wherever the head stands; no message can have this id
-TABLES = {"thread": schema.thread, "branch": schema.branch, "checkpoint": schema.checkpoint}
 
 
 @dataclass
@@ -70,7 +69,7 @@ class Changing:
         """Set columns of a movable row, noting what they were."""
         if not after:
             return
-        target = TABLES[table]
+        target = schema.MOVABLE[table]
         columns = [target.c[name] for name in after]
         row = self.connection.execute(sa.select(*columns).where(target.c.id == identifier)).one()
         before = dict(row._mapping)
@@ -84,7 +83,7 @@ class Changing:
 
     def put(self, change: Change) -> None:
         """Apply a noted change, refusing if the row has moved on since."""
-        target = TABLES[change.table]
+        target = schema.MOVABLE[change.table]
         row = self.connection.execute(
             sa.select(*(target.c[name] for name in change.before)).where(target.c.id == change.id)
         ).one()
@@ -169,7 +168,7 @@ class Changing:
         table = schema.branch
         before = sa.select(sa.func.count()).select_from(table).where(table.c.thread_id == self.thread.id)
         position = self.connection.execute(before).scalar_one()
-        name = serde.writable(name).strip()[:NAME_LENGTH] or f"Branch {position + 1}"
+        name = named(name) or f"Branch {position + 1}"
         row = {"id": identifier, "thread_id": self.thread.id, "name": name, "head_id": head_id}
         self.connection.execute(sa.insert(table).values(**row, position=position, created_at=self.now))
         self.made("branch", identifier)
@@ -188,7 +187,7 @@ class Changing:
             "message_id": checkpoint.node.id,
             "segment": checkpoint.node.segment,
             "depth": checkpoint.node.depth,
-            "name": serde.writable(checkpoint.name)[:NAME_LENGTH] or self._free_name(position + 1),
+            "name": named(checkpoint.name) or self._free_name(position + 1),
             "description": serde.writable(checkpoint.description)[:DESCRIPTION_LENGTH],
             "created_by": checkpoint.created_by,
             "tokens": checkpoint.tokens,
@@ -302,7 +301,7 @@ def _moved_since(connection: sa.Connection, thread: Thread, version: int) -> boo
         return True  # nobody can have seen that
     since = rows.operations(connection, thread.id, schema.operation.c.version > version)
     others = [op for op in since if (op.actor, op.kind) != ("agent", OperationKind.APPEND)]
-    if any(op.kind is OperationKind.ERASE for op in since):
+    if any(op.kind is OperationKind.ERASE or op.damaged for op in since):
         return True  # what the changes before it had moved is not known any more
     heads = [change for op in others for change in op.changes if change.table in ("branch", "thread")]
     return any(("head_id" in c.after and c.id == thread.branch_id) or "branch_id" in c.after for c in heads)
@@ -318,8 +317,8 @@ def appending(messages: Sequence[NewMessage], after: str | None, title: str, run
 
     def body(change: Changing) -> str | None:
         place = change.head if after == HEAD else rows.node(change.connection, after, change.thread.id)
-        if title and change.thread.title == UNTITLED:
-            change.move("thread", change.thread.id, title=serde.writable(title)[:NAME_LENGTH])
+        if named(title) and change.thread.title == UNTITLED:
+            change.move("thread", change.thread.id, title=named(title))
         nodes = change.add(place, messages, run_id=run_id)
         before = [] if change.note or kind_of(after) is OperationKind.APPEND else change.shown()
         change.move_head(nodes[-1] if nodes else place)

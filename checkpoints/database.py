@@ -232,7 +232,8 @@ def _sentence(error: BaseException | None) -> str:
 
 
 def _engine(url: str, **options: Any) -> sa.Engine:
-    engine = sa.create_engine(url, json_serializer=serde.canonical, hide_parameters=True, **options)
+    json = {"json_serializer": serde.canonical, "json_deserializer": serde.lenient}
+    engine = sa.create_engine(url, **json, hide_parameters=True, **options)
     sa.event.listen(engine, "connect", _on_connect)
     sa.event.listen(engine, "begin", _on_begin)
     return engine

@@ -13,11 +13,12 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from checkpoints import files, serde, strict_json
 from checkpoints.errors import InvalidDocumentError, InvalidFileError
 from checkpoints.files import File
-from checkpoints.model import DESCRIPTION_LENGTH, NAME_LENGTH, Actor, MessageStatus
+from checkpoints.model import DESCRIPTION_LENGTH, NAME_LENGTH, UNTITLED, Actor, MessageStatus, named
 
 FORMAT = "waymark/1"
 MAX_BYTES = 10_000_000
 MAX_MESSAGES = 100_000
+MAX_MARKS = 10_000  # branches and checkpoints together
 _SAID = ("text", "output_text", "refusal", "thinking", "redacted_thinking", "reasoning", "reasoning_content", "tool_use")
 
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
@@ -29,7 +30,8 @@ def _without_nul(text: str) -> str:
     return text
 
 
-Name = Annotated[str, StringConstraints(max_length=NAME_LENGTH), AfterValidator(_without_nul)]
+Agent = Annotated[str, StringConstraints(max_length=NAME_LENGTH), AfterValidator(_without_nul)]  # hashed, so as it is
+Name = Annotated[Agent, AfterValidator(named)]
 Description = Annotated[str, StringConstraints(max_length=DESCRIPTION_LENGTH), AfterValidator(_without_nul)]
 
 
@@ -50,14 +52,14 @@ class _Part(BaseModel):
 
 
 class ThreadPart(_Part):
-    title: Name
+    title: Annotated[Name, AfterValidator(lambda title: title or UNTITLED)]
     settings: dict[str, Any] = {}
 
 
 class MessagePart(_Part):
     id: Id
     parent_id: Id | None
-    agent: Name
+    agent: Agent
     status: MessageStatus
     created_at: Time
     message: dict[str, Any]  # as in serde: {"type": …, "data": {…}}
@@ -66,7 +68,7 @@ class MessagePart(_Part):
 
 class BranchPart(_Part):
     id: Id
-    name: Name
+    name: Annotated[Name, AfterValidator(lambda name: name or "Branch")]
     head: Id | None
 
 
@@ -204,6 +206,9 @@ def _field(location: tuple[int | str, ...]) -> str:
 
 def _check(document: Document, value: dict[str, Any]) -> None:
     """What a schema cannot say: the chain, the references, the hashes."""
+    if len(document.branches) + len(document.checkpoints) > MAX_MARKS:
+        field = "branches" if len(document.branches) > len(document.checkpoints) else "checkpoints"
+        raise InvalidDocumentError(f"There are more than {MAX_MARKS:,} branches and checkpoints, which is too many", field)
     hashes = _check_messages(document)
     _check_files(document)
     depths: dict[str | None, int] = {None: 0}

@@ -1,11 +1,11 @@
 """Erasing: the only thing that destroys. A whole conversation, or what nothing can reach any more.
 
-Reached is what a branch or a checkpoint stands on, and what undo or redo could bring back. Counted first; then it is gone
-from the file as well, with what SQLite had kept of it in freed pages and in the log beside the file.
+Reached is what a branch, or a checkpoint that is listed, stands on, and what undo or redo could bring back. Counted first;
+then it is gone from the file as well, with what SQLite had kept of it in freed pages and in the log beside the file.
 """
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -140,32 +140,37 @@ def _unreached(connection: sa.Connection, thread: Thread, keep_undo: bool) -> _G
     reach = within_reach(connection, thread.id)
     messages, branches, checkpoints = noted(reach if keep_undo else ())
     heads = sa.select(schema.branch)
-    lost_branches, lost_checkpoints = [], []
+    lost_branches, lost_checkpoints, standing = [], [], set[str]()
     for row in connection.execute(heads.where(_branch.thread_id == thread.id)):
         if row.deleted_at is None or row.id in branches:
+            standing.add(row.id)
             messages.update([row.head_id] if row.head_id else [])
         elif row.head_id or row.name:
             lost_branches.append(row.id)
+    forks = rows.forks(connection, thread.id)
+    ways = _reach(connection, messages, forks)
     bookmarks = sa.select(schema.checkpoint)
     for row in connection.execute(bookmarks.where(_checkpoint.thread_id == thread.id)):
-        if row.deleted_at is None or row.id in checkpoints:
+        # As the store lists them: one that is on no branch's path, now or after an undo, is shown nowhere any more.
+        listed = row.depth <= ways.get(row.segment, -1) or (row.detached and row.branch_id in standing)
+        if row.id in checkpoints or (row.deleted_at is None and listed):
             messages.add(row.message_id)
         else:
             lost_checkpoints.append(row.id)
-    count, segments = _beyond(connection, thread.id, messages)
+    count, segments = _beyond(connection, thread.id, _reach(connection, messages, forks))
     changes = 0 if keep_undo else len(reach)
     if not (count or lost_branches or lost_checkpoints or changes):
         return None
     return _Going(thread, False, count, lost_checkpoints, lost_branches, segments, changes)
 
 
-def _beyond(connection: sa.Connection, thread_id: str, roots: set[str]) -> tuple[int, list[tuple[int, int]]]:
-    """How many messages stand on no path to these, and where they begin in each segment."""
-    forks = rows.forks(connection, thread_id)
-    kept: dict[int, int] = {}
-    for node in rows.nodes(connection, roots).values():
-        for segment, depth in history.path_to(node, forks).stretches:
-            kept[segment] = max(kept.get(segment, -1), depth)
+def _reach(connection: sa.Connection, roots: set[str], forks: history.Forks) -> dict[int, int]:
+    """How far each segment stands on the path to one of these messages."""
+    return history.reach(history.path_to(node, forks) for node in rows.nodes(connection, roots).values())
+
+
+def _beyond(connection: sa.Connection, thread_id: str, kept: Mapping[int, int]) -> tuple[int, list[tuple[int, int]]]:
+    """How many messages stand beyond what is kept of each segment, and where they begin in it."""
     own = sa.select(_segment.id).where(_segment.thread_id == thread_id)
     tips = sa.select(_message.segment, sa.func.min(_message.depth), sa.func.max(_message.depth))
     total, beyond = 0, []

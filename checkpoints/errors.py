@@ -11,6 +11,7 @@ StateError
 ├── NothingToSaveError       a checkpoint of an empty conversation was asked for
 ├── NothingToUndoError
 ├── CurrentBranchError       the branch that the conversation stands on cannot be deleted
+├── DamagedOperationError    what an operation changed cannot be read: it cannot be undone
 ├── DamagedMessageError      a stored message does not fit its hash: it is not shown, and nothing is built on it
 ├── InvalidFileError         a file that cannot be attached
 ├── DamagedFileError         an attached file that is missing, or does not fit its hash
@@ -100,6 +101,15 @@ class DamagedMessageError(StateError):
         self.thread_id = thread_id
         self.message_id = message_id
         self.depth = depth
+
+
+class DamagedOperationError(StateError):
+    """What an operation changed cannot be read, or names what is not there. `version` is the thread's that it made."""
+
+    def __init__(self, thread_id: str, version: int) -> None:
+        super().__init__(f"Change {version:,} of this conversation cannot be taken back: its record is damaged.")
+        self.thread_id = thread_id
+        self.version = version
 
 
 class InvalidFileError(StateError, ValueError):

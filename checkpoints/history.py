@@ -8,6 +8,7 @@ the conversation is; parent links say the same, and are the truth.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from checkpoints.model import Checkpoint, Node
 
@@ -48,6 +49,14 @@ def path_to(node: Node | None, forks: Forks) -> Path:
         stretches.append((segment, last))
         segment, last = forks[segment]
     return Path(tuple(stretches))
+
+
+def reach(paths: Iterable[Path]) -> dict[int, int]:
+    """The last depth in each segment that stands on one of these paths: whether any holds a message is one look-up."""
+    found: dict[int, int] = {}
+    for segment, last in chain.from_iterable(path.stretches for path in paths):
+        found[segment] = max(found.get(segment, -1), last)
+    return found
 
 
 def common_length(one: Path, other: Path) -> int:

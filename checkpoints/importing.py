@@ -4,8 +4,8 @@ Messages that the conversation holds already (equal hash, equal history) are use
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Mapping
+from collections import defaultdict, deque
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -16,7 +16,7 @@ from checkpoints.changing import Body, Changing
 from checkpoints.document import BranchPart, CheckpointPart, Document, MessagePart
 from checkpoints.errors import InvalidDocumentError
 from checkpoints.history import Path
-from checkpoints.model import NAME_LENGTH, Branch, Checkpoint, NewMessage, Node, counted
+from checkpoints.model import NAME_LENGTH, Branch, Checkpoint, NewMessage, Node, counted, named
 
 Whole = Mapping[str, tuple[str, Node]]  # what the conversation holds undamaged: see rows.whole
 
@@ -77,50 +77,69 @@ def merging(doc: Document) -> Body:
 
 def _bring_branches(change: Changing, doc: Document, nodes: Mapping[str, Node]) -> dict[str, str]:
     """The id here of each of the document's branches."""
-    own = rows.branches(change.connection, change.thread.id)
-    places = rows.nodes(change.connection, [branch.head_id for branch in own if branch.head_id])
-    ways = {branch.id: change.path_to(places.get(branch.head_id or "")) for branch in own}
-    names = {branch.name for branch in own}
+    own = rows.branch_paths(change.connection, change.thread.id)
+    known = _known(own, {node.segment for node in nodes.values()})
     found: dict[str, str] = {}
+    taken: set[str] = set()
     # In rounds, the surest first: what one branch takes for its place alone may be another's by its name.
-    for is_same in (_same_name_and_place, _gone_on, _same_place):
+    for asked in (_same_name_and_place, _gone_on, _same_place):
         for part in (each for each in doc.branches if each.id not in found):
             head = nodes[part.head] if part.head else None
-            free = (each for each in own if each.id not in found.values())
-            same = next((each for each in free if is_same(part, head, each, ways[each.id])), None)
+            alike = known[asked(part, head)]
+            while alike and alike[0][1] in taken:
+                alike.popleft()
+            depth = head.depth if head else -1
+            same = next((own_id for last, own_id in alike if last >= depth and own_id not in taken), None)
             if same is not None:
-                found[part.id] = same.id
+                found[part.id] = same
+                taken.add(same)
+    names, numbers = {branch.name for branch, _ in own}, dict[str, int]()
     for part in doc.branches:
         if part.id not in found:
-            name = _free_name(part.name, names)
+            name = _free_name(part.name, names, numbers)
             names.add(name)
             found[part.id] = change.add_branch(name, nodes[part.head].id if part.head else None)
     return found
 
 
-def _same_name_and_place(part: BranchPart, head: Node | None, own: Branch, way: Path) -> bool:
-    return _known_as(part, own) and _same_place(part, head, own, way)
+_Key = tuple[str | None, ...]
+_Known = defaultdict[_Key, deque[tuple[int, str]]]  # what may be asked for -> the branches here, and how far they go there
 
 
-def _gone_on(part: BranchPart, head: Node | None, own: Branch, way: Path) -> bool:
-    return _known_as(part, own) and (head is None or head in way)
+def _known(own: Sequence[tuple[Branch, Path]], segments: set[int]) -> _Known:
+    """The branches here by all that a branch of a document may be found by: there may be thousands of each."""
+    known: _Known = defaultdict(deque)
+    for branch, way in own:
+        entry = (way.length - 1, branch.id)
+        known["place", branch.head_id].append(entry)
+        numbered = re.fullmatch(r"(.*) \(\d+\)", branch.name, re.DOTALL)  # as it was named if its name was taken
+        for name in (branch.name, numbered[1]) if numbered else (branch.name,):
+            known["name and place", name, branch.head_id].append(entry)
+            known["name", name].append(entry)
+            for segment, last in way.stretches:
+                if segment in segments:
+                    known["name and way", name, str(segment)].append((last, branch.id))
+    return known
 
 
-def _same_place(_: BranchPart, head: Node | None, own: Branch, __: Path) -> bool:
-    return own.head_id == (head.id if head else None)
+def _same_name_and_place(part: BranchPart, head: Node | None) -> _Key:
+    return "name and place", part.name, head.id if head else None
 
 
-def _known_as(part: BranchPart, own: Branch) -> bool:
-    """Whether a branch here has the name, or the one that it would be given if the name was taken."""
-    return re.fullmatch(re.escape(part.name) + r"( \(\d+\))?", own.name) is not None
+def _gone_on(part: BranchPart, head: Node | None) -> _Key:
+    return ("name and way", part.name, str(head.segment)) if head else ("name", part.name)
 
 
-def _free_name(name: str, taken: set[str]) -> str:
-    number = 1
+def _same_place(_: BranchPart, head: Node | None) -> _Key:
+    return "place", head.id if head else None
+
+
+def _free_name(name: str, taken: set[str], numbers: dict[str, int]) -> str:
+    """The name, or the first with a number that is not taken; `numbers` remembers up to which they are."""
     free = name
     while free in taken:
-        number += 1
-        ending = f" ({number})"
+        numbers[name] = numbers.get(name, 1) + 1
+        ending = f" ({numbers[name]})"
         free = f"{name[: NAME_LENGTH - len(ending)]}{ending}"
     return free
 
@@ -132,7 +151,7 @@ def _bring_checkpoints(
     own = rows.checkpoint_ids(change.connection, change.thread.id)
     shown = _shown(change)
     ids = {checkpoint.id for checkpoint in shown}
-    alike = {(c.node.id, c.timestamp, c.name) for c in shown if c.node}
+    alike = {(c.node.id, c.timestamp, name) for c in shown if c.node for name in ("", named(c.name))}
     brought = 0
     for part in doc.checkpoints:
         node = nodes[part.message_id]
@@ -148,11 +167,14 @@ def _bring_checkpoints(
 
 def _shown(change: Changing) -> list[Checkpoint]:
     """The checkpoints that any branch shows."""
-    branches = rows.branches(change.connection, change.thread.id)
-    places = rows.nodes(change.connection, [branch.head_id for branch in branches if branch.head_id])
-    ways = [(branch.id, change.path_to(places.get(branch.head_id or ""))) for branch in branches]
+    own = rows.branch_paths(change.connection, change.thread.id)
+    standing, ways = {branch.id for branch, _ in own}, history.reach(path for _, path in own)
     every = rows.checkpoints(change.connection, change.thread.id)
-    return [c for c in every if any(history.is_listed(c, branch_id, path) for branch_id, path in ways)]
+    return [c for c in every if (c.detached and c.branch_id in standing) or _is_on(c.node, ways)]
+
+
+def _is_on(node: Node | None, ways: Mapping[int, int]) -> bool:
+    return node is not None and node.depth <= ways.get(node.segment, -1)
 
 
 def _write_branches(change: Changing, doc: Document, nodes: Mapping[str, Node]) -> dict[str, str]:
@@ -180,7 +202,7 @@ def _write_branches(change: Changing, doc: Document, nodes: Mapping[str, Node]) 
 def _as_it_was(part: CheckpointPart, node: Node, branch_id: str) -> dict[str, Any]:
     """What moves of a checkpoint, as the document has it. Its message is another one where the first was damaged."""
     return {
-        "name": part.name,
+        **({"name": part.name} if part.name else {}),
         "description": part.description,
         "pinned": part.pinned,
         "tokens": part.tokens,

@@ -1,5 +1,6 @@
 """The values of the state model: frozen, free of I/O, and the only things that cross the store's seam."""
 
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,7 +11,7 @@ from typing import Any, Literal
 from langchain_core.messages import BaseMessage
 
 from checkpoints import serde
-from checkpoints.errors import DamagedMessageError
+from checkpoints.errors import DamagedMessageError, DamagedOperationError
 from checkpoints.files import File
 
 Json = dict[str, Any]
@@ -20,6 +21,7 @@ MAIN = "main"  # the name of the agent that the user talks to
 UNTITLED = "New conversation"
 NAME_LENGTH = 500  # characters of a title or a name; what is longer is cut, so that every export can be imported
 DESCRIPTION_LENGTH = 10_000
+_TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 class MessageStatus(StrEnum):
@@ -254,6 +256,14 @@ class Operation:
     undone: bool
     created_at: datetime
     target: int | None = None  # of an undo or a redo: the version that it took back or brought back
+    damaged: bool = False  # what it changed cannot be read: `changes` is then empty
+
+    @property
+    def intact(self) -> "Operation":
+        """Itself, for whoever takes it back. Raises `DamagedOperationError`."""
+        if self.damaged:
+            raise DamagedOperationError(self.thread_id, self.version)
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +290,17 @@ class Difference:
     common: str | None
     one: list[Message]
     other: list[Message]
+
+
+def named(text: str) -> str:
+    """A name or a title as it may be kept and shown: one line, cut to `NAME_LENGTH`, and empty if nothing in it can be seen.
+
+    Marks that turn the direction of writing go: they would let a name seem to be another. What joins letters stays.
+    """
+    line = " ".join(serde.writable(text).split())
+    kept = (each for each in line if each not in _TURNING and unicodedata.category(each) != "Cc")
+    line = "".join(kept)[:NAME_LENGTH].strip()
+    return line if any(each.isprintable() and not each.isspace() for each in line) else ""
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

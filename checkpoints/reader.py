@@ -20,6 +20,11 @@ class Reader:
         with self.database.reading() as connection:
             return rows.threads(connection, owner, limit)
 
+    def deleted(self, owner: str = "local", limit: int = 20) -> list[Thread]:
+        """The conversations that undo would bring back into the list, the last deleted first."""
+        with self.database.reading() as connection:
+            return rows.deleted(connection, owner, limit)
+
     def thread(self, thread_id: str) -> Thread:
         with self.database.reading() as connection:
             return rows.thread(connection, thread_id)

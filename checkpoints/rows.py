@@ -79,12 +79,22 @@ def threads(connection: sa.Connection, owner: str, limit: int) -> list[Thread]:
     return [_thread(row) for row in connection.execute(query.order_by(table.updated_at.desc(), table.id).limit(limit))]
 
 
+def deleted(connection: sa.Connection, owner: str, limit: int) -> list[Thread]:
+    """The owner's conversations that a deletion (or the redo of one) took out of the list, the last one first."""
+    table, last = schema.thread.c, schema.operation.c
+    kinds = (OperationKind.DELETE, OperationKind.REDO)
+    taken_out = (last.thread_id == table.id, last.version == table.version, last.kind.in_(kinds))
+    query = _thread_columns.where(table.owner == owner, table.deleted_at.is_not(None))
+    query = query.where(sa.exists().where(*taken_out))
+    return [_thread(row) for row in connection.execute(query.order_by(table.deleted_at.desc(), table.id).limit(limit))]
+
+
 def _thread(row: sa.Row[Any]) -> Thread:
     return Thread(
         id=row.id,
         owner=row.owner,
         title=row.title,
-        settings=row.settings,
+        settings=_object(row.settings),
         branch_id=row.branch_id,
         head_id=row.head_id,
         version=row.version,
@@ -332,12 +342,17 @@ def _checkpoint(row: sa.Row[Any], database: Database | None) -> Checkpoint:
         tokens=row.tokens,
         pinned=row.pinned,
         node=place,
-        extra=row.extra,
+        extra=_object(row.extra),
         branch_id=row.branch_id,
         detached=row.detached,
         order=row.position,
-        load=partial(_state, database, row.thread_id, place, row.extra) if database else None,
+        load=partial(_state, database, row.thread_id, place, _object(row.extra)) if database else None,
     )
+
+
+def _object(value: Any) -> Json:
+    """The JSON object in a column; an empty one where it is damaged: see `serde.lenient`."""
+    return value if isinstance(value, dict) else {}
 
 
 def _state(database: Database, thread_id: str, place: Node, extra: Json) -> State:
@@ -357,19 +372,44 @@ def operations(
 
 
 def to_operation(row: sa.Row[Any]) -> Operation:
+    changes = _changes(row.changes)
     return Operation(
         thread_id=row.thread_id,
         version=row.version,
         kind=OperationKind(row.kind),
         actor=row.actor,
         group=row.grouped,
-        changes=tuple(Change(*change) for change in row.changes),
+        changes=changes or (),
         note=row.note,
         result=row.result,
         undone=row.undone_by is not None,
         created_at=to_time(row.created_at),
         target=row.target,
+        damaged=changes is None,
     )
+
+
+def _changes(noted: Any) -> tuple[Change, ...] | None:
+    """The changes that an operation noted; None where that is not what a change can be."""
+    if not isinstance(noted, list) or not all(isinstance(each, list) and len(each) == 4 for each in noted):
+        return None
+    return tuple(Change(*each) for each in noted) if all(_is_change(*each) for each in noted) else None
+
+
+def _is_change(table: Any, identifier: Any, before: Any, after: Any) -> bool:
+    if table not in schema.MOVABLE or not isinstance(identifier, str):
+        return False
+    columns = schema.MOVABLE[table].c
+    return all(
+        isinstance(values, dict) and values.keys() == before.keys() and all(_fits(columns, *each) for each in values.items())
+        for values in (before, after)
+    )
+
+
+def _fits(columns: sa.ColumnCollection[str, sa.Column[Any]], name: str, value: Any) -> bool:
+    if name not in columns:
+        return False
+    return bool(columns[name].nullable) if value is None else isinstance(value, columns[name].type.python_type)
 
 
 def running(connection: sa.Connection, thread_id: str) -> Run | None:

@@ -122,6 +122,8 @@ operation = sa.Table(
     ),
 )
 
+MOVABLE = {"thread": thread, "branch": branch, "checkpoint": checkpoint}  # what an operation may change
+
 run = sa.Table(
     "run",
     metadata,

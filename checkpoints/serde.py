@@ -101,6 +101,14 @@ def writable(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
 
 
+def lenient(text: str) -> Any:
+    """What a column of JSON holds; an empty object where its bytes are no JSON any more: one damaged row hides no other."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+
+
 def exact(body: dict[str, Any]) -> dict[str, Any]:
     """Refuse what would come back changed: tuples, sets, keys that are not text, NaN, lone surrogates."""
     text = canonical(body)

@@ -17,7 +17,6 @@ from checkpoints.database import Database
 from checkpoints.errors import ConflictError, NothingToSaveError
 from checkpoints.model import (
     DESCRIPTION_LENGTH,
-    NAME_LENGTH,
     UNTITLED,
     USER,
     By,
@@ -30,6 +29,7 @@ from checkpoints.model import (
     OperationKind,
     Receipt,
     Thread,
+    named,
 )
 from checkpoints.reader import Reader
 
@@ -67,7 +67,7 @@ class Store(Reader):
         """Make a thread inside a transaction that is already open."""
         thread_id = thread_id or self.new_id()
         now, branch_id = rows.from_time(self.now()), self.new_id()
-        title = serde.writable(title)[:NAME_LENGTH]
+        title = named(title) or UNTITLED
         row = {"id": thread_id, "owner": owner, "title": title, "settings": dict(settings or {}), "branch_id": branch_id}
         times = {"created_at": now, "updated_at": now}
         connection.execute(sa.insert(schema.thread).values(**row, **times, version=0, checkpoints_made=0, source=source))
@@ -178,7 +178,7 @@ class Store(Reader):
                 return Receipt(done[-1], repeated=True)
             source = rows.thread(connection, thread_id)
             path = rows.path(connection, thread_id, message_id)
-            title = serde.writable(title).strip() or f"Branch of {source.title}"
+            title = named(title) or f"Branch of {source.title}"
             kept = {key: value for key, value in source.settings.items() if (key, value) != _LEAVE}
             thread = self.insert_thread(connection, title, source.owner, thread_id=identifier, settings=kept)
             change = Changing(connection, thread, rows.from_time(self.now()), self.new_id, by)
@@ -187,7 +187,7 @@ class Store(Reader):
     def rename_branch(self, thread_id: str, branch_id: str, name: str, *, by: By = USER) -> Receipt:
         def body(change: Changing) -> None:
             branch = rows.branch(change.connection, branch_id, thread_id)
-            new_name = serde.writable(name).strip()[:NAME_LENGTH] or branch.name
+            new_name = named(name) or branch.name
             change.note = f"branch {branch.name} to {new_name}"
             change.move("branch", branch.id, name=new_name)
 
@@ -236,8 +236,8 @@ class Store(Reader):
         def body(change: Changing) -> str:
             target = rows.checkpoint(change.connection, change.thread, checkpoint_id)
             after: Json = {} if pinned is None else {"pinned": pinned}
-            if name is not None and name.strip():
-                after["name"] = serde.writable(name).strip()[:NAME_LENGTH]
+            if new_name := named(name or ""):
+                after["name"] = new_name
             if description is not None:
                 after["description"] = serde.writable(description)[:DESCRIPTION_LENGTH]
             renamed = f" to {after['name']}" if after.get("name", target.name) != target.name else ""
@@ -270,7 +270,7 @@ class Store(Reader):
 
     def rename_thread(self, thread_id: str, title: str, *, by: By = USER) -> Receipt:
         def body(change: Changing) -> None:
-            change.note = serde.writable(title)[:NAME_LENGTH]
+            change.note = named(title) or change.thread.title
             change.move("thread", thread_id, title=change.note)
 
         return self._change(thread_id, OperationKind.RENAME, by, body, while_running=True)

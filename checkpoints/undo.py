@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from checkpoints import rows, schema
 from checkpoints.changing import Changing
-from checkpoints.errors import NothingToUndoError
+from checkpoints.errors import DamagedOperationError, NothingToUndoError
 from checkpoints.model import Operation, OperationKind
 
 _table = schema.operation.c
@@ -41,8 +41,7 @@ def take_back(change: Changing) -> None:
     if newest is None:
         raise NothingToUndoError("undo")
     for operation in _group(change.connection, newest):
-        for done in reversed(operation.changes):
-            change.put(done.inverse)
+        _put_back(change, operation)
         _mark(change, operation)
     change.target = newest.version
 
@@ -52,12 +51,19 @@ def bring_back(change: Changing) -> None:
     newest = redoable(change.connection, change.thread.id)
     if newest is None:
         raise NothingToUndoError("redo")
-    for done in reversed(newest.changes):
-        change.put(done.inverse)
+    _put_back(change, newest)
     undone = (_table.thread_id == change.thread.id, _table.undone_by == newest.version)
     change.connection.execute(sa.update(schema.operation).where(*undone).values(undone_by=None))
     _mark(change, newest)
     change.target = newest.version
+
+
+def _put_back(change: Changing, operation: Operation) -> None:
+    try:
+        for done in reversed(operation.intact.changes):
+            change.put(done.inverse)
+    except (sa.exc.NoResultFound, sa.exc.IntegrityError) as error:  # it names a row that is not there
+        raise DamagedOperationError(operation.thread_id, operation.version) from error
 
 
 def _newest(connection: sa.Connection, thread_id: str, *conditions: sa.ColumnElement[bool]) -> Operation | None:

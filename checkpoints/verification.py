@@ -3,6 +3,7 @@
 Reads alone, and a row at a time: a million messages need no more memory than the longest list of one thread's segments.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
@@ -123,7 +124,8 @@ def _of_the_threads(connection: sa.Connection) -> Iterator[Damage]:
     columns = (table.id, table.title, table.branch_id, table.version, table.checkpoints_made)
     for thread in connection.execute(sa.select(*columns).order_by(table.id)).all():
         try:
-            for what, message in chain(_of_the_messages(connection, thread), _of_the_operations(connection, thread)):
+            parts = (_of_the_messages, _of_the_columns, _of_the_operations)
+            for what, message in chain.from_iterable(part(connection, thread) for part in parts):
                 place = (message.id, message.depth + 1) if message else (None, None)
                 yield Damage(what, thread.id, thread.title, *place)
         except _UNREADABLE as error:
@@ -132,6 +134,28 @@ def _of_the_threads(connection: sa.Connection) -> Iterator[Damage]:
 
 _Thread = sa.Row[Any, Any, Any, Any, Any]
 Found = Iterator[tuple[str, Node | None]]
+
+
+def _of_the_columns(connection: sa.Connection, thread: _Thread) -> Found:
+    """What stands as JSON beside the messages: read leniently, it would seem to be empty."""
+    own, table = schema.thread.c, schema.checkpoint.c
+    if not _is_object(connection.scalar(sa.select(sa.cast(own.settings, sa.Text)).where(own.id == thread.id))):
+        yield "its settings are damaged: they are no JSON object", None
+    held = sa.select(table.id, table.name, sa.cast(table.extra, sa.Text).label("extra")).where(table.thread_id == thread.id)
+    for row in connection.execute(held):
+        if not _is_object(row.extra):
+            yield f"the state of checkpoint {row.name!r} ({row.id}) is damaged: it is no JSON object", None
+    changed = sa.select(schema.operation).where(_operation.thread_id == thread.id).order_by(_operation.version)
+    for row in connection.execute(changed, execution_options={"yield_per": _PORTION}):
+        if rows.to_operation(row).damaged:
+            yield f"operation {row.version:,} is damaged: what it changed cannot be read", None
+
+
+def _is_object(text: str | None) -> bool:
+    try:
+        return isinstance(json.loads(text or ""), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _of_the_messages(connection: sa.Connection, thread: _Thread) -> Found:

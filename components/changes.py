@@ -54,7 +54,8 @@ SHOWN = (
 
 def show(services: Services, at: head.Place) -> tuple[bool, str, bool, str, bool]:
     undo, redo, length = _possible(services.store, at.thread_id)
-    if at.thread_id and (run := services.runs.latest(at.thread_id)) and run.state is RunState.RUNNING:
+    run = services.runs.latest(at.thread_id) if at.thread_id and length else None
+    if run and run.state is RunState.RUNNING:
         return True, STOP_FIRST, True, STOP_FIRST, length == 0
     undo_title, redo_title = f"Undo {undo}" if undo else "Nothing to undo", f"Redo {redo}" if redo else "Nothing to redo"
     return undo is None, undo_title, redo is None, redo_title, length == 0

@@ -55,7 +55,10 @@ def dialogs() -> list[Component]:
             options=[{"label": kind[0], "value": value} for value, kind in _FORMATS.items()],
         ),
         html.P("Waymark JSON holds every branch and checkpoint, and can be imported again.", className="quiet"),
-        html.P("Alternatives that no branch or listed checkpoint holds are left out, with what was saved on them.", className="quiet"),
+        html.P(
+            "Alternatives that no branch or listed checkpoint holds are left out, with what was saved on them.",
+            className="quiet",
+        ),
         Checkbox(id=Ids.RESULTS, name="leave_out", label="Leave out tool results", value=False),
         Checkbox(id=Ids.FILES, name="leave_out_files", label="Leave out attached files", value=False),
         Label(["Words to redact ", html.Span("optional, one on a line", className="quiet")], html_for=Ids.WORDS),

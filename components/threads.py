@@ -47,25 +47,29 @@ def register(app: Dash, services: Services) -> None:
         head.output(),
         Output(Ids.DELETE, "is_open", allow_duplicate=True),
         Output(f"{Ids.DELETE}-body", "children"),
+        Output(Ids.LIST, "reply"),
         Input(Ids.LIST, "action"),
         prevent_initial_call=True,
     )
-    async def act(action: dict[str, Any]) -> tuple[Any, Any, Any]:
+    async def act(action: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
         stay = no_update
         try:
             match action["type"]:
                 case "new":
-                    return head.moved(go="/"), stay, stay
+                    return head.moved(go="/"), stay, stay, stay
                 case "open":
-                    return head.moved(go=head.address(action["thread"])), stay, stay
+                    return head.moved(go=head.address(action["thread"])), stay, stay, stay
                 case "rename":
                     by = By(request=action["op"])
                     await services.change(store.rename_thread, action["thread"], action["title"], by=by)
-                    return head.moved(), stay, stay
+                    return head.moved(), stay, stay, stay
+                case "deleted" | "bring-back":
+                    moved = await _bring_back(services, action) if action["type"] == "bring-back" else stay
+                    return moved, stay, stay, await services.read(_deleted, services)
             thread = await services.read(store.thread, action["thread"])
         except StateError as error:  # it was deleted in another tab
-            return head.problem(str(error)), stay, stay
-        return stay, True, question(thread.title)
+            return head.problem(str(error)), stay, stay, stay
+        return stay, True, question(thread.title), stay
 
     @app.callback(
         head.output(),
@@ -86,6 +90,17 @@ def register(app: Dash, services: Services) -> None:
         toast: head.Toast = {"text": f"Deleted the {done.operation.note}", "undo": where}
         away = {"go": "/"} if head.thread_at(pathname) == thread_id else {}
         return head.moved(toast=toast, **away), False
+
+
+async def _bring_back(services: Services, action: dict[str, Any]) -> head.Head:
+    """Undo a deletion; with the version that was listed, or else it could be a later change that is undone."""
+    by = By(request=action["op"], version=action["version"])
+    await services.change(services.store.undo, action["thread"], by=by)
+    return head.moved(go=head.address(action["thread"]))
+
+
+def _deleted(services: Services) -> list[dict[str, Any]]:
+    return [views.thread(thread, frozenset()) | {"version": thread.version} for thread in services.store.deleted()]
 
 
 def _list(services: Services) -> list[dict[str, Any]]:

@@ -1,17 +1,20 @@
-/** The field in which the user writes. What is typed stays in this component and in memory only. */
-import { useActions } from "./actions.mjs";
+/** The field in which the user writes. What is typed stays in this component and this tab until it is sent. */
+import { newOperation, useActions } from "./actions.mjs";
 import { Later, pastedFiles, useAttaching } from "./attaching.mjs";
-import { fitHeight } from "./field.mjs";
+import { fitHeight, keepUnsent, keptUnsent, moveUnsent, useDrafts, useFill } from "./field.mjs";
 import { count } from "./format.mjs";
 import { icon } from "./icons.mjs";
 import { Meter, typedTokens } from "./meter.mjs";
 import { chosenFor, useKept } from "./settings.mjs";
+import { say } from "./toast.mjs";
+import { isInTrouble } from "./trouble.mjs";
 
 const { Fragment, createElement: h, useCallback, useEffect, useLayoutEffect, useRef, useState } = window.React;
 
 const NO_REPLY_MS = 6000;
 const TALLEST_PX = 240;
 const COMMAND = /^\s*\/(c(o(m(p(a(c(t(\s[^]*)?)?)?)?)?)?)?)?$/; // or the beginning of it
+const FILES_NOT_KEPT = "Your message is back in the field; its files were not kept.";
 const NO_REPLY_TEXT = {
   send: "Not sent yet: the server does not answer. Your text is kept.",
   stop: "Not stopped yet: the server does not answer.",
@@ -44,9 +47,16 @@ export function Composer(props) {
 
   const attached = useAttaching();
   const chooser = useRef(null);
+  const onInput = () => {
+    changed();
+    keepUnsent("draft", data.thread, field.current.value);
+  };
   const { pending, problem, start, again } = useExchange({ thread: data.thread, running: data.running, reply: props.reply }, act, field, setText, attached);
-  const { queued, queue, takeBack } = useQueue(data, { pending, problem, start }, field, setText, attached);
+  const { queued, queue, takeBack, comeBack } = useQueue(data, { pending, problem, start }, field, setText, attached);
   useDrafts(data.thread ?? null, { isSending: pending?.type === "send", hasFailed: problem !== null }, field, setText, attached);
+  useLayoutEffect(() => {
+    if (data.version !== undefined) comeBack(data.thread ?? null);
+  }, [data.thread, data.version === undefined]);
   useFill(data.fill, field, setText);
   useEffect(() => {
     // Not on touch screens, where focus would throw the keyboard over the page.
@@ -57,6 +67,7 @@ export function Composer(props) {
     const text = field.current.value;
     const { files, isReading } = attached;
     if (isReading || (text.trim() === "" && files.length === 0)) return;
+    if (data.running && isInTrouble()) return; // nobody knows whether the answer goes on: the text stays in the field
     if (data.running || pending?.type === "send") queue(text, files);
     else start("send", text, files);
   };
@@ -87,7 +98,7 @@ export function Composer(props) {
           "div",
           { className: "composer-queued", role: "status" },
           icon("clock-history"),
-          h("p", null, h("span", { className: "visually-hidden" }, "Sent after this answer: "), [queued.text, queued.files.length > 0 && count(queued.files.length, "file")].filter(Boolean).join(" · ")),
+          h("p", null, h("span", { className: "quiet" }, "Sent after this answer: "), [queued.text, queued.files.length > 0 && count(queued.files.length, "file")].filter(Boolean).join(" · ")),
           h("button", { type: "button", className: "quiet-button", onClick: takeBack }, "Edit"),
         ),
       isCommand && h("p", { className: "quiet", role: "status" }, h("code", null, "/compact"), " summarises the conversation; after it you can say what to keep."),
@@ -103,7 +114,7 @@ export function Composer(props) {
           "aria-label": "Message",
           placeholder: "Write a message",
           rows: 1,
-          onInput: changed,
+          onInput,
           onKeyDown,
           onPaste: (event) => {
             const files = pastedFiles(event);
@@ -194,9 +205,13 @@ function useExchange(data, act, field, setText, { drop }) {
     if (isAnswered && data.reply.ok && pending.type === "send" && value.startsWith(pending.text)) {
       setText(value.slice(pending.text.length).trimStart());
     }
+    if (isAnswered && pending.type === "send") {
+      keepUnsent("draft", data.thread, field.current.value);
+      if (keptUnsent("queue", data.thread)?.op === pending.op) keepUnsent("queue", data.thread, null);
+    }
     setProblem(failed ? { text: data.reply.text ?? "That did not work. Your text is kept.", again: false } : null);
     setPending(null);
-  }, [isAnswered, hasStopped, data.reply, pending, field, setText, drop]);
+  }, [isAnswered, hasStopped, data.reply, data.thread, pending, field, setText, drop]);
 
   useEffect(() => {
     if (pending === null) return undefined;
@@ -217,73 +232,65 @@ function useQueue(data, { pending, problem, start }, field, setText, { put, drop
   const [queued, setQueued] = useState(null);
   const sent = useRef({ op: null, version: null }); // the last message, and what was shown then: as long as it is, its run is to come
   const shownFor = useRef(data.thread ?? null);
-  const putBack = useCallback(() => {
+  const putBack = useCallback((thread) => {
     setText([queued.text, field.current.value].filter(Boolean).join("\n\n"));
     put(queued.files);
     setQueued(null);
+    keepUnsent("queue", thread, null);
+    keepUnsent("draft", thread, field.current.value);
   }, [queued, field, setText, put]);
 
   useLayoutEffect(() => {
     const thread = data.thread ?? null;
-    const hasLeft = shownFor.current !== null && shownFor.current !== thread;
+    const before = shownFor.current;
+    const hasLeft = before !== null && before !== thread;
     shownFor.current = thread;
     if (pending?.type === "send" && pending.op !== sent.current.op) sent.current = { op: pending.op, version: data.version };
     else if (data.running) sent.current.version = null; // its run has come; one that summarises may end and change nothing
     if (queued === null) return;
-    if (hasLeft || (problem && pending === null)) putBack();
+    if (before !== thread && !hasLeft) moveUnsent("queue", thread); // it has begun
+    if (hasLeft || (problem && pending === null)) putBack(before);
     else if (!data.running && pending === null && data.version !== sent.current.version) {
-      putBack();
-      if (data.rest === "done") start("send", queued.text, queued.files);
+      const [waiting, draft] = [keptUnsent("queue", thread), field.current.value];
+      putBack(thread);
+      if (data.rest !== "done") return;
+      start("send", queued.text, queued.files, queued.op);
+      // It waits until the server has it: a page that is loaded anew before that sends it again, and the server knows it by its id.
+      keepUnsent("queue", thread, waiting);
+      keepUnsent("draft", thread, draft);
     }
   }, [data.thread, data.running, data.rest, data.version, pending, problem, queued, putBack, start]);
 
   return {
     queued,
     queue: (text, files) => {
-      setQueued((before) => ({
-        text: [before?.text, text].filter(Boolean).join("\n\n"),
-        files: [...(before?.files ?? []), ...files],
-      }));
+      const waiting = {
+        text: [queued?.text, text].filter(Boolean).join("\n\n"),
+        files: [...(queued?.files ?? []), ...files],
+        op: queued?.op ?? newOperation(),
+      };
+      setQueued(waiting);
+      keepUnsent("queue", data.thread, { ...waiting, files: waiting.files.length });
       setText("");
+      keepUnsent("draft", data.thread, "");
       drop(files);
     },
     takeBack: () => {
-      putBack();
+      putBack(data.thread);
       field.current.focus();
     },
+    /** What this tab kept when it was loaded anew. */
+    comeBack: (thread) => {
+      const kept = keptUnsent("queue", thread);
+      if (kept === null || queued !== null) return;
+      if (kept.files === 0) {
+        setQueued({ ...kept, files: [] });
+        return;
+      }
+      setText([kept.text, field.current.value].filter(Boolean).join("\n\n"));
+      keepUnsent("queue", thread, null);
+      keepUnsent("draft", thread, field.current.value);
+      say(FILES_NOT_KEPT);
+    },
   };
-}
-
-/** Each thread has its own unsent text and files, as long as the page is open. */
-function useDrafts(thread, { isSending, hasFailed }, field, setText, { files, set }) {
-  const drafts = useRef(new Map());
-  const shownFor = useRef(thread);
-  const beginsOne = useRef(false);
-  useLayoutEffect(() => {
-    const before = shownFor.current;
-    if (thread === null && isSending) beginsOne.current = true;
-    if (hasFailed) beginsOne.current = false;
-    if (before === thread) return;
-    shownFor.current = thread;
-    // The first message of a new conversation gives it its id, a moment after the reply: what is typed meanwhile belongs to it.
-    const isBegun = before === null && beginsOne.current;
-    beginsOne.current = false;
-    if (isBegun) return;
-    drafts.current.set(before, { text: field.current.value, files });
-    setText(drafts.current.get(thread)?.text ?? "");
-    set(drafts.current.get(thread)?.files ?? []);
-  }, [thread, isSending, hasFailed, field, setText, files, set]);
-}
-
-/** Puts a text in an empty field, once for each key; the next one replaces it if the user has left it as it was. */
-function useFill(fill, field, setText) {
-  const filled = useRef({ key: null, text: "" });
-  useEffect(() => {
-    if (!fill || filled.current.key === fill.key) return;
-    const isUntouched = field.current.value === filled.current.text;
-    filled.current = fill;
-    if (field.current.value !== "" && !isUntouched) return;
-    if (field.current.value !== fill.text) setText(fill.text);
-    if (fill.text !== "") field.current.focus();
-  }, [fill, field, setText]);
 }

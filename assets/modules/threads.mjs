@@ -6,12 +6,13 @@ import { icon } from "./icons.mjs";
 import { NameField } from "./renaming.mjs";
 import { PaneHead } from "./sheet.mjs";
 import { closeSheets } from "./shell.mjs";
+import { say } from "./toast.mjs";
 
-const { createElement: h, useState } = window.React;
+const { createElement: h, useEffect, useState } = window.React;
 
 /** @typedef {{id: string, title: string, updated: string, running: boolean}} ThreadItem */
 
-/** @param {{id: string, data?: {threads: ThreadItem[], current: string|null}, setProps: Function}} props */
+/** @param {{id: string, data?: {threads: ThreadItem[], current: string|null}, reply?: import("./later/deleted.mjs").DeletedItem[], setProps: Function}} props */
 export function Threads(props) {
   const { threads, current } = props.data ?? { threads: [], current: null };
   const act = useActions(props);
@@ -64,7 +65,28 @@ export function Threads(props) {
       groups(threads, now).map(({ name, items }) =>
         h("section", { key: name, "aria-label": name }, h("h3", null, name), h("ul", null, items.map(row))),
       ),
+      h(DeletedFold, { found: props.reply, threads, act, onBringBack: (thread) => open("bring-back", thread) }),
     ),
+  );
+}
+
+/** What was deleted and can be brought back: asked for when it is opened, and when the list changes while it is open. */
+function DeletedFold({ found, threads, act, onBringBack }) {
+  const [isOpen, setOpen] = useState(false);
+  const [List, setList] = useState(null);
+  const listed = threads.map(({ id }) => id).join();
+  useEffect(() => {
+    if (isOpen) act("deleted");
+  }, [isOpen, listed, act]);
+  const show = () => {
+    setOpen(!isOpen);
+    import("./later/deleted.mjs").then((module) => setList(() => module.Deleted), () => say("What was deleted could not be shown; please try again."));
+  };
+  return h(
+    "section",
+    { "aria-label": "Deleted" },
+    h("button", { type: "button", className: "text-button", "aria-expanded": isOpen, onClick: show }, "Deleted"),
+    isOpen && List && found && h(List, { found, onBringBack }),
   );
 }
 

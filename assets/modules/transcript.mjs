@@ -9,12 +9,14 @@ import { copyCodeOnClick } from "./prose.mjs";
 import { usePlace, useScrolling } from "./scrolling.mjs";
 import { chosenFor } from "./settings.mjs";
 import { followThread } from "./socket.mjs";
+import { tellIfSilent } from "./trouble.mjs";
 
 const { createElement: h, useCallback, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } = window.React;
 const { flushSync } = window.ReactDOM;
 
 /** The tab that changed something gets its data by callback; another tab asks for it after this pause. */
 const FOREIGN_CHANGE_MS = 500;
+const SILENT_MS = 4000; // after the connection was called lost, which takes a second
 const SPOKEN = { stopped: "Answer stopped", failed: "Answer failed", interrupted: "Answer stopped" };
 
 /**
@@ -118,6 +120,10 @@ function Conversation({ id, data, act, editing }) {
 function useStream(data, act) {
   const [stream, dispatch] = useReducer(nextStream, EMPTY_STREAM);
   const [lost, setLost] = useState(false);
+  useEffect(() => {
+    const timer = lost ? setTimeout(tellIfSilent, SILENT_MS) : 0;
+    return () => clearTimeout(timer);
+  }, [lost]);
   const latest = useRef(data);
   const asked = useRef(-1);
   const bubble = useRef(null);

@@ -15,6 +15,14 @@ async function health() {
   }
 }
 
+/** @returns {boolean} whether the banner stands there */
+export const isInTrouble = () => document.querySelector(".trouble") !== null;
+
+/** What has lost its connection asks whether the server is there at all; if it is not, the banner says so until it is. */
+export async function tellIfSilent() {
+  if ((await health()) === null) window.dash_clientside.set_props("trouble", { data: { text: "The server does not answer." } });
+}
+
 /** @param {{id: string, data?: {text: string}, setProps: Function}} props */
 export function Trouble(props) {
   const act = useActions(props);

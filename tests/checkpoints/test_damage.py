@@ -22,7 +22,9 @@ from checkpoints import (
     schema,
     serde,
     transfer,
+    verification,
 )
+from checkpoints.errors import DamagedOperationError
 from components import views
 from tests.checkpoints.conversations import dump, new, picture, said, talked, texts
 
@@ -201,3 +203,41 @@ def test_a_whole_file_merged_over_damage_brings_what_is_damaged(store: Store) ->
     assert transfer.merge(store, thread_id, doc).repeated
     store.switch(thread_id, store.branches(thread_id)[1][0].id)
     assert (damaged(store, thread_id), texts(store, thread_id)) == ([], ["one", "two", "three"])
+
+
+def torn(store: Store, table: str, column: str, value: str) -> None:
+    """Write into every row what is no JSON, or not the JSON that belongs there; PostgreSQL would not take it."""
+    with store.database.writing() as connection:
+        connection.exec_driver_sql(f"UPDATE {table} SET {column} = ?", (value,))
+
+
+@pytest.mark.parametrize("value", ["", '{"model": "de', "[1]", "null", "7"])
+def test_settings_and_states_that_are_no_json_hide_no_conversation_and_are_named(memory_store: Store, value: str) -> None:
+    thread_id = talked(memory_store, "one", "two")
+    torn(memory_store, "thread", "settings", value)
+    torn(memory_store, "checkpoint", "extra", value)
+    assert [thread.settings for thread in memory_store.threads()] == [{}]
+    assert list(memory_store.checkpoints(thread_id)[0].state) == ["messages"]
+    named = [damage.what for damage in verification.verify(memory_store.database).damages]
+    assert [what.partition(" damaged")[2] for what in named] == [": they are no JSON object", ": it is no JSON object"]
+
+
+@pytest.mark.parametrize(
+    "value", ["[[", "{}", '[["branch"]]', '[["run", "x", {}, {}]]', '[["branch", "x", {"colour": 1}, {"colour": 2}]]']
+)
+def test_a_change_whose_record_is_damaged_is_named_and_not_undone(memory_store: Store, value: str) -> None:
+    thread_id = talked(memory_store, "one", "two")
+    memory_store.undo(thread_id)
+    torn(memory_store, "operation", "changes", value)
+    for take_back in (memory_store.undo, memory_store.redo):
+        with pytest.raises(DamagedOperationError, match="cannot be taken back: its record is damaged"):
+            take_back(thread_id)
+    named = {damage.what for damage in verification.verify(memory_store.database).damages}
+    assert named == {f"operation {number} is damaged: what it changed cannot be read" for number in (1, 2, 3)}
+
+
+def test_a_change_of_what_is_not_there_is_not_undone(memory_store: Store) -> None:
+    thread_id = talked(memory_store, "one", "two")
+    torn(memory_store, "operation", "changes", '[["checkpoint", "gone", {"pinned": true}, {"pinned": false}]]')
+    with pytest.raises(DamagedOperationError):
+        memory_store.undo(thread_id)

@@ -6,6 +6,7 @@ import pytest
 
 from checkpoints import (
     By,
+    CheckpointManager,
     ConflictError,
     Database,
     NothingToUndoError,
@@ -18,7 +19,7 @@ from checkpoints import (
     schema,
     verification,
 )
-from tests.checkpoints.conversations import count, dump, names, new, picture, talked, texts
+from tests.checkpoints.conversations import count, dump, names, new, picture, state, talked, texts
 from tests.checkpoints.test_verification import lived
 
 SECRET = "the word that nobody may ever find again"
@@ -218,3 +219,23 @@ def test_whoever_looked_before_an_erasure_cannot_tell_what_moved_since(store: St
     erasure.erase(store.database, keep_undo=False)
     with pytest.raises(ConflictError):
         store.append(thread_id, new("c"), by=By(version=seen))
+
+
+def test_a_checkpoint_that_no_branch_lists_keeps_nothing_once_undo_is_forgotten(file_store: Store, file: Path) -> None:
+    thread_id = talked(file_store, "a", "b", SECRET, "d")
+    first = file_store.checkpoints(thread_id)[0]
+    file_store.restore(thread_id, first.id)  # the later one leaves the list with the head, and not by being deleted
+    assert not erasure.plan(file_store.database)
+    gone = erasure.erase(file_store.database, keep_undo=False)
+    assert (gone.messages, gone.checkpoints) == (2, 1)
+    assert holding(file, SECRET) == []
+    assert (texts(file_store, thread_id), names(file_store, thread_id)) == (["a", "b"], ["after b"])
+    assert whole(file_store)
+
+
+def test_a_detached_checkpoint_keeps_what_it_stands_on(store: Store) -> None:
+    manager = CheckpointManager(store, store.create_thread().id)
+    first = manager.save_checkpoint(state("a", "b"))
+    manager.save_checkpoint(state("summary"))
+    assert erasure.erase(store.database, keep_undo=False).messages == 0
+    assert [message.content for message in manager.restore_checkpoint(first.id)["messages"]] == ["a", "b"]

@@ -149,3 +149,12 @@ def test_two_branches_at_one_place_of_which_one_went_on_since_are_both_found_aga
     assert not transfer.merge(store, thread_id, doc).repeated
     assert transfer.merge(store, thread_id, doc).repeated
     assert branches(store, thread_id) == [("main", 3), ("Other", 2)]
+
+
+def test_a_file_with_more_branches_and_checkpoints_than_can_be_kept_names_the_field(store: Store) -> None:
+    made = transfer.exported(store, talked(store, "a", "b"))
+    bookmark = made["checkpoints"][0]
+    made["checkpoints"] = [{**bookmark, "id": f"c{number}"} for number in range(document.MAX_MARKS)]
+    with pytest.raises(document.InvalidDocumentError, match=r"^checkpoints: There are more than 10,000 branches") as caught:
+        document.read(document.to_text({**made, "sha256": document.body_hash(made)}))
+    assert caught.value.field == "checkpoints"

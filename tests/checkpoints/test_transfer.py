@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, ToolMessage
 
-from checkpoints import Database, InvalidDocumentError, NewMessage, Store, document, schema, serde, transfer
+from checkpoints import UNTITLED, Database, InvalidDocumentError, NewMessage, Store, document, schema, serde, transfer
 from tests.checkpoints.conversations import count, dump, names, new, picture, talked, texts
 from tests.strategies import json_values
 
@@ -561,3 +561,26 @@ def test_branches_with_equal_tips_stay_two(store: Store) -> None:
     store.import_into(thread_id, transfer.filling(document.read(text)))
     assert [branch for branch, _ in store.branches(thread_id)] == before
     assert len({branch.head_id for branch in before}) == 2
+
+
+INVISIBLE = "\u200b\u202e \x07\u2066\t"
+
+
+def test_names_in_which_nothing_can_be_seen_become_the_default_ones(store: Store) -> None:
+    made = transfer.exported(store, talked(store, "a", "b"))
+    made["thread"]["title"] = made["branches"][0]["name"] = made["checkpoints"][0]["name"] = INVISIBLE
+    text = document.to_text({**made, "sha256": document.body_hash(made)})
+    thread_id = imported(elsewhere_store := elsewhere(), text)
+    assert elsewhere_store.thread(thread_id).title == UNTITLED
+    assert elsewhere_store.branches(thread_id)[0][0].name == "Branch"
+    assert names(elsewhere_store, thread_id) == ["Checkpoint 1"]
+    assert transfer.merge(elsewhere_store, thread_id, document.read(text)).repeated
+
+
+def test_a_name_that_is_typed_is_cleaned_as_one_from_a_file(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    store.save(thread_id, name=INVISIBLE)
+    store.save(thread_id, name="\u202eevil\n👨‍👩‍👧 ")
+    store.rename_thread(thread_id, INVISIBLE)
+    assert names(store, thread_id) == ["after b", "Checkpoint 2", "evil 👨‍👩‍👧"]
+    assert store.thread(thread_id).title == "Talk"

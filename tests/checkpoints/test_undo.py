@@ -235,3 +235,14 @@ def test_importing_into_again_undoes_step_by_step(store: Store) -> None:
     store.undo(thread_id)
     store.undo(thread_id)
     assert picture(store, thread_id) == before
+
+
+def test_deleted_conversations_are_listed_until_undo_brings_them_back(store: Store) -> None:
+    first, second, third = (talked(store, text) for text in ("a", "b", "c"))
+    store.delete_thread(first)
+    store.delete_thread(second)
+    assert {thread.id for thread in store.deleted()} == {first, second}
+    assert len(store.deleted(limit=1)) == 1
+    store.undo(second)
+    assert [thread.id for thread in store.deleted()] == [first]
+    assert {thread.id for thread in store.threads()} >= {second, third}

@@ -173,3 +173,44 @@ def test_what_waits_can_be_taken_back(talking: Page, fake_openai: FakeOpenAI) ->
     expect(talking.queued).to_have_count(0)
     fake_openai.release()
     _expect_poem(talking)
+
+
+def test_what_waits_and_what_is_typed_outlive_a_reload(talking: Page, fake_openai: FakeOpenAI) -> None:
+    fake_openai.script(Say("A second poem."))
+    talking.composer.fill("Another one")
+    talking.composer.press("Enter")
+    talking.composer.fill("and more")
+    talking.reload()
+    expect(talking.queued).to_contain_text("Sent after this answer: Another one")
+    expect(talking.composer).to_have_value("and more")
+    fake_openai.release()
+    talking.expect_messages(4)
+    talking.wait_for_answer()
+    expect(talking.composer).to_have_value("and more")
+    talking.reload()
+    expect(talking.composer).to_have_value("and more")
+    expect(talking.queued).to_have_count(0)
+    talking.expect_messages(4)
+
+
+def test_undo_waits_for_the_answer_to_be_stopped(talking: Page) -> None:
+    undo = talking.tab.get_by_role("button", name="Undo last change")
+    expect(undo).to_have_attribute("title", "An answer is being written: stop it first")
+    expect(undo).to_be_disabled()
+    talking.stop_button.click()
+    expect(undo).to_be_enabled()
+
+
+def test_what_waited_is_sent_once_when_the_page_comes_back_after_the_answer(talking: Page, fake_openai: FakeOpenAI) -> None:
+    fake_openai.script(Say("A second poem."))
+    talking.composer.fill("Another one")
+    talking.composer.press("Enter")
+    address = talking.tab.url
+    talking.tab.goto("about:blank")
+    fake_openai.release()
+    fake_openai.wait_for(lambda: bool(fake_openai.last_byte_times))
+    talking.tab.goto(address)
+    talking.expect_messages(4)
+    talking.wait_for_answer()
+    expect(talking.composer).to_have_value("")
+    expect(talking.queued).to_have_count(0)

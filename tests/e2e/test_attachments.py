@@ -75,6 +75,24 @@ def test_files_are_sent_shown_and_brought_elsewhere(
     expect_drawn(there.tab.get_by_role("img", name="chart.png"))
 
 
+def test_a_message_that_waits_with_a_file_is_not_sent_without_it_after_a_reload(
+    shared_openai_server: Server, fake_openai: FakeOpenAI, visit: Visit
+) -> None:
+    fake_openai.script(Say("one"))
+    fake_openai.hold()
+    page = visit(shared_openai_server)
+    page.send("Hello")
+    attach(page, PICTURE)
+    expect(chips(page)).to_have_count(1)
+    page.composer.fill("What is this?")
+    page.composer.press("Enter")
+    expect(page.queued).to_contain_text("1 file")
+    page.reload()
+    expect(page.toast).to_contain_text("its files were not kept")
+    expect(page.composer).to_have_value("What is this?")
+    expect(page.queued).to_have_count(0)
+
+
 def test_files_wait_with_their_text_and_stay_with_an_edited_message(
     shared_openai_server: Server, fake_openai: FakeOpenAI, visit: Visit
 ) -> None:

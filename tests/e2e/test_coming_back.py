@@ -1,0 +1,74 @@
+"""What is gone for the moment: a deleted conversation, a conversation deleted elsewhere, a server that does not answer."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import Start, Visit
+from tests.e2e.server import Server
+from tests.e2e.waymark import Page
+
+pytestmark = pytest.mark.e2e
+
+
+def _delete(page: Page, title: str) -> None:
+    page.tab.get_by_role("button", name=f"Delete {title}").click()
+    page.dialog.wait_for()
+    page.confirm("Delete")
+    page.tab.wait_for_url(f"{page.server.origin}/")
+
+
+def test_a_deleted_conversation_is_brought_back_after_a_reload(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server)
+    page.say("Tell me of herons")
+    before = page.messages()
+    _delete(page, "Tell me of herons")
+    page.reload()
+    page.tab.get_by_role("button", name="Deleted").click()
+    back = page.tab.get_by_role("button", name="Bring back Tell me of herons")
+    back.click()
+    page.expect_messages(len(before))
+    assert page.messages() == before
+    expect(back).to_have_count(0)
+
+
+def test_a_message_to_a_conversation_deleted_elsewhere_says_that_it_begins_a_new_one(
+    shared_server: Server, visit: Visit
+) -> None:
+    page = visit(shared_server)
+    page.say("Tell me of cranes")
+    gone = page.tab.url
+    _delete(page, "Tell me of cranes")
+    page.open(gone.removeprefix(shared_server.origin))
+    page.say("And of storks?")
+    expect(page.toast).to_contain_text("That conversation is not there any more, so your message began a new one.")
+    assert page.tab.url != gone
+
+
+def test_a_silent_server_is_told_and_what_is_sent_meanwhile_stays_in_the_field(start: Start, visit: Visit) -> None:
+    server = start(demo_seconds_per_token="0.5")
+    page = visit(server)
+    page.expected += ["ERR_CONNECTION_REFUSED", "WebSocket"]
+    page.send("Tell me of terns")
+    server.kill()
+    banner = page.tab.get_by_test_id("trouble")
+    expect(banner).to_have_text("The server does not answer. Your text is kept.", timeout=15_000)
+    page.composer.fill("And of gulls?")
+    page.composer.press("Enter")
+    expect(page.composer).to_have_value("And of gulls?")
+    expect(page.queued).to_have_count(0)
+    server.start()
+    expect(banner).to_have_count(0, timeout=15_000)
+
+
+def test_the_tools_of_a_checkpoint_cover_neither_its_figures_nor_its_button(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server)
+    page.say("Tell me of swifts")
+    page.save("Swifts")
+    page.checkpoint("Swifts").hover()
+    tools = page.tab.locator(".row-tools").bounding_box()
+    assert tools is not None
+    for part in page.tab.locator(".place-meta > *, .checkpoint [data-testid='restore']").all():
+        box = part.bounding_box()
+        assert box is not None
+        apart = box["x"] + box["width"] <= tools["x"] or box["y"] + box["height"] <= tools["y"] + 0.5
+        assert apart, part.text_content()
