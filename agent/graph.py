@@ -276,10 +276,9 @@ def _unreadable(name: str | None, call_id: str | None) -> ToolMessage:
 async def _carry_out(tools: dict[str, BaseTool], call: ToolCall, seconds: float) -> tuple[str, bool]:
     """The result of one call as text, and whether it failed. A tool can fail in any way; the conversation goes on."""
     tool = tools.get(call["name"])
-    if tool is None and call["name"] in (*MOVES, fork.name):
-        return SWITCHED_OFF, True
     if tool is None:
-        return f"There is no tool {call['name']!r}. There are: {', '.join(tools) or 'none'}.", True
+        unknown = f"There is no tool {call['name']!r}. There are: {', '.join(tools) or 'none'}."
+        return SWITCHED_OFF if call["name"] in (*MOVES, fork.name) else unknown, True
     try:
         async with asyncio.timeout(seconds):
             return str(await tool.ainvoke(call["args"])), False
