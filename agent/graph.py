@@ -35,7 +35,7 @@ from agent.travelling import MOVES, Traveller
 
 Graph = CompiledStateGraph[AgentState, RunContext, AgentState, AgentState]
 TOO_LATE = "Not carried out: it was asked for after a move to another place in the same answer."
-SWITCHED_OFF = "The user has switched this off in this conversation. Go on without it."
+SWITCHED_OFF = "This is switched off here. Go on without it."
 NOBODY = "This tool needs the user's leave, and on a branch of a fork nobody can be asked. Go on without it."
 _log = logging.getLogger(__name__)
 

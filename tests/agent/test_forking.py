@@ -114,7 +114,7 @@ def test_a_way_has_tools_of_its_own_and_what_needs_leave_is_refused_there() -> N
 def test_a_branch_cannot_fork() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         assert (await chat.say("Go")).state is RunState.DONE
-        assert branches(chat)["Try a"][2].startswith("There is no tool 'fork'")
+        assert branches(chat)["Try a"][2].startswith("This is switched off here")
 
     play(story, fork("Try a"), fork("deeper"), Say("Then not."), Say("Done."))
 

@@ -19,7 +19,7 @@ def read(store: Store, thread_id: str | None = None) -> Tables:
             names = [column.name for column in table.columns]
             keys = [column.name for column in table.primary_key]
             owner = "id" if table.name == "thread" else "thread_id"
-            where = f" WHERE {owner} = '{thread_id}'" if thread_id else ""
+            where = f" WHERE {owner} = '{thread_id}'" if thread_id and owner in names else ""  # files are of no thread
             answer = connection.exec_driver_sql(f"SELECT {', '.join(names)} FROM {table.name}{where}").fetchall()
             rows = [dict(zip(names, row, strict=True)) for row in answer]
             found[table.name] = {tuple(row[key] for key in keys): row for row in rows}

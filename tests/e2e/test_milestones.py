@@ -90,6 +90,7 @@ def test_the_keys_go_from_place_to_place_and_nothing_moves(page: Page) -> None:
     page.tab.keyboard.press("Alt+ArrowDown")
     page.tab.keyboard.press("Enter")
     expect(page.dialog).to_contain_text("Go back to “Two” (4 messages)")
+    expect(page.dialog.get_by_role("button", name="Cancel")).to_be_focused()
     page.tab.keyboard.press("Escape")
     expect(page.tab.locator(".modal")).to_have_count(0)
     page.composer.fill("typed")
