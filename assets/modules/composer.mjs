@@ -6,6 +6,7 @@ import { count } from "./format.mjs";
 import { icon } from "./icons.mjs";
 import { Meter, typedTokens } from "./meter.mjs";
 import { chosenFor, useKept } from "./settings.mjs";
+import { isOvertaken } from "./socket.mjs";
 import { say } from "./toast.mjs";
 import { isInTrouble } from "./trouble.mjs";
 
@@ -51,8 +52,9 @@ export function Composer(props) {
     changed();
     keepUnsent("draft", data.thread, field.current.value);
   };
-  const { pending, problem, start, again } = useExchange({ thread: data.thread, running: data.running, reply: props.reply }, act, field, setText, attached);
-  const { queued, queue, takeBack, comeBack } = useQueue(data, { pending, problem, start }, field, setText, attached);
+  const { pending, problem, hasRunToCome, start, again } = useExchange(given, props.reply, act, field, setText, attached);
+  const isBusy = () => pending?.type === "send" || hasRunToCome || given.running || isOvertaken(given.thread, given.version);
+  const { queued, queue, takeBack, comeBack } = useQueue(given, { pending, problem, isBusy, start }, field, setText, attached);
   useDrafts(data.thread ?? null, { isSending: pending?.type === "send", hasFailed: problem !== null }, field, setText, attached);
   useLayoutEffect(() => {
     if (data.version !== undefined) comeBack(data.thread ?? null);
@@ -68,7 +70,7 @@ export function Composer(props) {
     const { files, isReading } = attached;
     if (isReading || (text.trim() === "" && files.length === 0)) return;
     if (data.running && isInTrouble()) return; // nobody knows whether the answer goes on: the text stays in the field
-    if (data.running || pending?.type === "send") queue(text, files);
+    if (isBusy()) queue(text, files);
     else start("send", text, files);
   };
   const onKeyDown = (event) => {
@@ -183,10 +185,11 @@ function StopButton({ isStopping, onClick }) {
 }
 
 /** One action and the server's answer to it. A repeated try carries the same operation id, so it cannot act twice. */
-function useExchange(data, act, field, setText, { drop }) {
+function useExchange(data, reply, act, field, setText, { drop }) {
   const [pending, setPending] = useState(null);
   const [problem, setProblem] = useState(null);
-  const isAnswered = pending !== null && data.reply?.op === pending.op;
+  const taken = useRef(null); // what was shown when the server took a message: as long as it is, the run of that is to come
+  const isAnswered = pending !== null && reply?.op === pending.op;
   const hasStopped = pending?.type === "stop" && !data.running;
 
   const report = useCallback((type, text, files = [], op = undefined) => {
@@ -198,20 +201,21 @@ function useExchange(data, act, field, setText, { drop }) {
 
   useLayoutEffect(() => {
     if (!isAnswered && !hasStopped) return;
-    const failed = isAnswered && !data.reply.ok;
+    const failed = isAnswered && !reply.ok;
     const { value } = field.current;
-    if (isAnswered && data.reply.ok) drop(pending.files);
+    if (isAnswered && reply.ok) drop(pending.files);
     // What was typed after it meanwhile is the next message.
-    if (isAnswered && data.reply.ok && pending.type === "send" && value.startsWith(pending.text)) {
+    if (isAnswered && reply.ok && pending.type === "send" && value.startsWith(pending.text)) {
       setText(value.slice(pending.text.length).trimStart());
     }
     if (isAnswered && pending.type === "send") {
+      taken.current = reply.ok ? data : null;
       keepUnsent("draft", data.thread, field.current.value);
       if (keptUnsent("queue", data.thread)?.op === pending.op) keepUnsent("queue", data.thread, null);
     }
-    setProblem(failed ? { text: data.reply.text ?? "That did not work. Your text is kept.", again: false } : null);
+    setProblem(failed ? { text: reply.text ?? "That did not work. Your text is kept.", again: false } : null);
     setPending(null);
-  }, [isAnswered, hasStopped, data.reply, data.thread, pending, field, setText, drop]);
+  }, [isAnswered, hasStopped, reply, data, pending, field, setText, drop]);
 
   useEffect(() => {
     if (pending === null) return undefined;
@@ -222,15 +226,15 @@ function useExchange(data, act, field, setText, { drop }) {
   return {
     pending,
     problem,
+    hasRunToCome: taken.current === data,
     start: report,
     again: () => pending && report(pending.type, pending.text, pending.files, pending.op),
   };
 }
 
 /** What is sent while an answer is being written waits for its end. If that is no good one, it goes back into the field. */
-function useQueue(data, { pending, problem, start }, field, setText, { put, drop }) {
+function useQueue(data, { pending, problem, isBusy, start }, field, setText, { put, drop }) {
   const [queued, setQueued] = useState(null);
-  const sent = useRef({ op: null, version: null }); // the last message, and what was shown then: as long as it is, its run is to come
   const shownFor = useRef(data.thread ?? null);
   const putBack = useCallback((thread) => {
     setText([queued.text, field.current.value].filter(Boolean).join("\n\n"));
@@ -245,12 +249,10 @@ function useQueue(data, { pending, problem, start }, field, setText, { put, drop
     const before = shownFor.current;
     const hasLeft = before !== null && before !== thread;
     shownFor.current = thread;
-    if (pending?.type === "send" && pending.op !== sent.current.op) sent.current = { op: pending.op, version: data.version };
-    else if (data.running) sent.current.version = null; // its run has come; one that summarises may end and change nothing
     if (queued === null) return;
     if (before !== thread && !hasLeft) moveUnsent("queue", thread); // it has begun
     if (hasLeft || (problem && pending === null)) putBack(before);
-    else if (!data.running && pending === null && data.version !== sent.current.version) {
+    else if (pending === null && !isBusy()) {
       const [waiting, draft] = [keptUnsent("queue", thread), field.current.value];
       putBack(thread);
       if (data.rest !== "done") return;
@@ -259,7 +261,7 @@ function useQueue(data, { pending, problem, start }, field, setText, { put, drop
       keepUnsent("queue", thread, waiting);
       keepUnsent("draft", thread, draft);
     }
-  }, [data.thread, data.running, data.rest, data.version, pending, problem, queued, putBack, start]);
+  }, [data, pending, problem, queued, putBack, start]);
 
   return {
     queued,

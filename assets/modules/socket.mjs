@@ -4,6 +4,11 @@ const LONGEST_WAIT_MS = 5000;
 const SAY_SO_AFTER_MS = 1000;
 const THREAD_IS_GONE = 4404;
 
+let heard = { thread: null, version: 0 };
+
+/** Whether a panel that shows this version has yet to read what the stream has told: the answer is on the screen before its end is. */
+export const isOvertaken = (thread, version) => heard.thread === thread && heard.version > version;
+
 /**
  * @param {string} thread
  * @param {{onFrame: (frame: object) => void, onGone: () => void, onConnection: (lost: boolean) => void}} on
@@ -33,6 +38,7 @@ export function followThread(thread, on) {
       noticeTimer = 0;
       on.onConnection(false);
     }
+    if (frame.version !== undefined) heard = { thread, version: frame.version };
     on.onFrame(frame);
   }
 

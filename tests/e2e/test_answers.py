@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import WebSocketRoute, expect
+from playwright.sync_api import Route, WebSocketRoute, expect
 
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.server import Server
@@ -154,6 +154,27 @@ def test_what_is_sent_while_an_answer_is_written_follows_it(talking: Page, fake_
     expect(talking.queued).to_have_count(0)
     assert [message.text for message in talking.messages()][2:] == ["Another one", "A second poem."]
     expect(talking.composer).to_have_value("")
+
+
+def test_what_is_sent_before_the_panels_have_read_the_end_follows_it(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    """The stream shows a quick answer before the panels have read that there was one: they are held back here."""
+    page = visit(shared_openai_server)
+    fake_openai.script(Say("First it is."), Say("Second it is."), Say("Third it is."))
+    page.say("First")
+    held: list[Route] = []
+    reads = re.compile("_dash-update-component")
+    page.tab.route(reads, lambda route: held.append(route) if "transcript.data" in str(route.request.post_data) else route.continue_())
+    page.send("Second")
+    expect(page.message("Second it is.")).to_be_visible()
+    page.composer.fill("Third")
+    page.composer.press("Enter")
+    expect(page.queued).to_contain_text("Third")
+    page.tab.unroute(reads)  # and what was held goes on
+    page.expect_messages(6)
+    page.wait_for_answer()
+    assert [message.text for message in page.messages()][4:] == ["Third", "Third it is."]
 
 
 def test_what_waits_goes_back_into_the_field_when_the_answer_is_stopped(talking: Page, fake_openai: FakeOpenAI) -> None:
