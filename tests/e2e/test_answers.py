@@ -165,7 +165,9 @@ def test_what_is_sent_before_the_panels_have_read_the_end_follows_it(
     page.say("First")
     held: list[Route] = []
     reads = re.compile("_dash-update-component")
-    page.tab.route(reads, lambda route: held.append(route) if "transcript.data" in str(route.request.post_data) else route.continue_())
+    page.tab.route(
+        reads, lambda route: held.append(route) if "transcript.data" in str(route.request.post_data) else route.continue_()
+    )
     page.send("Second")
     expect(page.message("Second it is.")).to_be_visible()
     page.composer.fill("Third")
