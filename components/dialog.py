@@ -1,5 +1,7 @@
 """The dialog that panels use: Cancel, Escape and the browser's Back close it."""
 
+from collections.abc import Sequence
+
 from dash import ClientsideFunction, Dash, Input, Output, html
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, Modal, ModalBody, ModalFooter, ModalHeader, ModalTitle
@@ -7,24 +9,25 @@ from dash_bootstrap_components import Button, Modal, ModalBody, ModalFooter, Mod
 from components import head
 
 
+def modal(identifier: str, title: str, parts: Sequence[Component], *, scrollable: bool = False) -> Modal:
+    """A dialog with the ids `X` and `X-title`.
+
+    Not with Bootstrap's fade: closed within its first moments, a dialog that fades may stay, unseen, above the page (the
+    end of any other transition in it, as of a button's colour, counts as the end of its own).
+    """
+    header = ModalHeader(ModalTitle(title, id=f"{identifier}-title"), close_button=False)
+    placed = {"centered": True, "scrollable": scrollable, "labelledby": f"{identifier}-title"}
+    return Modal([header, *parts], id=identifier, is_open=False, fade=False, **placed)
+
+
 def confirmation(identifier: str, title: str, confirm: str, *options: Component, color: str = "danger") -> Modal:
     """A dialog with ids `X`, `X-body`, `X-cancel` and `X-confirm`."""
-    return Modal(
-        [
-            ModalHeader(ModalTitle(title, id=f"{identifier}-title"), close_button=False),
-            ModalBody([html.Div(id=f"{identifier}-body"), *options]),
-            ModalFooter(
-                [
-                    Button("Cancel", id=f"{identifier}-cancel", color="secondary", outline=True),
-                    Button(confirm, id=f"{identifier}-confirm", color=color),
-                ]
-            ),
-        ],
-        id=identifier,
-        is_open=False,
-        centered=True,
-        labelledby=f"{identifier}-title",
-    )
+    buttons = [
+        Button("Cancel", id=f"{identifier}-cancel", color="secondary", outline=True),
+        Button(confirm, id=f"{identifier}-confirm", color=color),
+    ]
+    body = ModalBody([html.Div(id=f"{identifier}-body"), *options])
+    return modal(identifier, title, [body, ModalFooter(buttons)])
 
 
 def register(app: Dash, identifier: str, first: str = "cancel") -> None:

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from dash import Dash, Input, Output, html
 from dash.development.base_component import Component
-from dash_bootstrap_components import Button, Checkbox, Label, Modal, ModalBody, ModalFooter, ModalHeader, ModalTitle, Select
+from dash_bootstrap_components import Button, Checkbox, Label, ModalBody, ModalFooter, Select
 from dash_bootstrap_components import Textarea as Field
 from fastapi import FastAPI
 from starlette.datastructures import QueryParams
@@ -69,10 +69,8 @@ def dialogs() -> list[Component]:
         Button("Cancel", id=Ids.EXPORT_CANCEL, color="secondary", outline=True, type="button"),
         Button("Export", id=Ids.DOWNLOAD, color="primary", type="submit"),
     ]
-    title = ModalTitle("Export", id="export-title")
     form = html.Form([ModalBody(body), ModalFooter(footer)], id=Ids.FORM, method="post", autoComplete="off")
-    parts = [ModalHeader(title, close_button=False), form]
-    return [Modal(parts, id=Ids.EXPORTING, is_open=False, centered=True, labelledby="export-title")]
+    return [dialog.modal(Ids.EXPORTING, "Export", [form])]
 
 
 SHOWN = ((Ids.FORM, "action"), (Ids.EXPORT, "hidden"))

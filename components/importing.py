@@ -8,7 +8,7 @@ from typing import Any
 
 from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
-from dash_bootstrap_components import Button, Modal, ModalBody, ModalFooter, ModalHeader, ModalTitle
+from dash_bootstrap_components import Button, ModalBody, ModalFooter
 
 from checkpoints import (
     InvalidDocumentError,
@@ -46,9 +46,7 @@ def dialogs() -> list[Component]:
         Button("Merge into this one", id=Ids.MERGE, color="secondary", outline=True),
         Button("As a new conversation", id=Ids.CONFIRM, color="primary"),
     ]
-    title = ModalTitle("Import", id="import-title")
-    parts = [ModalHeader(title, close_button=False), ModalBody(id=Ids.BODY), ModalFooter(footer)]
-    return [Modal(parts, id=Ids.DIALOG, is_open=False, centered=True, scrollable=True, labelledby="import-title")]
+    return [dialog.modal(Ids.DIALOG, "Import", [ModalBody(id=Ids.BODY), ModalFooter(footer)], scrollable=True)]
 
 
 def register(app: Dash, services: Services) -> None:

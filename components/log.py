@@ -6,7 +6,7 @@ from typing import Any
 
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
-from dash_bootstrap_components import Button, Modal, ModalBody, ModalFooter, ModalHeader, ModalTitle
+from dash_bootstrap_components import Button, ModalBody, ModalFooter
 
 from checkpoints import NotFoundError, Operation, OperationKind, StateError, Store
 from components import dialog, head, operations
@@ -31,11 +31,9 @@ def buttons() -> list[Component]:
 
 
 def dialogs() -> list[Component]:
-    title = ModalHeader(ModalTitle(NAME, id=f"{Ids.DIALOG}-title"), close_button=False)
     close = Button("Close", id=f"{Ids.DIALOG}-cancel", color="secondary", outline=True)
-    parts = [title, ModalBody(Log(id=Ids.LOG)), ModalFooter(close)]
-    options: Any = {"centered": True, "scrollable": True, "labelledby": f"{Ids.DIALOG}-title"}
-    return [dcc.Store(id=Ids.WANTED), Modal(parts, id=Ids.DIALOG, is_open=False, **options)]
+    parts = [ModalBody(Log(id=Ids.LOG)), ModalFooter(close)]
+    return [dcc.Store(id=Ids.WANTED), dialog.modal(Ids.DIALOG, NAME, parts, scrollable=True)]
 
 
 def register(app: Dash, services: Services) -> None:
