@@ -1,6 +1,7 @@
 """Waymark: where the parts are built and joined, and the command that serves them."""
 
 import asyncio
+import gc
 import logging
 import os
 import secrets
@@ -364,8 +365,11 @@ def serve(settings: Settings) -> None:
     except OSError as error:
         raise SettingsError(f"PORT {settings.port} cannot be used on {settings.host}: {error.strerror}.") from error
     app = create_app(settings, port=listener.getsockname()[1])
+    gc.collect()
+    gc.freeze()  # what stands from now on to the end: looking through it again and again would halt all streams for 0.2 s
     config = uvicorn.Config(
         app.asgi,
+        ws_per_message_deflate=False,  # the page is on the same machine: it costs more than it saves
         log_level="warning",
         access_log=False,  # the launch token stands in an address
         ws_max_size=LARGEST_SOCKET_MESSAGE,

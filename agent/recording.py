@@ -1,7 +1,6 @@
-"""What one run writes: each finished message to the store before it is shown, and a draft of the one being written."""
+"""What one run writes: each finished message to the store before it is shown, and what comes of the next one."""
 
 import asyncio
-import logging
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
@@ -13,9 +12,8 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from agent.delegation import OpenCall
 from agent.events import MessageAdded, RunFinished, TextDelta, ToolStarted
 from agent.hub import RunHub
-from checkpoints import MAIN, MessageStatus, NewMessage, Run, Runs, RunState, StateError, partial, serde
+from checkpoints import MAIN, MessageStatus, NewMessage, Run, Runs, RunState, partial, serde
 
-_log = logging.getLogger(__name__)
 STOPPED = "Stopped before it finished."
 T = TypeVar("T")
 Call = Callable[..., Awaitable[Any]]  # runs blocking work to its end on another thread
@@ -24,12 +22,11 @@ Call = Callable[..., Awaitable[Any]]  # runs blocking work to its end on another
 class Recording:
     """The recorder of one run (see state.Recorder)."""
 
-    def __init__(self, run: Run, runs: Runs, hub: RunHub, call: Call, draft_seconds: float) -> None:
+    def __init__(self, run: Run, runs: Runs, hub: RunHub, call: Call) -> None:
         self.run = run
         self._runs = runs
         self._hub = hub
         self._call = call
-        self._draft_seconds = draft_seconds
         self._text: list[str] = []  # of the answer that is being written
         self._open: dict[str, tuple[str, str]] = {}  # calls without a result yet: by their ids, the tools and the agents
         self._ids: set[str] = set()  # of all calls so far
@@ -108,26 +105,10 @@ class Recording:
         return [call for agent in reversed(agents) for call in calls if call[2] == agent]
 
     @asynccontextmanager
-    async def drafting(self) -> AsyncIterator[None]:
-        """Keep a draft of the answer on the run's row while it is being written."""
-        task = asyncio.create_task(self._keep_drafts())
-        try:
-            yield
-        finally:
-            task.cancel()
-            await asyncio.wait({task})
-
-    async def _keep_drafts(self) -> None:
-        saved = ""
-        while True:
-            await asyncio.sleep(self._draft_seconds)
-            async with self._writing:
-                if (text := "".join(self._text)) not in ("", saved):
-                    saved = text
-                    try:
-                        await self._call(self._runs.save_draft, self.run.id, text)
-                    except StateError as error:  # the answer goes on; the next draft may be written again
-                        _log.warning("run %s: no draft was kept: %s", self.run.id, error)
+    async def drafted(self) -> AsyncIterator[str]:
+        """What has been written of an answer; until the end of the block it becomes no message."""
+        async with self._writing:
+            yield "".join(self._text)
 
 
 @dataclass(frozen=True, slots=True)

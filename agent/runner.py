@@ -17,6 +17,7 @@ from agent.approval import Decision, Waiting, refused
 from agent.choice import Choice, Offer, told
 from agent.compaction import NotCompactedError, Part
 from agent.delegation import Company, Delegation, OpenCall, decidable
+from agent.drafts import Drafts
 from agent.events import HeadMoved, RunStarted
 from agent.forking import Forking
 from agent.graph import Graph, steps
@@ -117,6 +118,7 @@ class Runner:
         self._judge = judge
         self._agents: Agents = agents or {}
         self._drives: dict[str, _Drive] = {}
+        self._drafts = Drafts(runs, self._call, limits.draft_seconds)
         self._begun: set[str] = set()  # the runs that were driven: a repeated request must not drive its run again
         self.prospect = Prospect(store, runs, models, limits, tracer, self._agents)
         self._closing = False
@@ -218,7 +220,7 @@ class Runner:
                 self._begun.add(run.id)
                 self._hub.publish(run.thread_id, started)
                 trace.begin()
-                recording = Recording(run, self._runs, self._hub, self._call, self._limits.draft_seconds)
+                recording = Recording(run, self._runs, self._hub, self._call)
                 work = asyncio.create_task(self._work(recording, trace, asked, wish), name=f"run {run.id}")
                 end = asyncio.create_task(self._see_through(run, recording, trace, work))
                 self._drives[run.thread_id] = _Drive(work, end)
@@ -237,7 +239,7 @@ class Runner:
             aside: Any = {"recorder": recording.of(MAIN), "trace": trace.of("compaction", COMPACTION_PROMPT)}
             await self._compact(recording, replace(context, **aside), wish.part)
             return
-        async with recording.drafting():
+        async with self._drafts.of(recording):
             opened = await self._opened(recording, wish) if wish.go_on or wish.decision else []
             # Here, so that a path which cannot be sent ends the run with a sentence.
             messages = await (self._call(self.prospect.asked, thread.id, resume=True) if opened else self._call(asked))

@@ -76,11 +76,12 @@ class Runs:
         times = {"started_at": rows.from_time(self._store.now())}
         connection.execute(sa.insert(_table).values(**row, **times, number=before))
 
-    def save_draft(self, run_id: str, text: str) -> None:
-        """Keep what has been written of the answer so far."""
+    def save_drafts(self, texts: Mapping[str, str]) -> None:
+        """Keep what has been written of the runs' answers so far; `texts` by the ids of the runs."""
         with self._store.database.writing() as connection:
-            running = (_table.c.id == run_id, _table.c.state == RunState.RUNNING)
-            connection.execute(sa.update(_table).where(*running).values(draft=serde.writable(text)))
+            for run_id, text in texts.items():
+                running = (_table.c.id == run_id, _table.c.state == RunState.RUNNING)
+                connection.execute(sa.update(_table).where(*running).values(draft=serde.writable(text)))
 
     def commit(self, run: Run, message: NewMessage, *, branch_id: str | None = None) -> tuple[Message, int]:
         """Write a finished message of the run and forget the draft of it. Returns it with the thread's new version.

@@ -17,6 +17,7 @@ from pydantic import PrivateAttr, SecretStr
 from agent.models.answers import as_chunk
 from agent.models.errors import ModelConfigurationError
 from agent.models.keys import Keys, present
+from agent.models.pacing import paced_client
 from agent.models.quick import Completions, Responses
 
 AZURE_API_VERSION = "2024-10-21"
@@ -72,6 +73,7 @@ def _shared(keys: Keys, responses: bool) -> dict[str, Any]:
         "store": False if responses else None,  # Responses would keep each answer for thirty days
         "max_retries": 0,  # agent.retrying asks again, as far as that is safe
         "timeout": Timeout(keys.idle_seconds, connect=CONNECT_SECONDS),
+        "http_async_client": paced_client(Timeout(keys.idle_seconds, connect=CONNECT_SECONDS)),
         "stream_chunk_timeout": None,  # agent.answer has one; this would make a task of every token, a third of the work
     }
 

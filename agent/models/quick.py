@@ -1,14 +1,22 @@
-"""The client's streams without its classes.
+"""The client's streams without its classes, and with one event for texts that came together.
 
 The client makes each token an object of six classes, which the library turns back into the JSON that it began as: half of
 the server's work for an answer, and more than that for Responses.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
+from jiter import from_json
 from openai import AsyncOpenAI, AsyncStream
+
+from agent.models.pacing import gathered, streaming
+
+PLAIN = b"data: {"
+DONE = b"[DONE]"
+EVENT_ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
 
 
 class Completions:
@@ -19,8 +27,7 @@ class Completions:
         self.with_raw_response = client.chat.completions.with_raw_response  # for answers that come whole
 
     async def create(self, **payload: Any) -> AsyncStream[object]:
-        stream = AsyncStream[object]
-        return await self._client.post("/chat/completions", body=payload, cast_to=object, stream=True, stream_cls=stream)
+        return await self._client.post("/chat/completions", body=payload, cast_to=object, stream=True, stream_cls=_Stream)
 
 
 class Responses:
@@ -42,7 +49,13 @@ class Responses:
         return events
 
 
-class _Events(AsyncStream[object]):
+class _Stream(AsyncStream[object]):
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self._decoder = _Joining(self._decoder)  # type: ignore[assignment]  # of the two ways, only the one that is used
+
+
+class _Events(_Stream):
     kind: Any
 
     async def __aiter__(self) -> AsyncIterator[object]:
@@ -51,3 +64,102 @@ class _Events(AsyncStream[object]):
                 yield SimpleNamespace(**event)
             else:
                 yield self._client._process_response_data(data=event, cast_to=self.kind, response=self.response)
+
+
+class _Joining:
+    """A decoder of streams that makes one event of texts that came together."""
+
+    def __init__(self, decoder: Any) -> None:
+        self._decoder = decoder
+
+    async def aiter_bytes(self, parts: AsyncIterator[bytes]) -> AsyncIterator[Any]:
+        with streaming():
+            async for whole in _whole_events(gathered(parts, DONE)):
+                for event in _joined(self._events(whole)):
+                    yield event
+
+    def _events(self, whole: bytes) -> Iterator[Any]:
+        *blocks, rest = whole.split(b"\n\n")
+        for block in blocks:
+            try:  # nearly all are one line
+                if not block.startswith(PLAIN) or b"\n" in block or b"\r" in block:
+                    raise ValueError
+                yield _Event(from_json(block[len(PLAIN) - 1 :]))
+            except ValueError:
+                yield from self._decoder.iter_bytes(iter([block + b"\n\n"]))
+        if rest:
+            yield from self._decoder.iter_bytes(iter([rest]))
+
+
+async def _whole_events(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The same bytes, cut between events."""
+    rest = bytearray()
+    async for part in parts:
+        looked = max(0, len(rest) - 3)  # what is before that was looked at
+        rest += part
+        end = max(at + len(mark) if (at := rest.rfind(mark, looked)) >= 0 else 0 for mark in EVENT_ENDS)
+        if end:
+            yield bytes(rest[:end])
+            del rest[:end]
+    yield bytes(rest)
+
+
+@dataclass(slots=True)
+class _Event:
+    """What the client asks of a server-sent event whose data is an object."""
+
+    body: dict[str, Any]
+    event: str | None = None
+    data: str = ""
+
+    def json(self) -> Any:
+        return self.body
+
+
+def _joined(events: Iterator[Any]) -> Iterator[Any]:
+    """The events; of those that bring nothing but text for the same place, and follow one another, one with all of it."""
+    texts: list[_Text] = []
+    try:
+        for event in events:
+            text = _text(event.body) if isinstance(event, _Event) else None
+            if texts and (text is None or text.where != texts[0].where):
+                yield _one(texts)
+                texts = []
+            if text is None:
+                yield event
+            else:
+                texts.append(text)
+    except UnicodeDecodeError:
+        if texts:
+            yield _one(texts)  # what came before it has come
+        raise
+    if texts:
+        yield _one(texts)
+
+
+@dataclass(slots=True)
+class _Text:
+    """The text that an event brings: what holds it, under which key, and what it is a text of."""
+
+    body: dict[str, Any]
+    holder: dict[str, Any]
+    key: str
+    where: tuple[Any, ...]
+
+
+def _text(body: dict[str, Any]) -> _Text | None:
+    """None where an event brings anything but text."""
+    match body:
+        case {"type": "response.output_text.delta", "delta": str()}:
+            return _Text(body, body, "delta", (body.get("item_id"), body.get("content_index")))
+        case {"choices": [{"delta": {"content": str(), **others} as delta, **about}]}:
+            others.pop("role", None)
+            is_more = any(others.values()) or about.get("finish_reason") or about.get("logprobs") or body.get("usage")
+            return None if is_more else _Text(body, delta, "content", (body.get("id"), about.get("index")))
+    return None
+
+
+def _one(texts: list[_Text]) -> _Event:
+    first = texts[0]
+    first.holder[first.key] = "".join(each.holder[each.key] for each in texts)
+    return _Event(first.body)

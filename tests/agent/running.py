@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from agent.agents import Agents
 from agent.choice import Offer
-from agent.events import Event, RunFinished
+from agent.events import Event, RunFinished, TextDelta
 from agent.graph import build_graph
 from agent.hub import RunHub
 from agent.judge import Judge
@@ -89,6 +89,10 @@ class Running:
     def said(self) -> list[tuple[str, str, str]]:
         """The conversation as (type, status, text)."""
         return [(message.type, message.status.value, str(message.langchain.text)) for message in self.path()]
+
+    def heard(self) -> str:
+        """All text that was told while it was written."""
+        return "".join(event.text for event in self.events if isinstance(event, TextDelta))
 
     def unanswered(self) -> set[str]:
         """Ids of calls on the path that do not have exactly one result."""

@@ -49,7 +49,7 @@ class World:
         other = talked(store, "m", "n", "o", "p")
         store.fork(other, store.messages(other)[1].id, name="Way")
         run = Runs(store).begin(None, new("q")[0])
-        Runs(store).save_draft(run.id, "half")
+        Runs(store).save_drafts({run.id: "half"})
         thread = talked(store, "a", "b", "c", "d")
         first = [message.id for message in store.messages(thread)]
         store.append(thread, new("C", "D"), after=first[1])
@@ -98,7 +98,7 @@ CHANGES: dict[str, Change] = {
     "begin a run and a conversation": lambda w: Runs(w.store).begin(None, new("x")[0], by=WISH),
     "end a run": lambda w: Runs(w.store).end(w.run, RunState.DONE, last=new("x", "y")),
     "interrupt runs": lambda w: Runs(w.store).interrupt_left(),
-    "keep a draft": lambda w: Runs(w.store).save_draft(w.run.id, "so far"),
+    "keep a draft": lambda w: Runs(w.store).save_drafts({w.run.id: "so far"}),
 }
 UNNAMED: dict[str, Change] = {  # they carry no id by which a repetition would be known
     "make a conversation": lambda w: w.store.create_thread(),

@@ -88,7 +88,7 @@ def test_a_retry_begins_before_the_old_answer(runs: Runs, store: Store, thread_i
 
 def test_a_committed_message_is_marked_with_its_run_and_ends_its_draft(runs: Runs, store: Store, thread_id: str) -> None:
     run = runs.begin(thread_id, new("a")[0])
-    runs.save_draft(run.id, "b")
+    runs.save_drafts({run.id: "b"})
     stored, version = runs.commit(run, new("", "b")[1])
     assert (store.messages(thread_id)[-1], store.thread(thread_id).version) == (stored, version)
     assert (stored.run_id, runs.latest(thread_id).draft) == (run.id, "")
@@ -100,7 +100,7 @@ def test_a_draft_becomes_one_partial_message_after_a_crash(file: Path, clock: Cl
     thread_id = store.create_thread().id
     runs = Runs(store)
     run = runs.begin(thread_id, new("a")[0])
-    runs.save_draft(run.id, "b is")
+    runs.save_drafts({run.id: "b is"})
     database.close()
     again = Store(Database.at(file), now=clock)
     assert [r.id for r in Runs(again).interrupt_left()] == [run.id]
@@ -114,7 +114,7 @@ def test_a_draft_becomes_one_partial_message_after_a_crash(file: Path, clock: Cl
 
 def test_nothing_partial_is_left_of_a_committed_answer(runs: Runs, store: Store, thread_id: str) -> None:
     run = runs.begin(thread_id, new("a")[0])
-    runs.save_draft(run.id, "b")
+    runs.save_drafts({run.id: "b"})
     runs.commit(run, new("", "b")[1])
     runs.interrupt_left()
     assert texts(store, thread_id) == ["a", "b"]
@@ -146,7 +146,7 @@ def test_a_run_that_has_ended_writes_nothing_more(runs: Runs, store: Store, thre
     before = dump(store)
     with pytest.raises(ConflictError):
         runs.commit(run, new("", "late")[1])
-    runs.save_draft(run.id, "late")
+    runs.save_drafts({run.id: "late"})
     assert dump(store) == before
 
 
@@ -187,7 +187,7 @@ def test_two_threads_run_at_the_same_time(runs: Runs, store: Store, thread_id: s
 
 def test_a_stream_cut_within_a_character_still_ends(runs: Runs, store: Store, thread_id: str) -> None:
     run = runs.begin(thread_id, new("a")[0])
-    runs.save_draft(run.id, "b \ud83d")
+    runs.save_drafts({run.id: "b \ud83d"})
     runs.end(run, RunState.STOPPED, last=partial("b \ud83d\ude00 c \ud83d"))
     assert texts(store, thread_id) == ["a", "b \N{GRINNING FACE} c \N{REPLACEMENT CHARACTER}"]
 
