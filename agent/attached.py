@@ -51,8 +51,10 @@ def mentioned(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     return [_with(message, lambda part: _text(f"[{part['name']}: {_kind(part)}]")) for message in messages]
 
 
-def resolved(messages: Sequence[AnyMessage], held: Held) -> list[AnyMessage]:
-    """The same as providers take it: images and PDFs whole, texts fenced, and words for what cannot be sent."""
+def resolved(messages: Sequence[AnyMessage], held: Held, refused: Collection[str] = ()) -> list[AnyMessage]:
+    """The same as providers take it: images and PDFs whole, texts fenced, and words for what cannot be sent, as are files
+    that the model refused before (by hash): else it would refuse every later message with them.
+    """
     named = [part for message in messages for part in files.parts(message.content)]
     within = _within_reach(named)
     wanted = {part["file"] for part, is_within in zip(named, within, strict=True) if is_within}
@@ -61,6 +63,8 @@ def resolved(messages: Sequence[AnyMessage], held: Held) -> list[AnyMessage]:
     def block(part: Part) -> dict[str, Any]:
         if not next(each):
             return _text(f"[{part['name']}: {_kind(part)} that was sent earlier and is left out now: too much is attached.]")
+        if part["file"] in refused and part["mime_type"] != files.TEXT:
+            return _text(f"[{part['name']}: {_kind(part)} that this model does not take: you cannot see it.]")
         if (data := found.get(part["file"])) is None:
             return _text(f"[{part['name']}: {_kind(part)} that is damaged and cannot be read.]")
         return _fenced(part, data) if part["mime_type"] == files.TEXT else _whole(part, data)

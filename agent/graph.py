@@ -8,6 +8,7 @@ import json
 import logging
 import time
 import uuid
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
@@ -25,6 +26,7 @@ from agent.approval import DENIED, Decision, Waiting, answered_instead, unanswer
 from agent.attached import mentioned, resolved
 from agent.choice import ChosenModel
 from agent.context import fitted, window_of
+from agent.models import refuses_files
 from agent.request import SENT, id_of, numbered_all, paired
 from agent.state import AgentState, LimitReached, Limits, RunContext
 from agent.time_travel import MoveRefused
@@ -32,6 +34,7 @@ from agent.tools.ask_agent import ask_agent
 from agent.tools.fork import fork
 from agent.tools.time_travel import TIME_TRAVEL, list_checkpoints, save_checkpoint
 from agent.travelling import MOVES, Traveller
+from checkpoints import files
 
 Graph = CompiledStateGraph[AgentState, RunContext, AgentState, AgentState]
 TOO_LATE = "Not carried out: it was asked for after a move to another place in the same answer."
@@ -47,6 +50,7 @@ def build_graph(tools: Sequence[BaseTool], *, approval: Collection[str] = ()) ->
     (`Waiting`). Both may change while the app runs: what stands in them is looked up anew each time.
     """
     bound = _Bound()
+    refusals: defaultdict[str, set[str]] = defaultdict(set)  # the files that each model refused, by hash
 
     async def agent(state: AgentState, runtime: Runtime[RunContext]) -> dict[str, Any]:
         can_move, model = runtime.context.traveller is not None, runtime.context.model
@@ -56,9 +60,15 @@ def build_graph(tools: Sequence[BaseTool], *, approval: Collection[str] = ()) ->
         messages = numbered_all(asked.messages) if can_move else asked.messages
         # What was asked for; the answer says what it came from.
         runtime.context.trace.asked(str(getattr(model.chat, "model_name", model.spec)), mentioned(messages))
-        sent = await runtime.context.recorder.work(partial(resolved, messages, runtime.context.held))
+        refused = refusals[model.spec]
+        sent = await runtime.context.recorder.work(partial(resolved, messages, runtime.context.held, refused))
         offered = [*_own(tools, runtime.context), *(TIME_TRAVEL if can_move else ())]
-        answer = await stream_answer(bound.to(model, offered), sent, runtime.context)
+        try:
+            answer = await stream_answer(bound.to(model, offered), sent, runtime.context)
+        except Exception as error:
+            if refuses_files(error):
+                refused |= {part["file"] for message in messages for part in files.parts(message.content)}
+            raise
         for call in (*answer.tool_calls, *answer.invalid_tool_calls):
             call["id"] = runtime.context.recorder.fresh(call["id"] or "")
         answer.response_metadata |= {"spec": model.spec, SENT: asked.note}

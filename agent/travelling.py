@@ -12,7 +12,6 @@ from agent.context import estimated_tokens, stored_tokens
 from agent.time_travel import KEY, Move, MoveRefused, planned
 from checkpoints import (
     Checkpoint,
-    Message,
     NewMessage,
     OperationKind,
     Run,
@@ -97,14 +96,19 @@ class RunTraveller:
     def make(self, move: Move) -> Moved:
         """Move the head and write the note; all that followed leaves the conversation, undoably."""
         left = self.store.messages(self.run.thread_id)[move.kept :]
+        places = {"last": left[-1].id, "head": left[-1].id}
+        if move.dropped is not None:
+            left = [message for message in left if message.id in {move.target.id, *move.dropped}]
+            places = {}  # what left stands in no one piece
+        size = {"before": sum(map(stored_tokens, left)), "after": estimated_tokens(move.message)}
+        move.message.additional_kwargs[KEY] |= size | places
         kind = OperationKind.GOTO if move.kind == "goto" else OperationKind.REWIND
         new = NewMessage(serde.to_body(move.message), agent=move.agent)
         if move.dropped is None:
             self.runs.move(self.run, kind, new, after=move.after, note=_noted(move))
         else:
-            left = [message for message in left if message.id in {move.target.id, *move.dropped}]
             self.runs.replace(self.run, move.target.id, new, move.dropped, note=_noted(move))
-        self.tell(_event(self.run, move, left))
+        self.tell(_event(self.run, move))
         return Moved(goes_on=move.kind == "goto")
 
     def save(self, name: str, description: str) -> str:
@@ -134,12 +138,13 @@ def _line(checkpoint: Checkpoint) -> str:
 
 
 def _noted(move: Move) -> str:
-    return f"message {move.target.depth + 1} · {counted(move.removed, 'message')} removed"
-
-
-def _event(run: Run, move: Move, left: Sequence[Message]) -> TimeTravelEvent:
     marks = move.message.additional_kwargs[KEY]
-    saved = sum(map(stored_tokens, left)) - estimated_tokens(move.message)
+    size = f"about {marks['before']:,} tokens became {marks['after']:,}"
+    return f"message {move.target.depth + 1} · {counted(move.removed, 'message')} removed · {size}"
+
+
+def _event(run: Run, move: Move) -> TimeTravelEvent:
+    marks = move.message.additional_kwargs[KEY]
     return TimeTravelEvent(
         thread_id=run.thread_id,
         run_id=run.id,
@@ -148,7 +153,7 @@ def _event(run: Run, move: Move, left: Sequence[Message]) -> TimeTravelEvent:
         begin=move.begin,
         position=move.target.depth,
         removed=move.removed,
-        tokens_saved=saved,
+        tokens_saved=marks["before"] - marks["after"],
         reason=move.reason,
         sources=tuple(marks["sources"]),
     )

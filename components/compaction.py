@@ -1,9 +1,12 @@
-"""Summaries as the page asks for them and shows them: the command in the composer, and the card of a note."""
+"""Summaries as the page asks for them and shows them: the command in the composer, the card of a note, and what a note of
+any kind stands for.
+"""
 
 import re
 from typing import Any, TypedDict
 from urllib.parse import quote
 
+from agent import time_travel
 from agent.compaction import KEY, LONGEST_FOCUS, NotCompactedError, Part
 from agent.time_travel import sources_of
 from checkpoints import Message
@@ -11,12 +14,15 @@ from checkpoints import Message
 _COMMAND = re.compile(r"\s*/compact(?:\s+(.*))?", re.DOTALL)
 
 
-class SummaryView(TypedDict):
+class GoneView(TypedDict):
     removed: int  # messages that it stands for
     before: int  # tokens that these took, about
     after: int  # tokens that it takes, about
-    sources: list[str]  # what it may report that nobody here vouches for (see time_travel.sources)
     address: str  # of the full text
+
+
+class SummaryView(GoneView):
+    sources: list[str]  # what it may report that nobody here vouches for (see time_travel.sources)
 
 
 def command(text: str, *, attached: bool) -> Part | None:
@@ -38,17 +44,33 @@ def part(action: dict[str, Any]) -> Part:
 
 
 def shown(stored: Message) -> SummaryView | None:
-    """The card of a note; None for any other message. A file may say anything in its place."""
-    marks = marks_of(stored)
+    """The card of a note; None for any other message."""
+    marks = _marks(stored, KEY)
+    found = _gone(stored, marks)
+    return None if found is None else {**found, "sources": [name[:40] for name in sources_of(marks)][:5]}
+
+
+def left(stored: Message) -> GoneView | None:
+    """What left where the agent went back; None for any other message, and where that is in no one piece."""
+    marks = _marks(stored, time_travel.KEY)
+    return _gone(stored, marks) if "last" in marks else None
+
+
+def marks_of(stored: Message) -> dict[str, Any]:
+    """Where what a note stands for is."""
+    return _marks(stored, KEY) or _marks(stored, time_travel.KEY)
+
+
+def _gone(stored: Message, marks: dict[str, Any]) -> GoneView | None:
+    """A file may say anything in the place of numbers."""
     counts = [marks.get(name) for name in ("removed", "before", "after")]
     if not all(isinstance(count, int) for count in counts):
         return None
     removed, before, after = (int(count or 0) for count in counts)
-    sources = [name[:40] for name in sources_of(marks)][:5]
     address = f"/api/threads/{quote(stored.thread_id)}/summaries/{quote(stored.id)}"
-    return {"removed": removed, "before": before, "after": after, "sources": sources, "address": address}
+    return {"removed": removed, "before": before, "after": after, "address": address}
 
 
-def marks_of(stored: Message) -> dict[str, Any]:
-    marks = (stored.body["data"].get("additional_kwargs") or {}).get(KEY) if stored.type == "human" else None
+def _marks(stored: Message, key: str) -> dict[str, Any]:
+    marks = (stored.body["data"].get("additional_kwargs") or {}).get(key)
     return marks if isinstance(marks, dict) else {}

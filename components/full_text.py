@@ -1,4 +1,6 @@
-"""What a summary stands for, read-only. It is where it was, off the path; a copy of the conversation may not have it."""
+"""What a summary or the note of a move stands for, read-only. It is where it was, off the path; a copy of the conversation
+may not have it.
+"""
 
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response

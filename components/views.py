@@ -17,7 +17,7 @@ from checkpoints import MAIN, Branch, Checkpoint, Leaving, Message, MessageStatu
 from components import attachments
 from components import compaction as summaries
 from components.attachments import FileView
-from components.compaction import SummaryView
+from components.compaction import GoneView, SummaryView
 from components.forks import Ways, WayView
 from components.markdown import to_html
 from components.work import WorkView, held, works
@@ -77,6 +77,7 @@ class MessageView(TypedDict):
     trace: str | None  # of an answer that is traced, the address of its trace; empty while it is not known
     usage: UsageView | None  # of an answer whose provider told it
     summary: SummaryView | None  # of a note that stands for messages: `html` is then what it says of them
+    left: GoneView | None  # where the agent went back
 
 
 def messages(
@@ -174,6 +175,7 @@ def _message(stored: Message, message: BaseMessage) -> MessageView:
         "trace": None,
         "usage": None,
         "summary": summary,
+        "left": summaries.left(stored),
     }
 
 
@@ -225,6 +227,7 @@ def _damaged(stored: Message, siblings: list[str]) -> MessageView:
         "trace": None,
         "usage": None,
         "summary": None,
+        "left": None,
     }
 
 

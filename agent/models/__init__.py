@@ -5,11 +5,20 @@ from collections.abc import Sequence
 from langchain_core.language_models import BaseChatModel
 
 from agent.demo import DemoChatModel
-from agent.models.errors import ModelConfigurationError, model_error, retry_after
+from agent.models.errors import ModelConfigurationError, model_error, refuses_files, retry_after
 from agent.models.keys import Keys, present
 from agent.models.others import PROVIDERS, other
 
-__all__ = ["Keys", "ModelConfigurationError", "Models", "default_spec", "load_chat_model", "model_error", "retry_after"]
+__all__ = [
+    "Keys",
+    "ModelConfigurationError",
+    "Models",
+    "default_spec",
+    "load_chat_model",
+    "model_error",
+    "refuses_files",
+    "retry_after",
+]
 
 DEFAULT_OPENAI_MODEL = "gpt-5.4-mini"  # the newest small one that takes tools through Chat Completions as it is
 DEMO = "demo"

@@ -22,7 +22,7 @@ _BY_STATUS = {
 _STATUS_OF_CODE = {"invalid_api_key": 401, "model_not_found": 404, "rate_limit_exceeded": 429, "server_error": 500}
 _CODES = {*_STATUS_OF_CODE, "context_length_exceeded", "content_filter", "insufficient_quota"}
 _TOO_LONG = "The conversation is longer than this model can read; go back to an earlier checkpoint or shorten it."
-_NO_FILES = "This model does not take images or files; choose another model, or go back to before them."
+_NO_FILES = "This model does not take images or files. Choose another model, or go on: it will not see them."
 _ATTACHED = re.compile(  # how OpenAI, Azure, OpenRouter, Ollama, vLLM and llama.cpp say so
     r"image_url|image input|(?:not|n't) support\w* (?:image|vision|file)|multimodal|file_data|input_file|input_image",
     re.IGNORECASE,
@@ -69,6 +69,11 @@ def model_error(error: BaseException) -> str:
         return str(error)
     chain, kinds, codes = _told(error)
     return _by_content(error, kinds, codes) or _by_status(chain, codes) or _by_kind(kinds) or _OTHER
+
+
+def refuses_files(error: BaseException) -> bool:
+    """Whether a model refused what was attached, and not the rest of the request."""
+    return model_error(error) == _NO_FILES
 
 
 def retry_after(error: BaseException) -> float | None:

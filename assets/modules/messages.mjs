@@ -18,7 +18,7 @@ const { Fragment, createElement: h, memo, useEffect, useLayoutEffect, useRef, us
  * @typedef {{agent: string, question: string, messages: number, waiting: ToolView[]}} WorkView  what an agent does for a call
  * @typedef {{id: string, role: "user"|"assistant"|"note", state: "done"|"partial"|"error", html: string, text: string, label: string|null,
  *   time: string, tools: ToolView[], siblings: string[], files: {kind: "image"|"file", name: string, size: number, address: string}[], trace: string|null,
- *   summary: import("./later/summary.mjs").SummaryView|null,
+ *   summary: import("./later/summary.mjs").SummaryView|null, left: import("./later/summary.mjs").GoneView|null,
  *   usage: {input: number, cached: number, output: number, reasoning: number, cost: number|null}|null}} MessageView
  */
 
@@ -35,7 +35,12 @@ function preview(argumentsText) {
   return line.length > PREVIEW_LENGTH ? `${line.slice(0, PREVIEW_LENGTH)}…` : line;
 }
 
-const RARE = { Summary: () => import("./later/summary.mjs"), Ways: () => import("./later/forks.mjs"), WaysDone: () => import("./later/forks.mjs") };
+const RARE = {
+  Summary: () => import("./later/summary.mjs"),
+  Left: () => import("./later/summary.mjs"),
+  Ways: () => import("./later/forks.mjs"),
+  WaysDone: () => import("./later/forks.mjs"),
+};
 const fetched = {};
 
 /** A part that few messages have. It is fetched with the first of them. @param {{part: keyof typeof RARE}} props with those of the part */
@@ -293,6 +298,7 @@ function MessageArticle({ message, say, act, onEdit, editing, isLast }) {
     message.label !== null && h("p", { className: "note-label" }, message.label),
     editing ? h(Editor, { editing, isLast }) : message.html !== "" && !message.summary && h(Prose, { html: message.html }),
     message.summary && h(Rare, { part: "Summary", message, act }),
+    message.left && h(Rare, { part: "Left", message, act }),
     message.files.length > 0 && h(Later, { part: "Attached", files: message.files }),
     message.tools.length > 0 &&
       h("div", { className: "tools" }, message.tools.map((tool) => h(Tool, { key: tool.id, tool, act }))),

@@ -87,6 +87,22 @@ def test_a_model_that_takes_no_images_is_said_to_be_one() -> None:
         assert "does not take images or files" in asyncio.run(main(fake))
 
 
+def test_what_a_model_refused_is_not_sent_to_it_again() -> None:
+    refused = Fault("status", status=400, message="image_url is only supported by certain models.")
+
+    async def main(fake: FakeOpenAI) -> None:
+        async with model_at(fake) as model, running(model) as wave:
+            fake.script(refused)
+            await sent(wave, "What?", PICTURE)
+            assert (await wave.say("Then tell me a joke.")).state is RunState.DONE
+
+    with FakeOpenAI() as fake:
+        asyncio.run(main(fake))
+        assert asked(fake, 0)[1]["type"] == "image_url"
+        told = str(fake.requests[-1])
+        assert ("image_url" in told, "that this model does not take: you cannot see it" in told) == (False, True)
+
+
 def test_a_damaged_or_missing_file_is_named_and_never_sent(memory_store: Store) -> None:
     thread_id = memory_store.create_thread().id
     memory_store.append(thread_id, [asking("look", PICTURE)])

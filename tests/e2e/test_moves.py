@@ -1,5 +1,7 @@
 """The agent asks to go back: the card says what leaves, the note can be changed, and the move is undone."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -46,7 +48,10 @@ def test_the_card_says_what_leaves_and_the_move_is_made_and_undone(asked: Page, 
     assert texts(asked) == ["hello", "Let's talk about AI instead.", "AI is a field."]
     expect(asked.tab.get_by_text("the agent went back to here · 5 messages removed")).to_be_visible()
     asked.expect_checkpoints()
-    expect(asked.notice).to_contain_text("The agent went back to message 1")
+    expect(asked.notice).to_contain_text(re.compile(r"The agent went back to message 1 · .* · about \d+ tokens became \d+"))
+    asked.tab.get_by_role("button", name="Show the full text").click()
+    expect(asked.tab.get_by_role("dialog", name="5 messages removed")).to_contain_text("Black holes are dense.")
+    asked.tab.get_by_role("button", name="Close", exact=True).click()
     asked.notice.get_by_role("button", name="Undo").click()
     asked.expect_messages(len(before))
     assert texts(asked) == before
