@@ -103,6 +103,8 @@ def writable(text: str) -> str:
 
 def lenient(text: str) -> Any:
     """What a column of JSON holds; an empty object where its bytes are no JSON any more: one damaged row hides no other."""
+    if text == "{}":  # as it is in most rows: a seventh of the time for a long list
+        return {}
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
