@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := run
-.PHONY: run test test-long check bench setup setup-dev browser lock clean
+.PHONY: run test test-again test-long check bench setup setup-dev browser lock clean
 
 run: setup
 	@$(BIN)/python app.py
@@ -12,9 +12,13 @@ run: setup
 test: setup-dev browser
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
+# Only what failed the last time, one after the other.
+test-again: setup-dev
+	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none
+
 # The same proofs with many more rounds: hours, not minutes.
 test-long: setup-dev browser
-	@$(BIN)/python -m pytest -m long
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m long
 
 check: setup-dev
 	@$(BIN)/ruff format --check .

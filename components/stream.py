@@ -128,7 +128,11 @@ async def _frame(services: Services, thread_id: str, event: Event) -> Frame | No
             return {"k": "start", "version": version, "run": run_id, "message": view, "after": after}
         case MessageAdded(message, version):
             added = await services.read(_view_of, services, thread_id, message.id)
-            return {"k": "message", "version": version, "message": added} if added else None
+            if added is None:
+                return None
+            # Where the agent went back, it stands elsewhere than at the end.
+            place = {"after": message.parent_id} if added["id"] == message.id else {}
+            return {"k": "message", "version": version, "message": added, **place}
         case RunFinished(_, state, version, error):
             return {"k": "end", "version": version, "state": state, "error": error}
         case HeadMoved(version):

@@ -74,6 +74,7 @@ def _shared(keys: Keys, responses: bool) -> dict[str, Any]:
         "max_retries": 0,  # agent.retrying asks again, as far as that is safe
         "timeout": Timeout(keys.idle_seconds, connect=CONNECT_SECONDS),
         "http_async_client": paced_client(Timeout(keys.idle_seconds, connect=CONNECT_SECONDS)),
+        "openai_proxy": "",  # of its own variable the library would want a client of its own; HTTPS_PROXY is heeded
         "stream_chunk_timeout": None,  # agent.answer has one; this would make a task of every token, a third of the work
     }
 

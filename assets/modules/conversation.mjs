@@ -15,10 +15,10 @@ export const EMPTY_STREAM = { arrived: [], run: null };
 
 const RESTING_WITH_NEWS = ["stopped", "failed", "interrupted"];
 
-const insert = (arrived, { message, version, after }) => [
-  ...arrived.filter((item) => item.message.id !== message.id),
-  { message, version, after },
-];
+const insert = (arrived, { message, version, after }) => {
+  const before = arrived.find((item) => item.message.id === message.id);
+  return [...arrived.filter((item) => item !== before), { message, version, after: after === undefined ? before?.after : after }];
+};
 
 /**
  * @param {Stream} stream
@@ -85,7 +85,7 @@ export function shownMessages(data, stream) {
   return shown;
 }
 
-/** What stays when a message comes after another one than the last: the text of an earlier one was changed. */
+/** What stays when a message comes after another one than the last: something was changed there, or the agent went back. */
 function upTo(messages, after) {
   if (after === null) return [];
   const place = messages.findLastIndex(({ id, tools }) => id === after || tools.some((tool) => tool.message_id === after));

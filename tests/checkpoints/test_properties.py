@@ -665,5 +665,6 @@ def test_a_store_is_what_the_plain_model_is(place: Place) -> None:
 
 
 @pytest.mark.long
-def test_a_store_is_what_the_plain_model_is_for_long(place: Place) -> None:
-    drive(place, 2_000, 50, derandomize=False)
+@pytest.mark.parametrize("_", range(8))
+def test_a_store_is_what_the_plain_model_is_for_long(place: Place, _: int) -> None:
+    drive(place, 250, 50, derandomize=False)

@@ -45,6 +45,7 @@ def test_the_card_says_what_leaves_and_the_move_is_made_and_undone(asked: Page, 
     before = texts(asked)
     decide(asked, "Allow")
     asked.wait_for_answer()
+    asked.expect_messages(3)
     assert texts(asked) == ["hello", "Let's talk about AI instead.", "AI is a field."]
     expect(asked.tab.get_by_text("the agent went back to here · 5 messages removed")).to_be_visible()
     asked.expect_checkpoints()
@@ -63,6 +64,7 @@ def test_the_note_can_be_changed(asked: Page, fake_openai: FakeOpenAI) -> None:
     asked.approval.get_by_role("textbox").fill("Only tea.")
     decide(asked, "Go back with this")
     asked.wait_for_answer()
+    asked.expect_messages(3)
     assert texts(asked)[1] == "Only tea."
     assert "Let's talk about AI" not in str(fake_openai.requests[-1])
 
@@ -82,6 +84,7 @@ def test_always_here_asks_no_more(asked: Page, fake_openai: FakeOpenAI) -> None:
     expect(asked.tab.get_by_text("Here again.")).to_be_visible()
     asked.wait_for_answer()
     expect(asked.approval).to_have_count(0)
+    asked.expect_messages(3)
     assert texts(asked) == ["hello", "Back once more.", "Here again."]
 
 

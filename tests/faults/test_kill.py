@@ -214,8 +214,11 @@ def test_nothing_that_was_acknowledged_is_lost_when_the_server_is_killed(server:
 
 
 @pytest.mark.long
-def test_nothing_that_was_acknowledged_is_lost_however_often_the_server_is_killed(server: Server, tmp_path: Path) -> None:
-    kill(server, tmp_path / "data" / "waymark.db", rounds=500)
+@pytest.mark.parametrize("_", range(5))
+def test_nothing_that_was_acknowledged_is_lost_however_often_the_server_is_killed(
+    server: Server, tmp_path: Path, _: int
+) -> None:
+    kill(server, tmp_path / "data" / "waymark.db", rounds=100)
 
 
 def kill(server: Server, file: Path, rounds: int) -> None:
