@@ -365,7 +365,6 @@ def serve(settings: Settings) -> None:
     except OSError as error:
         raise SettingsError(f"PORT {settings.port} cannot be used on {settings.host}: {error.strerror}.") from error
     app = create_app(settings, port=listener.getsockname()[1])
-    gc.collect()
     gc.freeze()  # what stands from now on to the end: looking through it again and again would halt all streams for 0.2 s
     config = uvicorn.Config(
         app.asgi,
