@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -44,9 +45,9 @@ class Server:
         """Everything that all the processes have said so far."""
         return "".join(self._lines)
 
-    def stop(self) -> int:
-        """Ask the process to end, as Ctrl+C and `kill` do; its exit code."""
-        self._process.terminate()
+    def stop(self, asked: signal.Signals = signal.SIGTERM) -> int:
+        """Ask the process to end, as `kill` does, or Ctrl+C with SIGINT; its exit code."""
+        self._process.send_signal(asked)
         return self._ended()
 
     def kill(self) -> None:
