@@ -8,7 +8,8 @@ import asyncio
 import json
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from typing import Any
 
 from langchain_core.language_models import LanguageModelInput
@@ -66,8 +67,9 @@ async def _stream(model: Model, messages: Sequence[AnyMessage], context: RunCont
     limits, size = context.limits, 0
     unnumbering = Unnumbering()
     loop = asyncio.get_running_loop()
-    async with asyncio.timeout(limits.idle_seconds) as deadline:
-        async for chunk in model.astream(list(messages)):
+    # Closed at once when it is cut: the provider would go on sending, and somebody here would go on reading.
+    async with asyncio.timeout(limits.idle_seconds) as deadline, aclosing(_chunks(model, messages)) as coming:
+        async for chunk in coming:
             chunk = chunk if isinstance(chunk, AIMessageChunk) else as_chunk(chunk)  # noqa: PLW2901  a model that cannot stream
             deadline.reschedule(loop.time() + limits.idle_seconds)
             chunks.append(chunk)
@@ -83,6 +85,11 @@ async def _stream(model: Model, messages: Sequence[AnyMessage], context: RunCont
                 raise CutOff("too_long")
     if rest := unnumbering.rest():
         context.recorder.text(rest)
+
+
+async def _chunks(model: Model, messages: Sequence[AnyMessage]) -> AsyncGenerator[AIMessage]:
+    async for chunk in model.astream(list(messages)):
+        yield chunk
 
 
 def _heard(chunks: Sequence[AIMessageChunk]) -> bool:

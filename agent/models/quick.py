@@ -154,6 +154,8 @@ def _text(body: dict[str, Any]) -> _Text | None:
             return _Text(body, body, "delta", (body.get("item_id"), body.get("content_index")))
         case {"choices": [{"delta": {"content": str(), **others} as delta, **about}]}:
             others.pop("role", None)
+            if delta["content"] == "":
+                return None  # each stays one: so many with nothing in them are no way to go on for ever
             is_more = any(others.values()) or about.get("finish_reason") or about.get("logprobs") or body.get("usage")
             return None if is_more else _Text(body, delta, "content", (body.get("id"), about.get("index")))
     return None
