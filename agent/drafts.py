@@ -25,7 +25,8 @@ class Drafts:
     async def of(self, recording: Recording) -> AsyncIterator[None]:
         """Keep a draft of the run's answer every so many seconds."""
         self._saved[recording] = ""
-        self._keeping = self._keeping or asyncio.create_task(self._keep(), name="drafts")
+        if self._keeping is None or self._keeping.done():
+            self._keeping = asyncio.create_task(self._keep(), name="drafts")
         try:
             yield
         finally:

@@ -6,6 +6,7 @@ as it comes.
 """
 
 import asyncio
+import re
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -94,8 +95,8 @@ class _Connection(httpcore2.AsyncNetworkStream):
         return self._stream.get_extra_info(info)
 
 
-async def gathered(parts: AsyncIterator[bytes], end: bytes) -> AsyncIterator[bytes]:
-    """The same bytes; what comes without a wait between is one. What ends with `end`, but for white space, is the last."""
+async def gathered(parts: AsyncIterator[bytes], end: re.Pattern[bytes]) -> AsyncIterator[bytes]:
+    """The same bytes; what comes without a wait between is one. What `end` is found in is the last."""
     come: asyncio.Queue[bytes | Exception | None] = asyncio.Queue()
 
     async def read() -> None:
@@ -119,7 +120,7 @@ async def gathered(parts: AsyncIterator[bytes], end: bytes) -> AsyncIterator[byt
                     break
                 last = come.get_nowait()
             if whole := b"".join(pieces):
-                if whole.rstrip().endswith(end):
+                if end.search(whole):
                     await asyncio.wait({reading}, timeout=ENDING)
                     reading.cancel()
                 yield whole

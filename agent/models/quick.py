@@ -4,6 +4,7 @@ The client makes each token an object of six classes, which the library turns ba
 the server's work for an answer, and more than that for Responses.
 """
 
+import re
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -15,7 +16,7 @@ from openai import AsyncOpenAI, AsyncStream
 from agent.models.pacing import gathered, streaming
 
 PLAIN = b"data: {"
-DONE = b"[DONE]"
+DONE = re.compile(rb"(?:\A|[\r\n])data: ?\[DONE\]\s*\Z")  # a line of its own: an answer may speak of it
 EVENT_ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
 
 

@@ -72,6 +72,13 @@ def test_every_cut_gives_the_same_text(end: str) -> None:
         assert "".join(texts(events)).encode("utf-16", "surrogatepass").decode("utf-16") == "Grüße, Welt 😀"
 
 
+def test_an_answer_that_speaks_of_the_end_is_not_at_its_end() -> None:
+    said = chunk("It ends with [DONE], so to speak.")
+    cut = said.index(b"[DONE]") + len(b"[DONE]")
+    events = decoded([said[:cut], 1.2, said[cut:], chunk(" And on."), b"data: [DONE]\n\n"])  # longer than an end may take
+    assert "".join(texts(events)) == "It ends with [DONE], so to speak. And on."
+
+
 def test_what_came_before_something_unreadable_is_kept() -> None:
     events = _Joining(SSEDecoder()).aiter_bytes(_once(chunk("so ") + chunk("far") + b"data: {\xff}\n\n"))
 
