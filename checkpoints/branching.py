@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import sqlalchemy as sa
 
-from checkpoints import history, rows, schema
+from checkpoints import bookmarks, history, rows, schema
 from checkpoints.changing import Changing
 from checkpoints.errors import CurrentBranchError, DamagedMessageError, MessageNotFoundError
 from checkpoints.history import Forks, Path
@@ -115,7 +115,7 @@ def filling(change: Changing, source: Thread, path: Path) -> str:
     messages = rows.messages(change.connection, path)
     # No run of this conversation wrote them: what is derived from them is said to come from elsewhere.
     nodes = change.add(None, [replace(copied(message), run_id=None) for message in messages])
-    shown = history.listed(rows.checkpoints(change.connection, source.id), "", path)
+    shown = history.listed(bookmarks.every(change.connection, source.id), "", path)
     for checkpoint in shown:
         node = nodes[checkpoint.message_count - 1]
         change.add_checkpoint(replace(checkpoint, id="", node=node, branch_id=change.thread.branch_id, detached=False))

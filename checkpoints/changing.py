@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from checkpoints import files, history, rows, schema, serde
+from checkpoints import bookmarks, files, history, rows, schema, serde
 from checkpoints.errors import ConflictError, RunActiveError
 from checkpoints.model import (
     DESCRIPTION_LENGTH,
@@ -30,6 +30,15 @@ from checkpoints.model import (
     named,
 )
 
+_ROWS: Final = {  # of what moves, one by its id
+    name: sa.update(table).where(table.c.id == sa.bindparam("row_id")) for name, table in schema.MOVABLE.items()
+}
+# The condition is the compare-and-swap: it fails if anyone else moved the version inside this transaction's view.
+_NEXT_VERSION: Final = sa.update(schema.thread).where(
+    schema.thread.c.id == sa.bindparam("thread_id"), schema.thread.c.version == sa.bindparam("seen")
+)
+_OPERATION: Final = sa.insert(schema.operation)
+
 HEAD: Final = "(head)"  # as the place to append after: wherever the head stands; no message can have this id
 
 
@@ -46,9 +55,10 @@ class Changing:
     head: Node | None = None
     target: int | None = None  # of an undo or a redo
     note: str = ""  # one line for people about what was changed
+    _forks: history.Forks | None = None  # as long as no segment was made since they were read
 
     def __post_init__(self) -> None:
-        self.head = rows.node(self.connection, self.thread.head_id, self.thread.id)
+        self.head = rows.head(self.thread)
 
     # reading what the change is about
 
@@ -57,11 +67,17 @@ class Changing:
         return self.path_to(self.head)
 
     def path_to(self, place: Node | None) -> history.Path:
-        return history.path_to(place, rows.forks(self.connection, self.thread.id))
+        if self._forks is None:
+            self._forks = rows.forks(self.connection, self.thread.id)
+        return history.path_to(place, self._forks)
+
+    def checkpoint(self, checkpoint_id: str) -> Checkpoint:
+        """One of the checkpoints that the current branch shows. Raises `CheckpointNotFoundError`."""
+        return bookmarks.one(self.connection, self.thread, checkpoint_id, self.path())
 
     def shown(self) -> list[Checkpoint]:
         """The checkpoints that the current branch shows."""
-        return history.listed(rows.checkpoints(self.connection, self.thread.id), self.thread.branch_id, self.path())
+        return history.listed(bookmarks.every(self.connection, self.thread.id), self.thread.branch_id, self.path())
 
     # writing
 
@@ -72,10 +88,12 @@ class Changing:
         target = schema.MOVABLE[table]
         columns = [target.c[name] for name in after]
         row = self.connection.execute(sa.select(*columns).where(target.c.id == identifier)).one()
-        before = dict(row._mapping)
+        self._set(table, identifier, dict(row._mapping), after)
+
+    def _set(self, table: str, identifier: str, before: Json, after: Json) -> None:
         if before != after:
             self.changes.append(Change(table, identifier, before, after))
-            self.connection.execute(sa.update(target).where(target.c.id == identifier).values(**after))
+            self.connection.execute(_ROWS[table], {"row_id": identifier, **after})
 
     def made(self, table: str, identifier: str) -> None:
         """Note a row that this change inserted: undoing hides it again."""
@@ -89,11 +107,12 @@ class Changing:
         ).one()
         if dict(row._mapping) != change.before:
             raise ConflictError(self.thread.id, self.thread.version, self.thread.version)
-        self.connection.execute(sa.update(target).where(target.c.id == change.id).values(**change.after))
+        self.connection.execute(_ROWS[change.table], {"row_id": change.id, **change.after})
         self.changes.append(change)
 
     def move_head(self, place: Node | None) -> None:
-        self.move("branch", self.thread.branch_id, head_id=place.id if place else None)
+        before = self.head.id if self.head else None
+        self._set("branch", self.thread.branch_id, {"head_id": before}, {"head_id": place.id if place else None})
         self.head = place
 
     def leave_for(self, place: Node | None) -> None:
@@ -105,18 +124,14 @@ class Changing:
                     self.move("checkpoint", checkpoint.id, detached=True, branch_id=self.thread.branch_id)
         self.move_head(place)
 
-    def let_go(self, *, before: Checkpoint | None = None, to_branch: str | None = None) -> None:
-        """Take the branch's detached checkpoints out of its list, except those made before a given one.
+    def let_go(self, aside: Sequence[Checkpoint], *, to_branch: str | None = None) -> None:
+        """Take these detached checkpoints out of the branch's list.
 
         From then on they are listed by where a head stands, like all others, or are detached on another branch.
         """
         after = {"branch_id": to_branch} if to_branch else {"detached": False}
-        table = schema.checkpoint.c
-        for checkpoint in rows.checkpoints(
-            self.connection, self.thread.id, table.detached, table.branch_id == self.thread.branch_id
-        ):
-            if before is None or checkpoint.order > before.order:
-                self.move("checkpoint", checkpoint.id, **after)
+        for checkpoint in aside:
+            self.move("checkpoint", checkpoint.id, **after)
 
     def add(self, parent: Node | None, messages: Sequence[NewMessage], *, run_id: str | None = None) -> list[Node]:
         """Write a chain of messages below `parent` and return where they stand. The head is not moved."""
@@ -160,6 +175,7 @@ class Changing:
         origin, depth = (parent.segment, parent.depth) if parent else (None, -1)
         row = {"thread_id": self.thread.id, "parent": origin, "fork_depth": depth}
         made = self.connection.execute(sa.insert(schema.segment).values(**row)).inserted_primary_key
+        self._forks = None
         assert made is not None
         return int(made[0]), depth + 1
 
@@ -240,13 +256,8 @@ class Changing:
     def _record(self, kind: OperationKind, result: str | None) -> int:
         """Write the operation and the thread's new version, which is returned."""
         version = self.thread.version + 1
-        table = schema.thread
-        # The condition is the compare-and-swap: it fails if anyone else moved the version inside this transaction's view.
-        moved = self.connection.execute(
-            sa.update(table)
-            .where(table.c.id == self.thread.id, table.c.version == self.thread.version)
-            .values(version=version, updated_at=self.now)
-        )
+        seen = {"thread_id": self.thread.id, "seen": self.thread.version}
+        moved = self.connection.execute(_NEXT_VERSION, {**seen, "version": version, "updated_at": self.now})
         if moved.rowcount != 1:
             raise ConflictError(self.thread.id, self.thread.version, version)
         row = {
@@ -262,7 +273,7 @@ class Changing:
             "request": self.by.request,
             "created_at": self.now,
         }
-        self.connection.execute(sa.insert(schema.operation).values(**row))
+        self.connection.execute(_OPERATION, row)
         return version
 
 
@@ -280,9 +291,8 @@ def check(connection: sa.Connection, thread: Thread, by: By, *, while_running: b
     changed = _acted_since if exact else _moved_since
     if seen is not None and seen != thread.version and changed(connection, thread, seen):
         raise ConflictError(thread.id, seen, thread.version)
-    run = None if while_running else rows.running(connection, thread.id)
-    if run is not None and run.id != by.group:
-        raise RunActiveError(thread.id, run.id)
+    if not while_running and thread.running not in (None, by.group):
+        raise RunActiveError(thread.id, str(thread.running))
 
 
 def _acted_since(connection: sa.Connection, thread: Thread, version: int) -> bool:

@@ -122,8 +122,8 @@ def _goings(connection: sa.Connection, thread_id: str | None, keep_undo: bool) -
     ids = [thread_id] if thread_id else connection.scalars(sa.select(schema.thread.c.id).order_by(schema.thread.c.id)).all()
     for identifier in ids:
         thread = rows.thread(connection, identifier, even_deleted=True)
-        if (run := rows.running(connection, identifier)) is not None:
-            raise RunActiveError(identifier, run.id)
+        if thread.running is not None:
+            raise RunActiveError(identifier, thread.running)
         if thread_id or (thread.deleted and not keep_undo):
             yield _whole(connection, thread)
         elif going := _unreached(connection, thread, keep_undo):

@@ -11,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from checkpoints import files, history, rows, schema
+from checkpoints import bookmarks, files, history, rows, schema
 from checkpoints.changing import Body, Changing
 from checkpoints.document import BranchPart, CheckpointPart, Document, MessagePart
 from checkpoints.errors import InvalidDocumentError
@@ -37,7 +37,7 @@ def filling(doc: Document) -> Body:
         change.move_head(nodes[doc.active_head] if doc.active_head else None)
         for checkpoint in change.shown():
             change.move("checkpoint", checkpoint.id, deleted_at=change.now)
-        own = rows.checkpoint_ids(change.connection, change.thread.id)
+        own = bookmarks.ids(change.connection, change.thread.id)
         for part in doc.checkpoints:
             branch_id = branches[part.branch]
             if part.id in own:  # it was deleted here, or has just left with what was there
@@ -148,7 +148,7 @@ def _bring_checkpoints(
     change: Changing, doc: Document, nodes: Mapping[str, Node], branches: Mapping[str, str], fresh: bool
 ) -> int:
     """How many came in. One that was deleted here, or that nothing shows any more, comes back as it was."""
-    own = rows.checkpoint_ids(change.connection, change.thread.id)
+    own = bookmarks.ids(change.connection, change.thread.id)
     shown = _shown(change)
     ids = {checkpoint.id for checkpoint in shown}
     alike = {(c.node.id, c.timestamp, name) for c in shown if c.node for name in ("", named(c.name))}
@@ -169,7 +169,7 @@ def _shown(change: Changing) -> list[Checkpoint]:
     """The checkpoints that any branch shows."""
     own = rows.branch_paths(change.connection, change.thread.id)
     standing, ways = {branch.id for branch, _ in own}, history.reach(path for _, path in own)
-    every = rows.checkpoints(change.connection, change.thread.id)
+    every = bookmarks.every(change.connection, change.thread.id)
     return [c for c in every if (c.detached and c.branch_id in standing) or _is_on(c.node, ways)]
 
 

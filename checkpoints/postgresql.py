@@ -34,6 +34,7 @@ def engine(url: str, wait_seconds: int) -> sa.Engine:
         made = sa.create_engine(
             url,
             json_serializer=serde.canonical,
+            json_deserializer=serde.lenient,
             hide_parameters=True,
             connect_args={
                 "connect_timeout": wait_seconds,

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import sqlalchemy as sa
 
-from checkpoints import branching, files, history, rows, schema, undo
+from checkpoints import bookmarks, branching, files, history, rows, schema, undo
 from checkpoints.database import Database
 from checkpoints.model import USER, Branch, Checkpoint, Difference, Leaving, Message, Operation, OperationKind, Thread
 
@@ -32,8 +32,8 @@ class Reader:
     def messages(self, thread_id: str, *, last: int | None = None, before: int | None = None) -> list[Message]:
         """The conversation as of its head: all of it, or the `last` messages (of those at depths under `before`)."""
         with self.database.reading() as connection:
-            head = rows.thread(connection, thread_id).head_id
-            return rows.messages(connection, rows.path(connection, thread_id, head), last=last, before=before)
+            path = rows.here(connection, rows.thread(connection, thread_id))
+            return rows.messages(connection, path, last=last, before=before)
 
     def leading_to(self, thread_id: str, message_id: str, *, last: int | None = None) -> list[Message]:
         """The path to a message, wherever it stands: all of it, or the `last` messages. Raises `MessageNotFoundError`."""
@@ -61,7 +61,7 @@ class Reader:
     def length(self, thread_id: str) -> int:
         """How many messages the conversation has as of its head."""
         with self.database.reading() as connection:
-            return rows.path(connection, thread_id, rows.thread(connection, thread_id).head_id).length
+            return rows.here(connection, rows.thread(connection, thread_id)).length
 
     def every_message(self, thread_id: str) -> list[Message]:
         """The whole tree, also what no head reaches; parents before children."""
@@ -72,7 +72,7 @@ class Reader:
         with self.database.reading() as connection:
             thread, branches = rows.thread(connection, thread_id), rows.branches(connection, thread_id)
             forks = rows.forks(connection, thread_id)
-            every = rows.checkpoints(connection, thread_id)
+            every = bookmarks.every(connection, thread_id)
             messages = rows.every_message(connection, thread_id)
             places = [(b.id, history.path_to(rows.node(connection, b.head_id, thread_id), forks)) for b in branches]
         shown = [c for c in every if any(history.is_listed(c, branch_id, path) for branch_id, path in places)]
@@ -82,8 +82,8 @@ class Reader:
         """The checkpoints that the current branch shows, oldest first."""
         with self.database.reading() as connection:
             thread = rows.thread(connection, thread_id)
-            path = rows.path(connection, thread_id, thread.head_id)
-            every = rows.checkpoints(connection, thread_id, database=self.database)
+            path = rows.here(connection, thread)
+            every = bookmarks.every(connection, thread_id, database=self.database)
         return history.listed(every, thread.branch_id, path)
 
     def places(self, thread_id: str) -> dict[str, int]:
@@ -96,7 +96,8 @@ class Reader:
     def checkpoint(self, thread_id: str, checkpoint_id: str) -> Checkpoint:
         """One of the checkpoints that the current branch shows. Raises `CheckpointNotFoundError`."""
         with self.database.reading() as connection:
-            return rows.checkpoint(connection, rows.thread(connection, thread_id), checkpoint_id, self.database)
+            thread = rows.thread(connection, thread_id)
+            return bookmarks.one(connection, thread, checkpoint_id, rows.here(connection, thread), self.database)
 
     def every_checkpoint(self, thread_id: str) -> list[Checkpoint]:
         """The checkpoints that any of the thread's branches shows, oldest first."""
@@ -203,6 +204,8 @@ class Reader:
         """What restoring this checkpoint would take out of the conversation."""
         with self.database.reading() as connection:
             thread = rows.thread(connection, thread_id)
-            target = rows.checkpoint(connection, thread, checkpoint_id)
-            agents = rows.agents_leaving(connection, thread, target)
-            return replace(rows.leaving(connection, thread, target), agents=agents)
+            old = rows.here(connection, thread)
+            target, aside = bookmarks.target(connection, thread, checkpoint_id, old)
+            new = history.path_to(target.node, rows.forks(connection, thread_id))
+            left = bookmarks.leaving(connection, thread, old, new, aside)
+            return replace(left, agents=bookmarks.agents_leaving(connection, old, new))

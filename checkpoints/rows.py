@@ -1,25 +1,19 @@
 """Reading: rows of a connection as values."""
 
-import copy
 import json
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
 
 from checkpoints import history, schema, serde
-from checkpoints.database import Database
-from checkpoints.errors import BranchNotFoundError, CheckpointNotFoundError, MessageNotFoundError, ThreadNotFoundError
+from checkpoints.errors import BranchNotFoundError, MessageNotFoundError, ThreadNotFoundError
 from checkpoints.history import Forks, Path
 from checkpoints.model import (
-    MAIN,
     Branch,
     Change,
-    Checkpoint,
     Json,
-    Leaving,
     Message,
     MessageStatus,
     Node,
@@ -27,7 +21,6 @@ from checkpoints.model import (
     OperationKind,
     Run,
     RunState,
-    State,
     Thread,
 )
 
@@ -44,8 +37,17 @@ def from_time(time: datetime) -> int:
     return (time - _EPOCH) // _MICROSECOND
 
 
-_thread_columns = sa.select(schema.thread, schema.branch.c.head_id).join(
-    schema.branch, schema.branch.c.id == schema.thread.c.branch_id
+def to_object(value: Any) -> Json:
+    """The JSON object in a column; an empty one where it is damaged: see `serde.lenient`."""
+    return value if isinstance(value, dict) else {}
+
+
+_head, _run = schema.message.c, schema.run.c
+_thread_columns = (
+    sa.select(schema.thread, schema.branch.c.head_id, _head.segment, _head.depth, _run.id.label("running"))
+    .join(schema.branch, schema.branch.c.id == schema.thread.c.branch_id)
+    .outerjoin(schema.message, sa.and_(_head.id == schema.branch.c.head_id, _head.thread_id == schema.thread.c.id))
+    .outerjoin(schema.run, sa.and_(_run.thread_id == schema.thread.c.id, _run.state == RunState.RUNNING))
 )
 _hold_thread = sa.select(schema.thread.c.id).where(schema.thread.c.id == sa.bindparam("thread_id")).with_for_update()
 # What every change asks, put together once: building a statement takes longer than SQLite takes to answer it.
@@ -57,9 +59,6 @@ _forks = sa.select(schema.segment.c.id, schema.segment.c.parent, schema.segment.
     schema.segment.c.thread_id == sa.bindparam("thread_id")
 )
 _one_hash = sa.select(schema.message.c.hash).where(schema.message.c.id == sa.bindparam("message_id"))
-_running = sa.select(schema.run).where(
-    schema.run.c.thread_id == sa.bindparam("thread_id"), schema.run.c.state == RunState.RUNNING
-)
 
 
 def thread(connection: sa.Connection, thread_id: str, *, even_deleted: bool = False) -> Thread:
@@ -94,13 +93,15 @@ def _thread(row: sa.Row[Any]) -> Thread:
         id=row.id,
         owner=row.owner,
         title=row.title,
-        settings=_object(row.settings),
+        settings=to_object(row.settings),
         branch_id=row.branch_id,
         head_id=row.head_id,
+        head=None if row.segment is None else Node(row.head_id, row.segment, row.depth),
         version=row.version,
         created_at=to_time(row.created_at),
         updated_at=to_time(row.updated_at),
         deleted=row.deleted_at is not None,
+        running=row.running,
     )
 
 
@@ -127,6 +128,19 @@ def nodes(connection: sa.Connection, message_ids: Collection[str]) -> dict[str, 
         query = sa.select(table.id, table.segment, table.depth).where(table.id.in_(wanted[start : start + _PORTION]))
         found.update((row.id, Node(row.id, row.segment, row.depth)) for row in connection.execute(query))
     return found
+
+
+def head(thread: Thread) -> Node | None:
+    """Where the thread stands. Raises `MessageNotFoundError` when the database has lost that message."""
+    if thread.head_id is not None and thread.head is None:
+        raise MessageNotFoundError(thread.head_id)
+    return thread.head
+
+
+def here(connection: sa.Connection, thread: Thread) -> Path:
+    """The path to where the thread stands."""
+    place = head(thread)
+    return history.path_to(place, forks(connection, thread.id) if place else {})
 
 
 def path(connection: sa.Connection, thread_id: str, message_id: str | None) -> Path:
@@ -249,118 +263,6 @@ def branch(connection: sa.Connection, branch_id: str, thread_id: str) -> Branch:
     raise BranchNotFoundError(branch_id)
 
 
-def checkpoints(
-    connection: sa.Connection, thread_id: str, *conditions: sa.ColumnElement[bool], database: Database | None = None
-) -> list[Checkpoint]:
-    """The thread's checkpoints that are not deleted, on whatever branch, in the order they were made.
-
-    With the database at hand, each can read its state later.
-    """
-    table = schema.checkpoint
-    query = sa.select(table).where(table.c.thread_id == thread_id, table.c.deleted_at.is_(None), *conditions)
-    return [_checkpoint(row, database) for row in connection.execute(query.order_by(table.c.position))]
-
-
-def checkpoint(
-    connection: sa.Connection, thread: Thread, checkpoint_id: str, database: Database | None = None
-) -> Checkpoint:
-    """One of the checkpoints that the thread's branch shows. Raises `CheckpointNotFoundError`."""
-    found = checkpoints(connection, thread.id, schema.checkpoint.c.id == checkpoint_id, database=database)
-    for one in found:
-        stands_here = one.node is not None and one.node.id == thread.head_id
-        if stands_here or history.is_listed(one, thread.branch_id, path(connection, thread.id, thread.head_id)):
-            return one
-    raise CheckpointNotFoundError(checkpoint_id)
-
-
-def leaving(connection: sa.Connection, thread: Thread, target: Checkpoint) -> Leaving:
-    """What a restore to `target` takes out of the thread. Counted by the database: the list may be long."""
-    ways = forks(connection, thread.id)
-    old = history.path_to(node(connection, thread.head_id, thread.id), ways)
-    new = history.path_to(target.node, ways)
-    shared = history.common_length(old, new)
-    table = schema.checkpoint.c
-    own = (table.thread_id == thread.id, table.deleted_at.is_(None))
-    is_kept = sa.and_(table.detached, table.branch_id == thread.branch_id)
-    gone = [(segment, last) for segment, last in old.stretches if last >= shared]
-    left = 0
-    for start in range(0, len(gone), _PORTION):
-        on_the_way = (
-            sa.and_(table.segment == segment, table.depth.between(shared, last))
-            for segment, last in gone[start : start + _PORTION]
-        )
-        query = sa.select(sa.func.count()).where(*own, sa.not_(is_kept), sa.or_(*on_the_way))
-        left += connection.execute(query).scalar_one()
-    for kept in connection.execute(
-        sa.select(table.message_id, table.segment, table.depth, table.position).where(*own, is_kept)
-    ):
-        left += Node(kept.message_id, kept.segment, kept.depth) not in new and kept.position >= target.order
-    return Leaving(old.length - shared, left)
-
-
-def agents_leaving(connection: sa.Connection, thread: Thread, target: Checkpoint) -> tuple[str, ...]:
-    """The sub-agents that a restore to `target` takes messages of out of the thread."""
-    ways = forks(connection, thread.id)
-    old = history.path_to(node(connection, thread.head_id, thread.id), ways)
-    shared = history.common_length(old, history.path_to(target.node, ways))
-    table = schema.message.c
-    found: set[str] = set()
-    for segment, last in old.stretches:
-        on_the_way = (table.segment == segment, table.depth.between(shared, last), table.agent != MAIN)
-        found.update(connection.scalars(sa.select(table.agent).where(*on_the_way).distinct()))
-    return tuple(sorted(found))
-
-
-def checkpoint_ids(connection: sa.Connection, thread_id: str) -> set[str]:
-    """Of all that the thread ever had, deleted ones included."""
-    table = schema.checkpoint.c
-    return set(connection.scalars(sa.select(table.id).where(table.thread_id == thread_id)))
-
-
-def checkpoint_names(connection: sa.Connection, thread_id: str) -> set[str]:
-    """The names of the thread's checkpoints, on whatever branch."""
-    table = schema.checkpoint.c
-    return set(connection.scalars(sa.select(table.name).where(table.thread_id == thread_id, table.deleted_at.is_(None))))
-
-
-def is_marked(connection: sa.Connection, thread_id: str, message_id: str) -> bool:
-    """Whether a checkpoint stands on this message, or ever stood there."""
-    table = schema.checkpoint.c
-    found = sa.select(table.id).where(table.thread_id == thread_id, table.message_id == message_id).limit(1)
-    return connection.execute(found).first() is not None
-
-
-def _checkpoint(row: sa.Row[Any], database: Database | None) -> Checkpoint:
-    place = Node(row.message_id, row.segment, row.depth)
-    return Checkpoint(
-        id=row.id,
-        name=row.name,
-        timestamp=to_time(row.created_at),
-        message_count=row.depth + 1,
-        description=row.description,
-        created_by=row.created_by,
-        tokens=row.tokens,
-        pinned=row.pinned,
-        node=place,
-        extra=_object(row.extra),
-        branch_id=row.branch_id,
-        detached=row.detached,
-        order=row.position,
-        load=partial(_state, database, row.thread_id, place, _object(row.extra)) if database else None,
-    )
-
-
-def _object(value: Any) -> Json:
-    """The JSON object in a column; an empty one where it is damaged: see `serde.lenient`."""
-    return value if isinstance(value, dict) else {}
-
-
-def _state(database: Database, thread_id: str, place: Node, extra: Json) -> State:
-    with database.reading() as connection:
-        found = messages(connection, history.path_to(place, forks(connection, thread_id)))
-    return {**copy.deepcopy(extra), "messages": [m.langchain for m in found]}
-
-
 def operations(
     connection: sa.Connection, thread_id: str, *conditions: sa.ColumnElement[bool], limit: int | None = None
 ) -> Sequence[Operation]:
@@ -410,11 +312,6 @@ def _fits(columns: sa.ColumnCollection[str, sa.Column[Any]], name: str, value: A
     if name not in columns:
         return False
     return bool(columns[name].nullable) if value is None else isinstance(value, columns[name].type.python_type)
-
-
-def running(connection: sa.Connection, thread_id: str) -> Run | None:
-    row = connection.execute(_running, {"thread_id": thread_id}).one_or_none()
-    return to_run(row) if row else None
 
 
 def to_run(row: sa.Row[Any]) -> Run:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import sqlalchemy as sa
 
-from checkpoints import branching, rows, schema, serde
+from checkpoints import bookmarks, branching, rows, schema, serde
 from checkpoints.changing import HEAD, Changing, appending, check, kind_of
 from checkpoints.errors import ConflictError
 from checkpoints.model import (
@@ -182,22 +182,21 @@ class Runs:
             assert place is not None
             now, count = rows.to_time(change.now), place.depth + 1
             # The agent finds places by name: one that a person chose must go on meaning what they saved.
-            own = f"{name} · {count}" if name in rows.checkpoint_names(connection, run.thread_id) else name
+            own = f"{name} · {count}" if name in bookmarks.names(connection, run.thread_id) else name
             return change.add_checkpoint(Checkpoint("", own, now, count, description, created_by="judge", node=place))
 
         with self._store.database.writing() as connection:
             thread = rows.thread(connection, run.thread_id)
             change = self._change(connection, thread, By(actor="judge", group=run.id))
             place = rows.node(connection, message_id, thread.id)
-            if place not in change.path() or rows.is_marked(connection, thread.id, message_id):
+            if place not in change.path() or bookmarks.is_marked(connection, thread.id, message_id):
                 return None
             return change.perform(OperationKind.SAVE, body)
 
     def _held(self, connection: sa.Connection, run: Run) -> Thread:
         """The thread of a run that holds it still. Raises `ConflictError`."""
         thread = rows.thread(connection, run.thread_id, even_deleted=True)
-        holding = rows.running(connection, run.thread_id)
-        if holding is None or holding.id != run.id:
+        if thread.running != run.id:
             raise ConflictError(run.thread_id, thread.version, thread.version)
         return thread
 
@@ -272,7 +271,8 @@ class Runs:
     ) -> Receipt:
         thread = rows.thread(connection, run.thread_id, even_deleted=True)
         if branch_id is not None:  # a change acts where its thread stands
-            thread = replace(thread, branch_id=branch_id, head_id=rows.branch(connection, branch_id, run.thread_id).head_id)
+            place = rows.node(connection, rows.branch(connection, branch_id, thread.id).head_id, thread.id)
+            thread = replace(thread, branch_id=branch_id, head_id=place.id if place else None, head=place)
         change = self._change(connection, thread, By(actor="agent", group=run.id))
         return change.perform(OperationKind.APPEND, appending(messages, HEAD, "", run.id))
 

@@ -101,9 +101,9 @@ def writable(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
 
 
-def lenient(text: str) -> Any:
+def lenient(text: str | bytes) -> Any:
     """What a column of JSON holds; an empty object where its bytes are no JSON any more: one damaged row hides no other."""
-    if text == "{}":  # as it is in most rows: a seventh of the time for a long list
+    if text in ("{}", b"{}"):  # as it is in most rows: a seventh of the time for a long list
         return {}
     try:
         return json.loads(text)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from checkpoints import branching, history, rows, schema, serde, undo
+from checkpoints import bookmarks, branching, history, rows, schema, serde, undo
 from checkpoints.changing import HEAD, Body, Changing, appending, check, kind_of
 from checkpoints.database import Database
 from checkpoints.errors import ConflictError, NothingToSaveError
@@ -135,13 +135,14 @@ class Store(Reader):
         """Move the head back to a checkpoint. Later checkpoints leave the list; `keep_future` keeps all in a branch."""
 
         def body(change: Changing) -> str:
-            target = rows.checkpoint(change.connection, change.thread, checkpoint_id)
-            left = rows.leaving(change.connection, change.thread, target)
+            old = change.path()
+            target, aside = bookmarks.target(change.connection, change.thread, checkpoint_id, old)
+            left = bookmarks.leaving(change.connection, change.thread, old, change.path_to(target.node), aside)
             change.note = f"{target.name} · {left} {'kept as a branch' if keep_future else 'removed'}"
             future = None
             if keep_future:
                 future = change.add_branch(f"Before restoring {target.name}", change.head.id if change.head else None)
-            change.let_go(before=target, to_branch=future)
+            change.let_go(aside, to_branch=future)
             change.move_head(target.node)
             return target.id
 
@@ -214,7 +215,7 @@ class Store(Reader):
 
     def delete_checkpoint(self, thread_id: str, checkpoint_id: str, *, by: By = USER) -> Receipt:
         def body(change: Changing) -> str:
-            target = rows.checkpoint(change.connection, change.thread, checkpoint_id)
+            target = change.checkpoint(checkpoint_id)
             change.note = f"checkpoint {target.name}"
             change.move("checkpoint", target.id, deleted_at=change.now)
             return target.id
@@ -234,7 +235,7 @@ class Store(Reader):
         """Call it or describe it otherwise, pin it or let go of it; what is None, and an empty name, stays as it is."""
 
         def body(change: Changing) -> str:
-            target = rows.checkpoint(change.connection, change.thread, checkpoint_id)
+            target = change.checkpoint(checkpoint_id)
             after: Json = {} if pinned is None else {"pinned": pinned}
             if new_name := named(name or ""):
                 after["name"] = new_name
@@ -263,7 +264,7 @@ class Store(Reader):
 
         def body(change: Changing) -> None:
             change.note = "conversation"
-            change.let_go()
+            change.let_go(bookmarks.aside(change.connection, change.thread))
             change.move_head(None)
 
         return self._change(thread_id, OperationKind.CLEAR, by, body)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from checkpoints import Message, Runs, RunState, Store, schema, verification
+from checkpoints import Message, MessageNotFoundError, Runs, RunState, Store, schema, verification
 from checkpoints.verification import Damage
 from tests.checkpoints.conversations import new, talked
 
@@ -116,6 +116,9 @@ def test_a_head_on_another_conversation_s_message_is_named(store: Store) -> None
     one, other = talked(store, "a", "b"), talked(store, "c")
     spoil(store, schema.branch, schema.branch.c.thread_id == one, head_id=message_at(store, other, 0).id)
     assert [what.rpartition(") ")[2] for what in found(store)] == ["stands on a chain that is not whole"]
+    with pytest.raises(MessageNotFoundError):
+        store.messages(one)  # not shown as an empty conversation
+    assert [thread.id for thread in store.threads()] == [other, one]
 
 
 def test_an_undo_that_would_need_a_message_that_is_gone_is_named(store: Store) -> None:
