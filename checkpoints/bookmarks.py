@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,20 +14,15 @@ from checkpoints.history import Path
 from checkpoints.model import MAIN, Checkpoint, Json, Leaving, Node, State, Thread
 
 _table = schema.checkpoint.c
-# Put together once: building a statement takes longer than SQLite takes to answer it.
+# Statements are put together once: that takes longer than SQLite takes to answer one.
 _own = (_table.thread_id == sa.bindparam("thread_id"), _table.deleted_at.is_(None))
 _is_wanted = _table.id == sa.bindparam("checkpoint_id")
-_is_aside = sa.and_(_table.detached, _table.branch_id == sa.bindparam("branch_id"))
+_is_detached = sa.and_(_table.detached, _table.branch_id == sa.bindparam("branch_id"))
 _every = sa.select(schema.checkpoint).where(*_own).order_by(_table.position)
-_one, _aside, _one_and_aside = _every.where(_is_wanted), _every.where(_is_aside), _every.where(_is_wanted | _is_aside)
-_on_a_stretch = sa.select(sa.func.count()).where(
-    *_own,
-    sa.not_(_is_aside),
-    _table.segment == sa.bindparam("segment"),
-    _table.depth.between(sa.bindparam("first"), sa.bindparam("last")),
-)
-_ids = sa.select(_table.id).where(_own[0])
+_one, _detached, _one_and_detached = (_every.where(of) for of in (_is_wanted, _is_detached, _is_wanted | _is_detached))
+_ids = sa.select(_table.id).where(_table.thread_id == sa.bindparam("thread_id"))
 _names = sa.select(_table.name).where(*_own)
+_PORTION = 200  # stretches in one statement: databases limit how many values it may carry
 
 
 def every(connection: sa.Connection, thread_id: str, database: Database | None = None) -> list[Checkpoint]:
@@ -42,44 +37,64 @@ def one(
     connection: sa.Connection, thread: Thread, checkpoint_id: str, path: Path, database: Database | None = None
 ) -> Checkpoint:
     """One of the checkpoints that the thread's branch shows, whose path is `path`. Raises `CheckpointNotFoundError`."""
-    row = connection.execute(_one, {"thread_id": thread.id, "checkpoint_id": checkpoint_id}).one_or_none()
-    found = None if row is None else _checkpoint(row, database)
-    if found is None or not history.is_listed(found, thread.branch_id, path):
-        raise CheckpointNotFoundError(checkpoint_id)
-    return found
+    found = connection.execute(_one, {"thread_id": thread.id, "checkpoint_id": checkpoint_id})
+    return _wanted([_checkpoint(row, database) for row in found], thread, checkpoint_id, path)
 
 
-def aside(connection: sa.Connection, thread: Thread) -> list[Checkpoint]:
+def detached(connection: sa.Connection, thread: Thread) -> list[Checkpoint]:
     """The detached checkpoints that the thread's branch shows."""
-    found = connection.execute(_aside, {"thread_id": thread.id, "branch_id": thread.branch_id})
+    found = connection.execute(_detached, {"thread_id": thread.id, "branch_id": thread.branch_id})
     return [_checkpoint(row) for row in found]
 
 
 def target(connection: sa.Connection, thread: Thread, checkpoint_id: str, path: Path) -> tuple[Checkpoint, list[Checkpoint]]:
-    """A checkpoint as `one` finds it, and of those `aside` the ones that were made after it, in one statement: what a
-    restore asks for, and on a server each statement is a way there and back.
+    """A checkpoint as `one` finds it, and the `detached` ones that were made after it, in one statement: what a restore asks
+    for, and on a server each statement is a way there and back.
     """
     values = {"thread_id": thread.id, "branch_id": thread.branch_id, "checkpoint_id": checkpoint_id}
-    found = [_checkpoint(row) for row in connection.execute(_one_and_aside, values)]
-    for wanted in history.listed(found, thread.branch_id, path):
-        if wanted.id == checkpoint_id:
-            return wanted, [other for other in found if other.order > wanted.order]
+    found = [_checkpoint(row) for row in connection.execute(_one_and_detached, values)]
+    wanted = _wanted(found, thread, checkpoint_id, path)
+    return wanted, [other for other in found if other.order > wanted.order]
+
+
+def _wanted(found: Sequence[Checkpoint], thread: Thread, checkpoint_id: str, path: Path) -> Checkpoint:
+    for checkpoint in found:
+        if checkpoint.id == checkpoint_id and history.is_listed(checkpoint, thread.branch_id, path):
+            return checkpoint
     raise CheckpointNotFoundError(checkpoint_id)
 
 
-def leaving(connection: sa.Connection, thread: Thread, old: Path, new: Path, aside: Sequence[Checkpoint]) -> Leaving:
-    """What a restore from the path `old` to `new` takes out of the thread; `aside` are the detached ones that it takes.
+def leaving(connection: sa.Connection, thread: Thread, old: Path, new: Path, detached: Sequence[Checkpoint]) -> Leaving:
+    """What a restore from the path `old` to `new` takes out of the thread; `detached` are those of them that it takes.
 
     Counted by the database: the list may be long.
     """
     shared = history.common_length(old, new)
-    left = sum(checkpoint.node not in new for checkpoint in aside)
-    for segment, last in old.stretches:
-        if last < shared:
-            break
-        stretch = {"segment": segment, "first": shared, "last": last}
-        left += connection.scalar(_on_a_stretch, {"thread_id": thread.id, "branch_id": thread.branch_id, **stretch}) or 0
+    left = sum(checkpoint.node not in new for checkpoint in detached)
+    gone = _beyond(old, shared)
+    for start in range(0, len(gone), _PORTION):
+        portion = gone[start : start + _PORTION]
+        values: Json = {"thread_id": thread.id, "branch_id": thread.branch_id, "first": shared}
+        for n, (segment, last) in enumerate(portion):
+            values |= {f"segment_{n}": segment, f"last_{n}": last}
+        left += connection.scalar(_standing_on(len(portion)), values) or 0
     return Leaving(old.length - shared, left)
+
+
+def _beyond(path: Path, length: int) -> list[tuple[int, int]]:
+    """The stretches of a path, as (segment, last depth) pairs, that reach over its first messages, nearest first."""
+    return [(segment, last) for segment, last in path.stretches if last >= length]
+
+
+@lru_cache(_PORTION)
+def _standing_on(stretches: int) -> sa.Select[int]:
+    """How many checkpoints that are not detached stand on so many stretches, from the depth `first` on."""
+    first: sa.BindParameter[int] = sa.bindparam("first")
+    is_there = (
+        sa.and_(_table.segment == sa.bindparam(f"segment_{n}"), _table.depth.between(first, sa.bindparam(f"last_{n}")))
+        for n in range(stretches)
+    )
+    return sa.select(sa.func.count()).where(*_own, sa.not_(_is_detached), sa.or_(*is_there))
 
 
 def agents_leaving(connection: sa.Connection, old: Path, new: Path) -> tuple[str, ...]:
@@ -87,7 +102,7 @@ def agents_leaving(connection: sa.Connection, old: Path, new: Path) -> tuple[str
     shared = history.common_length(old, new)
     table = schema.message.c
     found: set[str] = set()
-    for segment, last in old.stretches:
+    for segment, last in _beyond(old, shared):
         on_the_way = (table.segment == segment, table.depth.between(shared, last), table.agent != MAIN)
         found.update(connection.scalars(sa.select(table.agent).where(*on_the_way).distinct()))
     return tuple(sorted(found))

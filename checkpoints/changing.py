@@ -1,7 +1,7 @@
 """One change of one thread, while it is being made: the writing half of the store.
 
-Everything that moves goes through `move`, which notes the columns before and after. So every operation is undone by one
-piece of code, exactly: put the noted columns back.
+Everything that moves goes through `move` or `move_head`, which note the columns before and after. So every operation is
+undone by one piece of code, exactly: put the noted columns back.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ from checkpoints.model import (
     named,
 )
 
-_ROWS: Final = {  # of what moves, one by its id
+_UPDATES: Final = {  # one row of what moves, by its id
     name: sa.update(table).where(table.c.id == sa.bindparam("row_id")) for name, table in schema.MOVABLE.items()
 }
 # The condition is the compare-and-swap: it fails if anyone else moved the version inside this transaction's view.
@@ -44,10 +44,10 @@ HEAD: Final = "(head)"  # as the place to append after: wherever the head stands
 
 @dataclass
 class Changing:
-    """An open change. `thread` is as it was found; `head` follows what the change does."""
+    """An open change. `standing` is as it was found; `head` follows what the change does."""
 
     connection: sa.Connection
-    thread: Thread
+    standing: rows.Standing
     now: int  # microseconds since 1970
     new_id: NewId
     by: By
@@ -55,10 +55,15 @@ class Changing:
     head: Node | None = None
     target: int | None = None  # of an undo or a redo
     note: str = ""  # one line for people about what was changed
-    _forks: history.Forks | None = None  # as long as no segment was made since they were read
+    _forks: history.Forks | None = field(default=None, init=False, repr=False)  # until a segment is made
 
     def __post_init__(self) -> None:
-        self.head = rows.head(self.thread)
+        self.head = self.standing.head
+
+    @property
+    def thread(self) -> Thread:
+        """As it was found."""
+        return self.standing.thread
 
     # reading what the change is about
 
@@ -93,7 +98,7 @@ class Changing:
     def _set(self, table: str, identifier: str, before: Json, after: Json) -> None:
         if before != after:
             self.changes.append(Change(table, identifier, before, after))
-            self.connection.execute(_ROWS[table], {"row_id": identifier, **after})
+            self.connection.execute(_UPDATES[table], {"row_id": identifier, **after})
 
     def made(self, table: str, identifier: str) -> None:
         """Note a row that this change inserted: undoing hides it again."""
@@ -107,10 +112,11 @@ class Changing:
         ).one()
         if dict(row._mapping) != change.before:
             raise ConflictError(self.thread.id, self.thread.version, self.thread.version)
-        self.connection.execute(_ROWS[change.table], {"row_id": change.id, **change.after})
+        self.connection.execute(_UPDATES[change.table], {"row_id": change.id, **change.after})
         self.changes.append(change)
 
     def move_head(self, place: Node | None) -> None:
+        # Nothing else in a change moves this head, so that what it was is known: `put` is an undo's alone.
         before = self.head.id if self.head else None
         self._set("branch", self.thread.branch_id, {"head_id": before}, {"head_id": place.id if place else None})
         self.head = place
@@ -124,13 +130,13 @@ class Changing:
                     self.move("checkpoint", checkpoint.id, detached=True, branch_id=self.thread.branch_id)
         self.move_head(place)
 
-    def let_go(self, aside: Sequence[Checkpoint], *, to_branch: str | None = None) -> None:
+    def let_go(self, detached: Sequence[Checkpoint], *, to_branch: str | None = None) -> None:
         """Take these detached checkpoints out of the branch's list.
 
         From then on they are listed by where a head stands, like all others, or are detached on another branch.
         """
         after = {"branch_id": to_branch} if to_branch else {"detached": False}
-        for checkpoint in aside:
+        for checkpoint in detached:
             self.move("checkpoint", checkpoint.id, **after)
 
     def add(self, parent: Node | None, messages: Sequence[NewMessage], *, run_id: str | None = None) -> list[Node]:
@@ -280,19 +286,19 @@ class Changing:
 Body = Callable[[Changing], str | None]  # makes the change; returns the id of what it made
 
 
-def check(connection: sa.Connection, thread: Thread, by: By, *, while_running: bool, exact: bool = False) -> None:
+def check(connection: sa.Connection, standing: rows.Standing, by: By, *, while_running: bool, exact: bool = False) -> None:
     """Refuse a change whose caller saw another conversation, or that a run of somebody else's stands in the way of.
 
     What only names something (a checkpoint saved, a title changed) since the caller looked is no other conversation; but
     with `exact` it is, as for an undo, which would take back that instead of what the caller saw. What the judge saved never
     is: undo passes it over.
     """
-    seen = by.version
+    thread, seen = standing.thread, by.version
     changed = _acted_since if exact else _moved_since
     if seen is not None and seen != thread.version and changed(connection, thread, seen):
         raise ConflictError(thread.id, seen, thread.version)
-    if not while_running and thread.running not in (None, by.group):
-        raise RunActiveError(thread.id, str(thread.running))
+    if not while_running and standing.running is not None and standing.running != by.group:
+        raise RunActiveError(thread.id, standing.running)
 
 
 def _acted_since(connection: sa.Connection, thread: Thread, version: int) -> bool:

@@ -121,9 +121,10 @@ def noted(operations: Sequence[Operation]) -> tuple[set[str], set[str], set[str]
 def _goings(connection: sa.Connection, thread_id: str | None, keep_undo: bool) -> Iterator[_Going]:
     ids = [thread_id] if thread_id else connection.scalars(sa.select(schema.thread.c.id).order_by(schema.thread.c.id)).all()
     for identifier in ids:
-        thread = rows.thread(connection, identifier, even_deleted=True)
-        if thread.running is not None:
-            raise RunActiveError(identifier, thread.running)
+        standing = rows.standing(connection, identifier, even_deleted=True)
+        if standing.running is not None:
+            raise RunActiveError(identifier, standing.running)
+        thread = standing.thread
         if thread_id or (thread.deleted and not keep_undo):
             yield _whole(connection, thread)
         elif going := _unreached(connection, thread, keep_undo):
@@ -211,7 +212,7 @@ def _take(connection: sa.Connection, going: _Going) -> None:
         of_it = schema.operation.c.thread_id == thread_id  # names and descriptions of what is gone stand there as well
         connection.execute(sa.update(schema.operation).where(of_it).values(changes=[], note=""))
         now = rows.from_time(datetime.now(UTC))
-        change = Changing(connection, going.thread, now, new_id, By())
+        change = Changing(connection, rows.standing(connection, thread_id, even_deleted=True), now, new_id, By())
         change.note = "what only undo could reach"
         change.perform(OperationKind.ERASE, lambda _: None)
 

@@ -84,10 +84,7 @@ NewId = Callable[[], str]
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """One conversation. `head_id` is where its current branch stands; None before the first message.
-
-    `head` is that message's place: None as well where the database has lost the message (see `rows.head`).
-    """
+    """One conversation. `head_id` is where its current branch stands; None before the first message."""
 
     id: str
     owner: str
@@ -95,12 +92,10 @@ class Thread:
     settings: Mapping[str, Any]
     branch_id: str
     head_id: str | None
-    head: "Node | None"
     version: int
     created_at: datetime
     updated_at: datetime
     deleted: bool
-    running: str | None  # the id of the run that is at work in it
 
 
 @dataclass(frozen=True, slots=True)

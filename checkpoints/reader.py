@@ -32,7 +32,7 @@ class Reader:
     def messages(self, thread_id: str, *, last: int | None = None, before: int | None = None) -> list[Message]:
         """The conversation as of its head: all of it, or the `last` messages (of those at depths under `before`)."""
         with self.database.reading() as connection:
-            path = rows.here(connection, rows.thread(connection, thread_id))
+            _, path = rows.here(connection, thread_id)
             return rows.messages(connection, path, last=last, before=before)
 
     def leading_to(self, thread_id: str, message_id: str, *, last: int | None = None) -> list[Message]:
@@ -61,7 +61,7 @@ class Reader:
     def length(self, thread_id: str) -> int:
         """How many messages the conversation has as of its head."""
         with self.database.reading() as connection:
-            return rows.here(connection, rows.thread(connection, thread_id)).length
+            return rows.here(connection, thread_id)[1].length
 
     def every_message(self, thread_id: str) -> list[Message]:
         """The whole tree, also what no head reaches; parents before children."""
@@ -81,8 +81,7 @@ class Reader:
     def checkpoints(self, thread_id: str) -> list[Checkpoint]:
         """The checkpoints that the current branch shows, oldest first."""
         with self.database.reading() as connection:
-            thread = rows.thread(connection, thread_id)
-            path = rows.here(connection, thread)
+            thread, path = rows.here(connection, thread_id)
             every = bookmarks.every(connection, thread_id, database=self.database)
         return history.listed(every, thread.branch_id, path)
 
@@ -96,8 +95,8 @@ class Reader:
     def checkpoint(self, thread_id: str, checkpoint_id: str) -> Checkpoint:
         """One of the checkpoints that the current branch shows. Raises `CheckpointNotFoundError`."""
         with self.database.reading() as connection:
-            thread = rows.thread(connection, thread_id)
-            return bookmarks.one(connection, thread, checkpoint_id, rows.here(connection, thread), self.database)
+            thread, path = rows.here(connection, thread_id)
+            return bookmarks.one(connection, thread, checkpoint_id, path, self.database)
 
     def every_checkpoint(self, thread_id: str) -> list[Checkpoint]:
         """The checkpoints that any of the thread's branches shows, oldest first."""
@@ -203,9 +202,9 @@ class Reader:
     def leaving(self, thread_id: str, checkpoint_id: str) -> Leaving:
         """What restoring this checkpoint would take out of the conversation."""
         with self.database.reading() as connection:
-            thread = rows.thread(connection, thread_id)
-            old = rows.here(connection, thread)
-            target, aside = bookmarks.target(connection, thread, checkpoint_id, old)
-            new = history.path_to(target.node, rows.forks(connection, thread_id))
-            left = bookmarks.leaving(connection, thread, old, new, aside)
+            standing, forks = rows.standing(connection, thread_id), rows.forks(connection, thread_id)
+            old = history.path_to(standing.head, forks)
+            target, detached = bookmarks.target(connection, standing.thread, checkpoint_id, old)
+            new = history.path_to(target.node, forks)
+            left = bookmarks.leaving(connection, standing.thread, old, new, detached)
             return replace(left, agents=bookmarks.agents_leaving(connection, old, new))

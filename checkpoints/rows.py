@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -42,16 +43,37 @@ def to_object(value: Any) -> Json:
     return value if isinstance(value, dict) else {}
 
 
-_head, _run = schema.message.c, schema.run.c
-_thread_columns = (
-    sa.select(schema.thread, schema.branch.c.head_id, _head.segment, _head.depth, _run.id.label("running"))
-    .join(schema.branch, schema.branch.c.id == schema.thread.c.branch_id)
-    .outerjoin(schema.message, sa.and_(_head.id == schema.branch.c.head_id, _head.thread_id == schema.thread.c.id))
-    .outerjoin(schema.run, sa.and_(_run.thread_id == schema.thread.c.id, _run.state == RunState.RUNNING))
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A thread together with what every change of it, and every reading of its path, asks first."""
+
+    thread: Thread
+    running: str | None  # the id of the run that is at work in it
+    place: Node | None  # of its head; None as well when the database has lost that message
+
+    @property
+    def head(self) -> Node | None:
+        """Where the thread stands. Raises `MessageNotFoundError` when the database has lost that message."""
+        if self.thread.head_id is not None and self.place is None:
+            raise MessageNotFoundError(self.thread.head_id)
+        return self.place
+
+
+_thread_columns = sa.select(schema.thread, schema.branch.c.head_id).join(
+    schema.branch, schema.branch.c.id == schema.thread.c.branch_id
 )
 _hold_thread = sa.select(schema.thread.c.id).where(schema.thread.c.id == sa.bindparam("thread_id")).with_for_update()
 # What every change asks, put together once: building a statement takes longer than SQLite takes to answer it.
 _one_thread = _thread_columns.where(schema.thread.c.id == sa.bindparam("thread_id"))
+_head, _run = schema.message.c, schema.run.c
+_is_head = sa.and_(_head.id == schema.branch.c.head_id, _head.thread_id == schema.thread.c.id)
+# A literal: the index of running runs is only taken when the statement itself says that it asks for them.
+_is_running = sa.and_(_run.thread_id == schema.thread.c.id, _run.state == sa.literal_column(f"'{RunState.RUNNING}'"))
+_one_standing = (
+    _one_thread.add_columns(_head.segment, _head.depth, _run.id.label("running"))
+    .outerjoin(schema.message, _is_head)
+    .outerjoin(schema.run, _is_running)
+)
 _one_place = sa.select(schema.message.c.id, schema.message.c.segment, schema.message.c.depth).where(
     schema.message.c.id == sa.bindparam("message_id"), schema.message.c.thread_id == sa.bindparam("thread_id")
 )
@@ -62,13 +84,23 @@ _one_hash = sa.select(schema.message.c.hash).where(schema.message.c.id == sa.bin
 
 
 def thread(connection: sa.Connection, thread_id: str, *, even_deleted: bool = False) -> Thread:
+    return _thread(_held(connection, _one_thread, thread_id, even_deleted))
+
+
+def standing(connection: sa.Connection, thread_id: str, *, even_deleted: bool = False) -> Standing:
+    row = _held(connection, _one_standing, thread_id, even_deleted)
+    place = None if row.segment is None else Node(row.head_id, row.segment, row.depth)
+    return Standing(_thread(row), row.running, place)
+
+
+def _held(connection: sa.Connection, query: sa.Select[Any], thread_id: str, even_deleted: bool) -> sa.Row[Any]:
     if connection.get_execution_options().get("holding"):
         # A statement of its own: one that waits for the lock and joins would see the branch as it was before the wait.
         connection.execute(_hold_thread, {"thread_id": thread_id})
-    row = connection.execute(_one_thread, {"thread_id": thread_id}).one_or_none()
+    row = connection.execute(query, {"thread_id": thread_id}).one_or_none()
     if row is None or (row.deleted_at is not None and not even_deleted):
         raise ThreadNotFoundError(thread_id)
-    return _thread(row)
+    return row
 
 
 def threads(connection: sa.Connection, owner: str, limit: int) -> list[Thread]:
@@ -96,12 +128,10 @@ def _thread(row: sa.Row[Any]) -> Thread:
         settings=to_object(row.settings),
         branch_id=row.branch_id,
         head_id=row.head_id,
-        head=None if row.segment is None else Node(row.head_id, row.segment, row.depth),
         version=row.version,
         created_at=to_time(row.created_at),
         updated_at=to_time(row.updated_at),
         deleted=row.deleted_at is not None,
-        running=row.running,
     )
 
 
@@ -130,21 +160,17 @@ def nodes(connection: sa.Connection, message_ids: Collection[str]) -> dict[str, 
     return found
 
 
-def head(thread: Thread) -> Node | None:
-    """Where the thread stands. Raises `MessageNotFoundError` when the database has lost that message."""
-    if thread.head_id is not None and thread.head is None:
-        raise MessageNotFoundError(thread.head_id)
-    return thread.head
-
-
-def here(connection: sa.Connection, thread: Thread) -> Path:
-    """The path to where the thread stands."""
-    place = head(thread)
-    return history.path_to(place, forks(connection, thread.id) if place else {})
+def here(connection: sa.Connection, thread_id: str) -> tuple[Thread, Path]:
+    """A thread and the path to where it stands."""
+    found = standing(connection, thread_id)
+    return found.thread, _path_to(connection, thread_id, found.head)
 
 
 def path(connection: sa.Connection, thread_id: str, message_id: str | None) -> Path:
-    place = node(connection, message_id, thread_id)
+    return _path_to(connection, thread_id, node(connection, message_id, thread_id))
+
+
+def _path_to(connection: sa.Connection, thread_id: str, place: Node | None) -> Path:
     return history.path_to(place, forks(connection, thread_id) if place else {})
 
 

@@ -19,7 +19,6 @@ from checkpoints.model import (
     Receipt,
     Run,
     RunState,
-    Thread,
     counted,
 )
 from checkpoints.store import Store
@@ -58,12 +57,14 @@ class Runs:
                 if thread_id not in (None, begun.thread_id):  # somebody else's wish, which this caller may not see
                     raise ConflictError(begun.thread_id, 0, 0)
                 return begun
-            found = rows.thread(connection, thread_id) if thread_id else None
-            thread = found or self._store.insert_thread(connection, settings=settings)
-            check(connection, thread, By() if found is None else by, while_running=False)
-            self._insert(connection, thread.id, run_id, compacts=compacts)
+            if thread_id:
+                standing = rows.standing(connection, thread_id)
+                check(connection, standing, by, while_running=False)
+            else:
+                standing = self._store.insert_thread(connection, settings=settings)
+            self._insert(connection, standing.thread.id, run_id, compacts=compacts)
             if message is not None or after != HEAD:
-                change = self._change(connection, thread, replace(by, group=run_id))
+                change = self._change(connection, standing, replace(by, group=run_id))
                 change.perform(kind_of(after), appending([*closing, message] if message else [], after, title, run_id))
             run = _run(connection, run_id)
         assert run is not None
@@ -186,19 +187,18 @@ class Runs:
             return change.add_checkpoint(Checkpoint("", own, now, count, description, created_by="judge", node=place))
 
         with self._store.database.writing() as connection:
-            thread = rows.thread(connection, run.thread_id)
-            change = self._change(connection, thread, By(actor="judge", group=run.id))
-            place = rows.node(connection, message_id, thread.id)
-            if place not in change.path() or bookmarks.is_marked(connection, thread.id, message_id):
+            change = self._change(connection, rows.standing(connection, run.thread_id), By(actor="judge", group=run.id))
+            place = rows.node(connection, message_id, run.thread_id)
+            if place not in change.path() or bookmarks.is_marked(connection, run.thread_id, message_id):
                 return None
             return change.perform(OperationKind.SAVE, body)
 
-    def _held(self, connection: sa.Connection, run: Run) -> Thread:
+    def _held(self, connection: sa.Connection, run: Run) -> rows.Standing:
         """The thread of a run that holds it still. Raises `ConflictError`."""
-        thread = rows.thread(connection, run.thread_id, even_deleted=True)
-        if thread.running != run.id:
-            raise ConflictError(run.thread_id, thread.version, thread.version)
-        return thread
+        standing = rows.standing(connection, run.thread_id, even_deleted=True)
+        if standing.running != run.id:
+            raise ConflictError(run.thread_id, standing.thread.version, standing.thread.version)
+        return standing
 
     def end(self, run: Run, state: RunState, *, error: str | None = None, last: Sequence[NewMessage] = ()) -> int:
         """Let go of the thread, writing the run's last messages in the same transaction. Ending twice does nothing.
@@ -269,15 +269,16 @@ class Runs:
     def _append(
         self, connection: sa.Connection, run: Run, messages: Sequence[NewMessage], branch_id: str | None = None
     ) -> Receipt:
-        thread = rows.thread(connection, run.thread_id, even_deleted=True)
+        standing = rows.standing(connection, run.thread_id, even_deleted=True)
         if branch_id is not None:  # a change acts where its thread stands
-            place = rows.node(connection, rows.branch(connection, branch_id, thread.id).head_id, thread.id)
-            thread = replace(thread, branch_id=branch_id, head_id=place.id if place else None, head=place)
-        change = self._change(connection, thread, By(actor="agent", group=run.id))
+            head_id = rows.branch(connection, branch_id, run.thread_id).head_id
+            thread = replace(standing.thread, branch_id=branch_id, head_id=head_id)
+            standing = replace(standing, thread=thread, place=rows.node(connection, head_id, run.thread_id))
+        change = self._change(connection, standing, By(actor="agent", group=run.id))
         return change.perform(OperationKind.APPEND, appending(messages, HEAD, "", run.id))
 
-    def _change(self, connection: sa.Connection, thread: Thread, by: By) -> Changing:
-        return Changing(connection, thread, rows.from_time(self._store.now()), self._store.new_id, by)
+    def _change(self, connection: sa.Connection, standing: rows.Standing, by: By) -> Changing:
+        return Changing(connection, standing, rows.from_time(self._store.now()), self._store.new_id, by)
 
 
 def partial(text: str) -> list[NewMessage]:

@@ -53,7 +53,7 @@ class Store(Reader):
 
     def create_thread(self, *, title: str = UNTITLED, owner: str = "local", source: str | None = None) -> Thread:
         with self.database.writing() as connection:
-            return self.insert_thread(connection, title, owner, source)
+            return self.insert_thread(connection, title, owner, source).thread
 
     def insert_thread(
         self,
@@ -63,7 +63,7 @@ class Store(Reader):
         source: str | None = None,
         thread_id: str | None = None,
         settings: Mapping[str, str] | None = None,
-    ) -> Thread:
+    ) -> rows.Standing:
         """Make a thread inside a transaction that is already open."""
         thread_id = thread_id or self.new_id()
         now, branch_id = rows.from_time(self.now()), self.new_id()
@@ -73,7 +73,7 @@ class Store(Reader):
         connection.execute(sa.insert(schema.thread).values(**row, **times, version=0, checkpoints_made=0, source=source))
         main = {"id": branch_id, "thread_id": thread_id, "position": 0, "name": "main", "created_at": now}
         connection.execute(sa.insert(schema.branch).values(**main))
-        return rows.thread(connection, thread_id)
+        return rows.standing(connection, thread_id)
 
     def append(
         self,
@@ -136,13 +136,13 @@ class Store(Reader):
 
         def body(change: Changing) -> str:
             old = change.path()
-            target, aside = bookmarks.target(change.connection, change.thread, checkpoint_id, old)
-            left = bookmarks.leaving(change.connection, change.thread, old, change.path_to(target.node), aside)
+            target, detached = bookmarks.target(change.connection, change.thread, checkpoint_id, old)
+            left = bookmarks.leaving(change.connection, change.thread, old, change.path_to(target.node), detached)
             change.note = f"{target.name} · {left} {'kept as a branch' if keep_future else 'removed'}"
             future = None
             if keep_future:
                 future = change.add_branch(f"Before restoring {target.name}", change.head.id if change.head else None)
-            change.let_go(aside, to_branch=future)
+            change.let_go(detached, to_branch=future)
             change.move_head(target.node)
             return target.id
 
@@ -181,8 +181,8 @@ class Store(Reader):
             path = rows.path(connection, thread_id, message_id)
             title = named(title) or f"Branch of {source.title}"
             kept = {key: value for key, value in source.settings.items() if (key, value) != _LEAVE}
-            thread = self.insert_thread(connection, title, source.owner, thread_id=identifier, settings=kept)
-            change = Changing(connection, thread, rows.from_time(self.now()), self.new_id, by)
+            made = self.insert_thread(connection, title, source.owner, thread_id=identifier, settings=kept)
+            change = Changing(connection, made, rows.from_time(self.now()), self.new_id, by)
             return change.perform(OperationKind.FORK, lambda change: branching.filling(change, source, path))
 
     def rename_branch(self, thread_id: str, branch_id: str, name: str, *, by: By = USER) -> Receipt:
@@ -264,7 +264,7 @@ class Store(Reader):
 
         def body(change: Changing) -> None:
             change.note = "conversation"
-            change.let_go(bookmarks.aside(change.connection, change.thread))
+            change.let_go(bookmarks.detached(change.connection, change.thread))
             change.move_head(None)
 
         return self._change(thread_id, OperationKind.CLEAR, by, body)
@@ -331,8 +331,8 @@ class Store(Reader):
             if (existing := _imported(connection, source, "local")) is not None:
                 first = rows.operations(connection, existing, schema.operation.c.version == 1)[0]
                 return Receipt(first, repeated=True)
-            thread = self.insert_thread(connection, title, source=source)
-            change = Changing(connection, thread, rows.from_time(self.now()), self.new_id, by)
+            made = self.insert_thread(connection, title, source=source)
+            change = Changing(connection, made, rows.from_time(self.now()), self.new_id, by)
             return change.perform(OperationKind.IMPORT, body)
 
     def import_into(self, thread_id: str, fill: Body, *, by: By = USER) -> Receipt:
@@ -360,10 +360,10 @@ class Store(Reader):
         with self.database.writing(by.request or "") as connection:
             if by.request and (done := _requested(connection, thread_id, by.request)):
                 return Receipt(done, repeated=True)
-            thread = rows.thread(connection, thread_id, even_deleted=even_deleted)
+            standing = rows.standing(connection, thread_id, even_deleted=even_deleted)
             exact = kind in (OperationKind.UNDO, OperationKind.REDO)
-            check(connection, thread, by, while_running=while_running, exact=exact)
-            change = Changing(connection, thread, rows.from_time(self.now()), self.new_id, by)
+            check(connection, standing, by, while_running=while_running, exact=exact)
+            change = Changing(connection, standing, rows.from_time(self.now()), self.new_id, by)
             return change.perform(kind, body)
 
 

@@ -17,6 +17,7 @@ from checkpoints import (
     Runs,
     Store,
     ThreadNotFoundError,
+    bookmarks,
     document,
     schema,
     serde,
@@ -255,6 +256,39 @@ def test_a_checkpoint_costs_one_row_whatever_the_length(store: Store) -> None:
         "checkpoint": 1,
         "operation": 1,
     }
+
+
+def forked(store: Store, often: int) -> tuple[str, str]:
+    """A conversation whose way has that many forks, with a checkpoint before each, and the id of one before all."""
+    thread_id = talked(store, "begin")
+    first = store.save(thread_id).result
+    for number in range(often):
+        at = store.append(thread_id, new(f"{number}")).result
+        store.save(thread_id)
+        store.append(thread_id, new("left"))
+        store.append(thread_id, new("instead"), after=at)
+    store.append(thread_id, new("end"))
+    assert first is not None
+    return thread_id, first
+
+
+def test_checkpoints_are_counted_on_however_many_forks(memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bookmarks, "_PORTION", 7)
+    thread_id, first = forked(memory_store, 30)
+    told = memory_store.leaving(thread_id, first)
+    assert (told.messages, told.checkpoints) == (61, 30)
+
+
+def test_a_restore_takes_as_many_statements_however_often_the_way_forked(memory_store: Store) -> None:
+    statements: list[int] = []
+    sa.event.listen(memory_store.database.engine, "before_cursor_execute", lambda *_: statements.append(1))
+    counted = []
+    for forks in (0, 30):
+        thread_id, target = forked(memory_store, forks)
+        statements.clear()
+        memory_store.restore(thread_id, target)
+        counted.append(len(statements))
+    assert counted == [8, 8]
 
 
 @pytest.mark.parametrize("name", ["after b", "after d", "before the compaction", "after it"])
