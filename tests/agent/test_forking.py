@@ -10,7 +10,7 @@ import pytest
 from langchain_core.messages import ToolMessage
 
 from agent.approval import Decision
-from agent.graph import NOBODY
+from agent.calls import NOBODY
 from agent.request import request
 from agent.tracing import ModelAnswered
 from agent.travelling import Policy

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from agent.approval import DENIED, NOT_APPROVED, Decision
+from agent.calls import SWITCHED_OFF, TOO_LATE
 from agent.events import ToolStarted
-from agent.graph import SWITCHED_OFF, TOO_LATE
 from agent.recording import STOPPED
 from agent.runner import NothingToDecideError
 from agent.travelling import Policy, TimeTravelEvent
