@@ -285,11 +285,13 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Two paths of one thread: the id of the last message that both have, and what each has after it."""
+    """Two paths of one thread: how many messages both begin with, the id of the last of these, what each has after it."""
 
+    shared: int
     common: str | None
     one: list[Message]
     other: list[Message]
+    lengths: tuple[int, int]  # how many each has after it; `one` and `other` may be the first of them alone
 
 
 def named(text: str) -> str:

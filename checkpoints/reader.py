@@ -122,15 +122,19 @@ class Reader:
         with self.database.reading() as connection:
             return branching.siblings(connection, rows.thread(connection, thread_id), messages)
 
-    def difference(self, thread_id: str, one: str | None, other: str | None) -> Difference:
-        """Where the paths to two messages part (None: before the first message), and what each holds from there on."""
+    def difference(self, thread_id: str, one: str | None, other: str | None, *, most: int | None = None) -> Difference:
+        """Where the paths to two messages part (None: before the first message), and what each holds from there on: all
+        of it, or the first `most` messages.
+        """
         with self.database.reading() as connection:
             rows.thread(connection, thread_id)
             paths = [rows.path(connection, thread_id, message_id) for message_id in (one, other)]
             shared = history.common_length(*paths)
             last = rows.messages(connection, paths[0], last=1, before=shared) if shared else []
-            rest = [rows.messages(connection, path, last=path.length - shared) for path in paths]
-            return Difference(last[0].id if last else None, rest[0], rest[1])
+            own = [path.length - shared for path in paths]
+            shown = [length if most is None else min(length, most) for length in own]
+            rest = [rows.messages(connection, path, last=n, before=shared + n) for path, n in zip(paths, shown, strict=True)]
+            return Difference(shared, last[0].id if last else None, rest[0], rest[1], (own[0], own[1]))
 
     def branches(self, thread_id: str) -> list[tuple[Branch, int]]:
         """The thread's branches with the length of each."""

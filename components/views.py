@@ -25,7 +25,7 @@ from components.work import WorkView, held, works
 DAMAGED = "This message is damaged and is not shown."
 
 
-QUOTED = 300  # characters of the message that a move names
+QUOTED = 300  # characters of a message that another text names
 
 
 class MoveView(TypedDict):
@@ -198,10 +198,15 @@ def _read(marks: object) -> list[str]:
     return [name[:40] for name in time_travel.sources_of(marks)][:5]
 
 
+def beginning(message: Message) -> str:
+    """The beginning of a message's text, on one line."""
+    text = DAMAGED if message.damaged else " ".join(str(message.langchain.text).split())
+    return text if len(text) <= QUOTED else f"{text[:QUOTED]}…"
+
+
 def move(value: Move, leaving: Leaving) -> MoveView:
-    text = " ".join(str(value.target.langchain.text).split())
     return {
-        "target": text if len(text) <= QUOTED else f"{text[:QUOTED]}…",
+        "target": beginning(value.target),
         "number": value.target.depth + 1,
         "leaves": f"{leaving}{leaving.among}",
         "argument": "message" if value.kind == "goto" else "content",

@@ -18,9 +18,9 @@ export function wish(...actions) {
 
 /**
  * @typedef {{id: string, name: string, current: boolean, messages: number, shared: number}} BranchView
- * @param {{branches: BranchView[], act: Function}} props
+ * @param {{branches: BranchView[], act: Function, onCompare: (place: string) => void}} props
  */
-export function Branches({ branches, act }) {
+export function Branches({ branches, act, onCompare }) {
   const [renaming, setRenaming] = useState(null);
   const list = useRef(null);
   const renamed = useRef(null);
@@ -57,15 +57,15 @@ export function Branches({ branches, act }) {
                 maxLength: 120,
                 onDone: (name) => rename(branch.id, name),
               })
-            : h(Branch, { branch, act, onRename: () => setRenaming(branch.id) }),
+            : h(Branch, { branch, act, onCompare, onRename: () => setRenaming(branch.id) }),
         ),
       ),
     ),
   );
 }
 
-/** @param {{branch: BranchView, act: Function, onRename: () => void}} props */
-function Branch({ branch, act, onRename }) {
+/** @param {{branch: BranchView, act: Function, onCompare: (place: string) => void, onRename: () => void}} props */
+function Branch({ branch, act, onCompare, onRename }) {
   const tool = (label, sign, onClick, testid) =>
     h(
       "button",
@@ -92,6 +92,7 @@ function Branch({ branch, act, onRename }) {
     h(
       "span",
       { className: "row-tools" },
+      !branch.current && tool(`Compare branch ${branch.name} with where you stand`, "layout-split", () => onCompare(`branch:${branch.id}`), "compare"),
       tool(`Rename branch ${branch.name}`, "pencil", onRename),
       !branch.current && tool(`Delete branch ${branch.name}`, "trash3", () => act("delete-branch", { branch: branch.id }), "delete"),
     ),

@@ -9,7 +9,8 @@ const { createElement: h, memo, useRef, useState } = window.React;
 /**
  * @typedef {{id: string, name: string, description: string, created_by: "user"|"agent"|"judge"|"system", time: string,
  *   messages: number, message: string|null, tokens: number|null, pinned: boolean, here: boolean}} CheckpointView
- * @typedef {{checkpoint: CheckpointView, ago: string, act: Function, selected: boolean, onShow: (checkpoint: CheckpointView) => void}} Props
+ * @typedef {{checkpoint: CheckpointView, ago: string, act: Function, selected: boolean, onShow: (checkpoint: CheckpointView) => void,
+ *   onCompare: (place: string) => void}} Props
  */
 
 /** What the judge saved by itself. */
@@ -20,7 +21,7 @@ const isSame = (one, other) =>
   one.ago === other.ago && one.selected === other.selected && JSON.stringify(one.checkpoint) === JSON.stringify(other.checkpoint);
 
 export const Checkpoint = memo(
-  /** @param {Props} props */ function Checkpoint({ checkpoint, ago, act, selected, onShow }) {
+  /** @param {Props} props */ function Checkpoint({ checkpoint, ago, act, selected, onShow, onCompare }) {
     const [isRenaming, setRenaming] = useState(false);
     const row = useRef(null);
     const close = () => {
@@ -49,14 +50,14 @@ export const Checkpoint = memo(
       h("span", { className: "mark", "aria-hidden": true }),
       isRenaming
         ? h(CheckpointForm, { title: "Rename checkpoint", checkpoint, onSave, onCancel: close })
-        : h(Shown, { checkpoint, ago, act, selected, onShow, onRename: () => setRenaming(true) }),
+        : h(Shown, { checkpoint, ago, act, selected, onShow, onCompare, onRename: () => setRenaming(true) }),
     );
   },
   isSame,
 );
 
 /** @param {Props & {onRename: () => void}} props */
-function Shown({ checkpoint, ago, act, selected, onShow, onRename }) {
+function Shown({ checkpoint, ago, act, selected, onShow, onCompare, onRename }) {
   const show = { type: "button", className: "place-jump", "aria-pressed": selected, onClick: () => onShow(checkpoint) };
   return h(
     window.React.Fragment,
@@ -87,7 +88,7 @@ function Shown({ checkpoint, ago, act, selected, onShow, onRename }) {
       { className: "place-details" },
       checkpoint.description && h("p", { className: "place-description" }, checkpoint.description),
       h(Figures, { checkpoint, ago }),
-      h(Tools, { checkpoint, act, onRename }),
+      h(Tools, { checkpoint, act, onCompare, onRename }),
     ),
   );
 }
@@ -112,7 +113,7 @@ function Figures({ checkpoint, ago }) {
   );
 }
 
-function Tools({ checkpoint, act, onRename }) {
+function Tools({ checkpoint, act, onCompare, onRename }) {
   const { id, name, pinned } = checkpoint;
   const tool = (label, sign, onClick, more = {}) =>
     h("button", { type: "button", className: "icon-button", "aria-label": label, title: label, onClick, ...more }, icon(sign));
@@ -121,6 +122,7 @@ function Tools({ checkpoint, act, onRename }) {
     "div",
     { className: "row-tools" },
     tool(`Branch from ${name}`, "diagram-2", () => act("fork", { checkpoint: id }), { "data-testid": "fork" }),
+    !checkpoint.here && tool(`Compare ${name} with where you stand`, "layout-split", () => onCompare(`checkpoint:${id}`), { "data-testid": "compare" }),
     tool(pin, pinned ? "pin-angle-fill" : "pin-angle", () => act("change", { checkpoint: id, pinned: !pinned })),
     tool(`Rename ${name}`, "pencil", onRename, { className: "icon-button rename" }),
     tool(`Delete ${name}`, "trash3", () => act("delete", { checkpoint: id }), { "data-testid": "delete" }),

@@ -11,10 +11,11 @@ import { closeSheets, openSheet } from "./shell.mjs";
 import { say } from "./toast.mjs";
 
 const { createElement: h, useCallback, useEffect, useRef, useState } = window.React;
-const { flushSync } = window.ReactDOM;
+const { createPortal, flushSync } = window.ReactDOM;
 
 const FEW = 8; // checkpoints that need no search
 const WINDOW = 200; // of them at first, the newest, and more that each "Show earlier" brings
+const NOT_COMPARING = { Compare: null, place: null };
 const NOTHING = { thread: null, checkpoints: [], branches: [], save: { enabled: false, reason: null } };
 
 /**
@@ -29,6 +30,7 @@ export function Timeline(props) {
   const [sought, setSought] = useState("");
   const [isOnlyMilestones, setOnlyMilestones] = useState(false);
   const saving = useSaving(props.data, act);
+  const comparing = useComparing(data.thread);
   useEffect(() => {
     setNaming(false);
     setSought("");
@@ -90,10 +92,29 @@ export function Timeline(props) {
           })
         : h(SaveButton, { save: data.save, onClick: openForm }),
     ),
-    data.branches.length > 1 && h(Branches, { branches: data.branches, act }),
+    data.branches.length > 1 && h(Branches, { branches: data.branches, act, onCompare: comparing.start }),
     data.checkpoints.length > FEW && h(Search, { sought, onSeek: setSought }),
-    h(Track, { key: data.thread, data, found, words, saving, act, stepping }),
+    h(Track, { key: data.thread, data, found, words, saving, act, stepping, onCompare: comparing.start }),
+    comparing.Compare &&
+      createPortal(h(comparing.Compare, { key: comparing.place, data, place: comparing.place, act, onClose: comparing.end }), document.body),
   );
+}
+
+/**
+ * Two places side by side, once somebody asks for that.
+ * @returns {{Compare: Function|null, place: string|null, start: (place: string) => void, end: () => void}}
+ */
+function useComparing(thread) {
+  const [{ Compare, place }, setShown] = useState(NOT_COMPARING);
+  const end = useCallback(() => setShown(NOT_COMPARING), []);
+  useEffect(end, [thread]);
+  const start = useCallback((wanted) => {
+    import("./later/compare.mjs").then(
+      (module) => setShown({ Compare: module.Compare, place: wanted }),
+      () => say("The two could not be compared; please try again."),
+    );
+  }, []);
+  return { Compare, place, start, end };
 }
 
 /**
@@ -168,7 +189,7 @@ function Search({ sought, onSeek }) {
 }
 
 /** The line with its marks, oldest first; it ends where the conversation stands. What is pinned stands above it. */
-function Track({ data, found, words, saving, act, stepping }) {
+function Track({ data, found, words, saving, act, stepping, onCompare }) {
   const now = useNow();
   const scroll = useRef(null);
   const [most, setMost] = useState(WINDOW);
@@ -201,6 +222,7 @@ function Track({ data, found, words, saving, act, stepping }) {
       act,
       selected: checkpoint.id === selected,
       onShow,
+      onCompare,
     });
   const isBare = data.checkpoints.length === 0 && !saving.wish;
   const isHereOpen = !isBare && !isHereMarked && !saving.wish && !words;

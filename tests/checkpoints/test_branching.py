@@ -259,6 +259,12 @@ def test_the_difference_of_two_places_is_what_each_has_after_what_they_share(sto
     assert (found.common, [_text(m) for m in found.one], [_text(m) for m in found.other]) == (
         there[1], ["c", "d"], ["C", "D", "E"],
     )  # fmt: skip
+    assert (found.shared, found.lengths) == (2, (2, 3))
+    first = store.difference(thread_id, there[3], ids(store, thread_id)[4], most=2)
+    assert ([_text(m) for m in first.one], [_text(m) for m in first.other]) == (["c", "d"], ["C", "D"])
+    assert (first.common, first.lengths) == (there[1], (2, 3))
+    same = store.difference(thread_id, there[1], there[1], most=2)
+    assert (same.shared, same.one, same.other, same.lengths) == (2, [], [], (0, 0))
     assert store.difference(thread_id, there[3], None).common is None
     assert [_text(m) for m in store.difference(thread_id, there[0], there[2]).other] == ["b", "c"]
 

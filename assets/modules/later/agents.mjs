@@ -1,20 +1,15 @@
 /** What an agent said and read: for one call, in the fold below it, and all of it as a transcript. */
 import { icon } from "../icons.mjs";
 import { Prose, Tool } from "../messages.mjs";
+import { Reading, useReading } from "./reading.mjs";
+import { style } from "./style.mjs";
 
-const { Fragment, createElement: h, useEffect, useId, useLayoutEffect, useRef, useState } = window.React;
+const { Fragment, createElement: h, useState } = window.React;
 const { createPortal } = window.ReactDOM;
 
-const NOT_NOW = "This cannot be read just now.";
 const GONE = "This is not part of the conversation any more.";
 
-style();
-
-function style() {
-  const address = new URL("./agents.css", import.meta.url).href;
-  if (document.querySelector(`link[href="${address}"]`)) return;
-  document.head.append(Object.assign(document.createElement("link"), { rel: "stylesheet", href: address }));
-}
+style("agents.css");
 
 /**
  * @param {string} agent
@@ -23,18 +18,10 @@ function style() {
  * @returns {{messages: import("../messages.mjs").MessageView[], said: string|null}}
  */
 function useMemory(agent, question, news) {
-  const [found, setFound] = useState({ messages: [], said: "Reading…" });
-  useEffect(() => {
-    const leaving = new AbortController();
-    const thread = location.pathname.slice("/t/".length);
-    const only = question ? `?question=${encodeURIComponent(question)}` : "";
-    const nothing = (said) => setFound({ messages: [], said });
-    fetch(`/api/threads/${thread}/agents/${encodeURIComponent(agent)}${only}`, { signal: leaving.signal })
-      .then(async (reply) => (reply.ok ? setFound({ messages: await reply.json(), said: null }) : nothing(reply.status === 404 ? GONE : NOT_NOW)))
-      .catch(() => leaving.signal.aborted || nothing(NOT_NOW));
-    return () => leaving.abort();
-  }, [agent, question, news]);
-  return found;
+  const thread = location.pathname.slice("/t/".length);
+  const only = question ? `?question=${encodeURIComponent(question)}` : "";
+  const { found, said } = useReading(`/api/threads/${thread}/agents/${encodeURIComponent(agent)}${only}`, GONE, news);
+  return { messages: found ?? [], said };
 }
 
 /** @param {{work: import("../messages.mjs").WorkView}} props */
@@ -74,33 +61,7 @@ function Message({ message }) {
   );
 }
 
-/** All that an agent remembers here, in a dialog of the browser's own. */
+/** All that an agent remembers here. */
 function Transcript({ agent, onClose }) {
-  const id = useId();
-  const dialog = useRef(null);
-  const { messages, said } = useMemory(agent, null);
-  useLayoutEffect(() => {
-    const element = dialog.current;
-    element.showModal();
-    window.addEventListener("popstate", onClose);
-    return () => {
-      window.removeEventListener("popstate", onClose);
-      element.close(); // gives the focus back to what had it
-    };
-  }, []);
-  return h(
-    "dialog",
-    { ref: dialog, className: "modal show", "aria-labelledby": id, onCancel: (event) => (event.preventDefault(), onClose()) },
-    h(
-      "div",
-      { className: "modal-dialog modal-dialog-centered modal-dialog-scrollable modal-lg" },
-      h(
-        "div",
-        { className: "modal-content" },
-        h("div", { className: "modal-header" }, h("h2", { className: "modal-title", id }, `All that ${agent} remembers`)),
-        h("div", { className: "modal-body agent-steps", tabIndex: 0 }, h(Said, { messages, said })),
-        h("div", { className: "modal-footer" }, h("button", { type: "button", className: "btn btn-secondary", onClick: onClose }, "Close")),
-      ),
-    ),
-  );
+  return h(Reading, { title: `All that ${agent} remembers`, className: "agent-steps", onClose }, h(Said, useMemory(agent, null)));
 }

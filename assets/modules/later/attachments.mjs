@@ -1,5 +1,6 @@
 /** Attached files: read and looked at before they are sent, and shown in the composer and in messages. */
 import { icon } from "../icons.mjs";
+import { style } from "./style.mjs";
 
 const { createElement: h, useState } = window.React;
 
@@ -16,14 +17,7 @@ const BEGINNINGS = [
   ["application/pdf", "pdf", /^%PDF-/],
 ];
 
-style();
-
-/** Only who attaches something, or reads what was, needs these rules. */
-function style() {
-  const address = new URL("./attachments.css", import.meta.url).href;
-  if (document.querySelector(`link[href="${address}"]`)) return;
-  document.head.append(Object.assign(document.createElement("link"), { rel: "stylesheet", href: address }));
-}
+style("attachments.css");
 
 /**
  * @param {File[]} chosen

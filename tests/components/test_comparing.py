@@ -1,0 +1,53 @@
+"""Two places side by side, as the page is told."""
+
+import pytest
+
+from checkpoints import BranchNotFoundError, CheckpointNotFoundError, Runs, Store
+from components import comparing
+from components.comparing import ComparisonView
+from tests.checkpoints.conversations import new, talked
+
+
+def told(view: ComparisonView) -> tuple[int, str, list[str], list[str]]:
+    sides = ([message["text"] for message in view[side]["messages"]] for side in ("one", "other"))
+    return (view["shared"], view["common"], *sides)
+
+
+def test_a_checkpoint_and_a_branch_are_held_against_where_the_conversation_stands(memory_store: Store) -> None:
+    store, runs = memory_store, Runs(memory_store)
+    thread_id = talked(store, "a", "b", "c", "d")
+    saved = store.save(thread_id, name="There").result
+    main = store.thread(thread_id).branch_id
+    store.fork(thread_id, store.messages(thread_id)[1].id, name="Two")
+    two = store.thread(thread_id).branch_id
+    store.append(thread_id, new("C"))
+    branches = comparing.compared(store, runs, thread_id, f"branch:{main}", "")
+    assert told(branches) == (2, "b", ["c", "d"], ["C"])
+    assert told(comparing.compared(store, runs, thread_id, f"branch:{main}", f"branch:{two}")) == told(branches)
+    store.switch(thread_id, main)
+    store.append(thread_id, new("e"))
+    assert told(comparing.compared(store, runs, thread_id, f"checkpoint:{saved}", "")) == (4, "d", [], ["e"])
+    assert told(comparing.compared(store, runs, thread_id, "", "")) == (5, "e", [], [])
+
+
+def test_a_long_way_is_cut_and_the_rest_is_counted(memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparing, "MOST", 2)
+    thread_id = talked(memory_store, *"abcdef")
+    first = memory_store.checkpoints(thread_id)[0].id
+    other = comparing.compared(memory_store, Runs(memory_store), thread_id, f"checkpoint:{first}", "")["other"]
+    assert ([message["text"] for message in other["messages"]], other["length"], other["more"]) == (["c", "d"], 4, 2)
+
+
+@pytest.mark.parametrize(
+    ("place", "error"),
+    [("branch:none", BranchNotFoundError), ("checkpoint:none", CheckpointNotFoundError), ("branch:", BranchNotFoundError)],
+)
+def test_a_place_that_is_not_there_is_refused(memory_store: Store, place: str, error: type[Exception]) -> None:
+    thread_id = talked(memory_store, "a", "b")
+    with pytest.raises(error):
+        comparing.compared(memory_store, Runs(memory_store), thread_id, place, "")
+
+
+def test_an_empty_conversation_can_be_compared(memory_store: Store) -> None:
+    thread_id = memory_store.create_thread().id
+    assert told(comparing.compared(memory_store, Runs(memory_store), thread_id, "", "")) == (0, "", [], [])

@@ -1,0 +1,76 @@
+"""Two places of a conversation side by side."""
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.e2e.conftest import Visit
+from tests.e2e.server import Server
+from tests.e2e.test_accessibility import NARROW, expect_accessible
+from tests.e2e.waymark import Page
+from tests.fakes.openai import FakeOpenAI, Say
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture
+def parted(shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI) -> Page:
+    """A conversation that was restored to its first exchange, and went on otherwise; what had been is a branch."""
+    page = visit(shared_openai_server)
+    fake_openai.script(Say("Red it is."), Say("Green **it is**."), Say("Blue it is."))
+    page.say("Red")
+    page.save("Begin")
+    page.say("Green")
+    page.restore("Begin", keep=True)
+    page.say("Blue")
+    return page
+
+
+def side(page: Page, number: int) -> Locator:
+    return page.dialog.locator(".compare-side").nth(number)
+
+
+def test_a_branch_is_held_against_where_the_conversation_stands(parted: Page) -> None:
+    parted.branch("Before restoring Begin").locator("..").get_by_test_id("compare").click()
+    expect(parted.dialog.get_by_role("heading", name="Compare", exact=True)).to_be_visible()
+    expect(parted.dialog).to_contain_text("2 messages in common, the last of them:")
+    expect(parted.dialog.locator("blockquote")).to_have_text("Red it is.")
+    expect(side(parted, 0)).to_contain_text("2 messages of its own")
+    expect(side(parted, 0).locator("strong")).to_have_text("it is")
+    expect(side(parted, 1)).to_contain_text("Blue it is.")
+    expect(side(parted, 1)).not_to_contain_text("Green")
+    expect_accessible(parted, "two places side by side")
+    parted.tab.set_viewport_size(NARROW)
+    one, other = (side(parted, number).bounding_box() for number in (0, 1))
+    assert one is not None
+    assert other is not None
+    assert one["y"] + one["height"] <= other["y"]  # one below the other
+    parted.tab.keyboard.press("Escape")
+    expect(parted.dialog).to_have_count(0)
+
+
+def test_either_place_can_be_another_and_one_can_go_there(parted: Page) -> None:
+    parted.checkpoint("Begin").hover()
+    parted.checkpoint("Begin").get_by_test_id("compare").click()
+    expect(side(parted, 0)).to_contain_text("Nothing of its own")
+    expect(side(parted, 1)).to_contain_text("Blue it is.")
+    parted.dialog.get_by_label("The other place").select_option(label="Before restoring Begin")
+    expect(side(parted, 1)).to_contain_text("Green it is.")
+    parted.dialog.get_by_label("The other place").select_option(label="Begin")
+    expect(parted.dialog).to_contain_text("Nothing differs: both hold the same 2 messages.")
+    side(parted, 0).get_by_role("button", name="Restore").click()
+    expect(parted.dialog).to_contain_text("Restore this checkpoint?")
+    parted.confirm("Restore")
+    parted.expect_messages(2)
+    parted.undo()
+    parted.expect_messages(4)
+
+
+def test_a_place_that_another_tab_deleted_is_told(parted: Page, visit: Visit, shared_openai_server: Server) -> None:
+    parted.expected.append("404")
+    other = visit(shared_openai_server, parted.tab.url.removeprefix(shared_openai_server.origin), beside=parted)
+    parted.branch("Before restoring Begin").locator("..").get_by_test_id("compare").click()
+    expect(side(parted, 0)).to_contain_text("2 messages of its own")
+    other.branch("Before restoring Begin").hover()
+    other.branch("Before restoring Begin").locator("..").get_by_test_id("delete").click()
+    other.confirm("Delete")
+    expect(parted.dialog).to_contain_text("One of the two is not there any more.")
