@@ -36,7 +36,20 @@ from agent.tools.ask_agent import ask_agent
 from agent.tracing import NO_TRACING, Tracer
 from agent.travelling import TimeTravelEvent
 from checkpoints import MAIN, Database, Runs, Store, StoreUnavailableError
-from components import agents, attachments, comparing, exporting, full_text, meter, page, stream, toast, trouble, vendor
+from components import (
+    agents,
+    attachments,
+    comparing,
+    exporting,
+    full_text,
+    growth,
+    meter,
+    page,
+    stream,
+    toast,
+    trouble,
+    vendor,
+)
 from components.guard import Doors, Guard
 from components.headers import content_security_policy
 from components.services import Services
@@ -273,6 +286,7 @@ def _dash(server: FastAPI, services: Services) -> Dash:
     meter.add_route(server, services)
     full_text.add_route(server, services)
     comparing.add_route(server, services)
+    growth.add_route(server, services)
     exporting.add_route(server, services)
     attachments.add_route(server, services)
     agents.add_route(server, services)

@@ -188,6 +188,18 @@ def _counted(stored: Message) -> AIMessage | None:
     return answer if known and isinstance(answer, AIMessage) else None
 
 
+def growth(path: Sequence[Message]) -> list[int]:
+    """What the context takes after each message of a path: counted by the provider at an answer, estimated between."""
+    sizes: list[int] = []
+    tokens = 0
+    for stored in path:
+        if stored.agent == MAIN and not stored.damaged:
+            answer = _counted(stored)
+            tokens = tokens + stored_tokens(stored) if answer is None else answered_tokens(answer)
+        sizes.append(tokens)
+    return sizes
+
+
 def answered_tokens(answer: AIMessage) -> int:
     """What the request for an answer and the answer itself take together; its reasoning is not sent again."""
     usage = answer.usage_metadata

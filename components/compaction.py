@@ -56,6 +56,11 @@ def left(stored: Message) -> GoneView | None:
     return _gone(stored, marks) if "last" in marks else None
 
 
+def gone(stored: Message) -> GoneView | None:
+    """What left for a note, of whatever kind; None for any other message."""
+    return None if stored.damaged else shown(stored) or left(stored)
+
+
 def marks_of(stored: Message) -> dict[str, Any]:
     """Where what a note stands for is."""
     return _marks(stored, KEY) or _marks(stored, time_travel.KEY)

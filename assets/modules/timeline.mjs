@@ -92,6 +92,7 @@ export function Timeline(props) {
           })
         : h(SaveButton, { save: data.save, onClick: openForm }),
     ),
+    data.save.enabled && h(Tokens, { key: `tokens-${data.thread}`, data, onShow: stepping.show }),
     data.branches.length > 1 && h(Branches, { branches: data.branches, act, onCompare: comparing.start }),
     data.checkpoints.length > FEW && h(Search, { sought, onSeek: setSought }),
     h(Track, { key: data.thread, data, found, words, saving, act, stepping, onCompare: comparing.start }),
@@ -174,6 +175,23 @@ function Step({ name, sign, keys, onStep }) {
       onClick: () => onStep?.(),
     },
     icon(sign),
+  );
+}
+
+/** The plot of tokens, folded: it is read when somebody opens it. */
+function Tokens({ data, onShow }) {
+  const [Growth, setGrowth] = useState(null);
+  const [isOpen, setOpen] = useState(false);
+  const onToggle = (event) => {
+    setOpen(event.currentTarget.open);
+    if (Growth || !event.currentTarget.open) return;
+    import("./later/growth.mjs").then((module) => setGrowth(() => module.Growth), () => say("The plot could not be shown; please try again."));
+  };
+  return h(
+    "details",
+    { className: "timeline-tokens", onToggle },
+    h("summary", null, icon("chevron-right", "tool-fold"), "Tokens over the conversation"),
+    isOpen && Growth && h(Growth, { data, onShow }),
   );
 }
 
