@@ -8,6 +8,7 @@ import { wish } from "./modules/branches.mjs";
 import { Composer } from "./modules/composer.mjs";
 import { watchExports } from "./modules/exporting.mjs";
 import { Icon } from "./modules/icons.mjs";
+import { watchKeys } from "./modules/keys.mjs";
 import { Log, logWanted } from "./modules/log.mjs";
 import { Settings } from "./modules/settings.mjs";
 import { close, focus, go, pane, watchShell } from "./modules/shell.mjs";
@@ -31,6 +32,7 @@ if (window.waymark?.provide) {
 }
 watchSystemTheme();
 watchShell();
+watchKeys();
 watchUploads();
 watchExports();
 watchAnswers();

@@ -140,7 +140,7 @@ export function Composer(props) {
   );
 }
 
-const Keys = () => h("span", { className: "composer-keys" }, "Enter sends, Shift + Enter breaks the line");
+const Keys = () => h("span", { className: "composer-keys" }, "Enter sends, Shift + Enter breaks the line", h("span", { className: "composer-more" }, ", Esc Esc goes back"));
 
 function AttachButton({ chooser, take }) {
   const onChange = ({ target }) => {

@@ -1,6 +1,7 @@
 /** The list of conversations. */
 import { useActions } from "./actions.mjs";
 import { useNow } from "./clock.mjs";
+import { useOffer } from "./commands.mjs";
 import { ageGroup, fullTime, relativeTime } from "./format.mjs";
 import { icon } from "./icons.mjs";
 import { NameField } from "./renaming.mjs";
@@ -23,6 +24,12 @@ export function Threads(props) {
     act(type, fields);
     closeSheets({ restoreFocus: false });
   };
+  useOffer("threads", () => [
+    { group: "Actions", name: "New conversation", run: () => open("new") },
+    ...threads
+      .filter(({ id }) => id !== current)
+      .map(({ id, title, updated }) => ({ group: "Conversations", name: title, detail: relativeTime(updated, now), run: () => open("open", { thread: id }) })),
+  ]);
   const row = (thread) =>
     renaming === thread.id
       ? h(

@@ -3,7 +3,8 @@ import { useActions } from "./actions.mjs";
 import { Branches } from "./branches.mjs";
 import { Checkpoint, isMilestone } from "./checkpoint.mjs";
 import { useNow } from "./clock.mjs";
-import { relativeTime } from "./format.mjs";
+import { BACK, useOffer } from "./commands.mjs";
+import { count, relativeTime } from "./format.mjs";
 import { icon } from "./icons.mjs";
 import { CheckpointForm, SaveButton, useSaveKey, useSaving } from "./saving.mjs";
 import { PaneHead } from "./sheet.mjs";
@@ -52,6 +53,14 @@ export function Timeline(props) {
     } else if (data.save.reason) say(data.save.reason);
   };
   useSaveKey(openForm);
+  const others = data.branches.filter(({ current }) => !current);
+  const apart = [...others.map(({ id }) => `branch:${id}`), ...data.checkpoints.filter(({ here }) => !here).map(({ id }) => `checkpoint:${id}`).reverse()];
+  useOffer("timeline", () => [
+    ...data.checkpoints.map(({ id, name, messages }) => ({ group: BACK, name, detail: count(messages, "message"), run: () => act("restore", { checkpoint: id }) })).reverse(),
+    ...others.map(({ id, name, messages }) => ({ group: "Branches", name, detail: count(messages, "message"), run: () => act("switch", { branch: id }) })),
+    ...(data.save.enabled ? [{ group: "Actions", name: "Save checkpoint", run: openForm }] : []),
+    ...(apart.length > 0 ? [{ group: "Actions", name: "Compare", run: () => comparing.start(apart[0]) }] : []),
+  ]);
   const closeForm = () => {
     setNaming(false);
     // The form is gone with its focus: give it back to the button that stands there again.

@@ -1,5 +1,6 @@
 /** The conversation: history from `data`, the running answer from the socket. */
 import { newOperation, useActions } from "./actions.mjs";
+import { BACK, useOffer } from "./commands.mjs";
 import { EMPTY_STREAM, hasNews, knowsTheEnd, newestRun, nextStream, shownMessages } from "./conversation.mjs";
 import { useEditing } from "./editing.mjs";
 import { icon } from "./icons.mjs";
@@ -16,6 +17,7 @@ const { flushSync } = window.ReactDOM;
 
 /** The tab that changed something gets its data by callback; another tab asks for it after this pause. */
 const FOREIGN_CHANGE_MS = 500;
+const QUOTED = 120; // characters of a message that the palette names
 const SILENT_MS = 4000; // after the connection was called lost, which takes a second
 const SPOKEN = { stopped: "Answer stopped", failed: "Answer failed", interrupted: "Answer stopped" };
 
@@ -71,6 +73,13 @@ function Conversation({ id, data, act, editing }) {
   useLayoutEffect(() => {
     if (isChanged) stay();
   }, [isChanged, stay]);
+
+  useOffer("transcript", () =>
+    messages
+      .filter(({ role, text }) => role === "user" && text !== "")
+      .map(({ id: message, text }) => ({ group: BACK, name: `“${text.slice(0, QUOTED)}”`, detail: "your message", run: () => act("fork", { message }) }))
+      .reverse(),
+  );
 
   const isEmpty = messages.length === 0 && !showLive;
   return h(

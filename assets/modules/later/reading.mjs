@@ -26,9 +26,8 @@ export function useReading(address, gone, news) {
   return read;
 }
 
-/** @param {{title: string, size?: "lg"|"xl", className: string, buttons?: any, onClose: () => void, children: any}} props */
-export function Reading({ title, size = "lg", className, buttons = null, onClose, children }) {
-  const id = useId();
+/** A dialog of the browser's own, as long as the component stands; going to another address closes it. @param {() => void} onClose */
+export function useDialog(onClose) {
   const dialog = useRef(null);
   useLayoutEffect(() => {
     const element = dialog.current;
@@ -39,6 +38,13 @@ export function Reading({ title, size = "lg", className, buttons = null, onClose
       element.close(); // gives the focus back to what had it
     };
   }, []);
+  return dialog;
+}
+
+/** @param {{title: string, size?: "lg"|"xl", className: string, buttons?: any, onClose: () => void, children: any}} props */
+export function Reading({ title, size = "lg", className, buttons = null, onClose, children }) {
+  const id = useId();
+  const dialog = useDialog(onClose);
   return h(
     "dialog",
     { ref: dialog, className: "modal show", "aria-labelledby": id, onCancel: (event) => (event.preventDefault(), onClose()) },

@@ -1,0 +1,43 @@
+/** Keys that work anywhere on the page, and what they open. Nothing is done by a key alone that would move a conversation. */
+import { say } from "./toast.mjs";
+
+const { createElement: h } = window.React;
+
+const TWICE_MS = 1000;
+
+const isField = (element) => element instanceof HTMLElement && (element.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName));
+const isCovered = () => document.querySelector(".modal.show") !== null;
+
+/** Shows a dialog of the palette's module, and takes it away when it is closed. @param {"Palette"|"KeysHelp"} name @param {object} props */
+function open(name, props = {}) {
+  import("./later/palette.mjs").then(
+    (module) => {
+      if (isCovered()) return; // the key was pressed twice
+      const place = document.body.appendChild(document.createElement("div"));
+      const root = window.ReactDOM.createRoot(place);
+      const onClose = () => (root.unmount(), place.remove());
+      root.render(h(module[name], { ...props, onClose }));
+    },
+    () => say("This could not be opened; please try again."),
+  );
+}
+
+/** Ctrl+K the palette, ? the keys; Escape twice in an empty field the list of places to go back to. */
+export function watchKeys() {
+  let escaped = -Infinity;
+  document.addEventListener("keydown", (event) => {
+    if (event.isComposing || isCovered()) return;
+    const isCommand = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey;
+    if (isCommand && event.key.toLowerCase() === "k") {
+      event.preventDefault();
+      open("Palette");
+    } else if (event.key === "?" && !event.ctrlKey && !event.metaKey && !isField(event.target)) {
+      event.preventDefault();
+      open("KeysHelp");
+    } else if (event.key === "Escape" && !event.defaultPrevented && event.target.dataset?.testid === "composer" && event.target.value === "") {
+      const isSecond = event.timeStamp - escaped < TWICE_MS;
+      escaped = isSecond ? -Infinity : event.timeStamp;
+      if (isSecond) open("Palette", { onlyBack: true });
+    } else escaped = -Infinity;
+  });
+}

@@ -1,0 +1,113 @@
+"""The palette, the list of places to go back to, and the keys: nothing moves by a key alone."""
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.e2e.conftest import Visit
+from tests.e2e.server import Server
+from tests.e2e.test_accessibility import expect_accessible
+from tests.e2e.waymark import Page
+from tests.fakes.openai import FakeOpenAI, Say
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture
+def talked(shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI) -> Page:
+    page = visit(shared_openai_server)
+    fake_openai.script(Say("Red it is."), Say("Green it is."))
+    page.say("Red please")
+    page.save("Begin")
+    page.say("Green please")
+    return page
+
+
+def palette(page: Page) -> Locator:
+    page.composer.press("Control+k")
+    box = page.tab.get_by_role("combobox", name="Find a place or an action")
+    expect(box).to_be_focused()
+    return box
+
+
+def options(page: Page) -> Locator:
+    return page.tab.get_by_role("option")
+
+
+def go_back(page: Page) -> None:
+    page.composer.press("Escape")
+    page.composer.press("Escape")
+    expect(page.tab.get_by_role("combobox", name="Go back to a place")).to_be_focused()
+
+
+def test_a_place_or_an_action_is_found_by_a_few_letters(talked: Page) -> None:
+    box = palette(talked)
+    expect_accessible(talked, "the palette")
+    box.fill("conv new")
+    expect(options(talked)).to_have_text(["New conversation"])
+    box.fill("no such thing")
+    expect(talked.dialog).to_contain_text("Nothing has these words.")
+    box.press("Enter")
+    expect(talked.dialog).to_be_visible()
+    box.fill("export")
+    box.press("Enter")
+    expect(talked.dialog).to_contain_text("Words to redact")
+    talked.confirm("Cancel")
+    talked.new_conversation()
+    palette(talked).fill("red pl")
+    expect(options(talked)).to_contain_text(["Red please"])
+    talked.tab.keyboard.press("Enter")
+    talked.expect_messages(4)
+
+
+def test_the_arrows_choose_and_escape_gives_the_field_back(talked: Page) -> None:
+    box = palette(talked)
+    first = options(talked).first
+    expect(first).to_have_attribute("aria-selected", "true")
+    box.press("ArrowUp")
+    expect(options(talked).last).to_have_attribute("aria-selected", "true")
+    box.press("ArrowDown")
+    expect(first).to_have_attribute("aria-selected", "true")
+    box.press("Escape")
+    expect(talked.dialog).to_have_count(0)
+    expect(talked.composer).to_be_focused()
+
+
+def test_escape_twice_lists_where_one_can_go_back_to_and_asks_first(talked: Page) -> None:
+    go_back(talked)
+    expect(options(talked)).to_contain_text(["Begin", "“Green please”", "“Red please”"])
+    expect_accessible(talked, "the places to go back to")
+    talked.tab.keyboard.press("Enter")
+    expect(talked.dialog).to_contain_text("Restore this checkpoint?")
+    talked.confirm("Cancel")
+    talked.expect_messages(4)
+    go_back(talked)
+    options(talked).filter(has_text="Green please").click()
+    expect(talked.dialog).to_contain_text("From message 3")
+    talked.confirm("Branch")
+    talked.expect_messages(2)
+    expect(talked.composer).to_have_value("Green please")
+
+
+def test_escape_opens_nothing_where_something_is_written(talked: Page) -> None:
+    talked.composer.fill("a thought")
+    talked.composer.press("Escape")
+    talked.composer.press("Escape")
+    talked.composer.fill("")
+    talked.composer.press("Escape")
+    talked.composer.press("ArrowLeft")
+    talked.composer.press("Escape")
+    talked.tab.locator(".log").press("?")
+    expect(talked.tab.get_by_role("dialog", name="Keys")).to_be_visible()  # and only that
+    expect(talked.dialog).to_have_count(1)
+
+
+def test_a_question_mark_is_a_letter_in_a_field_and_shows_the_keys_elsewhere(talked: Page) -> None:
+    talked.composer.press("?")
+    expect(talked.composer).to_have_value("?")
+    expect(talked.dialog).to_have_count(0)
+    talked.tab.locator(".log").press("?")
+    expect(talked.tab.get_by_role("dialog", name="Keys")).to_contain_text("choose a place to go back to")
+    expect_accessible(talked, "the keys")
+    talked.tab.keyboard.press("Control+k")
+    talked.tab.keyboard.press("Escape")
+    expect(talked.dialog).to_have_count(0)
