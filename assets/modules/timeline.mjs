@@ -53,14 +53,7 @@ export function Timeline(props) {
     } else if (data.save.reason) say(data.save.reason);
   };
   useSaveKey(openForm);
-  const others = data.branches.filter(({ current }) => !current);
-  const apart = [...others.map(({ id }) => `branch:${id}`), ...data.checkpoints.filter(({ here }) => !here).map(({ id }) => `checkpoint:${id}`).reverse()];
-  useOffer("timeline", () => [
-    ...data.checkpoints.map(({ id, name, messages }) => ({ group: BACK, name, detail: count(messages, "message"), run: () => act("restore", { checkpoint: id }) })).reverse(),
-    ...others.map(({ id, name, messages }) => ({ group: "Branches", name, detail: count(messages, "message"), run: () => act("switch", { branch: id }) })),
-    ...(data.save.enabled ? [{ group: "Actions", name: "Save checkpoint", run: openForm }] : []),
-    ...(apart.length > 0 ? [{ group: "Actions", name: "Compare", run: () => comparing.start(apart[0]) }] : []),
-  ]);
+  useOffer("timeline", () => commands(data, act, openForm, comparing.start));
   const closeForm = () => {
     setNaming(false);
     // The form is gone with its focus: give it back to the button that stands there again.
@@ -108,6 +101,20 @@ export function Timeline(props) {
     comparing.Compare &&
       createPortal(h(comparing.Compare, { key: comparing.place, data, place: comparing.place, act, onClose: comparing.end }), document.body),
   );
+}
+
+/** What the palette lists of the timeline. @returns {import("./commands.mjs").Command[]} */
+function commands({ checkpoints, branches, save }, act, onSave, onCompare) {
+  const newest = [...checkpoints].reverse();
+  const others = branches.filter(({ current }) => !current);
+  const apart = [...others.map(({ id }) => `branch:${id}`), ...newest.filter(({ here }) => !here).map(({ id }) => `checkpoint:${id}`)];
+  const place = (group, { name, messages }, run) => ({ group, name, detail: count(messages, "message"), run });
+  return [
+    ...(save.enabled ? [{ group: "Actions", name: "Save checkpoint", run: onSave }] : []),
+    ...(apart.length > 0 ? [{ group: "Actions", name: "Compare", run: () => onCompare(apart[0]) }] : []),
+    ...newest.map((checkpoint) => place(BACK, checkpoint, () => act("restore", { checkpoint: checkpoint.id }))),
+    ...others.map((branch) => place("Branches", branch, () => act("switch", { branch: branch.id }))),
+  ];
 }
 
 /**
