@@ -38,7 +38,7 @@ async def carried_out(
     refused = [_unreadable(call["name"], call["id"]) for call in asked.invalid_tool_calls]
     for refusal in refused:
         await context.recorder.commit(refusal)
-    calls, move, late = divided(unanswered(messages), context.traveller)
+    calls, move, late = _divided(unanswered(messages), context.traveller)
     refused += [await _refused(call, TOO_LATE, context) for call in late]
     asking = [call for call in calls if _asks(call, approval, context)]
     if context.alone:
@@ -67,7 +67,7 @@ def _is_decided(call: ToolCall, context: RunContext) -> bool:
     return is_begun or call["id"] in context.decisions
 
 
-def divided(calls: list[ToolCall], traveller: Traveller | None) -> tuple[list[ToolCall], ToolCall | None, list[ToolCall]]:
+def _divided(calls: list[ToolCall], traveller: Traveller | None) -> tuple[list[ToolCall], ToolCall | None, list[ToolCall]]:
     """The calls up to a move, the move, and what was asked for after it: that belongs to a path which is about to leave."""
     if traveller is None:
         return calls, None, []

@@ -13,6 +13,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from agent import attached
+from agent.prices import usage_of
 from agent.request import SENT, position_of
 from checkpoints import MAIN, Message, Store, serde
 
@@ -189,15 +190,23 @@ def _counted(stored: Message) -> AIMessage | None:
 
 
 def growth(path: Sequence[Message]) -> list[int]:
-    """What the context takes after each message of a path: counted by the provider at an answer, estimated between."""
+    """What a path takes, in tokens, after each of its messages: counted by the provider at an answer, estimated between."""
     sizes: list[int] = []
     tokens = 0
     for stored in path:
         if stored.agent == MAIN and not stored.damaged:
-            answer = _counted(stored)
-            tokens = tokens + stored_tokens(stored) if answer is None else answered_tokens(answer)
+            counted = _told(stored)
+            tokens = tokens + stored_tokens(stored) if counted is None else counted
         sizes.append(tokens)
     return sizes
+
+
+def _told(stored: Message) -> int | None:
+    """`answered_tokens` of an answer that was made here, without building it: of a long path there are thousands."""
+    usage, data = usage_of(stored, {}), stored.body["data"]
+    if usage is None or stored.run_id is None or not isinstance((data.get("response_metadata") or {}).get(SENT), dict):
+        return None
+    return usage.input + max(0, usage.output - usage.reasoning)
 
 
 def answered_tokens(answer: AIMessage) -> int:

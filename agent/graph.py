@@ -39,7 +39,7 @@ def build_graph(tools: Sequence[BaseTool], *, approval: Collection[str] = ()) ->
     The model is the run's. Tools named in `approval` run only when a person has decided so: until then the run rests
     (`Waiting`). Both may change while the app runs: what stands in them is looked up anew each time.
     """
-    bound, attached = _Bound(), _Attached()
+    bound, refusals = _Bound(), _Refused()
 
     async def agent(state: AgentState, runtime: Runtime[RunContext]) -> dict[str, Any]:
         can_move, model = runtime.context.traveller is not None, runtime.context.model
@@ -50,7 +50,7 @@ def build_graph(tools: Sequence[BaseTool], *, approval: Collection[str] = ()) ->
         # What was asked for; the answer says what it came from.
         runtime.context.trace.asked(str(getattr(model.chat, "model_name", model.spec)), mentioned(messages))
         offered = [*_own(tools, runtime.context), *(TIME_TRAVEL if can_move else ())]
-        with attached.to(model, messages) as refused:
+        with refusals.of(model, messages) as refused:
             sent = await runtime.context.recorder.work(partial(resolved, messages, runtime.context.held, refused))
             answer = await stream_answer(bound.to(model, offered), sent, runtime.context)
         for call in (*answer.tool_calls, *answer.invalid_tool_calls):
@@ -88,20 +88,20 @@ class _Bound:
         return known[1]
 
 
-class _Attached:
+class _Refused:
     """The files that models refused, by hash: they are not sent to them again."""
 
     def __init__(self) -> None:
-        self._refused: defaultdict[str, set[str]] = defaultdict(set)
+        self._hashes: defaultdict[str, set[str]] = defaultdict(set)
 
     @contextmanager
-    def to(self, model: ChosenModel, messages: Sequence[BaseMessage]) -> Iterator[Collection[str]]:
+    def of(self, model: ChosenModel, messages: Sequence[BaseMessage]) -> Iterator[Collection[str]]:
         """What to leave out while these messages are sent to a model."""
         try:
-            yield self._refused[model.spec]
+            yield self._hashes[model.spec]
         except Exception as error:
             if refuses_files(error):
-                self._refused[model.spec] |= {part["file"] for message in messages for part in files.parts(message.content)}
+                self._hashes[model.spec] |= {part["file"] for message in messages for part in files.parts(message.content)}
             raise
 
 

@@ -42,18 +42,27 @@ def compared(store: Store, runs: Runs, thread_id: str, one: str, other: str) -> 
     run = runs.latest(thread_id)
     ends = [_end(store, thread_id, place) for place in (one, other)]
     parted = store.difference(thread_id, *ends, most=MOST)
-    is_running = run is not None and run.state is RunState.RUNNING
+    state = run.state if run else None
 
-    def side(messages: list[Message], length: int) -> SideView:
-        return {"length": length, "messages": views.messages(messages, running=is_running), "more": length - len(messages)}
+    def side(place: str, messages: list[Message], length: int) -> SideView:
+        shown = messages if len(messages) == length else _untorn(messages)
+        running, waiting = (place == "" and state is each for each in (RunState.RUNNING, RunState.WAITING))
+        told = views.messages(shown, running=running, waiting=waiting)
+        return {"length": length, "messages": told, "more": length - len(shown)}
 
     last = store.message(thread_id, parted.common) if parted.common else None
     return {
         "shared": parted.shared,
         "common": views.beginning(last) if last else "",
-        "one": side(parted.one, parted.lengths[0]),
-        "other": side(parted.other, parted.lengths[1]),
+        "one": side(one, parted.one, parted.lengths[0]),
+        "other": side(other, parted.other, parted.lengths[1]),
     }
+
+
+def _untorn(messages: list[Message]) -> list[Message]:
+    """The beginning of a way without the calls at its end: their results may stand after them."""
+    ends = (n for n, each in enumerate(messages, 1) if each.type != "tool" and not each.body["data"].get("tool_calls"))
+    return messages[: max(ends, default=len(messages))]
 
 
 def _end(store: Store, thread_id: str, place: str) -> str | None:

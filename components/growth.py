@@ -1,5 +1,5 @@
-"""How the context grew over the conversation, for the plot on the timeline. Asked for when somebody opens it: it reads the
-whole conversation.
+"""How the conversation grew in tokens, for the plot on the timeline. Asked for as long as somebody has it open, at every
+change: it reads the whole conversation.
 """
 
 from typing import TypedDict
@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
 from agent import context
-from checkpoints import Store, StoreUnavailableError, ThreadNotFoundError
+from checkpoints import NotFoundError, Store, StoreUnavailableError
 from components import compaction
 from components.services import Services
 
@@ -17,20 +17,23 @@ MOST = 300  # points of the line: more would not be seen
 
 class PointView(TypedDict):
     messages: int  # that the conversation has there
-    tokens: int  # that its context takes there
+    tokens: int  # that it takes there
 
 
 class DropView(TypedDict):
-    """Where a summary, or a move of the agent, stands in the place of what left."""
+    """Where a summary, or the note of a move, stands in the place of what left: what the conversation took with that, and
+    what it takes now.
+    """
 
     messages: int
-    before: int  # tokens
+    before: int
     after: int
 
 
 class GrowthView(TypedDict):
     points: list[PointView]
     drops: list[DropView]
+    most: int  # tokens that it took at any place, or would have without the drops
 
 
 def add_route(server: FastAPI, services: Services) -> None:
@@ -39,7 +42,7 @@ def add_route(server: FastAPI, services: Services) -> None:
         """Whether this browser may ask at all, the guard has decided."""
         try:
             return JSONResponse(await services.read(view, services.store, thread_id))
-        except ThreadNotFoundError:
+        except NotFoundError:
             return Response(status_code=404)
         except StoreUnavailableError:
             return Response(status_code=503)
@@ -53,5 +56,7 @@ def view(store: Store, thread_id: str) -> GrowthView:
     drops: list[DropView] = []
     for place, message in enumerate(path):
         if (gone := compaction.gone(message)) is not None:
-            drops.append({"messages": place + 1, "before": gone["before"], "after": gone["after"]})
-    return {"points": [{"messages": count, "tokens": sizes[count - 1]} for count in counts], "drops": drops}
+            before = sizes[place] - gone["after"] + gone["before"]
+            drops.append({"messages": place + 1, "before": max(0, before), "after": sizes[place]})
+    points: list[PointView] = [{"messages": count, "tokens": sizes[count - 1]} for count in counts]
+    return {"points": points, "drops": drops, "most": max([*sizes, *(drop["before"] for drop in drops)], default=0)}

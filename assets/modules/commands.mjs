@@ -18,5 +18,5 @@ export function useOffer(from, offer) {
   }, [from]);
 }
 
-/** @returns {Command[]} all that is offered now */
-export const offered = () => [...offers.values()].flatMap((offer) => offer());
+/** @returns {Command[]} all that is offered now; whichever component stood first */
+export const offered = () => [...offers].sort(([one], [other]) => (one < other ? -1 : 1)).flatMap(([, offer]) => offer());

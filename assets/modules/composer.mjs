@@ -140,7 +140,7 @@ export function Composer(props) {
   );
 }
 
-const Keys = () => h("span", { className: "composer-keys" }, "Enter sends, Shift + Enter breaks the line", h("span", { className: "composer-more" }, ", Esc Esc goes back"));
+const Keys = () => h("span", { className: "composer-keys" }, "Enter sends, Shift + Enter breaks the line", h("span", { className: "composer-more" }, ", Esc Esc lists where to go back to"));
 
 function AttachButton({ chooser, take }) {
   const onChange = ({ target }) => {

@@ -2,6 +2,7 @@
 import { say } from "./toast.mjs";
 
 const { createElement: h } = window.React;
+const { createRoot, flushSync } = window.ReactDOM;
 
 const TWICE_MS = 1000;
 
@@ -14,9 +15,9 @@ function open(name, props = {}) {
     (module) => {
       if (isCovered()) return; // the key was pressed twice
       const place = document.body.appendChild(document.createElement("div"));
-      const root = window.ReactDOM.createRoot(place);
+      const root = createRoot(place);
       const onClose = () => (root.unmount(), place.remove());
-      root.render(h(module[name], { ...props, onClose }));
+      flushSync(() => root.render(h(module[name], { ...props, onClose }))); // so that a second press finds it
     },
     () => say("This could not be opened; please try again."),
   );
@@ -26,10 +27,10 @@ function open(name, props = {}) {
 export function watchKeys() {
   let escaped = -Infinity;
   document.addEventListener("keydown", (event) => {
-    if (event.isComposing || isCovered()) return;
-    const isCommand = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey;
-    if (isCommand && event.key.toLowerCase() === "k") {
-      event.preventDefault();
+    const isFind = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k";
+    if (isFind) event.preventDefault(); // also of a key that is held: the browser would go to its own field
+    if (event.isComposing || event.repeat || isCovered()) return;
+    if (isFind) {
       open("Palette");
     } else if (event.key === "?" && !event.ctrlKey && !event.metaKey && !isField(event.target)) {
       event.preventDefault();

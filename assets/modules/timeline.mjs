@@ -45,6 +45,10 @@ export function Timeline(props) {
     `${name}\n${description}`.toLowerCase().includes(words),
   );
   const stepping = useStepping(found, data.thread);
+  const onShow = useCallback((checkpoint) => {
+    closeSheets(); // on a narrow screen the place would stay behind it
+    stepping.show(checkpoint);
+  }, [stepping.show]);
 
   const openForm = () => {
     if (data.save.enabled) {
@@ -94,10 +98,10 @@ export function Timeline(props) {
           })
         : h(SaveButton, { save: data.save, onClick: openForm }),
     ),
-    data.save.enabled && h(Tokens, { key: `tokens-${data.thread}`, data, onShow: stepping.show }),
+    data.save.enabled && h(Tokens, { key: `tokens-${data.thread}`, data, onShow }),
     data.branches.length > 1 && h(Branches, { branches: data.branches, act, onCompare: comparing.start }),
     data.checkpoints.length > FEW && h(Search, { sought, onSeek: setSought }),
-    h(Track, { key: data.thread, data, found, words, saving, act, stepping, onCompare: comparing.start }),
+    h(Track, { key: data.thread, data, found, words, saving, act, stepping, onShow, onCompare: comparing.start }),
     comparing.Compare &&
       createPortal(h(comparing.Compare, { key: comparing.place, data, place: comparing.place, act, onClose: comparing.end }), document.body),
   );
@@ -223,7 +227,7 @@ function Search({ sought, onSeek }) {
 }
 
 /** The line with its marks, oldest first; it ends where the conversation stands. What is pinned stands above it. */
-function Track({ data, found, words, saving, act, stepping, onCompare }) {
+function Track({ data, found, words, saving, act, stepping, onShow, onCompare }) {
   const now = useNow();
   const scroll = useRef(null);
   const [most, setMost] = useState(WINDOW);
@@ -233,16 +237,12 @@ function Track({ data, found, words, saving, act, stepping, onCompare }) {
     const place = scroll.current.querySelector(".here");
     place?.scrollIntoView({ block: "nearest" });
   }, [data.thread, lastId, isHereMarked]);
-  const { selected, show } = stepping;
+  const { selected } = stepping;
   useEffect(() => {
     const [view, row] = [scroll.current, scroll.current.querySelector(".selected")].map((each) => each?.getBoundingClientRect());
     if (row && row.top < view.top) scroll.current.scrollTop += row.top - view.top;
     if (row && row.bottom > view.bottom) scroll.current.scrollTop += row.bottom - view.bottom;
   }, [selected]);
-  const onShow = useCallback((checkpoint) => {
-    closeSheets(); // on a narrow screen the place would stay behind it
-    show(checkpoint);
-  }, [show]);
 
   const pinned = found.filter((checkpoint) => checkpoint.pinned);
   const others = found.filter((checkpoint) => !checkpoint.pinned);

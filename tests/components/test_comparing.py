@@ -1,8 +1,9 @@
 """Two places side by side, as the page is told."""
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from checkpoints import BranchNotFoundError, CheckpointNotFoundError, Runs, Store
+from checkpoints import BranchNotFoundError, CheckpointNotFoundError, NewMessage, Runs, Store, serde
 from components import comparing
 from components.comparing import ComparisonView
 from tests.checkpoints.conversations import new, talked
@@ -36,6 +37,31 @@ def test_a_long_way_is_cut_and_the_rest_is_counted(memory_store: Store, monkeypa
     first = memory_store.checkpoints(thread_id)[0].id
     other = comparing.compared(memory_store, Runs(memory_store), thread_id, f"checkpoint:{first}", "")["other"]
     assert ([message["text"] for message in other["messages"]], other["length"], other["more"]) == (["c", "d"], 4, 2)
+
+
+def test_a_cut_tears_no_call_from_its_result(memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparing, "MOST", 3)
+    thread_id = talked(memory_store, "a", "b")
+    first = memory_store.checkpoints(thread_id)[0].id
+    calling = AIMessage("Let me see.", tool_calls=[{"name": "look", "args": {}, "id": "1"}])
+    said = (HumanMessage("c"), AIMessage("d"), calling, ToolMessage("seen", tool_call_id="1"), AIMessage("e"))
+    memory_store.append(thread_id, [NewMessage(serde.to_body(message)) for message in said])
+    other = comparing.compared(memory_store, Runs(memory_store), thread_id, f"checkpoint:{first}", "")["other"]
+    assert ([message["text"] for message in other["messages"]], other["more"]) == (["c", "d"], 3)
+
+
+def test_only_where_one_stands_is_something_at_work(memory_store: Store) -> None:
+    store, runs = memory_store, Runs(memory_store)
+    thread_id = talked(store, "a", "b")
+    begin = store.messages(thread_id)[1].id
+    main = store.thread(thread_id).branch_id
+    calling = AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": "1"}])
+    store.append(thread_id, [NewMessage(serde.to_body(message)) for message in (HumanMessage("c"), calling)])
+    store.fork(thread_id, begin)
+    run = runs.begin(thread_id, new("d")[0])
+    runs.commit(run, NewMessage(serde.to_body(calling)))
+    found = comparing.compared(store, runs, thread_id, f"branch:{main}", "")
+    assert [found[side]["messages"][-1]["tools"][0]["status"] for side in ("one", "other")] == ["stopped", "running"]
 
 
 @pytest.mark.parametrize(

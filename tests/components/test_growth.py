@@ -55,10 +55,28 @@ def test_a_summary_is_told_with_what_it_saved(memory_store: Store) -> None:
     thread_id = talked(memory_store, HumanMessage(LONG), HumanMessage(LONG), HumanMessage("?"))
     note = compaction.note(passage(memory_store.messages(thread_id), Part()), "Short.")
     memory_store.append(thread_id, [note], after=None)
-    (drop,) = growth.view(memory_store, thread_id)["drops"]
+    seen = growth.view(memory_store, thread_id)
+    (drop,) = seen["drops"]
     assert drop["messages"] == 1
-    assert drop["before"] > 2 * drop["after"] > 0
+    assert seen["most"] == drop["before"] > 2 * drop["after"] > 0
+
+
+def test_a_drop_begins_and_ends_at_the_height_of_the_line(memory_store: Store) -> None:
+    thread_id = talked(memory_store, *(HumanMessage(LONG) for _ in range(6)))
+    before = grown(memory_store.messages(thread_id))
+    found = passage(memory_store.messages(thread_id), Part("from", memory_store.messages(thread_id)[3].id))
+    memory_store.append(thread_id, [compaction.note(found, "Short.")], after=found.messages[0].parent_id)
+    seen = growth.view(memory_store, thread_id)
+    (drop,) = seen["drops"]
+    assert (drop["before"], drop["after"]) == (before[-1], seen["points"][-1]["tokens"])
+    assert seen["most"] == drop["before"] > drop["after"] > before[2]
+
+
+def test_the_most_is_no_matter_of_which_points_are_drawn(memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growth, "MOST", 2)
+    thread_id = talked(memory_store, *(counted(tokens) for tokens in (100, 900, 200, 300)))
+    assert growth.view(memory_store, thread_id)["most"] == 910
 
 
 def test_an_empty_conversation_has_no_line(memory_store: Store) -> None:
-    assert growth.view(memory_store, memory_store.create_thread().id) == {"points": [], "drops": []}
+    assert growth.view(memory_store, memory_store.create_thread().id) == {"points": [], "drops": [], "most": 0}

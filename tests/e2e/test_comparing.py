@@ -74,3 +74,7 @@ def test_a_place_that_another_tab_deleted_is_told(parted: Page, visit: Visit, sh
     other.branch("Before restoring Begin").locator("..").get_by_test_id("delete").click()
     other.confirm("Delete")
     expect(parted.dialog).to_contain_text("One of the two is not there any more.")
+    gone = parted.dialog.get_by_label("One place")
+    expect(gone.locator("option:checked")).to_have_text("(not there any more)")
+    gone.select_option(label="Where you stand")
+    expect(parted.dialog).to_contain_text("Nothing differs")

@@ -73,6 +73,7 @@ def test_the_arrows_choose_and_escape_gives_the_field_back(talked: Page) -> None
 
 
 def test_escape_twice_lists_where_one_can_go_back_to_and_asks_first(talked: Page) -> None:
+    talked.reload()
     go_back(talked)
     expect(options(talked)).to_contain_text(["Begin", "“Green please”", "“Red please”"])
     expect_accessible(talked, "the places to go back to")
@@ -86,6 +87,21 @@ def test_escape_twice_lists_where_one_can_go_back_to_and_asks_first(talked: Page
     talked.confirm("Branch")
     talked.expect_messages(2)
     expect(talked.composer).to_have_value("Green please")
+
+
+def test_the_key_pressed_again_while_the_palette_comes_opens_one(talked: Page) -> None:
+    talked.tab.route("**/palette.mjs*", lambda route: (talked.tab.wait_for_timeout(300), route.continue_()))
+    talked.composer.press("Control+k")
+    talked.composer.press("Control+k")
+    expect(talked.dialog).to_have_count(1)
+    talked.tab.keyboard.press("Escape")
+    expect(talked.dialog).to_have_count(0)
+    talked.tab.keyboard.down("Escape")
+    for _ in range(3):
+        talked.tab.keyboard.down("Escape")  # held: it repeats
+    talked.tab.keyboard.up("Escape")
+    palette(talked)
+    expect(talked.dialog).to_have_count(1)
 
 
 def test_escape_opens_nothing_where_something_is_written(talked: Page) -> None:

@@ -31,7 +31,7 @@ export function Steps({ work }) {
   return h(
     "div",
     { className: "tool-body agent-steps" },
-    h(Said, { messages, said }),
+    h(Memory, { messages, said }),
     h(
       "button",
       { type: "button", className: "quiet-button", onClick: () => setOpen(true) },
@@ -42,7 +42,7 @@ export function Steps({ work }) {
   );
 }
 
-function Said({ messages, said }) {
+function Memory({ messages, said }) {
   return h(
     Fragment,
     null,
@@ -63,5 +63,5 @@ function Message({ message }) {
 
 /** All that an agent remembers here. */
 function Transcript({ agent, onClose }) {
-  return h(Reading, { title: `All that ${agent} remembers`, className: "agent-steps", onClose }, h(Said, useMemory(agent, null)));
+  return h(Reading, { title: `All that ${agent} remembers`, className: "agent-steps", onClose }, h(Memory, useMemory(agent, null)));
 }

@@ -61,10 +61,12 @@ function Side({ name, data, place, onChoose, side, go }) {
 function Places({ id, data, place, onChoose }) {
   const branches = data.branches.filter(({ current }) => !current);
   const option = (value, name) => h("option", { key: value, value }, name);
+  const known = [HERE, ...branches.map(({ id }) => `branch:${id}`), ...data.checkpoints.map(({ id }) => `checkpoint:${id}`)];
   return h(
     "select",
     { id, className: "form-select", value: place, onChange: (event) => onChoose(event.target.value) },
     option(HERE, "Where you stand"),
+    !known.includes(place) && option(place, "(not there any more)"),
     branches.length > 0 && h("optgroup", { label: "Branches" }, branches.map((branch) => option(`branch:${branch.id}`, branch.name))),
     data.checkpoints.length > 0 &&
       h("optgroup", { label: "Checkpoints" }, data.checkpoints.map((checkpoint) => option(`checkpoint:${checkpoint.id}`, checkpoint.name)).reverse()),

@@ -1,4 +1,4 @@
-/** How the context grew over the conversation: a line of tokens, with the checkpoints on it and what a summary saved. */
+/** How the conversation grew: a line of tokens, with the checkpoints on it and what a summary saved. */
 import { count, figure } from "../format.mjs";
 import { useReading } from "./reading.mjs";
 import { style } from "./style.mjs";
@@ -11,7 +11,8 @@ const SHARES = 60; // of the width; of the checkpoints that fall into one share 
 style("growth.css");
 
 /**
- * @typedef {{points: {messages: number, tokens: number}[], drops: {messages: number, before: number, after: number}[]}} GrowthView
+ * @typedef {{points: {messages: number, tokens: number}[], drops: {messages: number, before: number, after: number}[],
+ *   most: number}} GrowthView
  * @param {{data: import("../timeline.mjs").TimelineData, onShow: (checkpoint: import("../checkpoint.mjs").CheckpointView) => void}} props
  */
 export function Growth({ data, onShow }) {
@@ -22,11 +23,10 @@ export function Growth({ data, onShow }) {
 }
 
 /** @param {{growth: GrowthView, checkpoints: import("../checkpoint.mjs").CheckpointView[], onShow: Function}} props */
-function Plot({ growth: { points, drops }, checkpoints, onShow }) {
+function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
   const last = points.at(-1);
-  const most = Math.max(1, ...points.map(({ tokens }) => tokens), ...drops.map(({ before }) => before));
   const x = (messages) => (100 * (messages - 1)) / (last.messages - 1);
-  const y = (tokens) => 100 - (100 * tokens) / most;
+  const y = (tokens) => 100 - (100 * tokens) / Math.max(1, most);
   const line = points.map(({ messages, tokens }) => `${x(messages)},${y(tokens)}`).join(" ");
   const at = (messages) => (points.findLast((point) => point.messages <= messages) ?? points[0]).tokens;
   return h(
@@ -55,7 +55,7 @@ function Plot({ growth: { points, drops }, checkpoints, onShow }) {
         }),
       ),
     ),
-    h("figcaption", null, h("span", null, `${count(last.tokens, "token")} after ${count(last.messages, "message")}`), h("span", null, `at most ${figure(most)}`)),
+    h("figcaption", null, h("span", null, `About ${count(last.tokens, "token")} after ${count(last.messages, "message")}`), h("span", null, `at most ${figure(most)}`)),
     drops.length > 0 && h("p", { className: "growth-saved" }, saved(drops.at(-1))),
   );
 }
@@ -69,7 +69,7 @@ function marked(checkpoints, messages) {
   return [...places.values()];
 }
 
-const saved = ({ messages, before, after }) => `At message ${figure(messages)}, ${figure(before)} became ${count(after, "token")}.`;
+const saved = ({ messages, before, after }) => `At message ${figure(messages)}, about ${figure(before)} became ${count(after, "token")}.`;
 
 /** The line in words. */
-const said = (last, drops) => [`The context takes ${count(last.tokens, "token")} after ${count(last.messages, "message")}.`, ...drops.map(saved)].join(" ");
+const said = (last, drops) => [`The conversation takes about ${count(last.tokens, "token")} after ${count(last.messages, "message")}.`, ...drops.map(saved)].join(" ");

@@ -1,9 +1,10 @@
 /** The palette: places and actions found by a few letters. With it, the list of places to go back to, and what the keys do. */
 import { BACK, offered } from "../commands.mjs";
+import { count, figure } from "../format.mjs";
 import { Reading, useDialog } from "./reading.mjs";
 import { style } from "./style.mjs";
 
-const { Fragment, createElement: h, useEffect, useId, useMemo, useState } = window.React;
+const { createElement: h, useEffect, useId, useMemo, useState } = window.React;
 
 const GROUPS = ["Actions", BACK, "Branches", "Conversations"];
 const MOST = 50; // lines: who looks for more types more letters
@@ -45,7 +46,8 @@ export function Palette({ onlyBack = false, onClose }) {
   const all = useMemo(() => (onlyBack ? offered().filter(({ group }) => group === BACK) : grouped([...offered(), ...pressable()])), []);
   const [text, setText] = useState("");
   const [place, setPlace] = useState(0);
-  const found = matching(all, text).slice(0, MOST);
+  const matched = matching(all, text);
+  const found = matched.slice(0, MOST);
   const at = Math.min(place, found.length - 1);
   useEffect(() => {
     dialog.current.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
@@ -75,38 +77,38 @@ export function Palette({ onlyBack = false, onClose }) {
         className: "form-control",
         placeholder: name,
         "aria-label": name,
-        "aria-expanded": true,
+        "aria-expanded": found.length > 0,
         "aria-controls": `${id}-list`,
         "aria-activedescendant": at >= 0 ? `${id}-${at}` : undefined,
         autoComplete: "off",
-        autoFocus: true,
         value: text,
         onChange: (event) => (setText(event.target.value), setPlace(0)),
         onKeyDown,
       }),
       h(
-        "ul",
-        { id: `${id}-list`, role: "listbox", "aria-label": name },
-        found.map((command, index) => h(Line, { key: index, id: `${id}-${index}`, command, isChosen: index === at, isFirst: command.group !== found[index - 1]?.group, onChoose: choose })),
+        "div",
+        { id: `${id}-list`, role: "listbox", "aria-label": name, onMouseDown: (event) => event.preventDefault() }, // the field keeps the focus
+        GROUPS.filter((group) => found.some((command) => command.group === group)).map((group) => h(Group, { key: group, group, found, at, id, onChoose: choose })),
       ),
+      all.length > 0 && h("p", { className: "visually-hidden", role: "status" }, `${count(matched.length, "line")} found`),
+      matched.length > MOST && h("p", { className: "palette-foot quiet" }, `… and ${figure(matched.length - MOST)} more: type some letters.`),
       found.length === 0 && h("p", { className: "pane-empty", role: "status" }, all.length === 0 ? "There is nothing to go back to yet." : "Nothing has these words."),
       onlyBack && h("p", { className: "palette-foot quiet" }, "Nothing moves before you were asked."),
     ),
   );
 }
 
-function Line({ id, command, isChosen, isFirst, onChoose }) {
-  return h(
-    Fragment,
-    null,
-    isFirst && h("li", { className: "palette-group", role: "presentation" }, command.group),
+/** Lines of one kind under their name. @param {{group: string, found: import("../commands.mjs").Command[], at: number, id: string, onChoose: Function}} props */
+function Group({ group, found, at, id, onChoose }) {
+  const line = (command, index) =>
+    command.group === group &&
     h(
-      "li",
-      { id, role: "option", "aria-selected": isChosen, onClick: () => onChoose(command) },
+      "div",
+      { key: index, id: `${id}-${index}`, role: "option", "aria-selected": index === at, onClick: () => onChoose(command) },
       h("span", { className: "palette-name" }, command.name),
       command.detail && h("span", { className: "palette-detail" }, command.detail),
-    ),
-  );
+    );
+  return h("div", { role: "group", "aria-label": group }, h("div", { className: "palette-group", "aria-hidden": true }, group), found.map(line));
 }
 
 /** @param {{onClose: () => void}} props */

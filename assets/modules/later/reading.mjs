@@ -3,6 +3,7 @@ import { Prose, ToolCard } from "../messages.mjs";
 
 const { createElement: h, useEffect, useId, useLayoutEffect, useRef, useState } = window.React;
 
+const NOTHING_YET = { address: null, found: null, said: "Reading…" };
 const NOT_NOW = "This cannot be read just now.";
 const SPEAKERS = { user: "You", assistant: "Waymark", note: "Note" };
 
@@ -14,16 +15,16 @@ const SPEAKERS = { user: "You", assistant: "Waymark", note: "Note" };
  * @returns {{found: any, said: string|null}} one of the two is null
  */
 export function useReading(address, gone, news) {
-  const [read, setRead] = useState({ found: null, said: "Reading…" });
+  const [read, setRead] = useState(NOTHING_YET);
   useEffect(() => {
     const leaving = new AbortController();
-    const nothing = (said) => setRead({ found: null, said });
+    const nothing = (said) => setRead({ address, found: null, said });
     fetch(address, { signal: leaving.signal })
-      .then(async (reply) => (reply.ok ? setRead({ found: await reply.json(), said: null }) : nothing(reply.status === 404 ? gone : NOT_NOW)))
+      .then(async (reply) => (reply.ok ? setRead({ address, found: await reply.json(), said: null }) : nothing(reply.status === 404 ? gone : NOT_NOW)))
       .catch(() => leaving.signal.aborted || nothing(NOT_NOW));
     return () => leaving.abort();
   }, [address, news]);
-  return read;
+  return read.address === address ? read : NOTHING_YET; // what was read of another place is not this one's
 }
 
 /** A dialog of the browser's own, as long as the component stands; going to another address closes it. @param {() => void} onClose */

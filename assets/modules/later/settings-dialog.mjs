@@ -1,5 +1,7 @@
 /** The dialog in which a person chooses for one conversation: the model, the instructions, and whether the agent may go back. */
-const { createElement: h, useEffect, useId, useLayoutEffect, useRef, useState } = window.React;
+import { useDialog } from "./reading.mjs";
+
+const { createElement: h, useEffect, useId, useState } = window.React;
 
 const NO_REPLY_MS = 6000;
 const POLICIES = {
@@ -18,22 +20,12 @@ const POLICIES = {
  */
 export function SettingsDialog({ title, data, kept, keep, reply, act, onClose }) {
   const id = useId();
-  const dialog = useRef(null);
+  const dialog = useDialog(onClose);
   const [seen, setSeen] = useState(data.choice);
   const [choice, setChoice] = useState({ ...data.choice, ...(data.thread === null ? kept?.choice : {}) });
   const [pending, setPending] = useState(null);
   const [problem, setProblem] = useState(null);
   const change = (part) => (event) => setChoice({ ...choice, [part]: event.target.value });
-
-  useLayoutEffect(() => {
-    const element = dialog.current;
-    element.showModal();
-    window.addEventListener("popstate", onClose);
-    return () => {
-      window.removeEventListener("popstate", onClose);
-      element.close(); // gives the focus back to what had it
-    };
-  }, []);
   useEffect(() => {
     if (pending === null || reply?.op !== pending) return;
     setPending(null);
