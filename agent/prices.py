@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from checkpoints import Message
+from checkpoints import Message, serde
 
 MILLION = 1_000_000
 
@@ -70,5 +70,4 @@ def _cost(usage: Usage, price: Price) -> float:
 
 def _tokens(counted: Any, name: str) -> int:
     """A file that was imported may say anything."""
-    value = counted.get(name) if isinstance(counted, dict) else None
-    return value if isinstance(value, int) and value > 0 else 0
+    return (serde.number(counted.get(name)) if isinstance(counted, dict) else None) or 0

@@ -111,6 +111,11 @@ def lenient(text: str | bytes) -> Any:
         return {}
 
 
+def number(value: Any) -> int | None:
+    """A whole number from 0 on that every reader of JSON knows exactly; None for whatever else a file says in its place."""
+    return value if type(value) is int and 0 <= value < 2**53 else None
+
+
 def exact(body: dict[str, Any]) -> dict[str, Any]:
     """Refuse what would come back changed: tuples, sets, keys that are not text, NaN, lone surrogates."""
     text = canonical(body)

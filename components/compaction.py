@@ -9,7 +9,7 @@ from urllib.parse import quote
 from agent import time_travel
 from agent.compaction import KEY, LONGEST_FOCUS, NotCompactedError, Part
 from agent.time_travel import sources_of
-from checkpoints import Message
+from checkpoints import Message, serde
 
 _COMMAND = re.compile(r"\s*/compact(?:\s+(.*))?", re.DOTALL)
 
@@ -68,10 +68,9 @@ def marks_of(stored: Message) -> dict[str, Any]:
 
 def _gone(stored: Message, marks: dict[str, Any]) -> GoneView | None:
     """A file may say anything in the place of numbers."""
-    counts = [marks.get(name) for name in ("removed", "before", "after")]
-    if not all(isinstance(count, int) for count in counts):
+    removed, before, after = (serde.number(marks.get(name)) for name in ("removed", "before", "after"))
+    if removed is None or before is None or after is None:
         return None
-    removed, before, after = (int(count or 0) for count in counts)
     address = f"/api/threads/{quote(stored.thread_id)}/summaries/{quote(stored.id)}"
     return {"removed": removed, "before": before, "after": after, "address": address}
 

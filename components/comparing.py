@@ -5,7 +5,16 @@ from typing import TypedDict
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
-from checkpoints import BranchNotFoundError, Message, NotFoundError, Runs, RunState, Store, StoreUnavailableError
+from checkpoints import (
+    BranchNotFoundError,
+    CheckpointNotFoundError,
+    Message,
+    NotFoundError,
+    Runs,
+    RunState,
+    Store,
+    StoreUnavailableError,
+)
 from components import views
 from components.services import Services
 
@@ -43,11 +52,13 @@ def compared(store: Store, runs: Runs, thread_id: str, one: str, other: str) -> 
     ends = [_end(store, thread_id, place) for place in (one, other)]
     parted = store.difference(thread_id, *ends, most=MOST)
     state = run.state if run else None
+    torn = any(messages and messages[0].type == "tool" for messages in (parted.one, parted.other))
+    asking = _asking(store, thread_id, parted.common) if torn and parted.common else []
 
     def side(place: str, messages: list[Message], length: int) -> SideView:
         shown = messages if len(messages) == length else _untorn(messages)
         running, waiting = (place == "" and state is each for each in (RunState.RUNNING, RunState.WAITING))
-        told = views.messages(shown, running=running, waiting=waiting)
+        told = views.messages([*asking, *shown], running=running, waiting=waiting)
         return {"length": length, "messages": told, "more": length - len(shown)}
 
     last = store.message(thread_id, parted.common) if parted.common else None
@@ -57,6 +68,13 @@ def compared(store: Store, runs: Runs, thread_id: str, one: str, other: str) -> 
         "one": side(one, parted.one, parted.lengths[0]),
         "other": side(other, parted.other, parted.lengths[1]),
     }
+
+
+def _asking(store: Store, thread_id: str, last: str) -> list[Message]:
+    """The answer at the end of what both have whose calls have results on one side alone, with those that both have."""
+    path = store.leading_to(thread_id, last, last=MOST)
+    begin = max((n for n, each in enumerate(path) if each.type != "tool"), default=len(path))
+    return path[begin:]
 
 
 def _untorn(messages: list[Message]) -> list[Message]:
@@ -76,4 +94,6 @@ def _end(store: Store, thread_id: str, place: str) -> str | None:
             if branch.id == identifier:
                 return branch.head_id
         raise BranchNotFoundError(identifier)
+    if place:
+        raise CheckpointNotFoundError(place)
     return store.thread(thread_id).head_id

@@ -13,7 +13,7 @@ from agent.dependence import asked
 from agent.prices import Prices, usage_of
 from agent.recording import STOPPED
 from agent.time_travel import Move
-from checkpoints import MAIN, Branch, Checkpoint, Leaving, Message, MessageStatus, Run, RunState, Thread, counted
+from checkpoints import MAIN, Branch, Checkpoint, Leaving, Message, MessageStatus, Run, RunState, Thread, counted, serde
 from components import attachments
 from components import compaction as summaries
 from components.attachments import FileView
@@ -277,7 +277,7 @@ def _waiting(each: OpenCall) -> ToolView:
 def _fill(tool: ToolView, stored: Message, message: ToolMessage) -> None:
     text = str(message.text)
     tool["status"] = "stopped" if text == STOPPED else "error" if message.status == "error" else "done"
-    tool["duration_ms"] = message.response_metadata.get("duration_ms")
+    tool["duration_ms"] = serde.number(message.response_metadata.get("duration_ms"))
     tool["result"] = text
     tool["message_id"] = stored.id
 

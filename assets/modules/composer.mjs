@@ -140,7 +140,7 @@ export function Composer(props) {
   );
 }
 
-const Keys = () => h("span", { className: "composer-keys" }, "Enter sends, Shift + Enter breaks the line", h("span", { className: "composer-more" }, ", Esc Esc lists where to go back to"));
+const Keys = () => h("span", { className: "composer-keys" }, "Enter sends, Shift + Enter breaks the line", h("span", { className: "composer-more" }, ", Ctrl + K finds the rest"));
 
 function AttachButton({ chooser, take }) {
   const onChange = ({ target }) => {

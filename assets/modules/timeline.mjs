@@ -127,11 +127,14 @@ function commands({ checkpoints, branches, save }, act, onSave, onCompare) {
  */
 function useComparing(thread) {
   const [{ Compare, place }, setShown] = useState(NOT_COMPARING);
+  const latest = useRef(thread);
+  latest.current = thread;
   const end = useCallback(() => setShown(NOT_COMPARING), []);
   useEffect(end, [thread]);
   const start = useCallback((wanted) => {
+    const asked = latest.current;
     import("./later/compare.mjs").then(
-      (module) => setShown({ Compare: module.Compare, place: wanted }),
+      (module) => latest.current === asked && setShown({ Compare: module.Compare, place: wanted }),
       () => say("The two could not be compared; please try again."),
     );
   }, []);

@@ -1,5 +1,6 @@
 """What is a command and what is a message, and the card of a note."""
 
+import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -59,6 +60,17 @@ def test_a_file_may_say_anything_in_place_of_the_marks(marks: Any) -> None:
 def test_a_run_that_summarised_says_so_when_it_ended_badly() -> None:
     run = Run("r", "t", RunState.FAILED, "", "No.", dismissed=False, started_at=TIME, ended_at=TIME, compacts=True)
     assert views.run(run) == {"id": "r", "state": "failed", "error": "No.", "compacts": True}
+
+
+@pytest.mark.parametrize("said", [2**64 + 5, 10**400, -1, True, 1.5, "7", None, []])
+def test_numbers_that_a_file_says_are_no_more_than_the_page_can_read(said: Any) -> None:
+    found = passage(done(HumanMessage(LONG), HumanMessage(LONG), HumanMessage("?")), Part())
+    written = stored(note(found, "Short."))
+    written.body["data"]["additional_kwargs"][KEY]["before"] = said
+    assert compaction.shown(written) is None
+    card = views.messages([written], running=False)
+    json.dumps(card)
+    assert card[0]["summary"] is None
 
 
 def test_the_full_text_is_read_where_it_was_and_a_copy_does_not_have_it() -> None:

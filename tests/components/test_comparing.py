@@ -50,6 +50,22 @@ def test_a_cut_tears_no_call_from_its_result(memory_store: Store, monkeypatch: p
     assert ([message["text"] for message in other["messages"]], other["more"]) == (["c", "d"], 3)
 
 
+def test_a_result_whose_call_both_have_stands_in_its_card(memory_store: Store) -> None:
+    store = memory_store
+    thread_id = talked(store, "a", "b")
+    calls = [{"name": "look", "args": {}, "id": number} for number in ("1", "2")]
+    results = [ToolMessage(f"seen {number}", tool_call_id=number) for number in ("1", "2")]
+    store.append(
+        thread_id, [NewMessage(serde.to_body(AIMessage("", tool_calls=calls))), NewMessage(serde.to_body(results[0]))]
+    )
+    saved = store.save(thread_id).result
+    store.append(thread_id, [NewMessage(serde.to_body(results[1])), new("", "done")[1]])
+    found = comparing.compared(store, Runs(store), thread_id, f"checkpoint:{saved}", "")
+    card, done = found["other"]["messages"]
+    assert [tool["result"] for tool in card["tools"]] == ["seen 1", "seen 2"]
+    assert (done["text"], found["shared"], found["other"]["length"]) == ("done", 4, 2)
+
+
 def test_only_where_one_stands_is_something_at_work(memory_store: Store) -> None:
     store, runs = memory_store, Runs(memory_store)
     thread_id = talked(store, "a", "b")
@@ -66,7 +82,12 @@ def test_only_where_one_stands_is_something_at_work(memory_store: Store) -> None
 
 @pytest.mark.parametrize(
     ("place", "error"),
-    [("branch:none", BranchNotFoundError), ("checkpoint:none", CheckpointNotFoundError), ("branch:", BranchNotFoundError)],
+    [
+        ("branch:none", BranchNotFoundError),
+        ("checkpoint:none", CheckpointNotFoundError),
+        ("branch:", BranchNotFoundError),
+        ("rubbish", CheckpointNotFoundError),
+    ],
 )
 def test_a_place_that_is_not_there_is_refused(memory_store: Store, place: str, error: type[Exception]) -> None:
     thread_id = talked(memory_store, "a", "b")

@@ -1,5 +1,7 @@
 """Two places of a conversation side by side."""
 
+import re
+
 import pytest
 from playwright.sync_api import Locator, expect
 
@@ -16,7 +18,7 @@ pytestmark = pytest.mark.e2e
 def parted(shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI) -> Page:
     """A conversation that was restored to its first exchange, and went on otherwise; what had been is a branch."""
     page = visit(shared_openai_server)
-    fake_openai.script(Say("Red it is."), Say("Green **it is**."), Say("Blue it is."))
+    fake_openai.script(Say("Red it is."), Say(f"Green **it is**.\n\n```\n{'wide ' * 60}\n```"), Say("Blue it is."))
     page.say("Red")
     page.save("Begin")
     page.say("Green")
@@ -38,6 +40,12 @@ def test_a_branch_is_held_against_where_the_conversation_stands(parted: Page) ->
     expect(side(parted, 0).locator("strong")).to_have_text("it is")
     expect(side(parted, 1)).to_contain_text("Blue it is.")
     expect(side(parted, 1)).not_to_contain_text("Green")
+    boxes = [side(parted, number).locator(".compare-place").bounding_box() for number in (0, 1)]
+    assert boxes[0] is not None
+    assert boxes[1] is not None
+    assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]  # neither lies over the other, however wide its code
+    side(parted, 0).locator(".code-copy").click()
+    expect(side(parted, 0).locator(".code-copy use")).to_have_attribute("href", re.compile("check-lg|exclamation-circle"))
     expect_accessible(parted, "two places side by side")
     parted.tab.set_viewport_size(NARROW)
     one, other = (side(parted, number).bounding_box() for number in (0, 1))

@@ -1,5 +1,7 @@
 /** Two places of the conversation side by side: what they have in common, and what each holds from where they part. */
 import { count } from "../format.mjs";
+import { copyCodeOnClick } from "../prose.mjs";
+import { say } from "../toast.mjs";
 import { Reading, Said, useReading } from "./reading.mjs";
 import { style } from "./style.mjs";
 
@@ -27,14 +29,15 @@ export function Compare({ data, place, act, onClose }) {
     Reading,
     { title: "Compare", size: "xl", className: "compare", onClose },
     h("div", { className: "compare-common" }, h("p", { role: "status" }, said ?? inCommon(found)), found?.common && h("blockquote", null, found.common)),
-    side("one", one, setOne),
-    side("other", other, setOther),
+    h("div", { className: "compare-sides", onClick: (event) => copyCodeOnClick(event, say) }, side("one", one, setOne), side("other", other, setOther)),
   );
 }
 
 /** "12 messages in common, the last of them:" */
 function inCommon({ shared, common, one, other }) {
+  if (shared + one.length + other.length === 0) return "Nothing differs: both are empty.";
   if (one.length + other.length === 0) return `Nothing differs: both hold ${shared === 1 ? "the same message" : `the same ${count(shared, "message")}`}.`;
+  if (shared === 0 && (one.length === 0 || other.length === 0)) return "Nothing in common: one of them is empty.";
   if (shared === 0) return "Nothing in common: they differ from the first message on.";
   return `${count(shared, "message")} in common${common ? `, ${shared === 1 ? "this one" : "the last of them"}:` : "."}`;
 }
@@ -52,7 +55,7 @@ function Side({ name, data, place, onChoose, side, go }) {
       h(Places, { id: `${id}-place`, data, place, onChoose }),
       h(Go, { data, place, go }),
     ),
-    h("h3", { className: "compare-length", id }, side ? (side.length ? `${count(side.length, "message")} of its own` : "Nothing of its own") : ""),
+    h("h3", { className: "compare-length", id }, side ? (side.length ? `${count(side.length, "message")} of its own` : "Nothing of its own") : "…"),
     side?.messages.map((message) => h(Said, { key: message.id, message })),
     side?.more > 0 && h("p", { className: "quiet" }, `… and ${count(side.more, "message")} more.`),
   );

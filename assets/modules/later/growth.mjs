@@ -18,7 +18,7 @@ style("growth.css");
 export function Growth({ data, onShow }) {
   const { found, said } = useReading(`/api/threads/${data.thread}/growth`, GONE, data.version);
   if (!found) return h("p", { className: "quiet", role: "status" }, said);
-  if (found.points.length < 2) return h("p", { className: "quiet" }, "There is a line once the conversation has two messages.");
+  if (found.points.length < 2) return h("p", { className: "growth-saved" }, found.points.length ? inWords(found.points[0], found.drops) : "There is nothing yet.");
   return h(Plot, { growth: found, checkpoints: data.checkpoints, onShow });
 }
 
@@ -37,7 +37,7 @@ function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
       { className: "growth-plot" },
       h(
         "svg",
-        { viewBox: "0 0 100 100", preserveAspectRatio: "none", role: "img", "aria-label": said(last, drops) },
+        { viewBox: "0 0 100 100", preserveAspectRatio: "none", role: "img", "aria-label": inWords(last, drops) },
         h("polygon", { className: "growth-area", points: `0,100 ${line} 100,100` }),
         h("polyline", { className: "growth-line", points: line }),
         drops.map((drop) => h("line", { key: drop.messages, className: "growth-drop", x1: x(drop.messages), x2: x(drop.messages), y1: y(drop.before), y2: y(drop.after) })),
@@ -72,4 +72,4 @@ function marked(checkpoints, messages) {
 const saved = ({ messages, before, after }) => `At message ${figure(messages)}, about ${figure(before)} became ${count(after, "token")}.`;
 
 /** The line in words. */
-const said = (last, drops) => [`The conversation takes about ${count(last.tokens, "token")} after ${count(last.messages, "message")}.`, ...drops.map(saved)].join(" ");
+const inWords = (last, drops) => [`The conversation takes about ${count(last.tokens, "token")} after ${count(last.messages, "message")}.`, ...drops.map(saved)].join(" ");

@@ -67,7 +67,7 @@ export function Palette({ onlyBack = false, onClose }) {
   const name = onlyBack ? "Go back to a place" : "Find a place or an action";
   return h(
     "dialog",
-    { ref: dialog, className: "modal show palette", "aria-label": name, onCancel: (event) => (event.preventDefault(), onClose()), onClick: (event) => event.target === dialog.current && onClose() },
+    { ref: dialog, className: "modal show palette", "aria-label": name, onCancel: (event) => (event.preventDefault(), onClose()), onPointerDown: (event) => event.target === dialog.current && onClose() },
     h(
       "div",
       { className: "palette-box" },
@@ -87,7 +87,7 @@ export function Palette({ onlyBack = false, onClose }) {
       }),
       h(
         "div",
-        { id: `${id}-list`, role: "listbox", "aria-label": name, onMouseDown: (event) => event.preventDefault() }, // the field keeps the focus
+        { id: `${id}-list`, role: "listbox", tabIndex: -1, "aria-label": name, onMouseDown: (event) => event.preventDefault() }, // the field keeps the focus
         GROUPS.filter((group) => found.some((command) => command.group === group)).map((group) => h(Group, { key: group, group, found, at, id, onChoose: choose })),
       ),
       all.length > 0 && h("p", { className: "visually-hidden", role: "status" }, `${count(matched.length, "line")} found`),

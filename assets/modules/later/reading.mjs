@@ -73,7 +73,8 @@ export function Said({ message }) {
   return h(
     "section",
     null,
-    h("h3", { className: "tool-label" }, SPEAKERS[message.role]),
+    h("h3", { className: "tool-label" }, SPEAKERS[message.role], message.state === "partial" && h("span", { className: "cut-off" }, " · Cut off")),
+    message.label !== null && h("p", { className: "note-label" }, message.label),
     message.html !== "" && h(Prose, { html: message.html }),
     message.files.map(({ name }) => h("p", { key: name, className: "quiet" }, name)),
     message.tools.map((tool) => h(ToolCard, { key: tool.id, tool, act: null })),
