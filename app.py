@@ -282,15 +282,8 @@ def _dash(server: FastAPI, services: Services) -> Dash:
     dash.layout = page.layout()
     page.register(dash, services)
     vendor.add_routes(server)
-    stream.add_route(server, services)
-    meter.add_route(server, services)
-    full_text.add_route(server, services)
-    comparing.add_route(server, services)
-    growth.add_route(server, services)
-    exporting.add_route(server, services)
-    attachments.add_route(server, services)
-    agents.add_route(server, services)
-    trouble.add_route(server, services)
+    for part in (stream, meter, full_text, comparing, growth, exporting, attachments, agents, trouble):
+        part.add_route(server, services)
     return dash
 
 

@@ -55,7 +55,7 @@ function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
         }),
       ),
     ),
-    h("figcaption", null, h("span", null, `About ${count(last.tokens, "token")} after ${count(last.messages, "message")}`), h("span", null, `at most ${figure(most)}`)),
+    h("figcaption", null, h("span", null, `About ${count(last.tokens, "token")}`), h("span", null, `at most ${figure(most)}`)),
     drops.length > 0 && h("p", { className: "growth-saved" }, saved(drops.at(-1))),
   );
 }
