@@ -108,14 +108,22 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
     Where no cause is named, what was being handled: the HTTP library names none for a bad certificate, nor does a cancelled
     wait, and a client that was told to wait for longer than our patience is one that was refused, not one without an answer.
+
+    Each comes once, however deep it lies: an error that is raised from the group which holds it is a cause of itself.
     """
-    yield error
-    below = error.__cause__ or error.__context__
-    if below is not None:
-        yield from _chain(below)
-    if isinstance(error, BaseExceptionGroup):
-        for part in error.exceptions:
-            yield from _chain(part)
+    seen: set[int] = set()
+    ahead = [error]
+    while ahead:
+        link = ahead.pop()
+        if id(link) in seen:
+            continue
+        seen.add(id(link))
+        yield link
+        if isinstance(link, BaseExceptionGroup):
+            ahead += reversed(link.exceptions)
+        below = link.__cause__ if link.__cause__ is not None else link.__context__
+        if below is not None:
+            ahead.append(below)
 
 
 def _by_content(error: BaseException, kinds: set[str], codes: set[str]) -> str | None:

@@ -7,6 +7,7 @@ import ssl
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +20,7 @@ from langchain_openai.chat_models.base import OpenAIContextOverflowError
 from pydantic import SecretStr
 
 from agent.demo import DemoChatModel
-from agent.models import Keys, ModelConfigurationError, Models, default_spec, load_chat_model, model_error
+from agent.models import Keys, ModelConfigurationError, Models, default_spec, load_chat_model, model_error, retry_after
 from agent.tools.calculator import calculator
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 
@@ -278,3 +279,25 @@ def test_a_refused_connection_names_the_address_setting() -> None:
         with pytest.raises(openai.APIConnectionError) as caught:
             asyncio.run(_streamed(load_chat_model("openai:local", keys)))
     assert "Nothing answers" in model_error(caught.value)
+
+
+def _endless() -> BaseException:
+    """An error that is raised from the group which holds it, as `raise group.exceptions[0] from group` makes it."""
+    refusal = _refusal(400)
+    refusal.__cause__ = ExceptionGroup("several", [ValueError(), refusal])
+    return refusal
+
+
+def _deep() -> BaseException:
+    error: BaseException = _refusal(400)
+    for _ in range(20_000):
+        above = ValueError()
+        above.__cause__, error = error, above
+    return error
+
+
+@pytest.mark.parametrize("make", [_endless, _deep])
+def test_causes_without_end_are_looked_at_once(make: Callable[[], BaseException]) -> None:
+    error = make()
+    assert "did not accept the request" in model_error(error)
+    assert retry_after(error) is None
