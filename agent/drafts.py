@@ -40,8 +40,8 @@ class Drafts:
             await asyncio.sleep(self._seconds)
             try:
                 await self._keep_once()
-            except StateError as error:  # the answers go on; the next drafts may be written again
-                _log.warning("no drafts were kept: %s", error)
+            except Exception as error:  # noqa: BLE001  the answers go on; the next drafts may be written again
+                _log.warning("no drafts were kept: %s", error if isinstance(error, StateError) else type(error).__qualname__)
 
     async def _keep_once(self) -> None:
         async with AsyncExitStack() as held:

@@ -1,5 +1,6 @@
 """What a run tells whoever traces it. Telling never waits and never fails; no tracing service is known here."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import time_ns
@@ -14,6 +15,7 @@ SYSTEM = "system"  # the name of the prompt that every request begins with
 JUDGE = "judge"  # and of what the judge is told
 EVENTS = frozenset({OperationKind.SAVE, OperationKind.RESTORE, OperationKind.FORK})
 STOPPED = "Stopped before it finished."
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +178,7 @@ class RunTrace:
 
     def begin(self) -> None:
         if self._begun is not None:
-            self._tracer.tell(self._begun)
+            self._tell(self._begun)
 
     def asked(self, model: str, messages: Sequence[AnyMessage]) -> None:
         self._asking = _Asking(model, messages, time_ns())
@@ -193,7 +195,7 @@ class RunTrace:
         self._asking, self._answer = None, answer.text
         times = (asking.began, asking.first, time_ns())
         about = (self._run_id, asking.model, self._prompt, asking.asked, answer, *times, error, self._agent)
-        self._tracer.tell(ModelAnswered(*about))
+        self._tell(ModelAnswered(*about))
 
     def tool_began(self, call: ToolCall) -> None:
         self._tools[call["id"] or ""] = (call, time_ns())
@@ -201,17 +203,29 @@ class RunTrace:
     def tool_ended(self, result: ToolMessage) -> None:
         if (at_work := self._tools.pop(result.tool_call_id, None)) is not None:
             call, began = at_work
-            self._tracer.tell(ToolCarriedOut(self._run_id, call, result, began, time_ns(), self._agent))
+            self._tell(ToolCarriedOut(self._run_id, call, result, began, time_ns(), self._agent))
 
     def changed(self, operation: Operation | None) -> None:
         """The run has changed the conversation's branches."""
         if operation is not None:
-            self._tracer.tell(operation)
+            self._tell(operation)
 
     def ended(self, state: RunState, error: str | None) -> None:
-        """However it ended: what was still at work was cut off by that."""
+        """However it ended: what was still at work was cut off by that, and nothing is told of it any more."""
         self.cut_off(error)
-        self._tracer.tell(RunEnded(self._run_id, time_ns(), state, error, self._answer))
+        self._tell(RunEnded(self._run_id, time_ns(), state, error, self._answer))
+        self._fall_silent()
+
+    def _fall_silent(self) -> None:
+        self._tracer = NO_TRACING
+        for other in self._others:
+            other._fall_silent()
+
+    def _tell(self, told: Told) -> None:
+        try:
+            self._tracer.tell(told)
+        except Exception:  # noqa: BLE001  (somebody else's code, whose failure is no reason to lose a run)
+            _log.exception("a tracer failed")
 
     def cut_off(self, error: str | None) -> None:
         """Nothing that is still at work here goes on."""

@@ -99,6 +99,15 @@ def test_a_stopped_tool_is_told_as_stopped() -> None:
     play(story, Call("slow", {}))
 
 
+def test_a_tracer_that_raises_harms_no_run(caplog: pytest.LogCaptureFixture) -> None:
+    async def story(chat: Running, _: FakeOpenAI, listener: Listener) -> None:
+        listener.told = None  # type: ignore[assignment]
+        assert (await chat.say("go")).state is RunState.DONE
+
+    play(story, Call("calculator", {"expression": "1+1"}), Say("Two."))
+    assert "a tracer failed" in caplog.text
+
+
 def test_a_cut_answer_is_told_with_what_had_come_of_it() -> None:
     async def story(chat: Running, _: FakeOpenAI, listener: Listener) -> None:
         await chat.say("go")
