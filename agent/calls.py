@@ -5,8 +5,9 @@ import json
 import logging
 import time
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Coroutine, Sequence
 from functools import partial
+from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, ToolException
@@ -111,12 +112,7 @@ async def _answers(tools: dict[str, BaseTool], calls: Sequence[ToolCall], contex
     allowed = calls[: context.limits.most_calls - context.spent.calls]
     context.spent.calls += len(allowed)
     saving = [call for call in allowed if call["name"] == save_checkpoint.name]
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(_answer(tools, call, context)) for call in allowed if call not in saving]
-    except ExceptionGroup as failed:  # a result that could not be written; the group has stopped the others
-        raise failed.exceptions[0] from failed
-    answers = [task.result() for task in tasks]
+    answers = await _side_by_side([_answer(tools, call, context) for call in allowed if call not in saving])
     try:
         answers += [await _answer(tools, call, context) for call in saving]
     finally:
@@ -125,6 +121,19 @@ async def _answers(tools: dict[str, BaseTool], calls: Sequence[ToolCall], contex
     if len(allowed) < len(calls):
         raise LimitReached(f"The agent was stopped after {context.limits.most_calls} tool calls.")
     return answers
+
+
+async def _side_by_side(answering: Sequence[Coroutine[Any, Any, ToolMessage | None]]) -> list[ToolMessage | None]:
+    """Wait for all. When one raises (its result could not be written), stop the others and raise what it raised."""
+    failure: BaseException | None = None
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(each) for each in answering]
+    except BaseExceptionGroup as failed:
+        failure = failed.exceptions[0]
+    if failure is not None:  # not where the group is handled: it would become a cause of what it holds
+        raise failure
+    return [task.result() for task in tasks]
 
 
 async def _answer(tools: dict[str, BaseTool], call: ToolCall, context: RunContext) -> ToolMessage | None:
@@ -202,9 +211,10 @@ async def _carry_out(tools: dict[str, BaseTool], call: ToolCall, seconds: float)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         return f"The arguments do not fit: {'.'.join(map(str, first['loc']))}: {first['msg']}.", True
-    except (Exception, asyncio.CancelledError) as error:  # whatever a tool does, the call gets an answer
-        if isinstance(error, asyncio.CancelledError) and (task := asyncio.current_task()) and task.cancelling():
-            raise  # it is the run that is stopped
+    except BaseException as error:  # whatever a tool does, the call gets an answer
+        is_stopped = isinstance(error, asyncio.CancelledError) and (task := asyncio.current_task()) and task.cancelling()
+        if is_stopped or isinstance(error, GeneratorExit):
+            raise  # it is the run that ends
         reference = uuid.uuid4().hex[:8]
         _log.exception("tool %s failed [%s]", call["name"], reference)
         return f"The tool failed (reference {reference}).", True

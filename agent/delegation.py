@@ -7,7 +7,7 @@ a person's decision, after a crash, or after the agent went back into the middle
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -107,6 +107,7 @@ class Company:
     chosen: ChosenModel  # the conversation's, for those that have none of their own
     graph: Graph
     limits: Limits
+    describe_failure: Callable[[BaseException], str]  # for people and models
 
     def model(self, agent: Agent) -> ChosenModel:
         return self.chosen if agent.model is None else ChosenModel(agent.model, self.models.model(agent.model))
@@ -145,7 +146,7 @@ class Delegation:
     async def ask(self, call: ToolCall, context: RunContext) -> tuple[str, bool]:
         """The answer to a call of `ask_agent`, or a sentence for the model that asks, and whether it failed.
 
-        Raises `Waiting` when the agent cannot go on, and whatever ends the run.
+        Raises `Waiting` when the agent cannot go on before a person has decided.
         """
         question = self._begun.get((context.agent, call["id"] or ""))
         name = question.agent if question else str(call["args"].get("agent", "")).strip()
@@ -170,18 +171,30 @@ class Delegation:
     async def _answered(
         self, agent: Agent, call: ToolCall, question: Message | str, context: RunContext
     ) -> tuple[str, bool]:
-        key, model = (context.agent, call["id"] or ""), self._company.model(agent)
+        """The agent's answer, or a sentence with the reason for none, and whether it failed. The asker goes on."""
+        key, own = (context.agent, call["id"] or ""), self._context(agent, context)
         await self._turn(agent.name, key)
         try:
-            answer = await self._work(agent, model, key, question, context)
+            return await self._work(agent, key, question, own), False
         except Waiting:
             self._held.add(agent.name)
-            await self._tell()
             raise
-        del self._at_work[agent.name]
-        self._begun.pop(key, None)
-        await self._tell()
-        return answer, False
+        except Exception as error:  # noqa: BLE001  a sub-agent's outer edge: every failure becomes a sentence
+            failed = self._company.describe_failure(error)
+            own.trace.cut_off(failed)
+            await own.recorder.cut_off()
+            return f"{agent.name} could not answer: {failed}", True
+        finally:
+            if agent.name not in self._held:
+                del self._at_work[agent.name]
+                self._begun.pop(key, None)
+            await self._tell()
+
+    def _context(self, agent: Agent, context: RunContext) -> RunContext:
+        """What an agent works with that another one asks."""
+        trace = context.trace.of(agent.name, self._company.system(agent))
+        who: Any = {"agent": agent.name, "tools": agent.tools, "recorder": context.recorder.of(agent.name), "trace": trace}
+        return replace(context, **who, traveller=None, reserved_answers=context.reserved_answers + 1)
 
     async def _turn(self, name: str, key: tuple[str, str]) -> None:
         """Wait until the agent can be asked. Raises `Waiting` when it cannot be before a person has decided."""
@@ -194,18 +207,13 @@ class Delegation:
         async with self._changed:
             self._changed.notify_all()
 
-    async def _work(
-        self, agent: Agent, model: ChosenModel, key: tuple[str, str], question: Message | str, context: RunContext
-    ) -> str:
-        recorder = context.recorder.of(agent.name)
+    async def _work(self, agent: Agent, key: tuple[str, str], question: Message | str, own: RunContext) -> str:
+        recorder, model = own.recorder, self._company.model(agent)
         if isinstance(question, str):
             by, call_id = key
             await recorder.commit(HumanMessage(question, additional_kwargs={KEY: {"by": by, "call": call_id}}))
         memory = await recorder.work(lambda: self._company.memory(agent, model))
         if isinstance(question, Message) and (answer := answer_to(question, memory)) is not None:
             return answer
-        system = self._company.system(agent)
-        who: Any = {"agent": agent.name, "tools": agent.tools, "model": model, "recorder": recorder}
-        own = replace(context, **who, traveller=None, trace=context.trace.of(agent.name, system))
-        messages = await recorder.work(lambda: request(system, memory, resume=True))
-        return await self._company.drive(messages, own) or _SILENT
+        messages = await recorder.work(lambda: request(self._company.system(agent), memory, resume=True))
+        return await self._company.drive(messages, replace(own, model=model)) or _SILENT

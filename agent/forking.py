@@ -7,7 +7,7 @@ transaction with their prompts; what is written on them belongs to the run, and 
 import asyncio
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -85,16 +85,21 @@ class Forking:
         recorder = _OnBranch(self.runs, self.run, branch_id, context.recorder, self.moved)
         lent: Any = {"recorder": recorder, "traveller": None, "delegation": None, "forks": None, "decisions": {}}
         own = replace(context, **lent, alone=True, trace=context.trace.of("branch", system))
+        own = replace(own, reserved_answers=context.reserved_answers + 1)
         async with free:
             try:
                 async with asyncio.timeout(context.limits.fork_seconds) as deadline:
                     # Not before its turn, and not on the event loop: of a long path a request takes half a second.
                     asked = await recorder.work(partial(request, system, path))
                     state = await self.graph.ainvoke({"messages": asked}, steps(context.limits), context=own)
+            except asyncio.CancelledError:
+                await recorder.cut_off()
+                raise
             except Exception as error:  # noqa: BLE001  a branch's outer edge: every failure becomes a sentence
                 late = f"It took longer than {context.limits.fork_seconds:g} s and was stopped."
                 failed = late if deadline.expired() else self.sentence(error)
                 own.trace.cut_off(failed)
+                await recorder.cut_off()
                 return {"failed": failed}
         text = str(state["messages"][-1].text) or _SILENT
         return {"answer": text if len(text) <= LONGEST_ANSWER else f"{text[:LONGEST_ANSWER]}… (cut)"}
@@ -109,9 +114,10 @@ class _OnBranch:
     branch_id: str
     recorder: Recorder
     moved: Callable[[int], None]
+    written: list[str] = field(default_factory=list)  # of the answer that is being written
 
     def text(self, delta: str) -> None:
-        pass
+        self.written.append(delta)
 
     def tool_started(self, call_id: str) -> None:
         pass
@@ -119,9 +125,15 @@ class _OnBranch:
     async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE) -> int:
         new = NewMessage(serde.to_body(message), status=status)
         stored, version = await self.recorder.work(partial(self.runs.commit, self.run, new, branch_id=self.branch_id))
+        self.written.clear()
         if isinstance(message, AIMessage) and not message.tool_calls:
             self.moved(version)
         return int(stored.depth)
+
+    async def cut_off(self) -> None:
+        """Calls stay open: nobody reads the branch before a person goes there, and then each request closes them."""
+        if text := "".join(self.written):
+            await self.commit(AIMessage(serde.writable(text)), MessageStatus.PARTIAL)
 
     async def work(self, work: Callable[[], T]) -> T:
         return await self.recorder.work(work)

@@ -115,9 +115,9 @@ def _own(tools: Sequence[BaseTool], context: RunContext) -> list[BaseTool]:
 def _count(context: RunContext) -> None:
     """Raises `LimitReached` when the agents of the run have answered as often as they may.
 
-    Branches leave one answer: the agent that asked for them is to read what came of them.
+    Branches and sub-agents leave one to each agent that waits for them: it is to read what came of them.
     """
-    if context.spent.answers >= context.limits.most_steps - context.alone:
+    if context.spent.answers >= context.limits.most_steps - context.reserved_answers:
         raise LimitReached(f"The agent was stopped after {context.limits.most_steps} steps.")
     context.spent.answers += 1
 

@@ -1,10 +1,12 @@
 """What one run writes: each finished message to the store before it is shown, and what comes of the next one."""
 
 import asyncio
+import logging
 import uuid
+from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -12,22 +14,42 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from agent.delegation import OpenCall
 from agent.events import MessageAdded, RunFinished, TextDelta, ToolStarted
 from agent.hub import RunHub
-from checkpoints import MAIN, MessageStatus, NewMessage, Run, Runs, RunState, partial, serde
+from checkpoints import (
+    MAIN,
+    MessageStatus,
+    NewMessage,
+    Run,
+    Runs,
+    RunState,
+    StateError,
+    StoreUnavailableError,
+    partial,
+    serde,
+)
 
 STOPPED = "Stopped before it finished."
 T = TypeVar("T")
 Call = Callable[..., Awaitable[Any]]  # runs blocking work to its end on another thread
+_log = logging.getLogger(__name__)
+
+
+class RunEndedError(StateError):
+    """The run was let go of while its work went on: what the work does afterwards is refused."""
+
+    def __init__(self) -> None:
+        super().__init__("This run has ended.")
 
 
 class Recording:
-    """The recorder of one run (see state.Recorder)."""
+    """The recorder of one run (see state.Recorder). After its end it refuses everything with `RunEndedError`."""
 
     def __init__(self, run: Run, runs: Runs, hub: RunHub, call: Call) -> None:
         self.run = run
         self._runs = runs
         self._hub = hub
         self._call = call
-        self._text: list[str] = []  # of the answer that is being written
+        self._texts: defaultdict[str, list[str]] = defaultdict(list)  # of the answers that are being written, by agent
+        self._has_ended = False
         self._open: dict[str, tuple[str, str]] = {}  # calls without a result yet: by their ids, the tools and the agents
         self._ids: set[str] = set()  # of all calls so far
         # A draft must not be written after the message that it became: a crash then would show the text twice.
@@ -48,14 +70,29 @@ class Recording:
         return Aside(self, agent)
 
     def text(self, delta: str) -> None:
-        self._text.append(delta)
+        self.keep_text(delta, MAIN)
         self._hub.publish(self.run.thread_id, TextDelta(delta))
 
+    def keep_text(self, delta: str, agent: str) -> None:
+        """More of an agent's answer, which is a partial message if it comes no further."""
+        self.check_open()
+        self._texts[agent].append(delta)
+
+    def text_of(self, agent: str) -> str:
+        """What an agent has written of its answer so far."""
+        return "".join(self._texts.get(agent, ()))
+
     def tool_started(self, call_id: str) -> None:
+        self.check_open()
         self._hub.publish(self.run.thread_id, ToolStarted(call_id))
 
     async def work(self, work: Callable[[], T]) -> T:
+        self.check_open()
         return cast(T, await self._call(work))
+
+    def check_open(self) -> None:
+        if self._has_ended:
+            raise RunEndedError
 
     def moved(self) -> None:
         """The head is somewhere else: calls that were open are not on the path any more."""
@@ -73,9 +110,10 @@ class Recording:
 
     async def _commit(self, message: BaseMessage, status: MessageStatus, agent: str) -> int:
         async with self._writing:
+            self.check_open()
             new = NewMessage(serde.to_body(message), agent=agent, status=status)
             stored, version = await self._call(self._runs.commit, self.run, new)
-            self._text.clear()
+            self._texts.pop(agent, None)
         if isinstance(message, AIMessage):
             calls = [*message.tool_calls, *message.invalid_tool_calls]
             self._open.update({call["id"] or "": (call["name"] or "", agent) for call in calls})
@@ -90,13 +128,35 @@ class Recording:
         When the run waits for a person, they stay open.
         """
         version = 0
+        self._has_ended = True
         try:
             async with self._writing:
-                open_calls = [] if state is RunState.WAITING else self._innermost_first()
-                last = [*partial("".join(self._text)), *(_stopped(*call) for call in open_calls)]
-                version = await self._call(self._runs.end, self.run, state, error=error, last=last)
+                version = await self._end(state, error)
         finally:  # those who watch must not wait for ever, also when the disk is full
             self._hub.publish(self.run.thread_id, RunFinished(self.run.id, state, version, error))
+
+    async def _end(self, state: RunState, error: str | None) -> int:
+        try:
+            last = self._last_messages(state)
+            return cast(int, await self._call(self._runs.end, self.run, state, error=error, last=last))
+        except StoreUnavailableError:
+            raise
+        except Exception:  # noqa: BLE001  what is left over cannot be written: the thread is let go of without it
+            _log.exception("run %s ends without its last messages", self.run.id)
+            return cast(int, await self._call(self._runs.end, self.run, state, error=error))
+
+    def _last_messages(self, state: RunState) -> list[NewMessage]:
+        """What the agents were writing, and results for the calls that are open. An agent that writes waits for none."""
+        texts = [replace(new, agent=agent) for agent, text in self._texts.items() for new in partial("".join(text))]
+        open_calls = [] if state is RunState.WAITING else self._innermost_first()
+        return [*texts, *(NewMessage(serde.to_body(_stopped(*call)), agent=agent) for *call, agent in open_calls)]
+
+    async def cut_off(self, agent: str = MAIN) -> None:
+        if text := self.text_of(agent):
+            await self.commit(AIMessage(serde.writable(text)), MessageStatus.PARTIAL, agent=agent)
+        for call_id, (name, caller) in list(self._open.items()):
+            if caller == agent:
+                await self.commit(_stopped(call_id, name), agent=agent)
 
     def _innermost_first(self) -> list[tuple[str, str, str]]:
         """The open calls with their tools and agents. An agent's stand after those of the one that asked it."""
@@ -108,7 +168,7 @@ class Recording:
     async def drafted(self) -> AsyncIterator[str]:
         """What has been written of an answer; until the end of the block it becomes no message."""
         async with self._writing:
-            yield "".join(self._text)
+            yield self.text_of(MAIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +177,21 @@ class Aside:
 
     recording: Recording
     agent: str
+    keeps_text: bool = True  # False: what is cut off of an answer is worth nothing
 
     def text(self, delta: str) -> None:
-        pass
+        self.recording.check_open()
+        if self.keeps_text:
+            self.recording.keep_text(delta, self.agent)
 
     def tool_started(self, call_id: str) -> None:
         self.recording.tool_started(call_id)
 
     async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE) -> int:
         return await self.recording.commit(message, status, agent=self.agent)
+
+    async def cut_off(self) -> None:
+        await self.recording.cut_off(self.agent)
 
     async def work(self, work: Callable[[], T]) -> T:
         return await self.recording.work(work)
@@ -137,6 +203,5 @@ class Aside:
         return Aside(self.recording, agent)
 
 
-def _stopped(call_id: str, name: str, agent: str) -> NewMessage:
-    body = serde.to_body(ToolMessage(STOPPED, tool_call_id=call_id, name=name, status="error"))
-    return NewMessage(body, agent=agent)
+def _stopped(call_id: str, name: str) -> ToolMessage:
+    return ToolMessage(STOPPED, tool_call_id=call_id, name=name, status="error")

@@ -12,23 +12,22 @@ from langchain_core.messages import AnyMessage, HumanMessage
 
 from agent import compaction
 from agent.agents import Agents
-from agent.answer import CutOff
-from agent.approval import Decision, Waiting, refused
+from agent.approval import Decision, refused
 from agent.choice import Choice, Offer, told
 from agent.compaction import NotCompactedError, Part
 from agent.delegation import Company, Delegation, OpenCall, decidable
 from agent.drafts import Drafts
-from agent.events import HeadMoved, RunStarted
+from agent.events import HeadMoved, RunFinished, RunStarted
 from agent.forking import Forking
 from agent.graph import Graph, steps
 from agent.hub import RunHub
 from agent.judge import Judge
-from agent.models import model_error
+from agent.outcome import describe_failure, locate_error, outcome_of
 from agent.prompts import COMPACTION_PROMPT, system_text
 from agent.prospect import NothingToAnswerError, Prospect
-from agent.recording import Recording
+from agent.recording import Aside, Recording
 from agent.request import NOT_CARRIED_OUT, request
-from agent.state import LimitReached, Limits, RunContext
+from agent.state import Limits, RunContext
 from agent.tracing import NO_TRACING, RunTrace, Tracer
 from agent.tracing.beginning import beginning
 from agent.travelling import Moved, Policy, RunTraveller, TimeTravelEvent, Traveller
@@ -80,11 +79,13 @@ class _Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class _Drive:
-    """A run in progress. Stopping cancels the work, never the drive: a run that began is also written to its end."""
+class _ActiveRun:
+    """A run in progress. Stopping cancels the work, never the end: a run that began is also written to its end."""
 
     work: asyncio.Task[None]
     end: asyncio.Task[None]
+    recording: Recording
+    stopping: asyncio.Future[None]  # done when somebody asked for the run's end
 
 
 class Runner:
@@ -117,7 +118,9 @@ class Runner:
         self._on_time_travel = on_time_travel
         self._judge = judge
         self._agents: Agents = agents or {}
-        self._drives: dict[str, _Drive] = {}
+        self._active: dict[str, _ActiveRun] = {}  # by thread
+        self._abandoned: set[asyncio.Task[None]] = set()  # work that did not stop: the event loop holds tasks only weakly
+        self._watching: asyncio.Task[None] | None = None
         self._drafts = Drafts(runs, self._call, limits.draft_seconds)
         self._begun: set[str] = set()  # the runs that were driven: a repeated request must not drive its run again
         self.prospect = Prospect(store, runs, models, limits, tracer, self._agents)
@@ -183,38 +186,56 @@ class Runner:
         return await self._begin(_Wish(thread_id, by, part=part))
 
     async def stop(self, thread_id: str) -> bool:
-        """Stop the thread's run and wait until it has let go; false if there was none. What was written stays."""
+        """Stop the thread's run and wait until it has let go; false if there was none. What was written stays.
+
+        Work that does not stop by itself soon is let go of: it goes on for a while, and can do nothing to the thread.
+        """
         async with self._beginning:
-            drive = self._drives.get(thread_id)
-            if drive is None:
+            active = self._active.get(thread_id)
+            if active is None:
                 # A full disk may have kept a run from being written to its end: it would hold the thread for ever.
-                return bool(await self._call(self._runs.interrupt_left, thread_id))
-        drive.work.cancel()
-        await asyncio.wait({drive.end})
+                return await self._interrupt_left(thread_id)
+        if not active.stopping.done():  # once: a second time would cut short how the work comes to rest
+            active.work.cancel()
+            active.stopping.set_result(None)
+        await asyncio.wait({active.end})
         return True
 
     async def settle(self) -> None:
         """Let go of the threads that a run still holds although nobody drives it: the database did not take its end."""
         async with self._beginning:
-            for thread_id in await self._call(self._runs.running) - self._drives.keys():
-                await self._call(self._runs.interrupt_left, thread_id)
+            for thread_id in await self._call(self._runs.running) - self._active.keys():
+                await self._interrupt_left(thread_id)
+
+    async def _interrupt_left(self, thread_id: str) -> bool:
+        """End a thread's run that nobody drives, and tell its pages; false if there is none."""
+        left = await self._call(self._runs.interrupt_left, thread_id)
+        for run in left:
+            _log.warning("run %s was interrupted: it was at work on disk, and nobody drove it", run.id)
+            version = await self._call(self._runs.end, run, RunState.INTERRUPTED)  # it has ended: this reads the version
+            self._hub.publish(thread_id, RunFinished(run.id, RunState.INTERRUPTED, version))
+        return bool(left)
 
     async def close(self) -> None:
         """Interrupt what runs: the process is about to end."""
         self._closing = True
-        for thread_id in list(self._drives):
-            await self.stop(thread_id)
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.wait({self._watching})
+        await asyncio.gather(*map(self.stop, list(self._active)))
         if self._judge is not None:
             await self._judge.close()
 
     async def _begin(self, wish: _Wish) -> Run:
         async with self._beginning:
+            if self._watching is None:  # before: what fails from here on may leave a run that nobody drives
+                self._watching = asyncio.create_task(self._watch(), name="watch over runs")
             try:
                 run, asked, started, trace = await self._call(self._prepare, wish)
             except RunActiveError:
-                if wish.thread_id is None or wish.thread_id in self._drives:
+                if wish.thread_id is None or wish.thread_id in self._active:
                     raise
-                await self._call(self._runs.interrupt_left, wish.thread_id)  # it began, and then the database failed
+                await self._interrupt_left(wish.thread_id)  # it began, and then the database failed
                 run, asked, started, trace = await self._call(self._prepare, wish)
             if run.state is RunState.RUNNING and run.id not in self._begun:  # else: the same request a second time
                 self._begun.add(run.id)
@@ -222,9 +243,14 @@ class Runner:
                 trace.begin()
                 recording = Recording(run, self._runs, self._hub, self._call)
                 work = asyncio.create_task(self._work(recording, trace, asked, wish), name=f"run {run.id}")
-                end = asyncio.create_task(self._see_through(run, recording, trace, work))
-                self._drives[run.thread_id] = _Drive(work, end)
+                self._drive(run, recording, trace, work)
         return run
+
+    def _drive(self, run: Run, recording: Recording, trace: RunTrace, work: asyncio.Task[None]) -> None:
+        stopping = asyncio.get_running_loop().create_future()
+        end = asyncio.create_task(self._finish(run, recording, trace, work, stopping), name=f"end of run {run.id}")
+        active = self._active[run.thread_id] = _ActiveRun(work, end, recording, stopping)
+        end.add_done_callback(lambda _: self._forget(run, active))
 
     async def _work(self, recording: Recording, trace: RunTrace, asked: Asked, wish: _Wish) -> None:
         decisions = {wish.decision.call_id: wish.decision} if wish.decision else {}
@@ -236,7 +262,10 @@ class Runner:
         context = RunContext(recording, self._limits, model, **lent)
         if wish.part is not None:
             # Recorded aside: what is written of a summary is no answer, and stopping keeps nothing of it.
-            aside: Any = {"recorder": recording.of(MAIN), "trace": trace.of("compaction", COMPACTION_PROMPT)}
+            aside: Any = {
+                "recorder": Aside(recording, MAIN, keeps_text=False),
+                "trace": trace.of("compaction", COMPACTION_PROMPT),
+            }
             await self._compact(recording, replace(context, **aside), wish.part)
             return
         async with self._drafts.of(recording):
@@ -245,7 +274,8 @@ class Runner:
             messages = await (self._call(self.prospect.asked, thread.id, resume=True) if opened else self._call(asked))
             while True:
                 recording.reopen(opened)
-                company = Company(self._agents, thread.id, self._store, self._models, model, self._graph, self._limits)
+                shared = (self._agents, thread.id, self._store, self._models, model, self._graph, self._limits)
+                company = Company(*shared, partial(describe_failure, run=recording.run))
                 own = replace(context, delegation=Delegation(company, opened) if self._agents else None)
                 try:
                     await self._graph.ainvoke({"messages": messages}, steps(self._limits), context=own)
@@ -267,7 +297,7 @@ class Runner:
         def moved(version: int) -> None:
             self._hub.publish(run.thread_id, HeadMoved(version))
 
-        sentence = partial(_sentence, run=run)
+        sentence = partial(describe_failure, run=run)
         given = (self._store, self._runs, run, self._graph, system, sentence, moved)
         return None if traveller is None else Forking(*given, asks=traveller.policy == "ask")
 
@@ -296,39 +326,69 @@ class Runner:
         return None if policy == "off" else RunTraveller(self._store, self._runs, run, policy, self._announce, tokens)
 
     def _announce(self, event: TimeTravelEvent) -> None:
-        self._tracer.tell(event)
-        for tell in self._on_time_travel:
+        for tell in (self._tracer.tell, *self._on_time_travel):
             try:
                 tell(event)
-            except Exception:  # noqa: BLE001  (somebody else's code, whose failure is no reason to lose a run)
+            except BaseException:  # noqa: BLE001  (somebody else's code, whose failure is no reason to lose a run)
                 _log.exception("a listener to time travel failed")
 
-    async def _see_through(self, run: Run, recording: Recording, trace: RunTrace, work: asyncio.Task[None]) -> None:
+    async def _finish(
+        self, run: Run, recording: Recording, trace: RunTrace, work: asyncio.Task[None], stopping: asyncio.Future[None]
+    ) -> None:
         """Write how the work ended. This is a run's outer edge: every failure becomes a sentence for the user.
 
         A task of its own, because work that is cancelled before its first step never comes to its own `finally`.
         """
-        await asyncio.wait({work})
-        state, sentence = self._outcome(run, work)
+        await asyncio.wait({work, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({work}, timeout=self._limits.stop_seconds)
+        if not work.done():
+            self._abandon(run, work)
+        state, sentence = outcome_of(run, work, is_stopped=stopping.done(), is_closing=self._closing)
         try:
             await recording.end(state, sentence)
         except StateError as error:
             _log.error("run %s could not be written to its end: %s", run.id, error)
+        except Exception as error:  # noqa: BLE001  the watch lets go of the thread later
+            _log.error("run %s could not be written to its end: %s", run.id, locate_error(error))
         finally:
             trace.ended(state, sentence)
-            # Not without looking: the next run may have begun since this one let go of the thread.
-            if (drive := self._drives.get(run.thread_id)) and drive.work is work:
-                del self._drives[run.thread_id]
-            if self._judge is not None and state is RunState.DONE:
-                self._judge.consider(run)
+        if self._judge is not None and state is RunState.DONE:
+            self._judge.consider(run)
 
-    def _outcome(self, run: Run, work: asyncio.Task[None]) -> tuple[RunState, str | None]:
-        """How the work ended, with a sentence for the user where it failed."""
-        if work.cancelled():
-            return RunState.INTERRUPTED if self._closing else RunState.STOPPED, None
-        if isinstance(error := work.exception(), Waiting):
-            return RunState.WAITING, None
-        return (RunState.DONE, None) if error is None else (RunState.FAILED, _sentence(error, run))
+    def _abandon(self, run: Run, work: asyncio.Task[None]) -> None:
+        """Let go of work that does not stop. Its recording refuses whatever it does from now on."""
+
+        def forget(work: asyncio.Task[None]) -> None:
+            self._abandoned.discard(work)
+            if not work.cancelled():
+                work.exception()  # looked at: nobody else does
+            _log.warning("run %s: the work that was let go of has ended", run.id)
+
+        _log.warning("run %s was let go of: it was stopped, and its work goes on", run.id)
+        self._abandoned.add(work)
+        work.add_done_callback(forget)
+        work.cancel()  # once more: it may have taken the first time for its own
+
+    def _forget(self, run: Run, active: _ActiveRun) -> None:
+        """A run is over, or the task that was to end it is gone: then the watch ends it."""
+        # Not without looking: the next run may have begun since this one let go of the thread.
+        if self._active.get(run.thread_id) is active:
+            del self._active[run.thread_id]
+        if not active.end.cancelled() and (error := active.end.exception()) is not None:
+            _log.error("run %s: what ends it failed: %s", run.id, locate_error(error))
+
+    async def _watch(self) -> None:
+        """Let go of runs that nobody drives, whatever became of their tasks. Ends when nothing runs any more."""
+        while True:
+            await asyncio.sleep(self._limits.watch_seconds)
+            try:
+                await self.settle()
+            except Exception as error:  # noqa: BLE001  the database may be well again the next time
+                _log.warning("whether all runs are driven could not be seen: %s", locate_error(error))
+                continue
+            if not self._active and not self._beginning.locked():
+                self._watching = None
+                return
 
     def _prepare(self, wish: _Wish) -> tuple[Run, Asked, RunStarted, RunTrace]:
         waiting = self.prospect.waiting(wish.thread_id) if wish.thread_id and wish.after == HEAD else []
@@ -371,16 +431,3 @@ def title_of(text: str) -> str:
     """A conversation's first title: the beginning of its first line."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), UNTITLED)
     return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1].rstrip() + "…"
-
-
-def _sentence(error: BaseException, run: Run) -> str:
-    match error:
-        case CutOff() | LimitReached():
-            return str(error)
-        case StateError():
-            reason = str(error)
-        case _:
-            reason = model_error(error)
-    # The provider's own words may hold a part of the key: they stay in the log's exception type and never reach the page.
-    _log.warning("run %s failed: %s", run.id, type(error).__qualname__)
-    return f"{reason} (reference {run.id[:8]})"

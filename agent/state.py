@@ -34,6 +34,10 @@ class Recorder(Protocol):
         """Returns the message's position on the path."""
         ...
 
+    async def cut_off(self) -> None:
+        """The agent goes no further: keep the text that it was writing as a partial message, and answer its open calls."""
+        ...
+
     async def work(self, work: Callable[[], T]) -> T:
         """Run blocking work of the run's own to its end."""
         ...
@@ -79,6 +83,8 @@ class Limits:
     idle_seconds: float = 60.0  # how long a model may be silent
     tool_seconds: float = 60.0
     fork_seconds: float = 600.0  # for each branch of a fork
+    stop_seconds: float = 0.5  # that the work of a stopped run has to come to rest; then it is let go of
+    watch_seconds: float = 5.0  # between two looks for runs that nobody drives
     draft_seconds: float = 1.0  # a crash loses at most this much of an answer
     window: int | None = None  # tokens that a model can read and write at once; None: as many as its package says
     most_messages: int = 6_400  # read from the path's end to build a request
@@ -114,6 +120,7 @@ class RunContext:
     delegation: Delegates | None = None  # None: there is nobody to ask
     forks: Forks | None = None  # None: this agent goes one way
     alone: bool = False  # no person can be asked for leave: what needs it is refused
+    reserved_answers: int = 0  # of the run's, for the agents that wait for this one
 
 
 class LimitReached(Exception):

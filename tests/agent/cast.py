@@ -13,9 +13,10 @@ from agent.time_travel import KEY
 from agent.travelling import Policy
 from checkpoints import MAIN
 from tests.agent.running import Running, model_at, running
-from tests.fakes.faults import Frame, Reply
+from tests.fakes.faults import Reply
 from tests.fakes.openai import Call, FakeOpenAI
 from tests.fakes.server import JSON
+from tests.fakes.wire import Performance
 
 Line = Reply | Callable[[str], Reply]  # what an agent says; a function is given the last text that it read
 Story = Callable[[Running, "Cast"], Awaitable[None]]
@@ -31,14 +32,16 @@ class Cast(FakeOpenAI):
         }  # each one's requests, without system
         super().__init__()
 
-    def answer(self, request: Request, body: JSON, reply: Reply | None, number: int) -> tuple[list[Frame], str]:
+    def _perform(self, request: Request, body: JSON, number: int) -> Performance:
         system, *messages = body["messages"]
         found = re.match(r"You are (\w+), an agent", system["content"])
         who = found[1] if found else MAIN
         self.heard.setdefault(who, []).append(messages)
         line = self.parts[who].pop(0) if self.parts.get(who) else None
         said = line(str(messages[-1]["content"])) if callable(line) else line
-        return super().answer(request, body, said, number)
+        if said is not None:
+            self.reply(said)
+        return super()._perform(request, body, number)
 
 
 def agent(name: str, *tools: str) -> Agent:
@@ -50,7 +53,12 @@ def ask(name: str, question: str, **fields: Any) -> Call:
 
 
 def perform(
-    story: Story, *agents: Agent, policy: Policy = "off", approval: Sequence[str] = (), **parts: Sequence[Line]
+    story: Story,
+    *agents: Agent,
+    policy: Policy = "off",
+    approval: Sequence[str] = (),
+    idle_seconds: float = 5.0,
+    **parts: Sequence[Line],
 ) -> list[str]:
     """The story with these agents and a tool `send`, which notes to whom; main's part is `main`. What was sent."""
     sent: list[str] = []
@@ -66,6 +74,7 @@ def perform(
     async def whole(cast: Cast) -> None:
         known = {each.name: each for each in agents}
         more: Any = {"approval": approval, "time_travel": policy, "agents": known}
+        more["idle_seconds"] = idle_seconds
         async with model_at(cast) as model, running(model, tools, **more) as chat:
             await story(chat, cast)
 

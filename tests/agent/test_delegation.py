@@ -16,7 +16,7 @@ from components import views
 from tests.agent.cast import Cast, agent, ask, chain, memory, perform, replaced
 from tests.agent.running import Running
 from tests.checkpoints.conversations import picture
-from tests.fakes.openai import Call, Calls, Say
+from tests.fakes.openai import Call, Calls, Fault, Say
 
 SEND = Call("send", {"to": "Ann"}, id="s1")
 GO = [agent("ann", "send"), agent("ben", "send"), agent("cid")]
@@ -244,14 +244,93 @@ def test_after_a_crash_what_was_asked_goes_on_and_nothing_else_is_done_again() -
     assert perform(story, *people, main=[Say("So.")], ann=[Say("a")], cid=[Say("c")]) == []
 
 
-def test_the_agents_of_a_run_share_its_limits() -> None:
+def test_an_agent_that_reaches_the_limits_of_the_run_leaves_an_answer_to_each_one_that_waits() -> None:
     async def story(chat: Running, cast: Cast) -> None:
-        ended = await chat.say("hello")
-        assert (ended.state, ended.error) == (RunState.FAILED, "The agent was stopped after 25 steps.")
+        assert (await chat.say("hello")).state is RunState.DONE
+        assert len(cast.requests) == 25
+        assert memory(chat, "ann")[-2:] == ["ben could not answer: The agent was stopped after 25 steps.", "No."]
+        assert memory(chat, MAIN)[-2:] == ["No.", "So."]
         assert chat.unanswered() == set()
 
     again = [Call("send", {"to": "Ann"}) for _ in range(40)]
-    perform(story, *GO, main=[ask("ann", "1")], ann=again)
+    ann = [ask("ben", "2"), Say("No.")]
+    perform(story, agent("ann", "ask_agent"), GO[1], main=[ask("ann", "1"), Say("So.")], ann=ann, ben=again)
+
+
+def test_calls_beyond_the_limit_have_results_before_the_one_that_asked_goes_on() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        assert (await chat.say("hello")).state is RunState.DONE
+        assert chain(chat)[-3:] == [
+            ("ann", "tool", STOPPED),
+            (MAIN, "tool", "ann could not answer: The agent was stopped after 50 tool calls."),
+            (MAIN, "ai", "So."),
+        ]
+        assert chat.unanswered() == set()
+
+    many = Calls(tuple(Call("send", {"to": "Ann"}) for _ in range(50)))  # the question itself was the first
+    assert len(perform(story, *GO, main=[ask("ann", "1"), Say("So.")], ann=[many])) == 49
+
+
+@pytest.mark.parametrize(
+    ("trouble", "sentence", "written"),
+    [
+        (Fault("status", status=400), "did not accept the request", []),
+        (Fault("status", status=401), "refused the API key", []),
+        (Fault("hang"), "did not answer in time", []),
+        (Fault("hang", Say("one two three"), after_tokens=2), "did not answer in time", ["one two "]),
+        (Fault("cut", Say("one two three"), after_tokens=2), "broke off", ["one two "]),
+        (Say("one two", finish="length"), "length limit", ["one two"]),
+        (Say("", finish="content_filter"), "content filter", []),
+    ],
+)
+def test_a_failure_of_an_agent_is_told_to_the_one_that_asked_which_goes_on(
+    trouble: Any, sentence: str, written: list[str]
+) -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        assert (await chat.say("hello")).state is RunState.DONE
+        assert memory(chat, "cid") == ["1", *written]
+        result, answer = chat.path()[-2:]
+        assert str(result.langchain.text).startswith("cid could not answer: ")
+        assert sentence in str(result.langchain.text)
+        assert result.body["data"]["status"] == "error"
+        assert answer.langchain.text == "So."
+        assert [m.status.value for m in chat.path() if m.agent == "cid" and m.type == "ai"] == ["partial"] * len(written)
+
+    perform(story, *GO, main=[ask("cid", "1"), Say("So.")], cid=[trouble], idle_seconds=0.5)
+
+
+def test_an_agent_that_failed_answers_the_next_question_in_the_same_run() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        assert (await chat.say("hello")).state is RunState.DONE
+        results = sorted(text for who, kind, text in chain(chat) if (who, kind) == (MAIN, "tool"))
+        assert (results[0], results[1][:22]) == ("Well.", "cid could not answer: ")
+
+    parts: Any = {"cid": [Fault("status", status=400), Say("Well.")]}
+    perform(story, *GO, main=[Calls((ask("cid", "a"), ask("cid", "b"))), Say("So.")], **parts)
+
+
+def test_a_failure_two_agents_down_ends_no_run() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        assert (await chat.say("hello")).state is RunState.DONE
+        assert memory(chat, "ann")[-1] == "I asked cid."
+        assert chat.unanswered() == set()
+
+    parts: Any = {"ann": [ask("cid", "2"), Say("I asked cid.")], "cid": [Fault("status", status=400)]}
+    perform(story, agent("ann", "ask_agent"), agent("cid"), main=[ask("ann", "1"), Say("So.")], **parts)
+
+
+def test_stopping_keeps_what_an_agent_was_writing_under_its_name() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        run = await chat.send("hello")
+        await chat.until(lambda: len(chat.path()) == 3)
+        await chat.until(lambda: chat.runner._active[chat.thread_id].recording.text_of("cid") == "one two ")
+        await chat.runner.stop(chat.thread_id)
+        assert (await chat.end(run)).state is RunState.STOPPED
+        assert chain(chat)[3:] == [("cid", "ai", "one two "), (MAIN, "tool", STOPPED)]
+        assert chat.path()[3].status.value == "partial"
+
+    cut = Fault("hang", Say("one two three"), after_tokens=2)
+    perform(story, *GO, main=[ask("cid", "1")], cid=[cut])
 
 
 def plus_one(text: str) -> Say:

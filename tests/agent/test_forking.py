@@ -245,3 +245,18 @@ def test_no_run_opens_more_than_twenty_branches() -> None:
 
     asked = Calls(tuple(fork(*(f"Way {each}.{number}" for number in range(10))) for each in range(3)))
     play(story, asked, *[Say("So.")] * 21, most_steps=40)
+
+
+@pytest.mark.parametrize("is_stopped", [True, False])
+def test_a_way_that_comes_no_further_keeps_what_it_had_written(is_stopped: bool) -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        run = await chat.send("Go")
+        if is_stopped:
+            await chat.until(lambda: len(fake.first_byte_times) == 2)
+            await asyncio.sleep(0.2)
+            await chat.runner.stop(chat.thread_id)
+        await chat.end(run)
+        assert branches(chat) == {"Try a": ["Try a", "one two "]}
+
+    cut = Fault("hang" if is_stopped else "cut", Say("one two three"), after_tokens=2)
+    play(story, fork("Try a"), cut, Say("Too bad."))

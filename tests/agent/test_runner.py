@@ -325,7 +325,7 @@ def test_a_run_whose_end_cannot_be_written_holds_the_thread_no_longer() -> None:
         await chat.send("hello")
         await chat.until(lambda: any(isinstance(event, RunFinished) for event in chat.events))
         chat.runs.end = end  # type: ignore[method-assign]
-        await chat.until(lambda: not chat.runner._drives)
+        await chat.until(lambda: not chat.runner._active)
         await chat.say("and now?")
         assert chat.said()[-1][1] == "done"
         assert (await chat.runner.stop(chat.thread_id)) is False
