@@ -9,16 +9,21 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pygments.lexers import get_all_lexers
 
+from app import create_app
 from components import markdown, rendering
 from components.markdown import is_cheap, to_html, to_plain_html
 from components.rendering import Renderer
+from config import Settings
+from tests.checkpoints.conversations import talked
 
 ROOT = Path(__file__).parents[2]
+ORIGIN = "http://127.0.0.1:8050"
 HANGS = (sys.executable, "-c", "import time; time.sleep(600)")
 ENDS = (sys.executable, "-c", "raise SystemExit(3)")
 
@@ -75,12 +80,15 @@ def test_code_that_takes_too_long_loses_its_colours_and_nothing_else(renderer: R
     assert f'data-language="{language}"><pre><code>{SLOW_CODE[language][:100]}' in html
 
 
-def test_a_text_that_takes_too_long_is_shown_as_it_was_written_and_not_tried_again(renderer: Renderer) -> None:
-    assert renderer.page()(TOO_LONG) == to_plain_html(TOO_LONG)
-    assert worker_ids(renderer) == []
+def test_a_text_that_takes_too_long_is_shown_as_it_was_written_and_not_tried_again(
+    renderer: Renderer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert renderer.page()(TOO_LONG) == to_plain_html(TOO_LONG)
     assert worker_ids(renderer) == []
     assert "<table>" in renderer.page()("|a|\n|-|\n|b|")
+    monkeypatch.setattr(renderer, "_workers", None)
+    assert renderer.page()(TOO_LONG) == to_plain_html(TOO_LONG)
+    monkeypatch.undo()
 
 
 def test_html_that_is_too_large_is_refused(renderer: Renderer) -> None:
@@ -146,6 +154,24 @@ def test_a_look_is_that_of_the_text(renderer: Renderer) -> None:
     here = markdown.look_at(text, {}, markdown.highlight_code, markdown.highlight_code)
     assert found is not None
     assert found[0] == here
+
+
+def test_every_view_formats_code_and_the_app_ends_the_process_that_does(tmp_path: Path) -> None:
+    async def story() -> None:
+        app = create_app(Settings(data_dir=tmp_path / "data", model="demo", auth="none"), port=8050)
+        thread_id = talked(app.services.store, "Hello.", "Hello.", "Show me.", "```python\nx = 1\n```")
+        checkpoint = app.services.store.checkpoints(thread_id)[0].id
+        headers = {"origin": ORIGIN, "referer": f"{ORIGIN}/t/{thread_id}"}
+        views = ("agents/main", f"comparison?one=checkpoint:{checkpoint}")
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app.asgi), base_url=ORIGIN, headers=headers) as browser:
+            for address in ("/_dash-layout", *(f"/api/threads/{thread_id}/{view}" for view in views)):
+                assert "data-language" in (await browser.get(address)).text, address
+                assert 'class=\\"mi\\"' in (await browser.get(address)).text, address
+        [worker] = app.services.renderer._workers._idle
+        await app.close()
+        assert not worker.is_alive
+
+    asyncio.run(story())
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])

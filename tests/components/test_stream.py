@@ -17,7 +17,7 @@ from checkpoints import By, Database, Message, Runs, Store
 from components import views
 from components.markdown import to_html
 from components.services import Services
-from components.stream import Frame, frames
+from components.stream import MAX_PAUSE_SECONDS, Frame, _pause, frames
 from components.views import MessageView
 from tests.agent.running import Only
 
@@ -165,3 +165,7 @@ def test_a_change_from_elsewhere_is_told() -> None:
             await telling.aclose()  # type: ignore[attr-defined]
 
     asyncio.run(story())
+
+
+def test_a_text_that_is_dear_to_look_at_is_looked_at_less_often() -> None:
+    assert [_pause(1, cost) for cost in (0.0, 0.001, 0.05, 9.0)] == [0.04, 0.04, 0.5, MAX_PAUSE_SECONDS]
