@@ -52,6 +52,7 @@ from components import (
 )
 from components.guard import Doors, Guard
 from components.headers import content_security_policy
+from components.rendering import Renderer
 from components.services import Services
 from components.session import Session
 from config import Settings, SettingsError, load_settings
@@ -91,6 +92,7 @@ class App:
         await self.services.runner.close()
         await self.mcp.close()
         await self.services.work(self.services.tracer.close)
+        await self.services.work(self.services.renderer.close)
         self.services.pool.shutdown()
         self.services.store.database.close()
 
@@ -211,7 +213,7 @@ def _services(
         judge=Judge(store, runs, hub, models, pool, tracer) if settings.judge == "on" else None,
         agents=known,
     )
-    return Services(store, runs, runner, hub, pool, models=models, tracer=tracer, prices=prices)
+    return Services(store, runs, runner, hub, pool, models=models, tracer=tracer, prices=prices, renderer=Renderer())
 
 
 def _tools(settings: Settings) -> list[BaseTool]:

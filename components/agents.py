@@ -29,4 +29,5 @@ def _transcript(services: Services, thread_id: str, agent: str, question: str | 
     path = [message for message in path if later is None or message.depth < later]
     state = run.state if run else None
     running, waiting = state is RunState.RUNNING, state is RunState.WAITING
-    return views.messages(path, running=running, waiting=waiting, prices=services.prices, agent=agent)
+    to_html = services.renderer.page()
+    return views.messages(path, running=running, waiting=waiting, prices=services.prices, agent=agent, to_html=to_html)

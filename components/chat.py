@@ -201,6 +201,7 @@ def _read(services: Services, thread_id: str | None, wanted: stretch.Stretch, cl
         traces=_traces(services, held),
         prices=services.prices,
         ways=forks.ways(store, thread_id, held),
+        to_html=services.renderer.page(),
     )
     return {
         "thread": thread_id,

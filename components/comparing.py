@@ -1,5 +1,6 @@
 """Two places of a conversation side by side: how much they have in common, and what each holds from where they part."""
 
+from collections.abc import Callable
 from typing import TypedDict
 
 from fastapi import FastAPI
@@ -16,6 +17,7 @@ from checkpoints import (
     StoreUnavailableError,
 )
 from components import views
+from components.markdown import to_html_if_cheap
 from components.services import Services
 
 MOST = 50  # messages of each place that are shown
@@ -39,14 +41,18 @@ def add_route(server: FastAPI, services: Services) -> None:
     async def comparison(thread_id: str, one: str = "", other: str = "") -> Response:
         """Two places, each "" (where the conversation stands), "branch:ID" or "checkpoint:ID". The guard has let it in."""
         try:
-            return JSONResponse(await services.read(compared, services.store, services.runs, thread_id, one, other))
+            to_html = services.renderer.page()
+            found = await services.read(compared, services.store, services.runs, thread_id, one, other, to_html=to_html)
+            return JSONResponse(found)
         except NotFoundError:
             return Response(status_code=404)
         except StoreUnavailableError:
             return Response(status_code=503)
 
 
-def compared(store: Store, runs: Runs, thread_id: str, one: str, other: str) -> ComparisonView:
+def compared(
+    store: Store, runs: Runs, thread_id: str, one: str, other: str, *, to_html: Callable[[str], str] = to_html_if_cheap
+) -> ComparisonView:
     """Raises `NotFoundError` where one of the places is not there."""
     run = runs.latest(thread_id)
     ends = [_end(store, thread_id, place) for place in (one, other)]
@@ -58,7 +64,7 @@ def compared(store: Store, runs: Runs, thread_id: str, one: str, other: str) -> 
     def side(place: str, messages: list[Message], length: int) -> SideView:
         shown = messages if len(messages) == length else _untorn(messages)
         running, waiting = (place == "" and state is each for each in (RunState.RUNNING, RunState.WAITING))
-        told = views.messages([*asking, *shown], running=running, waiting=waiting)
+        told = views.messages([*asking, *shown], running=running, waiting=waiting, to_html=to_html)
         return {"length": length, "messages": told, "more": length - len(shown)}
 
     last = store.message(thread_id, parted.common) if parted.common else None

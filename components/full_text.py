@@ -34,4 +34,5 @@ def add_route(server: FastAPI, services: Services) -> None:
             return Response(status_code=503)
         except StateError:  # the note is damaged
             return Response(status_code=410)
-        return JSONResponse({"head": head, "messages": views.messages(found, running=False)})
+        shown = await services.work(views.messages, found, running=False, to_html=services.renderer.page())
+        return JSONResponse({"head": head, "messages": shown})

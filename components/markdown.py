@@ -3,12 +3,16 @@
 Three layers: markdown-it-py with raw HTML off, pygments for code (CSS classes only), an nh3 allow-list over the result.
 Nothing that this module returns loads anything: a Markdown image becomes a link that shows its alt text and its host,
 because a remote image is a channel by which a model can send a conversation away.
+
+Some texts take seconds to minutes. The server itself formats cheap ones only (`is_cheap`); `rendering.py` sends the others
+to a process of their own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
 from importlib.util import find_spec
@@ -26,10 +30,15 @@ from pygments.lexer import Lexer
 from pygments.lexers import find_lexer_class_by_name
 from pygments.util import ClassNotFound
 
-LONGEST_FORMATTED = 200_000  # characters; a longer text is shown as it is, for formatting it would hold the server up
-LONGEST_HIGHLIGHTED = 20_000  # characters of one code block
-LONGEST_CACHED = 40_000  # characters (6,000 tokens); with the number of entries it bounds the memory of the cache
-LONGEST_TAIL = 20_000  # characters of an unfinished block that are formatted again at every look
+MAX_FORMATTED_CHARS = 200_000  # a longer text is shown as it is
+MAX_HIGHLIGHTED_CHARS = 20_000  # of one code block
+MAX_TAIL_CHARS = 20_000  # of an unfinished block that is formatted again at every look
+MAX_HIGHLIGHTED_TAIL_CHARS = 2_000  # of a code block that may still grow
+MAX_CHEAP_CHARS = 4_000
+MAX_CHEAP_MARKS = 500  # a mark costs up to 60 µs
+
+Definitions = dict[str, Any]  # link definitions by label, as markdown-it keeps them
+Highlight = Callable[[str, Lexer], str | None]  # None: the code stays without colours
 
 _SCHEMES = {"http", "https", "mailto"}
 _TEXT_TAGS = {"p", "br", "h1", "h2", "h3", "h4", "h5", "h6", "strong", "em", "s", "a", "ul", "ol", "li", "blockquote"}
@@ -49,31 +58,98 @@ _LANGUAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9+#._-]{0,29}", re.ASCII)
 _LONE_MARK = re.compile(r"\n {0,3}[-=] *\Z")
 # A line in which nothing can mean anything to Markdown; a dot within a word may make it an address.
 _PROSE = re.compile(r"(?!\d+\.|-|\s)(?:[^\W_]|[ ,;!?'\"()%…–—-]|\.(?![^\W_]))+")
-_FENCES = ("```", "~~~")
+_MARKS = "[]!*_`<>&\\\n#+-~="
+_DEAR = ("```", "~~~", "|")  # code, and tables: 2,000 characters can ask for 65,536 cells, which take two seconds
 
 
-def to_html(text: str) -> str:
+@dataclass(frozen=True)
+class Look:
+    """What a growing text has become: HTML of its closed blocks, the text that may still change, and the HTML of that."""
+
+    finished: str
+    pending: str
+    definitions: Definitions  # of all finished blocks
+    tail: str
+
+
+def is_cheap(text: str) -> bool:
+    """Whether formatting `text` cannot take longer than some 30 ms, whoever wrote it."""
+    return (
+        len(text) <= MAX_CHEAP_CHARS
+        and sum(map(text.count, _MARKS)) <= MAX_CHEAP_MARKS
+        and not any(dear in text for dear in _DEAR)
+    )
+
+
+def to_html_if_cheap(text: str) -> str:
+    """Return safe HTML for `text`, unformatted unless it is cheap."""
+    return to_html(text) if is_cheap(text) else to_plain_html(text)
+
+
+def highlight_code(source: str, lexer: Lexer) -> str:
+    return highlight(source, lexer, _FORMATTER)
+
+
+def to_html(text: str, *, colour: Highlight = highlight_code) -> str:
     """Return safe HTML for `text`. A line break stays a line break, as people expect of a chat.
 
-    Above LONGEST_FORMATTED characters the text is shown unformatted.
+    This takes as long as it takes: the server calls it for cheap texts only.
     """
-    return _cached(text) if len(text) <= LONGEST_CACHED else _render(text, {})
+    return format_text(text, {}, colour)
 
 
-@lru_cache(maxsize=512)
-def _cached(text: str) -> str:
-    return _render(text, {})
-
-
-def _render(text: str, env: EnvType) -> str:
-    """Render with the link definitions in `env`, and add to it those that `text` brings."""
-    if len(text) > LONGEST_FORMATTED:
-        return _plain(text)
+def format_text(text: str, definitions: Definitions, colour: Highlight = highlight_code, *, is_tail: bool = False) -> str:
+    """Format with the link definitions given, and add to them those that `text` brings."""
+    if len(text) > MAX_FORMATTED_CHARS:
+        return to_plain_html(text)
+    longest = MAX_HIGHLIGHTED_TAIL_CHARS if is_tail else MAX_HIGHLIGHTED_CHARS
+    env = {"references": definitions, "colour": colour, "longest": longest}
     return _CLEANER.clean(_PARSER.render(_encodable(text), env))
 
 
-def _plain(text: str) -> str:
+def to_plain_html(text: str) -> str:
+    """Return `text` as it was written, unformatted, with its line breaks."""
     return f'<pre class="plain">{escape(_encodable(text), quote=False)}</pre>\n'
+
+
+def look_at(text: str, definitions: Definitions, colour: Highlight, colour_tail: Highlight) -> Look:
+    """Cut the finished blocks off `text`, and format them and the rest."""
+    known = dict(definitions)
+    finished, pending = cut_finished(text, known, colour)
+    return Look(finished, pending, known, format_tail(pending, known, colour_tail))
+
+
+def cut_finished(text: str, definitions: Definitions, colour: Highlight = highlight_code) -> tuple[str, str]:
+    """Return the HTML of the finished blocks at the beginning of `text`, and the rest. Adds to `definitions`.
+
+    A block (paragraph, list, table, fence ...) is finished when complete lines after it begin another block, because
+    CommonMark never reopens a closed block.
+    """
+    end = text.rfind("\n") + 1
+    # Line numbers need one kind of line end; the last character is a "\n", so that no "\r\n" is cut in two.
+    lines = text[:end].replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    last = _start_of_last_block(lines)
+    if last == 0:
+        return "", text
+    return format_text("\n".join(lines[:last]) + "\n", definitions, colour), "\n".join(lines[last:]) + text[end:]
+
+
+def format_tail(text: str, definitions: Definitions, colour: Highlight = highlight_code) -> str:
+    """Format what may still change. Code beyond MAX_HIGHLIGHTED_TAIL_CHARS gets its colours once it is finished."""
+    if len(text) > MAX_TAIL_CHARS:
+        return to_plain_html(text)
+    # "text\n-" is most often a list to come, but stands for a heading until the next token: do not let it flash up.
+    return format_text(_LONE_MARK.sub("", text), dict(definitions), colour, is_tail=True)
+
+
+def is_prose(line: str) -> bool:
+    """Whether nothing in `line` can mean anything to Markdown."""
+    return _PROSE.fullmatch(line) is not None
+
+
+def format_prose(line: str) -> str:
+    """Format a paragraph of one such line."""
+    return f"<p>{escape(line.rstrip(), quote=False)}</p>\n"
 
 
 def _encodable(text: str) -> str:
@@ -90,10 +166,10 @@ class _Renderer(RendererHTML):
 
     def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         words = tokens[idx].info.split(maxsplit=1)
-        return _code(tokens[idx].content, words[0] if words else "")
+        return _code(tokens[idx].content, words[0] if words else "", env)
 
     def code_block(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return _code(tokens[idx].content, "")
+        return _code(tokens[idx].content, "", env)
 
     def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         """A link, or plain text where the image already stands in a link: links cannot be nested."""
@@ -121,14 +197,12 @@ def _host(address: str) -> str:
         return "image"
 
 
-def _code(source: str, language: str) -> str:
+def _code(source: str, language: str, env: EnvType) -> str:
     """`source` as a code block; a language that is not known, and a very long block, stay without colours."""
     name = language if _LANGUAGE.fullmatch(language) else ""
-    lexer_class = _lexer_class(name.lower()) if name and len(source) <= LONGEST_HIGHLIGHTED else None
-    if lexer_class is None:
-        body = escape(source, quote=False)
-    else:
-        body = highlight(source, lexer_class(stripnl=False, ensurenl=False), _FORMATTER)
+    lexer_class = _lexer_class(name.lower()) if name and len(source) <= env["longest"] else None
+    coloured = env["colour"](source, lexer_class(stripnl=False, ensurenl=False)) if lexer_class else None
+    body = escape(source, quote=False) if coloured is None else coloured
     return f'<div class="code" data-language="{escape(name)}"><pre><code>{body}</code></pre></div>\n'
 
 
@@ -155,80 +229,6 @@ class _Parser(MarkdownIt):
 
 
 _PARSER = _Parser()
-
-
-class StreamingMarkdown:
-    """Markdown that grows: what can no longer change is rendered once, the rest again at every look.
-
-    A block (paragraph, list, table, fence ...) is finished when complete lines after it begin another block, because
-    CommonMark never reopens a closed block. Finished HTML plus tail equals `to_html` of the whole text, but for three
-    things that only the end of the answer can settle, so that the final HTML should replace what was streamed:
-    a link whose definition comes in a later block, a definition whose title goes on over a block's end, and a block
-    longer than LONGEST_TAIL, which is shown unformatted until it ends (longer than LONGEST_FORMATTED: for good).
-    """
-
-    def __init__(self) -> None:
-        self._chunks: list[str] = []  # not looked at yet
-        self._put_off = 0  # so many of them were too little to look at
-        self._pending = ""  # the unfinished text
-        self._definitions: dict[str, Any] = {}  # link definitions in finished blocks
-        self._tail = ""
-        self._before = ("", "")  # the closed part of the tail, and its HTML
-
-    def feed(self, text: str) -> None:
-        """Add text as it arrives; costs nothing until the next look."""
-        self._chunks.append(text)
-
-    def take(self) -> tuple[str, str]:
-        """Return the HTML of the blocks finished since the last call, and the HTML that replaces the tail.
-
-        A long tail waits until it has grown by one percent (40 characters in 4,000), or until nothing more was fed
-        between two calls: so a stream that rests is shown to its last character by the second call.
-        """
-        waiting = sum(map(len, self._chunks))
-        if waiting * 100 < len(self._pending) and len(self._chunks) > self._put_off:
-            self._put_off = len(self._chunks)
-            return "", self._tail
-        if not self._chunks:
-            return "", self._tail
-        added = "".join(self._chunks)
-        self._chunks.clear()
-        self._put_off = 0
-        self._pending += added
-        finished = self._finish() if "\n" in added or len(self._pending) > LONGEST_FORMATTED else ""
-        self._tail = self._render_tail()
-        return finished, self._tail
-
-    def _finish(self) -> str:
-        """Cut the finished blocks off the pending text and return their HTML."""
-        if len(self._pending) > LONGEST_FORMATTED:  # looking at it again and again would cost the square of its length
-            text, self._pending = self._pending, ""
-            return _plain(text)
-        end = self._pending.rfind("\n") + 1
-        # Line numbers need one kind of line end; the last character is a "\n", so that no "\r\n" is cut in two.
-        lines = self._pending[:end].replace("\r\n", "\n").replace("\r", "\n").split("\n")
-        last = _start_of_last_block(lines)
-        if last == 0:
-            return ""
-        self._pending = "\n".join(lines[last:]) + self._pending[end:]
-        return _render("\n".join(lines[:last]) + "\n", {"references": self._definitions})
-
-    def _render_tail(self) -> str:
-        if len(self._pending) > LONGEST_TAIL:
-            return _plain(self._pending)
-        before, _, line = self._pending.rpartition("\n\n")
-        if _PROSE.fullmatch(line) and not any(fence in before for fence in _FENCES):
-            return self._rendered_before(before) + f"<p>{escape(line.rstrip(), quote=False)}</p>\n"
-        # "text\n-" is most often a list to come, but stands for a heading until the next token: do not let it flash up.
-        return _render(_LONE_MARK.sub("", self._pending), {"references": dict(self._definitions)})
-
-    def _rendered_before(self, text: str) -> str:
-        """A paragraph that begins after a blank line changes nothing before it; most of an answer is such paragraphs, and
-        formatting both at every look was two fifths of the server's work for it.
-        """
-        if text != self._before[0]:
-            self._before = (text, _render(text, {"references": dict(self._definitions)}) if text else "")
-        return self._before[1]
 
 
 def _start_of_last_block(lines: list[str]) -> int:

@@ -15,6 +15,7 @@ from agent.prices import Prices
 from agent.runner import Runner
 from agent.tracing import EVENTS, NO_TRACING, Tracer
 from checkpoints import By, Receipt, Runs, Store
+from components.rendering import Renderer
 
 DEMO_LINE = "Demo model: it makes things up."
 SWITCH_LINE = "OPENAI_API_KEY=… in .env switches to a real one."
@@ -34,6 +35,7 @@ class Services:
     models: Offer
     tracer: Tracer = NO_TRACING
     prices: Prices = field(default_factory=dict)
+    renderer: Renderer = field(default_factory=Renderer)  # starts nothing before a text is dear
 
     def demo(self, name: str) -> str | None:
         """The line that says of a model that it is the demo; where it is everybody's, also how to change that."""

@@ -15,12 +15,14 @@ from agent.events import Event, HeadMoved, MessageAdded, RunFinished, RunStarted
 from agent.hub import Following, Lagging
 from checkpoints import MAIN, StoreUnavailableError, ThreadNotFoundError
 from components import forks, views
-from components.markdown import StreamingMarkdown
+from components.live_text import StreamingMarkdown
 from components.services import Services
 
 FRAME_SECONDS = 0.04
 FRAME_SECONDS_OF_EACH_RUN = 0.005
 MOST_FRAME_SECONDS = 0.25
+FRAME_SECONDS_OF_LOOK_SECONDS = 10  # a text that is dear to look at is looked at less often
+MAX_PAUSE_SECONDS = 2.0
 THREAD_IS_GONE = 4404
 TRY_AGAIN = 1013
 
@@ -74,26 +76,28 @@ async def _until_closed(socket: WebSocket) -> None:
 async def frames(services: Services, thread_id: str) -> AsyncGenerator[Frame]:
     """What one page is told, without end."""
     async with services.hub.follow(thread_id) as following:
-        text = StreamingMarkdown()
+        text = StreamingMarkdown(services.renderer.look)
         yield await _hello(services, thread_id, following, text)
         while True:
             events = await following.take()
             for batch in _batches(events):
                 if isinstance(batch, str):
                     text.feed(batch)
-                    stable, tail = text.take()
+                    stable, tail = await text.take()
                     yield {"k": "delta", "stable": stable, "tail": tail}
                 else:
-                    text = StreamingMarkdown() if isinstance(batch, RunStarted | MessageAdded) else text
+                    if isinstance(batch, RunStarted | MessageAdded):
+                        text = StreamingMarkdown(services.renderer.look)
                     if (frame := await _frame(services, thread_id, batch)) is not None:
                         yield frame
             if any(isinstance(event, TextDelta) for event in events):  # only text comes in a flood; its first need not wait
-                await asyncio.sleep(_pause(services.hub.runs))
+                await asyncio.sleep(_pause(services.hub.runs, text.cost_seconds))
 
 
-def _pause(runs: int) -> float:
+def _pause(runs: int, look_seconds: float) -> float:
     """Seconds between two frames of text. Each costs the same, however much is new, and many runs share the processor."""
-    return min(max(FRAME_SECONDS, runs * FRAME_SECONDS_OF_EACH_RUN), MOST_FRAME_SECONDS)
+    pause = min(max(FRAME_SECONDS, runs * FRAME_SECONDS_OF_EACH_RUN), MOST_FRAME_SECONDS)
+    return max(pause, min(look_seconds * FRAME_SECONDS_OF_LOOK_SECONDS, MAX_PAUSE_SECONDS))
 
 
 async def _hello(services: Services, thread_id: str, following: Following, text: StreamingMarkdown) -> Frame:
@@ -101,7 +105,7 @@ async def _hello(services: Services, thread_id: str, following: Following, text:
     run = None
     if following.live is not None:
         text.feed(following.live.text)
-        stable, tail = await services.work(text.take)  # the whole text so far: not on the event loop
+        stable, tail = await text.take()
         run = {"id": following.live.run_id, "stable": stable, "tail": tail}
     return {"k": "hello", "version": thread.version, "run": run}
 
@@ -123,9 +127,10 @@ def _batches(events: list[Event]) -> list[str | Event]:
 async def _frame(services: Services, thread_id: str, event: Event) -> Frame | None:
     match event:
         case RunStarted(run_id, version, message):
-            view = views.messages([message], running=True)[0] if message else None
+            to_html = services.renderer.page()
+            shown = await services.work(views.messages, [message], running=True, to_html=to_html) if message else [None]
             after = message.parent_id if message else None  # an edit stands elsewhere than at the end
-            return {"k": "start", "version": version, "run": run_id, "message": view, "after": after}
+            return {"k": "start", "version": version, "run": run_id, "message": shown[0], "after": after}
         case MessageAdded(message, version):
             added = await services.read(_view_of, services, thread_id, message.id)
             if added is None:
@@ -146,7 +151,8 @@ def _view_of(services: Services, thread_id: str, message_id: str) -> views.Messa
     """
     path = turn(services.store, thread_id)
     is_asides = any(message.id == message_id and message.agent != MAIN for message in path)
-    shown = views.messages(path, running=True, prices=services.prices, ways=forks.ways(services.store, thread_id, path))
+    ways, to_html = forks.ways(services.store, thread_id, path), services.renderer.page()
+    shown = views.messages(path, running=True, prices=services.prices, ways=ways, to_html=to_html)
     if is_asides:
         return shown[-1] if shown else None
     for view in shown[::-1]:

@@ -1,7 +1,7 @@
 """Values of the store as what the page's components show. Pure: values in, plain JSON out."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any, Literal, TypedDict
 
@@ -19,7 +19,7 @@ from components import compaction as summaries
 from components.attachments import FileView
 from components.compaction import GoneView, SummaryView
 from components.forks import Ways, WayView
-from components.markdown import to_html
+from components.markdown import to_html_if_cheap
 from components.work import WorkView, held, works
 
 DAMAGED = "This message is damaged and is not shown."
@@ -91,11 +91,13 @@ def messages(
     prices: Prices | None = None,
     ways: Ways | None = None,
     agent: str = MAIN,
+    to_html: Callable[[str], str] = to_html_if_cheap,
 ) -> list[MessageView]:
     """An agent's messages of a path; tool results stand in the message that asked for them, and there is told of the work
     of others.
 
     Calls without a result are at work while a run is `running`, `waiting` when it rests until a person decides.
+    `to_html` formats Markdown within a budget (`Renderer.page`).
     """
     views: list[MessageView] = []
     cards: dict[str, ToolView] = {}
@@ -111,7 +113,7 @@ def messages(
             continue
         if not isinstance(message, ToolMessage):
             cards = {}
-        view = _message(stored, message)
+        view = _message(stored, message, to_html)
         view["siblings"] = (siblings or {}).get(stored.id, [])
         view["trace"] = (traces or {}).get(stored.id)
         view["usage"] = usage(stored, prices or {})
@@ -148,7 +150,7 @@ def _stop_unanswered(views: Sequence[MessageView]) -> None:
                 tool["status"] = "stopped"
 
 
-def _message(stored: Message, message: BaseMessage) -> MessageView:
+def _message(stored: Message, message: BaseMessage, to_html: Callable[[str], str]) -> MessageView:
     text, marks = str(message.text), message.additional_kwargs.get(time_travel.KEY)
     role: Literal["user", "assistant", "note"] = "note"
     summary = summaries.shown(stored)

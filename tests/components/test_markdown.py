@@ -7,10 +7,8 @@ import time
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 
-from components.markdown import StreamingMarkdown, highlight_css, to_html
+from components.markdown import highlight_css, to_html
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -107,88 +105,6 @@ def test_a_very_long_text_is_shown_as_it_is_and_quickly() -> None:
     html = to_html("<b>\n" * 5_000_000)
     assert html.startswith('<pre class="plain">&lt;b&gt;')
     assert time.process_time() - started < 3
-
-
-BLOCKS = st.sampled_from(
-    [
-        "A paragraph with **bold**, `code` and a [link](https://example.com).",
-        "Two lines\nof text",
-        "# A heading",
-        "Another heading\n---",
-        "***",
-        "- one\n- two\n  - three",
-        "- loose\n\n- list\n\n  goes on",
-        "1. one\n2. two",
-        "2) other\n3) numbers",
-        "* stars",
-        "> quoted\ngoes on",
-        "```python\ndef f():\n\n    return 1\n```",
-        "~~~\n- no list\n\n# no heading\n~~~",
-        "    indented\n\n    code",
-        "| a | b |\n|---|--:|\n| 1 | 2 |",
-        "![image](https://example.com/x.png)",
-        "<b>raw</b> & 😀",
-        "- ```\n  in a list\n\n  ```",
-        "text\r\nwith\rother ends",
-    ]
-)
-DOCUMENTS = st.lists(st.tuples(BLOCKS, st.sampled_from(["\n", "\n\n", "\r\n\r\n"])), max_size=12)
-
-
-@given(DOCUMENTS, st.lists(st.integers(1, 40), min_size=1))
-def test_however_it_arrives_a_growing_answer_ends_as_the_whole(pieces: list[tuple[str, str]], sizes: list[int]) -> None:
-    text = "".join(block + end for block, end in pieces)
-    stream, shown, place, turn = StreamingMarkdown(), "", 0, 0
-    while place < len(text):
-        stream.feed(text[place : place + sizes[turn % len(sizes)]])
-        place, turn = place + sizes[turn % len(sizes)], turn + 1
-        finished, tail = stream.take()
-        shown += finished
-    finished, tail = stream.take()
-    assert shown + finished + tail == to_html(text)
-
-
-BEFORE = st.sampled_from(["", "A **b** c.\n\n", "- a\n- b\n\n", "1. one\n\n", "> said\n\n", "```\ncode\n\n", "    in\n\n"])
-
-
-@given(BEFORE, st.text("ab1 .,;!?'\"()%-–_*`@:/&<", min_size=1, max_size=20))
-def test_a_line_of_plain_prose_looks_as_if_it_had_been_formatted(before: str, line: str) -> None:
-    assume(line.strip() != "-")  # a list to come, perhaps: it does not flash up as one
-    stream = StreamingMarkdown()
-    stream.feed(before + line)
-    finished, tail = stream.take()
-    assert finished + tail == to_html(before + line)
-
-
-def test_a_link_finds_its_definition_in_an_earlier_block() -> None:
-    stream = StreamingMarkdown()
-    stream.feed("[known]: https://example.com/known\n\nOne.\n\n")
-    stream.take()
-    stream.feed("Two.\n\nSee [known].")
-    assert 'href="https://example.com/known"' in stream.take()[1]
-
-
-def test_what_is_finished_is_not_rendered_again() -> None:
-    stream = StreamingMarkdown()
-    stream.feed("# Title\n\nOne.\n\nTwo")
-    assert stream.take() == ("<h1>Title</h1>\n", "<p>One.</p>\n<p>Two</p>\n")
-    stream.feed(" goes on.\n")
-    assert stream.take() == ("<p>One.</p>\n", "<p>Two goes on.</p>\n")
-
-
-def test_a_list_to_come_does_not_flash_up_as_a_heading() -> None:
-    stream = StreamingMarkdown()
-    stream.feed("Three things:\n-")
-    assert stream.take() == ("", "<p>Three things:</p>\n")
-
-
-def test_a_long_tail_that_rests_is_shown_to_its_last_character() -> None:
-    stream = StreamingMarkdown()
-    stream.feed("word " * 1000)
-    stream.take()
-    stream.feed("end")
-    stream.take()
-    assert stream.take()[1].endswith("end</p>\n")
 
 
 def _luminance(colour: str) -> float:

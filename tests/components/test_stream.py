@@ -13,11 +13,11 @@ from agent.hub import RunHub
 from agent.runner import Runner
 from agent.state import Limits
 from agent.tools.calculator import calculator
-from checkpoints import By, Database, Runs, Store
+from checkpoints import By, Database, Message, Runs, Store
 from components import views
 from components.markdown import to_html
 from components.services import Services
-from components.stream import Frame, frames
+from components.stream import MAX_PAUSE_SECONDS, Frame, _pause, frames
 from components.views import MessageView
 from tests.agent.running import Only
 
@@ -30,11 +30,16 @@ async def services(seconds_per_token: float = 0.0) -> AsyncIterator[Services]:
     models = Only(DemoChatModel(seconds_per_token=seconds_per_token))
     runner = Runner(store, runs, hub, graph, models, pool=pool, limits=Limits())
     try:
-        yield Services(store, runs, runner, hub, pool, models)
+        yield (parts := Services(store, runs, runner, hub, pool, models))
     finally:
+        parts.renderer.close()
         await runner.close()
         pool.shutdown()
         store.database.close()
+
+
+def shown(parts: Services, path: list[Message]) -> list[MessageView]:
+    return views.messages(path, running=False, to_html=parts.renderer.page())
 
 
 class Screen:
@@ -82,7 +87,7 @@ def test_the_frames_of_a_run_add_up_to_what_is_stored(text: str) -> None:
             await told.wait()
             await parts.runner.send(thread_id, text, by=By())
             end = await asyncio.wait_for(watching, 10)
-            stored = views.messages(parts.store.messages(thread_id), running=False)
+            stored = shown(parts, parts.store.messages(thread_id))
             assert list(screen.messages.values()) == stored
             assert (end["version"], end["state"], screen.live) == (parts.store.thread(thread_id).version, "done", "")
 
@@ -105,7 +110,7 @@ def test_a_page_that_comes_in_the_middle_has_the_text_from_its_beginning() -> No
             assert len(second.live) >= 600
             assert second.stable.startswith(first.stable[:300])
             await asyncio.wait_for(asyncio.gather(early, late), 20)
-            assert list(second.messages.values()) == views.messages(parts.store.messages(thread_id)[1:], running=False)
+            assert list(second.messages.values()) == shown(parts, parts.store.messages(thread_id)[1:])
 
     asyncio.run(story())
 
@@ -160,3 +165,7 @@ def test_a_change_from_elsewhere_is_told() -> None:
             await telling.aclose()  # type: ignore[attr-defined]
 
     asyncio.run(story())
+
+
+def test_a_text_that_is_dear_to_look_at_is_looked_at_less_often() -> None:
+    assert [_pause(1, cost) for cost in (0.0, 0.001, 0.05, 9.0)] == [0.04, 0.04, 0.5, MAX_PAUSE_SECONDS]

@@ -1,0 +1,239 @@
+"""Formatting with a budget: cheap texts here, all others in processes that can be let go of.
+
+A thread would not do: Python's lock is held as long as a regular expression takes, and with it the event loop.
+"""
+
+import asyncio
+import json
+import logging
+import signal
+import subprocess
+import sys
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from hashlib import sha256
+from multiprocessing.connection import Pipe
+from pathlib import Path
+from threading import Lock
+
+from components.markdown import MAX_FORMATTED_CHARS, Definitions, Look, is_cheap, to_html, to_plain_html
+
+MAX_WORKERS = 2  # of some 25 MiB each; the second is started when the first is at work
+MAX_TEXT_SECONDS = 1.0  # of a worker's processor
+MAX_PAGE_SECONDS = 2.0  # for all messages of one view
+MAX_WAIT_SECONDS = 10.0  # by the clock: for a worker that is stopped, or many that wait for one
+MAX_HTML_BYTES = 4_000_000  # of one text
+MAX_CACHED_CHARS = 16_000_000  # of HTML
+
+_COMMAND = (sys.executable, "-m", "components.render_worker")
+_ROOT = Path(__file__).parent.parent
+_log = logging.getLogger(__name__)
+
+
+class _Worker:
+    """One process, and our end of the socket to it. The other end closes with us, however we end."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._connection, theirs = Pipe()
+        with theirs:
+            handle = theirs.fileno()
+            self._process = subprocess.Popen(  # noqa: S603  (no word of the command comes from outside)
+                [*command, str(handle)],
+                cwd=_ROOT,
+                pass_fds=[handle],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl+C in the terminal is for the server alone
+            )
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def ask(self, request: bytes, max_wait_seconds: float) -> bytes:
+        """Raises `EOFError` or `OSError` when the process ended or its answer is too large, `TimeoutError` when none came.
+        After any of them it is of no more use.
+        """
+        self._connection.send_bytes(request)
+        if not self._connection.poll(max_wait_seconds):
+            raise TimeoutError
+        return self._connection.recv_bytes(MAX_HTML_BYTES)
+
+    def kill(self) -> None:
+        """End the process at once. A thread that waits for its answer is told."""
+        self._process.kill()
+
+    def close(self) -> int:
+        """End the process, if it has not ended, and return the code that it ended with."""
+        self._process.kill()
+        self._connection.close()
+        return self._process.wait()
+
+
+class _Workers:
+    """At most MAX_WORKERS processes, started when they are needed, each used by one thread at a time."""
+
+    def __init__(self, command: Sequence[str], max_wait_seconds: float) -> None:
+        self._command, self._max_wait_seconds = command, max_wait_seconds
+        self._threads = ThreadPoolExecutor(MAX_WORKERS, thread_name_prefix="rendering")
+        self._lock = Lock()
+        self._idle: list[_Worker] = []
+        self._busy: list[_Worker] = []
+        self._closed = False
+
+    def submit(self, request: bytes) -> Future[bytes | None]:
+        """Ask a worker. The answer is None where it gave up; `TimeoutError` where that says nothing of the text."""
+        try:
+            return self._threads.submit(self._ask, request)
+        except RuntimeError as error:  # closed
+            raise TimeoutError from error
+
+    def close(self) -> None:
+        """End all processes."""
+        with self._lock:
+            self._closed = True
+            for worker in (*self._idle, *self._busy):
+                worker.kill()
+        self._threads.shutdown(cancel_futures=True)
+        for worker in self._idle:
+            worker.close()
+
+    def _ask(self, request: bytes) -> bytes | None:
+        worker = self._take()
+        try:
+            answer = worker.ask(request, self._max_wait_seconds)
+        except (EOFError, OSError) as error:
+            code = worker.close()
+            with self._lock:
+                self._busy.remove(worker)
+            if self._closed or isinstance(error, TimeoutError):
+                raise TimeoutError from error
+            if code not in (-signal.SIGPROF, -signal.SIGKILL):
+                _log.warning("a process that formats texts ended with %s", code)
+            return None
+        with self._lock:
+            self._busy.remove(worker)
+            self._idle.append(worker)
+        return answer
+
+    def _take(self) -> _Worker:
+        with self._lock:
+            if self._closed:
+                raise TimeoutError
+            while self._idle:
+                worker = self._idle.pop()
+                if worker.is_alive:
+                    break
+                worker.close()
+            else:
+                worker = _Worker(self._command)
+            self._busy.append(worker)
+            return worker
+
+
+class _Cache:
+    """HTML by the hash of its text, the latest used last; None for a text that took too long."""
+
+    def __init__(self) -> None:
+        self._entries: OrderedDict[bytes, str | None] = OrderedDict()
+        self._chars = 0
+        self._lock = Lock()
+
+    def find(self, key: bytes) -> tuple[bool, str | None]:
+        """Whether the text is known, and its HTML."""
+        with self._lock:
+            if key not in self._entries:
+                return False, None
+            self._entries.move_to_end(key)
+            return True, self._entries[key]
+
+    def keep(self, key: bytes, html: str | None) -> None:
+        with self._lock:
+            if key in self._entries:
+                self._chars -= _size(self._entries.pop(key))
+            self._entries[key] = html
+            self._chars += _size(html)
+            while self._chars > MAX_CACHED_CHARS:
+                _, oldest = self._entries.popitem(last=False)
+                self._chars -= _size(oldest)
+
+
+def _size(html: str | None) -> int:
+    return 200 + len(html or "")  # the entry itself takes some as well
+
+
+class Renderer:
+    """Markdown to safe HTML for one app. A text that takes too long is shown unformatted, and remembered."""
+
+    def __init__(self, command: Sequence[str] = _COMMAND, *, max_wait_seconds: float = MAX_WAIT_SECONDS) -> None:
+        self._workers = _Workers(command, max_wait_seconds)
+        self._max_wait_seconds = max_wait_seconds
+        self._cache = _Cache()
+
+    def page(self) -> Callable[[str], str]:
+        """Return a function that formats the texts of one view, with MAX_PAGE_SECONDS for all. It blocks."""
+        seconds_left = MAX_PAGE_SECONDS
+
+        def to_html_in_time(text: str) -> str:
+            nonlocal seconds_left
+            html, cost_seconds = self._to_html(text, min(seconds_left, MAX_TEXT_SECONDS))
+            seconds_left -= cost_seconds
+            return html
+
+        return to_html_in_time
+
+    async def look(self, text: str, definitions: Definitions) -> tuple[Look, float] | None:
+        """Look at a growing text, and tell the seconds that it took; None where it took too long."""
+        try:
+            future = asyncio.wrap_future(self._submit(text, definitions, MAX_TEXT_SECONDS))
+            answer = await asyncio.wait_for(future, self._max_wait_seconds)
+        except TimeoutError:
+            return None
+        if answer is None:
+            return None
+        cost_seconds, *look = json.loads(answer)
+        return Look(*look), cost_seconds
+
+    def close(self) -> None:
+        """End the processes. What is formatted from now on stays unformatted unless it is cheap."""
+        self._workers.close()
+
+    def _to_html(self, text: str, max_seconds: float) -> tuple[str, float]:
+        """The HTML of `text`, and the seconds that it took."""
+        if len(text) > MAX_FORMATTED_CHARS:
+            return to_plain_html(text), 0.0
+        key = sha256(text.encode("utf-8", "surrogatepass")).digest()
+        is_known, html = self._cache.find(key)
+        if is_known:
+            return to_plain_html(text) if html is None else html, 0.0
+        if is_cheap(text):
+            started = time.thread_time()
+            html, cost_seconds = to_html(text), time.thread_time() - started
+        elif max_seconds <= 0:
+            return to_plain_html(text), 0.0
+        else:
+            try:
+                html, cost_seconds = self._ask(text, max_seconds)
+            except (TimeoutError, CancelledError):
+                return to_plain_html(text), 0.0
+            if html is None and max_seconds < MAX_TEXT_SECONDS:  # the others took its time: the next view tries again
+                return to_plain_html(text), cost_seconds
+        self._cache.keep(key, html)
+        return to_plain_html(text) if html is None else html, cost_seconds
+
+    def _ask(self, text: str, max_seconds: float) -> tuple[str | None, float]:
+        future = self._submit(text, None, max_seconds)
+        try:
+            answer = future.result(self._max_wait_seconds)
+        finally:
+            future.cancel()  # if it still waits for a worker
+        if answer is None:
+            return None, max_seconds
+        cost_seconds, *look = json.loads(answer)
+        return Look(*look).tail, cost_seconds
+
+    def _submit(self, text: str, definitions: Definitions | None, max_seconds: float) -> Future[bytes | None]:
+        return self._workers.submit(json.dumps([max_seconds, text, definitions]).encode())

@@ -1,0 +1,265 @@
+"""A text that takes long is formatted in a process that is let go of in time, and shown as it was written if need be."""
+
+import asyncio
+import logging
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pygments.lexers import get_all_lexers
+
+from app import create_app
+from components import markdown, rendering
+from components.markdown import is_cheap, to_html, to_plain_html
+from components.rendering import Renderer
+from config import Settings
+from tests.checkpoints.conversations import talked
+
+ROOT = Path(__file__).parents[2]
+ORIGIN = "http://127.0.0.1:8050"
+HANGS = (sys.executable, "-c", "import time; time.sleep(600)")
+ENDS = (sys.executable, "-c", "raise SystemExit(3)")
+
+SLOW_CODE = {
+    "c": "$" + "\t " * 9_000,
+    "csharp": "a\n" * 9_000,
+    "cpp": "\n" * 19_000,
+}
+SLOW_MARKDOWN = {
+    "brackets": "[" * 20_000,
+    "images": "![" * 10_000,
+    "links": "[a](" * 5_000,
+    "headings": "# a\n" * 5_000,
+    "lists": "- a\n" * 5_000,
+    "quotes": "> a\n" * 5_000,
+    "deep quotes": ">" * 20_000,
+    "emphasis": "*a **b _c " * 2_000,
+    "tables": "|a|b|\n|-|-|\n" + "|x|y|\n" * 3_000,
+    "a table that fills itself": "|a" * 250 + "|\n" + "|-" * 250 + "|\n" + "a\n" * 450,
+}
+TOO_LONG = "[" * 200_000
+
+
+@pytest.fixture
+def renderer() -> Iterator[Renderer]:
+    renderer = Renderer()
+    yield renderer
+    renderer.close()
+
+
+def fenced(language: str, code: str) -> str:
+    return f"````{language}\n{code}\n````"
+
+
+def worker_ids(renderer: Renderer) -> list[int]:
+    return [worker._process.pid for worker in (*renderer._workers._idle, *renderer._workers._busy)]
+
+
+@pytest.mark.parametrize("text", [*map(fenced, SLOW_CODE, SLOW_CODE.values()), *SLOW_MARKDOWN.values()])
+def test_a_text_that_is_dear_is_not_formatted_by_the_server(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not is_cheap(text)
+    monkeypatch.setattr(rendering, "to_html", None)
+    renderer = Renderer(ENDS)
+    assert renderer.page()(text) == to_plain_html(text)
+    renderer.close()
+
+
+@pytest.mark.parametrize("language", SLOW_CODE)
+def test_code_that_takes_too_long_loses_its_colours_and_nothing_else(renderer: Renderer, language: str) -> None:
+    before, after = "**before**\n\n```python\nx = 1\n```\n\n", "\n\n**after**"
+    html = renderer.page()(before + fenced(language, SLOW_CODE[language]) + after)
+    assert 'class="mi"' in html
+    assert "<strong>after</strong>" in html
+    assert f'data-language="{language}"><pre><code>{SLOW_CODE[language][:100]}' in html
+
+
+def test_a_text_that_takes_too_long_is_shown_as_it_was_written_and_not_tried_again(
+    renderer: Renderer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert renderer.page()(TOO_LONG) == to_plain_html(TOO_LONG)
+    assert worker_ids(renderer) == []
+    assert "<table>" in renderer.page()("|a|\n|-|\n|b|")
+    monkeypatch.setattr(renderer, "_workers", None)
+    assert renderer.page()(TOO_LONG) == to_plain_html(TOO_LONG)
+    monkeypatch.undo()
+
+
+def test_html_that_is_too_large_is_refused(renderer: Renderer) -> None:
+    text = f"[a]: https://example.com/{'x' * 2_000}\n\n" + "[a]" * 4_000
+    assert renderer.page()(text) == to_plain_html(text)
+
+
+def test_a_process_that_never_answers_is_let_go_of(caplog: pytest.LogCaptureFixture) -> None:
+    renderer = Renderer(HANGS, max_wait_seconds=0.05)
+    assert renderer.page()("a|b\n<c>") == '<pre class="plain">a|b\n&lt;c&gt;</pre>\n'
+    assert asyncio.run(renderer.look("a|b", {})) is None
+    renderer.close()
+    assert worker_ids(renderer) == []
+
+
+def test_closing_ends_a_process_that_is_at_work() -> None:
+    async def story() -> None:
+        renderer = Renderer(HANGS)
+        looking = asyncio.create_task(renderer.look("a|b", {}))
+        while not worker_ids(renderer):  # noqa: ASYNC110  (a thread starts it)
+            await asyncio.sleep(0.005)
+        renderer.close()
+        assert await looking is None
+        assert renderer.page()("a|b") == to_plain_html("a|b")
+
+    asyncio.run(story())
+
+
+def test_a_process_that_fails_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    renderer = Renderer(ENDS)
+    with caplog.at_level(logging.WARNING):
+        renderer.page()("a|b")
+    renderer.close()
+    assert "a process that formats texts ended with 3" in caplog.text
+
+
+def test_a_process_that_was_ended_from_outside_is_replaced(renderer: Renderer) -> None:
+    renderer.page()("|a|\n|-|")
+    [worker] = renderer._workers._idle
+    os.kill(worker._process.pid, signal.SIGKILL)
+    worker._process.wait()
+    assert "<table>" in renderer.page()("|b|\n|-|")
+
+
+def test_cheap_texts_start_no_process() -> None:
+    renderer = Renderer()
+    assert renderer.page()("A **b** [c](https://example.com).\n\n- d") == to_html("A **b** [c](https://example.com).\n\n- d")
+    assert worker_ids(renderer) == []
+
+
+def test_the_messages_of_a_page_share_one_budget(renderer: Renderer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rendering, "MAX_PAGE_SECONDS", rendering.MAX_TEXT_SECONDS)
+    to_html_in_time = renderer.page()
+    assert to_html_in_time(TOO_LONG) == to_plain_html(TOO_LONG)
+    assert to_html_in_time("|a|\n|-|") == to_plain_html("|a|\n|-|")
+    assert "<strong>" in to_html_in_time("**cheap**")
+    assert "<table>" in renderer.page()("|a|\n|-|")
+
+
+def test_a_look_is_that_of_the_text(renderer: Renderer) -> None:
+    text = "[a]: https://example.com\n\n|a|\n|-|\n\n```python\nx = 1\n"
+    found = asyncio.run(renderer.look(text, {}))
+    here = markdown.look_at(text, {}, markdown.highlight_code, markdown.highlight_code)
+    assert found is not None
+    assert found[0] == here
+
+
+def test_every_view_formats_code_and_the_app_ends_the_process_that_does(tmp_path: Path) -> None:
+    async def story() -> None:
+        app = create_app(Settings(data_dir=tmp_path / "data", model="demo", auth="none"), port=8050)
+        thread_id = talked(app.services.store, "Hello.", "Hello.", "Show me.", "```python\nx = 1\n```")
+        checkpoint = app.services.store.checkpoints(thread_id)[0].id
+        headers = {"origin": ORIGIN, "referer": f"{ORIGIN}/t/{thread_id}"}
+        views = ("agents/main", f"comparison?one=checkpoint:{checkpoint}")
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app.asgi), base_url=ORIGIN, headers=headers) as browser:
+            for address in ("/_dash-layout", *(f"/api/threads/{thread_id}/{view}" for view in views)):
+                assert "data-language" in (await browser.get(address)).text, address
+                assert 'class=\\"mi\\"' in (await browser.get(address)).text, address
+        [worker] = app.services.renderer._workers._idle
+        await app.close()
+        assert not worker.is_alive
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
+def test_the_process_ends_with_the_server_and_says_nothing(end: signal.Signals) -> None:
+    """SIGINT goes to the whole group, as Ctrl+C in a terminal does."""
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.SIG_DFL)\n"
+        "from components.rendering import Renderer; renderer = Renderer(); renderer.page()('|a|\\n|-|')\n"
+        "print(renderer._workers._idle[0]._process.pid, flush=True)\n"
+        "signal.pause()"
+    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, start_new_session=True, **pipes) as server:  # type: ignore[call-overload]
+        worker = int(server.stdout.readline())
+        os.killpg(server.pid, end)
+        assert server.communicate(timeout=30) == ("", "")
+    wait_until_gone(worker)
+
+
+def wait_until_gone(pid: int) -> None:
+    """It ends by itself, and whoever is the parent of orphans may not have buried it yet."""
+    for _ in range(3_000):
+        state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
+        if state.strip() in ("", "Z", "Zs"):
+            return
+    raise AssertionError("the process lives on")
+
+
+def count_calls(work: Callable[[], object]) -> int:
+    """Count the calls of functions that `work` makes: it says how much was done, however busy the machine is."""
+    calls = 0
+
+    def count(*_: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+PIECES = st.sampled_from(
+    [*"[]()!*_`<>&\\\n#+-~=: 1.a:;\t", "[a](", "![", "- ", "> ", "**", "# ", "    ", "1. ", "[a]: b\n", "<a@b.c>"]
+)
+CHEAP = st.builds(
+    lambda pieces, chars: ("".join(pieces) * chars)[:chars], st.lists(PIECES, min_size=1, max_size=4), st.integers(1, 4_000)
+)
+
+
+@settings(max_examples=20)  # the slowest known take 170,000 calls and 25 ms
+@given(CHEAP.filter(is_cheap))
+def test_a_cheap_text_is_cheap(text: str) -> None:
+    assert count_calls(lambda: (to_html(text), markdown.cut_finished(text, {}))) < 300_000
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("language", sorted({names[0] for _, names, _, _ in get_all_lexers() if names}))
+def test_no_language_keeps_the_process_longer_than_its_colours_may(renderer: Renderer, language: str) -> None:
+    for piece in [
+        *" \n\t([{</\\\"'#%&*-:@`|~0a_=",
+        "a\n",
+        "\t ",
+        " \n",
+        "a ",
+        "a.",
+        "a(",
+        "::",
+        "//",
+        "/*",
+        "<!--",
+        '"""',
+        "{{",
+        "${",
+        "'\\",
+    ]:
+        for code in (piece * 5_000, "$" + piece * 5_000):
+            html = renderer.page()(fenced(language, code[:10_000]))
+            assert html.startswith('<div class="code"'), repr(piece)
+
+
+@pytest.mark.long
+@given(st.lists(PIECES | st.sampled_from(["|", "```", "~~~", "|-"]), min_size=1, max_size=4), st.integers(1_000, 100_000))
+def test_no_markdown_outlives_its_budget(pieces: list[str], chars: int) -> None:
+    renderer = Renderer()
+    text = ("".join(pieces) * chars)[:chars]
+    html = renderer.page()(text)
+    renderer.close()
+    assert html == to_plain_html(text) or "<pre class" not in html
