@@ -20,7 +20,7 @@ export function Later({ part, ...props }) {
 
 /**
  * @typedef {{name: string, type: string, size: number, data: string}} Taken  a file in memory; its data is base64
- * @returns {{files: Taken[], problem: string|null, isReading: boolean, take: (list: Iterable<File>) => void, set: (files: Taken[]) => void,
+ * @returns {{files: Taken[], problem: string|null, isReading: boolean, current: () => Taken[], take: (list: Iterable<File>) => void, set: (files: Taken[]) => void,
  *   put: (files: Taken[]) => void, drop: (files: Taken[]) => void}} the files of the message that is being written
  */
 export function useAttaching() {
@@ -52,7 +52,8 @@ export function useAttaching() {
     }
   }, [set]);
   useDropping(take);
-  return { files, problem, isReading: reading > 0, take, set, put, drop };
+  const current = useCallback(() => latest.current, []);
+  return { files, problem, isReading: reading > 0, current, take, set, put, drop };
 }
 
 /** Files that are dropped anywhere on the conversation. */

@@ -1,7 +1,7 @@
 /** The field in which the user writes. What is typed stays in this component and this tab until it is sent. */
 import { newOperation, useActions } from "./actions.mjs";
 import { Later, pastedFiles, useAttaching } from "./attaching.mjs";
-import { fitHeight, keepUnsent, keptUnsent, moveUnsent, useDrafts, useFill } from "./field.mjs";
+import { fitHeight, joinTexts, keepUnsent, keptUnsent, moveUnsent, useDrafts, useFill } from "./field.mjs";
 import { count } from "./format.mjs";
 import { icon } from "./icons.mjs";
 import { Meter, typedTokens } from "./meter.mjs";
@@ -9,6 +9,7 @@ import { chosenFor, useKept } from "./settings.mjs";
 import { isOvertaken } from "./socket.mjs";
 import { say } from "./toast.mjs";
 import { isInTrouble } from "./trouble.mjs";
+import { useOutage } from "./unanswered.mjs";
 
 const { Fragment, createElement: h, useCallback, useEffect, useLayoutEffect, useRef, useState } = window.React;
 
@@ -52,13 +53,18 @@ export function Composer(props) {
     changed();
     keepUnsent("draft", data.thread, field.current.value);
   };
-  const { pending, problem, hasRunToCome, start, again } = useExchange(given, props.reply, act, field, setText, attached);
-  const isBusy = () => pending?.type === "send" || hasRunToCome || given.running || isOvertaken(given.thread, given.version);
+  const thread = given.thread ?? null;
+  const hasBegun = useRef(false); // the server took a first message: the conversation that comes next is its own
+  const drafts = useDrafts(thread, hasBegun, field, setText, attached);
+  const { pending, isLate, problem, hasRunToCome, start, repeat, comeBackSent } = useExchange(given, props.reply, act, { field, setText, attached, drafts, hasBegun });
+  const isSending = pending?.type === "send" && !isLate;
+  const isBusy = () => isSending || hasRunToCome || given.running || isOvertaken(given.thread, given.version);
   const { queued, queue, takeBack, comeBack } = useQueue(given, { pending, problem, isBusy, start }, field, setText, attached);
-  useDrafts(data.thread ?? null, { isSending: pending?.type === "send", hasFailed: problem !== null }, field, setText, attached);
   useLayoutEffect(() => {
-    if (data.version !== undefined) comeBack(data.thread ?? null);
-  }, [data.thread, data.version === undefined]);
+    if (data.version === undefined) return;
+    comeBackSent(thread);
+    comeBack(thread);
+  }, [thread, data.version === undefined]);
   useFill(data.fill, field, setText);
   useEffect(() => {
     // Not on touch screens, where focus would throw the keyboard over the page.
@@ -66,13 +72,20 @@ export function Composer(props) {
   }, [data.thread]);
 
   const send = () => {
-    const text = field.current.value;
-    const { files, isReading } = attached;
-    if (isReading || (text.trim() === "" && files.length === 0)) return;
+    if (attached.isReading) return;
     if (data.running && isInTrouble()) return; // nobody knows whether the answer goes on: the text stays in the field
-    if (isBusy()) queue(text, files);
+    const isRepeated = repeat();
+    const text = field.current.value;
+    const files = attached.current();
+    if (text.trim() === "" && files.length === 0) return;
+    // At once, and not with the server's answer: the same text under a second press would be a second message.
+    setText("");
+    keepUnsent("draft", thread, "");
+    attached.drop(files);
+    if (isRepeated || isBusy()) queue(text, files);
     else start("send", text, files);
   };
+  const again = () => (pending?.type === "stop" ? start("stop", "", [], pending.op) : send());
   const onKeyDown = (event) => {
     // keyCode 229: Safari ends a composition before the keydown of the Enter that chose the word.
     const isComposing = event.nativeEvent.isComposing || event.keyCode === 229;
@@ -127,7 +140,7 @@ export function Composer(props) {
         }),
         data.running
           ? h(StopButton, { isStopping: pending?.type === "stop", onClick: () => start("stop") })
-          : h(SendButton, { isSending: pending?.type === "send", isEmpty: (isEmpty && attached.files.length === 0) || attached.isReading, onClick: send }),
+          : h(SendButton, { isSending, isEmpty: (isEmpty && attached.files.length === 0) || attached.isReading, onClick: send }),
       ),
       h(
         "p",
@@ -178,66 +191,121 @@ function StopButton({ isStopping, onClick }) {
       "aria-label": "Stop",
       title: "Stop",
       "aria-disabled": isStopping,
-      onClick: () => !isStopping && onClick(),
+      onClick: (event) => !isStopping && event.detail < 2 && onClick(), // the second press of a double click was meant for Send
     },
     icon("stop-fill"),
   );
 }
 
-/** One action and the server's answer to it. A repeated try carries the same operation id, so it cannot act twice. */
-function useExchange(data, reply, act, field, setText, { drop }) {
+/**
+ * One action and the server's answer to it. A message is in one place at a time: in the field, in the queue, or under way.
+ * One that the server refuses, or does not answer in time, comes back into the field; sent again as it was, it keeps its
+ * operation id, so that it cannot act twice.
+ */
+function useExchange(data, reply, act, { field, setText, attached, drafts, hasBegun }) {
   const [pending, setPending] = useState(null);
+  const [isLate, setLate] = useState(false);
   const [problem, setProblem] = useState(null);
   const taken = useRef(null); // what was shown when the server took a message: as long as it is, the run of that is to come
+  const thread = data.thread ?? null;
+  const { put, drop } = attached;
   const isAnswered = pending !== null && reply?.op === pending.op;
   const hasStopped = pending?.type === "stop" && !data.running;
 
-  const report = useCallback((type, text, files = [], op = undefined) => {
+  const start = useCallback((type, text = "", files = [], op = undefined) => {
     const sent = files.map(({ name, data: content }) => ({ name, data: content }));
     const operation = act(type, type === "send" ? { text, ...(sent.length > 0 && { files: sent }), ...chosenFor(data.thread) } : {}, op);
+    if (type === "send") keepUnsent("sent", thread, { text, op: operation, files: files.length });
     setProblem(null);
-    setPending({ type, text, files, op: operation });
-  }, [act, data.thread]);
+    setLate(false);
+    setPending({ type, text, files, op: operation, thread });
+  }, [act, data.thread, thread]);
+
+  const giveBack = useCallback(({ text, files, thread: from }) => {
+    if (from !== thread) {
+      drafts.putBack(from, text, files);
+      return;
+    }
+    setText(joinTexts(text, field.current.value));
+    put(files);
+    keepUnsent("draft", thread, field.current.value);
+  }, [thread, drafts, field, setText, put]);
+
+  const takeOut = useCallback(({ text, files, thread: from }) => {
+    const { value } = field.current;
+    if (from !== thread || !value.startsWith(text)) return false;
+    setText(value.slice(text.length).trimStart());
+    drop(files);
+    keepUnsent("draft", thread, field.current.value);
+    return true;
+  }, [thread, field, setText, drop]);
 
   useLayoutEffect(() => {
     if (!isAnswered && !hasStopped) return;
     const failed = isAnswered && !reply.ok;
-    const { value } = field.current;
-    if (isAnswered && reply.ok) drop(pending.files);
-    // What was typed after it meanwhile is the next message.
-    if (isAnswered && reply.ok && pending.type === "send" && value.startsWith(pending.text)) {
-      setText(value.slice(pending.text.length).trimStart());
-    }
     if (isAnswered && pending.type === "send") {
-      taken.current = reply.ok ? data : null;
-      keepUnsent("draft", data.thread, field.current.value);
-      if (keptUnsent("queue", data.thread)?.op === pending.op) keepUnsent("queue", data.thread, null);
+      if (failed && !isLate) giveBack(pending);
+      if (!failed && isLate) takeOut(pending);
+      if (!failed && pending.thread === null && thread === null) hasBegun.current = true;
+      taken.current = failed || pending.thread !== thread ? null : data;
+      if (keptUnsent("sent", pending.thread)?.op === pending.op) keepUnsent("sent", pending.thread, null);
     }
     setProblem(failed ? { text: reply.text ?? "That did not work. Your text is kept.", again: false } : null);
+    setLate(false);
     setPending(null);
-  }, [isAnswered, hasStopped, reply, data, pending, field, setText, drop]);
+  }, [isAnswered, hasStopped, isLate, reply, data, thread, pending, giveBack, takeOut, hasBegun]);
 
+  const waiting = useRef(() => undefined);
+  waiting.current = () => {
+    if (pending === null || isLate) return;
+    setProblem({ text: NO_REPLY_TEXT[pending.type], again: true });
+    setLate(true);
+    if (pending.type === "send") giveBack(pending);
+  };
+  useOutage(() => waiting.current());
   useEffect(() => {
     if (pending === null) return undefined;
-    const timer = setTimeout(() => setProblem({ text: NO_REPLY_TEXT[pending.type], again: true }), NO_REPLY_MS);
+    const timer = setTimeout(() => waiting.current(), NO_REPLY_MS);
     return () => clearTimeout(timer);
   }, [pending]);
 
   return {
     pending,
+    isLate,
     problem,
     hasRunToCome: taken.current === data,
-    start: report,
-    again: () => pending && report(pending.type, pending.text, pending.files, pending.op),
+    start,
+    /** Sends what came back once more, if it stands in the field as it was. @returns {boolean} */
+    repeat: () => {
+      const kept = keptUnsent("sent", thread);
+      const before = pending?.type === "send" ? isLate && pending : kept && { ...kept, files: [], thread };
+      if (!before) return false;
+      if (!takeOut(before)) {
+        if (before.thread === thread) keepUnsent("sent", thread, null); // it is another message now
+        return false;
+      }
+      start("send", before.text, before.files, before.op);
+      return true;
+    },
+    /** What was under way when this tab was loaded anew. */
+    comeBackSent: (shown) => {
+      const kept = keptUnsent("sent", shown);
+      if (kept === null || kept.op === pending?.op) return;
+      if (!field.current.value.startsWith(kept.text)) setText(joinTexts(kept.text, field.current.value));
+      keepUnsent("draft", shown, field.current.value);
+      if (kept.files === 0) return;
+      keepUnsent("sent", shown, null);
+      say(FILES_NOT_KEPT);
+    },
   };
 }
 
 /** What is sent while an answer is being written waits for its end. If that is no good one, it goes back into the field. */
-function useQueue(data, { pending, problem, isBusy, start }, field, setText, { put, drop }) {
+function useQueue(data, { pending, problem, isBusy, start }, field, setText, { put }) {
   const [queued, setQueued] = useState(null);
   const shownFor = useRef(data.thread ?? null);
   const putBack = useCallback((thread) => {
-    setText([queued.text, field.current.value].filter(Boolean).join("\n\n"));
+    setText(joinTexts(queued.text, field.current.value));
     put(queued.files);
     setQueued(null);
     keepUnsent("queue", thread, null);
@@ -253,13 +321,13 @@ function useQueue(data, { pending, problem, isBusy, start }, field, setText, { p
     if (before !== thread && !hasLeft) moveUnsent("queue", thread); // it has begun
     if (hasLeft || (problem && pending === null)) putBack(before);
     else if (pending === null && !isBusy()) {
-      const [waiting, draft] = [keptUnsent("queue", thread), field.current.value];
-      putBack(thread);
-      if (data.rest !== "done") return;
+      if (data.rest !== "done") {
+        putBack(thread);
+        return;
+      }
+      setQueued(null);
+      keepUnsent("queue", thread, null);
       start("send", queued.text, queued.files, queued.op);
-      // It waits until the server has it: a page that is loaded anew before that sends it again, and the server knows it by its id.
-      keepUnsent("queue", thread, waiting);
-      keepUnsent("draft", thread, draft);
     }
   }, [data, pending, problem, queued, putBack, start]);
 
@@ -267,15 +335,12 @@ function useQueue(data, { pending, problem, isBusy, start }, field, setText, { p
     queued,
     queue: (text, files) => {
       const waiting = {
-        text: [queued?.text, text].filter(Boolean).join("\n\n"),
+        text: joinTexts(queued?.text, text),
         files: [...(queued?.files ?? []), ...files],
         op: queued?.op ?? newOperation(),
       };
       setQueued(waiting);
       keepUnsent("queue", data.thread, { ...waiting, files: waiting.files.length });
-      setText("");
-      keepUnsent("draft", data.thread, "");
-      drop(files);
     },
     takeBack: () => {
       putBack(data.thread);
@@ -289,7 +354,7 @@ function useQueue(data, { pending, problem, isBusy, start }, field, setText, { p
         setQueued({ ...kept, files: [] });
         return;
       }
-      setText([kept.text, field.current.value].filter(Boolean).join("\n\n"));
+      setText(joinTexts(kept.text, field.current.value));
       keepUnsent("queue", thread, null);
       keepUnsent("draft", thread, field.current.value);
       say(FILES_NOT_KEPT);

@@ -1,5 +1,5 @@
 /** A text field that grows with its text, and what this tab keeps of it over a reload. */
-const { useEffect, useLayoutEffect, useRef } = window.React;
+const { useCallback, useEffect, useLayoutEffect, useMemo, useRef } = window.React;
 
 const LONG = 5000; // characters that fill the field in any case
 
@@ -16,10 +16,13 @@ export function fitHeight(area, tallest) {
   area.style.height = `${Math.min(area.scrollHeight, tallest)}px`;
 }
 
+/** @returns {string} one text that holds both, each in a paragraph of its own */
+export const joinTexts = (...texts) => texts.filter(Boolean).join("\n\n");
+
 /**
- * What is written and not sent, by conversation: the draft, and what waits for the end of an answer.
+ * What is written and not sent, by conversation: the draft, what waits for the end of an answer, and what is under way.
  * @typedef {{text: string, op: string, files: number}} Waiting  its operation id keeps it from being sent twice
- * @param {"draft"|"queue"} kind
+ * @param {"draft"|"queue"|"sent"} kind
  * @param {string|null} thread null for a conversation that has not begun
  */
 const place = (kind, thread) => `waymark-${kind}:${thread ?? ""}`;
@@ -49,21 +52,22 @@ export function moveUnsent(kind, thread) {
   keepUnsent(kind, null, null);
 }
 
-/** Each thread has its own unsent text, as long as the tab is open, and files, as long as the page is. */
-export function useDrafts(thread, { isSending, hasFailed }, field, setText, { files, set }) {
+/**
+ * Each thread has its own unsent text, as long as the tab is open, and files, as long as the page is.
+ * @param {{current: boolean}} hasBegun whether the thread that comes next is what the last message began
+ * @returns {{putBack: (thread: string|null, text: string, files: object[]) => void}} for what comes back to a thread that is not shown
+ */
+export function useDrafts(thread, hasBegun, field, setText, { files, set }) {
   const drafts = useRef(new Map());
   const shownFor = useRef(thread);
-  const beginsOne = useRef(false);
   useLayoutEffect(() => setText(keptUnsent("draft", thread) ?? ""), []);
   useLayoutEffect(() => {
     const before = shownFor.current;
-    if (thread === null && isSending) beginsOne.current = true;
-    if (hasFailed) beginsOne.current = false;
     if (before === thread) return;
     shownFor.current = thread;
     // The first message of a new conversation gives it its id, a moment after the reply: what is typed meanwhile belongs to it.
-    const isBegun = before === null && beginsOne.current;
-    beginsOne.current = false;
+    const isBegun = before === null && hasBegun.current;
+    hasBegun.current = false;
     if (isBegun) {
       moveUnsent("draft", thread);
       return;
@@ -72,7 +76,12 @@ export function useDrafts(thread, { isSending, hasFailed }, field, setText, { fi
     drafts.current.set(before, files);
     setText(keptUnsent("draft", thread) ?? "");
     set(drafts.current.get(thread) ?? []);
-  }, [thread, isSending, hasFailed, field, setText, files, set]);
+  }, [thread, hasBegun, field, setText, files, set]);
+  const putBack = useCallback((to, text, more) => {
+    keepUnsent("draft", to, joinTexts(text, keptUnsent("draft", to)));
+    drafts.current.set(to, [...more, ...(drafts.current.get(to) ?? [])]);
+  }, []);
+  return useMemo(() => ({ putBack }), [putBack]);
 }
 
 /** Puts a text in an empty field, once for each key; the next one replaces it if the user has left it as it was. */

@@ -1,6 +1,7 @@
 /** The banner while the database takes no part. It asks the server until all is well, and goes by itself. */
 import { useActions } from "./actions.mjs";
 import { icon } from "./icons.mjs";
+import { reportOutage } from "./unanswered.mjs";
 
 const { createElement: h, useEffect, useState } = window.React;
 
@@ -29,7 +30,9 @@ export function Trouble(props) {
   const [text, setText] = useState("");
   const isShown = text !== "";
   useEffect(() => {
-    if (props.data) setText(props.data.text);
+    if (!props.data) return;
+    setText(props.data.text);
+    reportOutage();
   }, [props.data]);
 
   useEffect(() => {

@@ -1,0 +1,188 @@
+"""One Enter is one message, however slow the network is; what is not sent comes back into the field."""
+
+import re
+
+import pytest
+from playwright.sync_api import Route, expect
+
+from tests.e2e.conftest import Visit
+from tests.e2e.server import Server
+from tests.e2e.test_attachments import NOTES, attach, chips
+from tests.e2e.waymark import SHOWN, Page
+
+pytestmark = pytest.mark.e2e
+CALLBACKS = re.compile("_dash-update-component")
+SEND = re.compile('"type": ?"send"')
+REFUSED = "A message needs a text."
+
+
+class Network:
+    """Holds back what the composer sends, until it is released or lost; from then on everything goes through."""
+
+    def __init__(self, page: Page) -> None:
+        self._held: list[Route] = []
+        self._page = page
+        page.expected.append("ERR_FAILED|Failed to fetch|Callback failed")
+
+    def hold(self) -> None:
+        self._page.tab.route(CALLBACKS, self._hold)
+
+    def _hold(self, route: Route) -> None:
+        if SEND.search(route.request.post_data or ""):
+            self._held.append(route)
+        else:
+            route.continue_()
+
+    def wait_for_send(self) -> None:
+        expect(self._page.tab.locator(".send-button .spinner")).to_be_visible()
+        assert len(self._held) == 1
+
+    def release(self) -> None:
+        self._page.tab.unroute(CALLBACKS)  # and what was held goes on
+
+    def lose(self) -> None:
+        for route in self._held:
+            route.abort()
+        self._page.tab.unroute(CALLBACKS)
+
+
+@pytest.fixture
+def page(shared_server: Server, visit: Visit) -> Page:
+    return visit(shared_server)
+
+
+def _asked(page: Page) -> list[str]:
+    return [message.text for message in page.messages() if message.role == "user"]
+
+
+def _expect_asked(page: Page, *texts: str) -> None:
+    expect(page.tab.locator(f'{SHOWN}[data-role="user"]')).to_have_count(len(texts))
+    page.wait_for_answer()
+    expect(page.queued).to_have_count(0)
+    assert _asked(page) == list(texts)
+
+
+@pytest.mark.parametrize("press", ["Enter twice", "a double click"])
+@pytest.mark.parametrize("is_begun", [False, True], ids=["first message", "later message"])
+def test_two_presses_on_a_slow_network_are_one_message(page: Page, press: str, is_begun: bool) -> None:
+    before = ["Tell me of herons"] if is_begun else []
+    for text in before:
+        page.say(text)
+    network = Network(page)
+    network.hold()
+    page.composer.fill("Tell me of cranes")
+    if press == "Enter twice":
+        page.composer.press("Enter")
+        page.composer.press("Enter")
+    else:
+        page.tab.get_by_test_id("send").dblclick()
+    network.wait_for_send()
+    expect(page.composer).to_have_value("")
+    network.release()
+    _expect_asked(page, *before, "Tell me of cranes")
+
+
+def test_a_double_click_on_a_quick_network_does_not_stop_the_answer(page: Page) -> None:
+    page.composer.fill("Tell me of larks")
+    page.tab.get_by_test_id("send").click()
+    page.stop_button.dispatch_event("click", {"detail": 2})
+    _expect_asked(page, "Tell me of larks")
+
+
+def test_what_is_typed_while_a_message_is_under_way_is_the_next_one(page: Page) -> None:
+    network = Network(page)
+    network.hold()
+    page.composer.fill("First")
+    page.composer.press("Enter")
+    network.wait_for_send()
+    page.composer.press_sequentially("Second")
+    network.release()
+    _expect_asked(page, "First")
+    expect(page.composer).to_have_value("Second")
+    page.composer.press("Enter")
+    _expect_asked(page, "First", "Second")
+
+
+def test_a_refused_message_comes_back_before_what_was_typed_meanwhile(page: Page) -> None:
+    page.tab.route(
+        CALLBACKS,
+        lambda route: (
+            route.fulfill(json=_refusal(route)) if SEND.search(route.request.post_data or "") else route.continue_()
+        ),
+    )
+    attach(page, NOTES)
+    expect(chips(page)).to_have_count(1)
+    page.composer.fill("Read this")
+    with page.tab.expect_request(CALLBACKS):
+        page.tab.evaluate(
+            """() => {
+              const field = document.querySelector("[data-testid=composer]");
+              document.querySelector("[data-testid=send]").click();
+              field.value += "and more";
+            }"""
+        )
+    expect(page.tab.get_by_role("alert")).to_contain_text(REFUSED)
+    expect(page.composer).to_have_value("Read this\n\nand more")
+    expect(chips(page)).to_have_count(1)
+
+
+def _refusal(route: Route) -> dict[str, object]:
+    operation = re.search('"op": ?"([^"]+)"', route.request.post_data or "")
+    assert operation is not None
+    return {"multi": True, "response": {"composer-panel": {"reply": {"op": operation[1], "ok": False, "text": REFUSED}}}}
+
+
+def test_a_lost_message_comes_back_and_is_sent_once_with_its_file(page: Page) -> None:
+    network = Network(page)
+    attach(page, NOTES)
+    expect(chips(page)).to_have_count(1)
+    network.hold()
+    page.composer.fill("Read this")
+    page.composer.press("Enter")
+    network.wait_for_send()
+    expect(chips(page)).to_have_count(0)
+    network.lose()
+    expect(page.composer).to_have_value("Read this")
+    expect(chips(page)).to_have_count(1)
+    page.tab.get_by_role("button", name="Try again").click()
+    _expect_asked(page, "Read this")
+    expect(page.composer).to_have_value("")
+    expect(chips(page)).to_have_count(0)
+
+
+def test_a_message_whose_answer_was_lost_is_not_sent_a_second_time(page: Page) -> None:
+    """The server has it; the network lost the reply. Sent again as it stands, it is known by its operation."""
+    page.expected.append("ERR_FAILED|Failed to fetch|Callback failed")
+
+    def lose_reply(route: Route) -> None:
+        if SEND.search(route.request.post_data or ""):
+            route.fetch()
+            route.abort()
+        else:
+            route.continue_()
+
+    page.say("Tell me of herons")
+    page.tab.route(CALLBACKS, lose_reply)
+    page.composer.fill("Tell me of cranes")
+    page.composer.press("Enter")
+    expect(page.toast).to_contain_text("The server does not answer.")
+    expect(page.composer).to_have_value("Tell me of cranes")
+    page.tab.unroute(CALLBACKS)
+    page.wait_for_answer()
+    page.composer.press("Enter")
+    expect(page.composer).to_have_value("")
+    _expect_asked(page, "Tell me of herons", "Tell me of cranes")
+
+
+def test_a_message_that_was_under_way_at_a_reload_is_sent_once(page: Page) -> None:
+    network = Network(page)
+    network.hold()
+    page.composer.fill("Tell me of cranes")
+    page.composer.press("Enter")
+    network.wait_for_send()
+    network.release()
+    page.reload()
+    expect(page.composer).to_have_value("Tell me of cranes")
+    page.composer.press("Enter")
+    _expect_asked(page, "Tell me of cranes")
+    expect(page.composer).to_have_value("")
