@@ -124,11 +124,15 @@ class _OnBranch:
 
     async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE) -> int:
         new = NewMessage(serde.to_body(message), status=status)
-        stored, version = await self.recorder.work(partial(self.runs.commit, self.run, new, branch_id=self.branch_id))
-        self.written.clear()
+        stored, version = await self.recorder.work(lambda: self._write(new))
         if isinstance(message, AIMessage) and not message.tool_calls:
             self.moved(version)
         return int(stored.depth)
+
+    def _write(self, new: NewMessage) -> tuple[Message, int]:
+        stored, version = self.runs.commit(self.run, new, branch_id=self.branch_id)
+        self.written.clear()  # here: whoever waits for this may be stopped meanwhile, and would write it once more
+        return stored, version
 
     async def cut_off(self) -> None:
         """Calls stay open: nobody reads the branch before a person goes there, and then each request closes them."""

@@ -11,6 +11,7 @@ from langchain_core.messages import ToolMessage
 
 from agent.approval import Decision
 from agent.calls import NOBODY
+from agent.forking import _OnBranch
 from agent.request import request
 from agent.tracing import ModelAnswered
 from agent.travelling import Policy
@@ -248,15 +249,22 @@ def test_no_run_opens_more_than_twenty_branches() -> None:
 
 
 @pytest.mark.parametrize("is_stopped", [True, False])
-def test_a_way_that_comes_no_further_keeps_what_it_had_written(is_stopped: bool) -> None:
+def test_a_way_that_comes_no_further_keeps_what_it_had_written(is_stopped: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[str] = []
+    text = _OnBranch.text
+
+    def noted(recorder: _OnBranch, delta: str) -> None:
+        text(recorder, delta)
+        heard.append(delta)
+
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         run = await chat.send("Go")
         if is_stopped:
-            await chat.until(lambda: len(fake.first_byte_times) == 2)
-            await asyncio.sleep(0.2)
+            await chat.until(lambda: "".join(heard) == "one two ")
             await chat.runner.stop(chat.thread_id)
         await chat.end(run)
         assert branches(chat) == {"Try a": ["Try a", "one two "]}
 
+    monkeypatch.setattr(_OnBranch, "text", noted)
     cut = Fault("hang" if is_stopped else "cut", Say("one two three"), after_tokens=2)
     play(story, fork("Try a"), cut, Say("Too bad."))
