@@ -34,6 +34,7 @@ from agent.tools import NAMES as TOOLS
 from agent.tools import tools_for
 from agent.tools.ask_agent import ask_agent
 from agent.tracing import NO_TRACING, Tracer
+from agent.tracing.environment import switch_off_library_tracing
 from agent.travelling import TimeTravelEvent
 from checkpoints import MAIN, Database, Runs, Store, StoreUnavailableError
 from components import (
@@ -113,6 +114,7 @@ def create_app(
 
     Raises `StoreUnavailableError` and `ModelConfigurationError`, whose texts are for the user.
     """
+    switch_off_library_tracing()
     models = models or _models(settings)
     tracer = tracer or _tracer(settings)
     tools, approval, known = _tools(settings), set(settings.tools_approval or ()), _agents(settings, models)
@@ -392,6 +394,7 @@ def serve(settings: Settings) -> None:
 
 def main(arguments: list[str]) -> int:
     asked = commands.parse(arguments)
+    switch_off_library_tracing()
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         settings = load_settings()

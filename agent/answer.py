@@ -21,7 +21,9 @@ from agent.models.answers import as_chunk, finish_reason
 from agent.numbering import Unnumbering, unnumbered
 from agent.retrying import Retries
 from agent.state import RunContext
+from agent.usage import readable_usage
 from checkpoints import serde
+from checkpoints.limits import MAX_ARGUMENT_LEVELS, is_deeper, to_label
 
 Model = Runnable[LanguageModelInput, AIMessage]
 _REASONS: dict[str | None, str] = {
@@ -31,6 +33,7 @@ _REASONS: dict[str | None, str] = {
     "too_long": "The answer grew too long and was cut.",
 }
 _WHOLE = {"stop", "tool_calls"}
+TOO_DEEP = f"nested deeper than {MAX_ARGUMENT_LEVELS} levels"
 _log = logging.getLogger(__name__)
 _KEPT = ("model_name", "model_provider", "system_fingerprint", "id")
 
@@ -113,9 +116,9 @@ def _whole(chunks: list[AIMessageChunk]) -> AIMessage:
         content=serde.writable(unnumbered(_text(merged))),
         tool_calls=calls,
         invalid_tool_calls=unreadable,
-        usage_metadata=merged.usage_metadata,
+        usage_metadata=readable_usage(merged.usage_metadata),
         response_metadata={"finish_reason": reason}
-        | {key: merged.response_metadata[key] for key in _KEPT if key in merged.response_metadata},
+        | {key: label for key in _KEPT if (label := to_label(merged.response_metadata.get(key)))},
     )
 
 
@@ -124,13 +127,14 @@ def _calls(merged: AIMessageChunk) -> tuple[list[ToolCall], list[InvalidToolCall
     unreadable: list[InvalidToolCall] = []
     seen: set[str] = set()
     for chunk in merged.tool_call_chunks:
-        identifier, name, text = chunk["id"] or "", chunk["name"] or "unknown", serde.writable(chunk["args"] or "")
+        identifier, name = to_label(chunk["id"]), to_label(chunk["name"]) or "unknown"
+        text = serde.writable(chunk["args"] or "")
         if not identifier or identifier in seen:  # some servers send none, or the same for all
             identifier = f"call_{uuid.uuid4().hex[:24]}"
         seen.add(identifier)
         arguments = _arguments(text)
-        if arguments is None:
-            error = "not a JSON object"
+        if arguments is None or is_deeper(arguments, MAX_ARGUMENT_LEVELS):
+            error = "not a JSON object" if arguments is None else TOO_DEEP
             unreadable.append(InvalidToolCall(type="invalid_tool_call", name=name, args=text, id=identifier, error=error))
         else:
             calls.append(ToolCall(name=name, args=arguments, id=identifier))

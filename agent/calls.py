@@ -9,10 +9,11 @@ from collections.abc import Collection, Coroutine, Sequence
 from functools import partial
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, InvalidToolCall, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool, ToolException
 from pydantic import ValidationError
 
+from agent.answer import TOO_DEEP
 from agent.approval import DENIED, Decision, Waiting, answered_instead, unanswered
 from agent.request import id_of
 from agent.state import LimitReached, RunContext
@@ -21,6 +22,7 @@ from agent.tools.ask_agent import ask_agent
 from agent.tools.fork import fork
 from agent.tools.time_travel import list_checkpoints, save_checkpoint
 from agent.travelling import MOVES, Traveller
+from checkpoints import serde
 
 TOO_LATE = "Not carried out: it was asked for after a move to another place in the same answer."
 SWITCHED_OFF = "This is switched off here. Go on without it."
@@ -36,7 +38,7 @@ async def carried_out(
     Raises `Waiting` when a person has to decide first, `Moved` when the agent went back, `LimitReached`.
     """
     asked = next(message for message in reversed(messages) if isinstance(message, AIMessage))
-    refused = [_unreadable(call["name"], call["id"]) for call in asked.invalid_tool_calls]
+    refused = [_unreadable(call) for call in asked.invalid_tool_calls]
     for refusal in refused:
         await context.recorder.commit(refusal)
     calls, move, late = _divided(unanswered(messages), context.traveller)
@@ -190,9 +192,11 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}\n… (cut: {len(text) - most:,} more characters)"
 
 
-def _unreadable(name: str | None, call_id: str | None) -> ToolMessage:
+def _unreadable(call: InvalidToolCall) -> ToolMessage:
     text = "The arguments were not a JSON object, so the tool was not run. Call it again with valid JSON."
-    return ToolMessage(text, tool_call_id=call_id or "", name=name, status="error")
+    if call["error"] == TOO_DEEP:
+        text = f"The arguments were {TOO_DEEP}, so the tool was not run. Call it again with flatter ones."
+    return ToolMessage(text, tool_call_id=call["id"] or "", name=call["name"], status="error")
 
 
 async def _carry_out(tools: dict[str, BaseTool], call: ToolCall, seconds: float) -> tuple[str, bool]:
@@ -203,11 +207,11 @@ async def _carry_out(tools: dict[str, BaseTool], call: ToolCall, seconds: float)
         return SWITCHED_OFF if call["name"] in (*MOVES, fork.name) else unknown, True
     try:
         async with asyncio.timeout(seconds):
-            return str(await tool.ainvoke(call["args"])), False
+            return serde.writable(str(await tool.ainvoke(call["args"]))), False
     except TimeoutError:
         return f"The tool took longer than {seconds:g} s and was stopped.", True
     except ToolException as error:
-        return str(error), True
+        return serde.writable(str(error)), True
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         return f"The arguments do not fit: {'.'.join(map(str, first['loc']))}: {first['msg']}.", True

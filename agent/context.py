@@ -13,9 +13,10 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from agent import attached
-from agent.prices import usage_of
 from agent.request import SENT, position_of
+from agent.usage import context_tokens, readable_usage
 from checkpoints import MAIN, Message, Store, serde
+from checkpoints.limits import to_tokens
 
 BYTES_PER_TOKEN = 4  # of UTF-8: near the truth for English, code and, unlike characters, for Chinese
 MESSAGE_TOKENS = 4  # what a message takes beside its text
@@ -124,16 +125,16 @@ def _emptied(turn: list[AnyMessage], most: int) -> list[AnyMessage]:
 
 def _correction(path: Sequence[AnyMessage]) -> int:
     for message in reversed(path):
-        if isinstance(message, AIMessage) and message.usage_metadata and (estimated := noted(message, "estimated")):
-            return message.usage_metadata["input_tokens"] - estimated
+        usage = readable_usage(message.usage_metadata) if isinstance(message, AIMessage) else None
+        if usage is not None and (estimated := noted(message, "estimated")):
+            return usage["input_tokens"] - estimated
     return 0
 
 
-def noted(answer: AIMessage, name: str) -> int | None:
+def noted(answer: BaseMessage, name: str) -> int | None:
     """What was noted of the request for an answer; None for one that was made elsewhere (a file may say anything)."""
     note = answer.response_metadata.get(SENT)
-    value = note.get(name) if isinstance(note, dict) else None
-    return value if isinstance(value, int) and value >= 0 else None
+    return to_tokens(note.get(name)) if isinstance(note, dict) else None
 
 
 def context_of(store: Store, thread_id: str, window: Window, system: str, most_messages: int) -> Context | None:
@@ -185,8 +186,9 @@ def _counted(stored: Message) -> AIMessage | None:
     if stored.type != "ai" or stored.agent != MAIN or stored.run_id is None or "usage_metadata" not in stored.body["data"]:
         return None
     answer = stored.langchain
-    known = isinstance(answer, AIMessage) and answer.usage_metadata and noted(answer, "estimated") is not None
-    return answer if known and isinstance(answer, AIMessage) else None
+    if not isinstance(answer, AIMessage) or noted(answer, "estimated") is None:
+        return None
+    return answer if readable_usage(answer.usage_metadata) is not None else None
 
 
 def growth(path: Sequence[Message]) -> list[int]:
@@ -203,19 +205,17 @@ def growth(path: Sequence[Message]) -> list[int]:
 
 def _told(stored: Message) -> int | None:
     """`answered_tokens` of an answer that was made here, without building it: of a long path there are thousands."""
-    usage, data = usage_of(stored, {}), stored.body["data"]
+    data = stored.body["data"]
+    usage = readable_usage(data.get("usage_metadata")) if stored.type == "ai" else None
     if usage is None or stored.run_id is None or not isinstance((data.get("response_metadata") or {}).get(SENT), dict):
         return None
-    return usage.input + max(0, usage.output - usage.reasoning)
+    return context_tokens(usage)
 
 
 def answered_tokens(answer: AIMessage) -> int:
-    """What the request for an answer and the answer itself take together; its reasoning is not sent again."""
-    usage = answer.usage_metadata
-    if usage is None:
-        return 0
-    reasoning = usage.get("output_token_details", {}).get("reasoning", 0) or 0
-    return usage["input_tokens"] + max(0, usage["output_tokens"] - reasoning)
+    """`context_tokens` of an answer; 0 where its provider told none."""
+    usage = readable_usage(answer.usage_metadata)
+    return 0 if usage is None else context_tokens(usage)
 
 
 def estimated_tokens(message: BaseMessage) -> int:

@@ -24,6 +24,7 @@ from agent.hub import RunHub
 from agent.models import model_error
 from agent.prompts import CONVERSATION, CONVERSATION_END, JUDGE_PROMPT
 from agent.tracing import JUDGE, NO_TRACING, Judged, ModelAnswered, Tracer
+from agent.usage import readable_usage
 from checkpoints import MAIN, Checkpoint, Message, Run, Runs, StateError, Store
 
 SECONDS = 60.0  # for one verdict: nobody waits, and a model on one's own machine may have other work first
@@ -202,7 +203,9 @@ async def _answered(model: ChosenModel, asked: list[AnyMessage]) -> AIMessage:
     if not chunks:
         raise UnreadableVerdictError
     whole = add_ai_message_chunks(chunks[0], *chunks[1:])
-    return AIMessage(whole.text, usage_metadata=whole.usage_metadata, response_metadata=whole.response_metadata)
+    return AIMessage(
+        whole.text, usage_metadata=readable_usage(whole.usage_metadata), response_metadata=whole.response_metadata
+    )
 
 
 def read_verdict(text: str) -> Verdict:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from checkpoints import Message, serde
+from checkpoints import Message
+from checkpoints.limits import to_tokens
 
 MILLION = 1_000_000
 
@@ -70,4 +71,4 @@ def _cost(usage: Usage, price: Price) -> float:
 
 def _tokens(counted: Any, name: str) -> int:
     """A file that was imported may say anything."""
-    return (serde.number(counted.get(name)) if isinstance(counted, dict) else None) or 0
+    return (to_tokens(counted.get(name)) if isinstance(counted, dict) else None) or 0

@@ -11,6 +11,7 @@ from checkpoints import history, rows, schema
 from checkpoints.database import Database
 from checkpoints.errors import CheckpointNotFoundError
 from checkpoints.history import Path
+from checkpoints.limits import to_tokens
 from checkpoints.model import MAIN, Checkpoint, Json, Leaving, Node, State, Thread
 
 _table = schema.checkpoint.c
@@ -136,7 +137,7 @@ def _checkpoint(row: Sequence[Any], database: Database | None = None) -> Checkpo
         message_count=depth + 1,
         description=description,
         created_by=created_by,
-        tokens=tokens,
+        tokens=to_tokens(tokens),  # older versions stored any number, where the database took it
         pinned=pinned,
         node=place,
         extra=extra,

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from checkpoints import bookmarks, files, history, rows, schema, serde
 from checkpoints.errors import ConflictError, RunActiveError
+from checkpoints.limits import to_tokens
 from checkpoints.model import (
     DESCRIPTION_LENGTH,
     UNTITLED,
@@ -212,7 +213,7 @@ class Changing:
             "name": named(checkpoint.name) or self._free_name(position + 1),
             "description": serde.writable(checkpoint.description)[:DESCRIPTION_LENGTH],
             "created_by": checkpoint.created_by,
-            "tokens": checkpoint.tokens,
+            "tokens": to_tokens(checkpoint.tokens),
             "pinned": checkpoint.pinned,
             "detached": checkpoint.detached,
             "extra": checkpoint.extra,

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from checkpoints import files, serde, strict_json
 from checkpoints.errors import InvalidDocumentError, InvalidFileError
 from checkpoints.files import File
+from checkpoints.limits import MAX_TOKENS
 from checkpoints.model import DESCRIPTION_LENGTH, NAME_LENGTH, UNTITLED, Actor, MessageStatus, named
 
 FORMAT = "waymark/1"
@@ -81,7 +82,7 @@ class CheckpointPart(_Part):
     message_id: Id
     message_count: int
     branch: Id
-    tokens: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
+    tokens: Annotated[int, Field(ge=0, le=MAX_TOKENS)] | None = None
     pinned: bool = False
     detached: bool = False  # listed although it is off its branch's path
     extra: dict[str, Any] = {}

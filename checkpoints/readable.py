@@ -124,7 +124,7 @@ def _closed(text: str) -> str:
 def _folded(name: str, arguments: Json, result: ToolMessage | None) -> str:
     said = "Result" if result is None or result.status == "success" else "Result (an error)"
     text = "(none)" if result is None else str(result.text)
-    blocks = [_block(json.dumps(arguments, ensure_ascii=False, indent=2), "json"), f"{said}:", _block(text)]
+    blocks = [_block(serde.indented(arguments), "json"), f"{said}:", _block(text)]
     summary = f"<details>\n<summary>Tool: {escape(_line(name))}</summary>"
     return "\n\n".join([summary, "Arguments:", *blocks, "</details>"])
 

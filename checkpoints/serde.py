@@ -37,11 +37,18 @@ def to_body(message: BaseMessage) -> dict[str, Any]:
 
 
 def to_message(body: dict[str, Any]) -> BaseMessage:
-    """A fresh LangChain message. Raises `ValueError` for a type that is not a message's."""
+    """A fresh LangChain message. Raises `ValueError` for a type that is not a message's.
+
+    Usage that LangChain cannot read is left out: nothing that was said is lost with it.
+    """
     data = json.loads(json.dumps(body["data"]))  # its own copy: LangChain keeps what it is given
     kind = _known(body["type"])
     try:
         return messages_from_dict([{"type": kind, "data": data}])[0]
+    except ValueError:
+        if "usage_metadata" not in data:
+            raise
+        return to_message({"type": kind, "data": {key: value for key, value in data.items() if key != "usage_metadata"}})
     except (AttributeError, LookupError, TypeError) as error:  # LangChain takes some shapes for granted
         raise ValueError("is not a message") from error
 
@@ -49,6 +56,14 @@ def to_message(body: dict[str, Any]) -> BaseMessage:
 def canonical(value: Any) -> str:
     """One text for one value: sorted keys, no spaces, no NaN."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def indented(value: Any) -> str:
+    """JSON for people; on one line where it is nested so deep that it cannot be indented."""
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=2)
+    except RecursionError:
+        return json.dumps(value, ensure_ascii=False)
 
 
 def content_hash(body: dict[str, Any], agent: str, status: str, parent_hash: str | None) -> str:
@@ -109,11 +124,6 @@ def lenient(text: str | bytes) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return {}
-
-
-def number(value: Any) -> int | None:
-    """A whole number from 0 on that every reader of JSON knows exactly; None for whatever else a file says in its place."""
-    return value if type(value) is int and 0 <= value < 2**53 else None
 
 
 def exact(body: dict[str, Any]) -> dict[str, Any]:

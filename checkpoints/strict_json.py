@@ -5,15 +5,14 @@ from collections import Counter
 from typing import Any
 
 from checkpoints.errors import InvalidDocumentError
-
-MAX_DEPTH = 100
+from checkpoints.limits import MAX_FILE_LEVELS
 
 
 def parse(raw: bytes) -> Any:  # JSON
     try:
         value = json.loads(raw.decode(), object_pairs_hook=_unique, parse_constant=_no_constant)
     except RecursionError as error:
-        raise InvalidDocumentError(f"The file is nested deeper than {MAX_DEPTH} levels.") from error
+        raise InvalidDocumentError(f"The file is nested deeper than {MAX_FILE_LEVELS} levels.") from error
     except UnicodeDecodeError as error:
         raise InvalidDocumentError("The file is not UTF-8 text.") from error
     except json.JSONDecodeError as error:
@@ -41,7 +40,7 @@ def _no_constant(name: str) -> Any:
 def _check_depth(value: Any) -> None:
     """Refuse deep nesting and half surrogate pairs, without recursion."""
     level = [value]
-    for _ in range(MAX_DEPTH):
+    for _ in range(MAX_FILE_LEVELS):
         below: list[Any] = []
         for item in level:
             if isinstance(item, dict):
@@ -56,7 +55,7 @@ def _check_depth(value: Any) -> None:
         level = below
         if not level:
             return
-    raise InvalidDocumentError(f"The file is nested deeper than {MAX_DEPTH} levels.")
+    raise InvalidDocumentError(f"The file is nested deeper than {MAX_FILE_LEVELS} levels.")
 
 
 def _encodable(text: str) -> bool:

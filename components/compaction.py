@@ -9,7 +9,7 @@ from urllib.parse import quote
 from agent import time_travel
 from agent.compaction import KEY, LONGEST_FOCUS, NotCompactedError, Part
 from agent.time_travel import sources_of
-from checkpoints import Message, serde
+from checkpoints import Message, limits
 
 _COMMAND = re.compile(r"\s*/compact(?:\s+(.*))?", re.DOTALL)
 
@@ -68,7 +68,7 @@ def marks_of(stored: Message) -> dict[str, Any]:
 
 def _gone(stored: Message, marks: dict[str, Any]) -> GoneView | None:
     """A file may say anything in the place of numbers."""
-    removed, before, after = (serde.number(marks.get(name)) for name in ("removed", "before", "after"))
+    removed, before, after = (limits.to_number(marks.get(name)) for name in ("removed", "before", "after"))
     if removed is None or before is None or after is None:
         return None
     address = f"/api/threads/{quote(stored.thread_id)}/summaries/{quote(stored.id)}"

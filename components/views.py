@@ -1,6 +1,5 @@
 """Values of the store as what the page's components show. Pure: values in, plain JSON out."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any, Literal, TypedDict
@@ -13,7 +12,20 @@ from agent.dependence import asked
 from agent.prices import Prices, usage_of
 from agent.recording import STOPPED
 from agent.time_travel import Move
-from checkpoints import MAIN, Branch, Checkpoint, Leaving, Message, MessageStatus, Run, RunState, Thread, counted, serde
+from checkpoints import (
+    MAIN,
+    Branch,
+    Checkpoint,
+    Leaving,
+    Message,
+    MessageStatus,
+    Run,
+    RunState,
+    Thread,
+    counted,
+    limits,
+    serde,
+)
 from components import attachments
 from components import compaction as summaries
 from components.attachments import FileView
@@ -189,7 +201,8 @@ def _asked(stored: Message) -> str | None:
 
 def _label(marks: dict[str, Any]) -> str:
     """What a move of the agent did here, and what it had read before."""
-    removed = counted(marks["removed"], "message") if isinstance(marks.get("removed"), int) else "some messages"
+    number = limits.to_number(marks.get("removed"))
+    removed = "some messages" if number is None else counted(number, "message")
     did = "replaced an answer here" if marks.get("kind") == "rewind" else "went back to here"
     read = _read(marks)
     return f"the agent {did} · {removed} removed" + (f" · after reading {', '.join(read)}" if read else "")
@@ -250,7 +263,7 @@ def _tools(message: AIMessage, agent: str) -> list[ToolView]:
 
 
 def _arguments(call: ToolCall) -> str:
-    return json.dumps(call["args"], ensure_ascii=False, indent=2)
+    return serde.indented(call["args"])
 
 
 def _tool(identifier: str, name: str, arguments: str, agent: str) -> ToolView:
@@ -279,7 +292,7 @@ def _waiting(each: OpenCall) -> ToolView:
 def _fill(tool: ToolView, stored: Message, message: ToolMessage) -> None:
     text = str(message.text)
     tool["status"] = "stopped" if text == STOPPED else "error" if message.status == "error" else "done"
-    tool["duration_ms"] = serde.number(message.response_metadata.get("duration_ms"))
+    tool["duration_ms"] = limits.to_number(message.response_metadata.get("duration_ms"))
     tool["result"] = text
     tool["message_id"] = stored.id
 

@@ -17,7 +17,7 @@ import pytest
 
 from agent.travelling import TimeTravelEvent
 from app import App, create_app
-from checkpoints import By, StoreInUseError
+from checkpoints import By, NewMessage, StoreInUseError
 from components.vendor import icon_sprite
 from config import AgentDefinition, Settings, SettingsError
 from tests.checkpoints.conversations import new
@@ -126,6 +126,23 @@ def test_a_layout_that_cannot_be_filled_is_empty_and_the_panels_ask(tmp_path: Pa
             (tmp_path / "data" / "waymark.db-wal").unlink(missing_ok=True)
             answer = await browser.get("/_dash-layout", headers={"referer": f"{ORIGIN}/"})
         assert (answer.status_code, "pathname" in props_of(answer.json(), "url")) == (200, False)
+
+    asyncio.run(story())
+
+
+def test_an_answer_whose_provider_counted_beyond_all_measure_is_opened_and_saved(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with opened(tmp_path / "data", auth="none") as (app, browser):
+            store, usage = app.services.store, dict.fromkeys(("input_tokens", "output_tokens", "total_tokens"), 10**40)
+            thread_id = store.create_thread().id
+            note = {"request": {"estimated": 10**40, "left_out": 10**40}}
+            answer = {"type": "ai", "data": {"content": "yes", "usage_metadata": usage, "response_metadata": note}}
+            store.append(thread_id, [*new("hello"), NewMessage(answer)], by=By(group="a-run"))
+            page = await browser.get("/_dash-layout", headers={"referer": f"{ORIGIN}/t/{thread_id}"})
+            store.save(thread_id, tokens=app.services.runner.prospect.tokens(thread_id))
+            about = [await browser.get(f"/api/threads/{thread_id}/{part}") for part in ("growth", "usage")]
+        assert [message["text"] for message in props_of(page.json(), "transcript")["data"]["messages"]] == ["hello", "yes"]
+        assert [each.status_code for each in about] == [200, 200]
 
     asyncio.run(story())
 

@@ -14,6 +14,7 @@ from jiter import from_json
 from openai import AsyncOpenAI, AsyncStream
 
 from agent.models.pacing import gathered, streaming
+from agent.usage import drop_unreadable_usage
 
 PLAIN = b"data: {"
 DONE = re.compile(rb"(?:\A|[\r\n])data: ?\[DONE\]\s*\Z")  # a line of its own: an answer may speak of it
@@ -54,6 +55,12 @@ class _Stream(AsyncStream[object]):
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         self._decoder = _Joining(self._decoder)  # type: ignore[assignment]  # of the two ways, only the one that is used
+
+    async def __aiter__(self) -> AsyncIterator[object]:
+        async for event in super().__aiter__():
+            if isinstance(event, dict):
+                drop_unreadable_usage(event)
+            yield event
 
 
 class _Events(_Stream):

@@ -26,7 +26,7 @@ from pydantic import SecretStr
 
 from agent.tracing import SYSTEM, Feedback, Prompt, Told
 from agent.tracing.spans import Spans, trace_id
-from checkpoints import serde
+from checkpoints import limits, serde
 
 EXPORT_SECONDS = 5.0
 CLOSE_SECONDS = 1.0
@@ -109,8 +109,10 @@ class LangfuseTracer:
         except NotFoundError:
             self._prompts.pop(name, None)
             return
+        if len(found.prompt) > limits.MAX_PROMPT_CHARS:
+            raise ValueError("the prompt is too long")
         if found.type == "text" and found.prompt.strip():
-            self._prompts[name] = Prompt(name, serde.writable(found.prompt), found.version)
+            self._prompts[name] = Prompt(name, serde.writable(found.prompt), limits.to_tokens(found.version))
 
     def _find_project(self) -> None:
         self._project = quote(self._api.projects.get(request_options=_ONCE).data[0].id, safe="")

@@ -21,6 +21,7 @@ from opentelemetry.trace import Span, set_span_in_context
 
 from agent.tracing import JUDGE, Judged, ModelAnswered, Place, RunBegun, RunEnded, ToolCarriedOut
 from agent.travelling import TimeTravelEvent
+from agent.usage import readable_usage
 from checkpoints import Operation, RunState, serde
 
 SECONDS_BETWEEN_EXPORTS = 1.0
@@ -137,8 +138,8 @@ class Spans:
         }
         if model := answer.response_metadata.get("model_name") or told.model:
             attributes[Attribute.OBSERVATION_MODEL] = str(model)
-        if answer.usage_metadata:
-            attributes[Attribute.OBSERVATION_USAGE_DETAILS] = json.dumps(usage(answer))
+        if counted := usage(answer):
+            attributes[Attribute.OBSERVATION_USAGE_DETAILS] = json.dumps(counted)
         if told.first is not None:
             attributes[Attribute.OBSERVATION_COMPLETION_START_TIME] = json.dumps(_iso(told.first))
         if told.prompt.version is not None:
@@ -172,10 +173,11 @@ class Spans:
         return _json(convert_to_openai_messages(list(messages)))
 
 
-def usage(answer: AIMessage) -> dict[str, int]:
-    """The tokens of an answer, each in one place only: Langfuse adds them up."""
-    metadata = answer.usage_metadata
-    assert metadata is not None
+def usage(answer: AIMessage) -> dict[str, int] | None:
+    """The tokens of an answer, each in one place only: Langfuse adds them up. None where its provider told none."""
+    metadata = readable_usage(answer.usage_metadata)
+    if metadata is None:
+        return None
     counted = {"input": metadata["input_tokens"], "output": metadata["output_tokens"]}
     details = {"input": metadata.get("input_token_details"), "output": metadata.get("output_token_details")}
     for side, kinds in details.items():
