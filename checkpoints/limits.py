@@ -24,7 +24,7 @@ def to_tokens(value: Any) -> int | None:
 
 def to_label(value: Any) -> str:
     """A short text that can be stored, cut where it is long; an empty one for what is no text."""
-    return serde.writable(value[:MAX_LABEL_CHARS]) if isinstance(value, str) else ""
+    return serde.sanitize_text(value[:MAX_LABEL_CHARS]) if isinstance(value, str) else ""
 
 
 def is_deeper(value: Any, levels: int) -> bool:

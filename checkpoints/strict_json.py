@@ -8,9 +8,9 @@ from checkpoints.errors import InvalidDocumentError
 from checkpoints.limits import MAX_FILE_LEVELS
 
 
-def parse(raw: bytes) -> Any:  # JSON
+def parse_strictly(raw: bytes) -> Any:  # JSON
     try:
-        value = json.loads(raw.decode(), object_pairs_hook=_unique, parse_constant=_no_constant)
+        value = json.loads(raw.decode(), object_pairs_hook=_refuse_duplicates, parse_constant=_refuse_constant)
     except RecursionError as error:
         raise InvalidDocumentError(f"The file is nested deeper than {MAX_FILE_LEVELS} levels.") from error
     except UnicodeDecodeError as error:
@@ -25,7 +25,7 @@ def parse(raw: bytes) -> Any:  # JSON
     return value
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
@@ -33,7 +33,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _no_constant(name: str) -> Any:
+def _refuse_constant(name: str) -> Any:
     raise InvalidDocumentError(f"The file holds {name}, which is not a JSON number.")
 
 
@@ -48,7 +48,7 @@ def _check_depth(value: Any) -> None:
                 below.extend(item.values())
             elif isinstance(item, list):
                 below.extend(item)
-            elif isinstance(item, str) and not _encodable(item):
+            elif isinstance(item, str) and not _is_encodable(item):
                 raise InvalidDocumentError("The file holds half of a surrogate pair, which is not text.")
             elif isinstance(item, float) and item in (float("inf"), float("-inf")):
                 raise InvalidDocumentError("The file holds a number that is too large.")
@@ -58,7 +58,7 @@ def _check_depth(value: Any) -> None:
     raise InvalidDocumentError(f"The file is nested deeper than {MAX_FILE_LEVELS} levels.")
 
 
-def _encodable(text: str) -> bool:
+def _is_encodable(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -12,12 +12,12 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 
 from agent import context
 from agent.answer import TOO_DEEP
-from agent.context import Window, context_of
-from agent.prices import Price, usage_of
-from agent.request import SENT, request
-from agent.tracing.spans import usage as traced
+from agent.context import Window, measure_context
+from agent.prices import ModelPrice, read_usage
+from agent.request import SIZE_NOTE_KEY, build_request
+from agent.tracing.spans import count_usage as traced
 from agent.usage import readable_usage
-from checkpoints import By, Database, NewMessage, Store, limits, serde
+from checkpoints import Caller, Database, NewMessage, Store, limits, serde
 from components import growth, meter, views
 from tests.agent.running import model_at, running, tool
 from tests.agent.test_answer import answer, call, finish, said
@@ -61,18 +61,20 @@ def test_a_stored_answer_with_any_usage_is_shown_measured_plotted_priced_and_tra
     database = Database.in_memory()
     store = Store(database)
     thread_id = store.create_thread().id
-    note = {SENT: {"estimated": told["input_tokens"], "left_out": told["total_tokens"]}, "spec": "demo"}
+    note = {SIZE_NOTE_KEY: {"estimated": told["input_tokens"], "left_out": told["total_tokens"]}, "spec": "demo"}
     body = {"type": "ai", "data": {"content": "yes", "usage_metadata": told, "response_metadata": note}}
-    store.append(thread_id, [NewMessage(serde.to_body(HumanMessage("hi"))), NewMessage(body)], by=By(group="run"))
-    path = store.messages(thread_id)
-    found = context_of(store, thread_id, Window(1_000, 100), "Be good.", 100)
+    store.append(
+        thread_id, [NewMessage(serde.to_body(HumanMessage("hi"))), NewMessage(body)], caller=Caller(undo_group="run")
+    )
+    path = store.list_messages(thread_id)
+    found = measure_context(store, thread_id, Window(1_000, 100), "Be good.", 100)
     assert found is not None
     shown = [
-        views.messages(path, running=False, prices={"demo": Price(1.0, 1.0)}),
-        meter.shown(found),
-        growth.view(store, thread_id),
-        usage_of(path[-1], {"demo": Price(1.0, 1.0)}),
-        context.fitted(request("Be good.", path), 1_000).tokens,
+        views.describe_messages(path, running=False, prices={"demo": ModelPrice(1.0, 1.0)}),
+        meter.describe_context(found),
+        growth.measure_growth(store, thread_id),
+        read_usage(path[-1], {"demo": ModelPrice(1.0, 1.0)}),
+        context.fit_to_window(build_request("Be good.", path), 1_000).tokens,
         traced(path[-1].langchain),  # type: ignore[arg-type]
     ]
     orjson.dumps(shown)  # as Dash writes it: it refuses what has more than 64 bits
@@ -108,7 +110,7 @@ def test_a_provider_that_counts_wrongly_costs_no_answer(spec: str, number: Any, 
             assert kept[0] is None
             assert {name: kept[1][name] for name in USAGE} == USAGE
             assert are_storable(kept[1])
-            orjson.dumps(meter.shown(here.runner.prospect.context(here.thread_id)))  # type: ignore[arg-type]
+            orjson.dumps(meter.describe_context(here.runner.inputs.load_context(here.thread_id)))  # type: ignore[arg-type]
 
     with FakeOpenAI() as fake:
         asyncio.run(story(fake))
@@ -164,5 +166,5 @@ def test_deep_arguments_of_an_older_version_are_shown(memory_store: Store) -> No
     thread_id = memory_store.create_thread().id
     made = AIMessage("", tool_calls=[{"name": "act", "args": {"a": value}, "id": "1"}])
     memory_store.append(thread_id, [NewMessage(serde.to_body(HumanMessage("go"))), NewMessage(serde.to_body(made))])
-    shown = views.messages(memory_store.messages(thread_id), running=False)
+    shown = views.describe_messages(memory_store.list_messages(thread_id), running=False)
     assert json.loads(shown[-1]["tools"][0]["arguments"]) == {"a": value}

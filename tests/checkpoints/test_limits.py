@@ -52,7 +52,7 @@ def test_depth_is_counted_in_objects_and_lists(levels: int, most: int) -> None:
 def test_a_checkpoint_of_any_size_is_saved(store: Store, tokens: int) -> None:
     thread_id = stored(store, answer(USAGE))
     store.save(thread_id, name="here", tokens=tokens)
-    assert [(each.name, each.tokens) for each in store.checkpoints(thread_id)] == [("here", None)]
+    assert [(each.name, each.tokens) for each in store.list_checkpoints(thread_id)] == [("here", None)]
 
 
 @pytest.mark.parametrize("tokens", HUGE.values(), ids=HUGE)
@@ -61,11 +61,11 @@ def test_what_an_older_version_stored_is_read_saved_exported_and_imported(store:
     thread_id = stored(store, serde.to_body(AIMessage("yes", usage_metadata=usage)))  # type: ignore[arg-type]
     store.save(thread_id, name="here", tokens=7)
     text = transfer.export(store, thread_id)
-    found = document.read(json.dumps(json.loads(text) | {"exported_at": "2030-01-01T00:00:00Z"}))
-    assert found.path()[-1].message["data"]["usage_metadata"]["input_tokens"] == tokens
+    found = document.read_document(json.dumps(json.loads(text) | {"exported_at": "2030-01-01T00:00:00Z"}))
+    assert found.current_messages()[-1].message["data"]["usage_metadata"]["input_tokens"] == tokens
     store.delete_thread(thread_id)
     made = transfer.import_thread(store, found).result
-    assert [message.langchain.text for message in store.messages(made)] == ["hello", "yes"]
+    assert [message.langchain.text for message in store.list_messages(made)] == ["hello", "yes"]
 
 
 def test_a_checkpoint_that_sqlite_took_is_read_exported_and_imported(file_store: Store) -> None:
@@ -73,14 +73,14 @@ def test_a_checkpoint_that_sqlite_took_is_read_exported_and_imported(file_store:
     file_store.save(thread_id, name="here", tokens=7)
     with file_store.database.engine.begin() as connection:
         connection.execute(sa.update(schema.checkpoint).values(tokens=2**40))
-    assert [each.tokens for each in file_store.checkpoints(thread_id)] == [None]
-    assert document.read(transfer.export(file_store, thread_id)).checkpoints[0].tokens is None
+    assert [each.tokens for each in file_store.list_checkpoints(thread_id)] == [None]
+    assert document.read_document(transfer.export(file_store, thread_id)).checkpoints[0].tokens is None
 
 
 @pytest.mark.parametrize("usage", ["nan", {"input_tokens": "nan"}, {"input_tokens": None}, [10**40], True])
 def test_usage_that_is_none_hides_no_answer(store: Store, usage: Any) -> None:
     thread_id = stored(store, answer(usage))
-    assert store.messages(thread_id)[-1].langchain.text == "yes"
+    assert store.list_messages(thread_id)[-1].langchain.text == "yes"
     assert "yes" in transfer.export(store, thread_id)
 
 
@@ -90,8 +90,10 @@ def test_arguments_of_the_deepest_kind_are_imported_again_and_deeper_ones_are_re
         return serde.to_body(AIMessage("", tool_calls=[{"name": "tool", "args": arguments, "id": "1"}]))
 
     kept = stored(store, call(limits.MAX_ARGUMENT_LEVELS))
-    assert document.read(transfer.export(store, kept)).path()[-1].message == call(limits.MAX_ARGUMENT_LEVELS)
+    assert document.read_document(transfer.export(store, kept)).current_messages()[-1].message == call(
+        limits.MAX_ARGUMENT_LEVELS
+    )
     older = stored(store, call(200))
-    assert store.messages(older)[-1].body == call(200)
+    assert store.list_messages(older)[-1].body == call(200)
     with pytest.raises(InvalidDocumentError, match="deeper than 100 levels"):
-        document.read(transfer.export(store, older))
+        document.read_document(transfer.export(store, older))
