@@ -274,7 +274,7 @@ def _dash(server: FastAPI, services: Services) -> Dash:
         assets_path_ignore=["modules"],
         assets_ignore=r"early|\.css",  # the frame names the one above everything else; the others come as one
         external_stylesheets=[vendor.stylesheet_address()],
-        index_string=page.index(sorted(path.name for path in (HERE / "assets" / "modules").glob("*.mjs"))),
+        index_string=page.index(vendor.eager_modules()),
         meta_tags=page.METAS,
         enable_mcp=False,
         on_error=_tell,

@@ -65,12 +65,12 @@ def _expect_asked(page: Page, *texts: str) -> None:
 @pytest.mark.parametrize("press", ["Enter twice", "a double click"])
 @pytest.mark.parametrize("is_begun", [False, True], ids=["first message", "later message"])
 def test_two_presses_on_a_slow_network_are_one_message(page: Page, press: str, is_begun: bool) -> None:
-    before = ["Tell me of herons"] if is_begun else []
+    before = ["Tell me of harbours"] if is_begun else []
     for text in before:
         page.say(text)
     network = Network(page)
     network.hold()
-    page.composer.fill("Tell me of cranes")
+    page.composer.fill("Tell me of bridges")
     if press == "Enter twice":
         page.composer.press("Enter")
         page.composer.press("Enter")
@@ -79,14 +79,14 @@ def test_two_presses_on_a_slow_network_are_one_message(page: Page, press: str, i
     network.wait_for_send()
     expect(page.composer).to_have_value("")
     network.release()
-    _expect_asked(page, *before, "Tell me of cranes")
+    _expect_asked(page, *before, "Tell me of bridges")
 
 
 def test_a_double_click_on_a_quick_network_does_not_stop_the_answer(page: Page) -> None:
-    page.composer.fill("Tell me of larks")
+    page.composer.fill("Tell me of lighthouses")
     page.tab.get_by_test_id("send").click()
     page.stop_button.dispatch_event("click", {"detail": 2})
-    _expect_asked(page, "Tell me of larks")
+    _expect_asked(page, "Tell me of lighthouses")
 
 
 def test_what_is_typed_while_a_message_is_under_way_is_the_next_one(page: Page) -> None:
@@ -161,28 +161,28 @@ def test_a_message_whose_answer_was_lost_is_not_sent_a_second_time(page: Page) -
         else:
             route.continue_()
 
-    page.say("Tell me of herons")
+    page.say("Tell me of harbours")
     page.tab.route(CALLBACKS, lose_reply)
-    page.composer.fill("Tell me of cranes")
+    page.composer.fill("Tell me of bridges")
     page.composer.press("Enter")
     expect(page.toast).to_contain_text("The server does not answer.")
-    expect(page.composer).to_have_value("Tell me of cranes")
+    expect(page.composer).to_have_value("Tell me of bridges")
     page.tab.unroute(CALLBACKS)
     page.wait_for_answer()
     page.composer.press("Enter")
     expect(page.composer).to_have_value("")
-    _expect_asked(page, "Tell me of herons", "Tell me of cranes")
+    _expect_asked(page, "Tell me of harbours", "Tell me of bridges")
 
 
 def test_a_message_that_was_under_way_at_a_reload_is_sent_once(page: Page) -> None:
     network = Network(page)
     network.hold()
-    page.composer.fill("Tell me of cranes")
+    page.composer.fill("Tell me of bridges")
     page.composer.press("Enter")
     network.wait_for_send()
     network.release()
     page.reload()
-    expect(page.composer).to_have_value("Tell me of cranes")
+    expect(page.composer).to_have_value("Tell me of bridges")
     page.composer.press("Enter")
-    _expect_asked(page, "Tell me of cranes")
+    _expect_asked(page, "Tell me of bridges")
     expect(page.composer).to_have_value("")
