@@ -4,61 +4,61 @@ import { count, fullTime } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { CheckpointForm } from "./checkpoint-form.mjs";
 
-const { createElement: h, memo, useRef, useState } = window.React;
+const { Fragment, createElement: h, memo, useRef, useState } = window.React;
 
 /**
  * @typedef {{checkpoint: CheckpointView, ago: string, act: Function, selected: boolean, onShow: (checkpoint: CheckpointView) => void,
  *   onCompare: (place: string) => void}} Props
  */
 
-/** What the judge saved by itself. */
+/** Saved by the judge, by itself. */
 export const isMilestone = (checkpoint) => checkpoint.created_by === "judge";
 
 /** Every answer brings all checkpoints as new objects; of a thousand, only those that changed are drawn again. */
 const isSame = (one, other) =>
   one.ago === other.ago && one.selected === other.selected && JSON.stringify(one.checkpoint) === JSON.stringify(other.checkpoint);
 
-export const Checkpoint = memo(
-  /** @param {Props} props */ function Checkpoint({ checkpoint, ago, act, selected, onShow, onCompare }) {
-    const [isRenaming, setRenaming] = useState(false);
-    const row = useRef(null);
-    const close = () => {
-      setRenaming(false);
-      // The form is gone with its focus: give it back to the button that stands there again.
-      requestAnimationFrame(() => row.current?.querySelector(".rename")?.focus());
-    };
-    const onSave = (name, description) => {
-      if (name !== checkpoint.name || description !== checkpoint.description) act("change", { checkpoint: checkpoint.id, name, description });
-      close();
-    };
-    const classes = ["place", "checkpoint", checkpoint.here && "here", isMilestone(checkpoint) && "milestone", selected && "selected"];
-    const onClick = (event) => {
-      if (event.target.closest("button, form") === null && getSelection().isCollapsed) onShow(checkpoint);
-    };
-    return h(
-      "li",
-      {
-        ref: row,
-        className: classes.filter(Boolean).join(" "),
-        onClick,
-        "data-testid": "checkpoint",
-        "data-checkpoint-id": checkpoint.id,
-        "aria-current": checkpoint.here ? "location" : undefined,
-      },
-      h("span", { className: "mark", "aria-hidden": true }),
-      isRenaming
-        ? h(CheckpointForm, { title: "Rename checkpoint", checkpoint, onSave, onCancel: close })
-        : h(Shown, { checkpoint, ago, act, selected, onShow, onCompare, onRename: () => setRenaming(true) }),
-    );
-  },
-  isSame,
-);
+/** @param {Props} props */
+function CheckpointRow({ checkpoint, ago, act, selected, onShow, onCompare }) {
+  const [isRenaming, setRenaming] = useState(false);
+  const row = useRef(null);
+  const close = () => {
+    setRenaming(false);
+    // The form is gone with its focus: give it back to the button that stands there again.
+    requestAnimationFrame(() => row.current?.querySelector(".rename")?.focus());
+  };
+  const onSave = (name, description) => {
+    if (name !== checkpoint.name || description !== checkpoint.description) act("change", { checkpoint: checkpoint.id, name, description });
+    close();
+  };
+  const classes = ["place", "checkpoint", checkpoint.here && "here", isMilestone(checkpoint) && "milestone", selected && "selected"];
+  const onClick = (event) => {
+    if (event.target.closest("button, form") === null && getSelection().isCollapsed) onShow(checkpoint);
+  };
+  return h(
+    "li",
+    {
+      ref: row,
+      className: classes.filter(Boolean).join(" "),
+      onClick,
+      "data-testid": "checkpoint",
+      "data-checkpoint-id": checkpoint.id,
+      "aria-current": checkpoint.here ? "location" : undefined,
+    },
+    h("span", { className: "mark", "aria-hidden": true }),
+    isRenaming
+      ? h(CheckpointForm, { title: "Rename checkpoint", checkpoint, onSave, onCancel: close })
+      : h(Shown, { checkpoint, ago, act, selected, onShow, onCompare, onRename: () => setRenaming(true) }),
+  );
+}
+
+export const Checkpoint = memo(CheckpointRow, isSame);
 
 /** @param {Props & {onRename: () => void}} props */
 function Shown({ checkpoint, ago, act, selected, onShow, onCompare, onRename }) {
   const show = { type: "button", className: "place-jump", "aria-pressed": selected, onClick: () => onShow(checkpoint) };
   return h(
-    window.React.Fragment,
+    Fragment,
     null,
     h(
       "div",
