@@ -74,7 +74,7 @@ function useDropping(take) {
 }
 
 /** @param {ClipboardEvent} event a text that comes with a picture of itself (from a spreadsheet, say) is pasted as text */
-export function pastedFiles(event) {
+export function readPastedFiles(event) {
   const { files, types } = event.clipboardData;
   return types.includes("text/plain") ? [] : Array.from(files);
 }

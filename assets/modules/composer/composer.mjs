@@ -6,7 +6,7 @@ import { lazy } from "../lib/lazy.mjs";
 import { isOvertaken } from "../lib/socket.mjs";
 import { isInTrouble } from "../page/trouble.mjs";
 import { useKept } from "../settings/settings.mjs";
-import { pastedFiles } from "./attaching.mjs";
+import { readPastedFiles } from "./attaching.mjs";
 import { AttachButton, SendButton, StopButton } from "./buttons.mjs";
 import { useDrafts, useFill } from "./drafts.mjs";
 import { useMessageBox } from "./message-box.mjs";
@@ -120,7 +120,7 @@ function Box({ box, onSend, children }) {
     onSend();
   };
   const onPaste = (event) => {
-    const files = pastedFiles(event);
+    const files = readPastedFiles(event);
     if (files.length === 0) return;
     event.preventDefault();
     attached.take(files);

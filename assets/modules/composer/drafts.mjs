@@ -25,7 +25,7 @@ export function keepUnsent(kind, thread, value) {
 }
 
 /** @returns {string|Waiting|null} */
-export function keptUnsent(kind, thread) {
+export function readUnsent(kind, thread) {
   try {
     return JSON.parse(sessionStorage.getItem(place(kind, thread)));
   } catch {
@@ -35,7 +35,7 @@ export function keptUnsent(kind, thread) {
 
 /** A conversation has begun: what was kept for a new one is its own. */
 export function moveUnsent(kind, thread) {
-  keepUnsent(kind, thread, keptUnsent(kind, null));
+  keepUnsent(kind, thread, readUnsent(kind, null));
   keepUnsent(kind, null, null);
 }
 
@@ -50,7 +50,7 @@ export function useDrafts(thread, box) {
   const shownFor = useRef(thread);
   const isExpected = useRef(false);
   const { attached } = box;
-  useLayoutEffect(() => box.setText(keptUnsent("draft", thread) ?? ""), []);
+  useLayoutEffect(() => box.setText(readUnsent("draft", thread) ?? ""), []);
   useLayoutEffect(() => {
     const before = shownFor.current;
     if (before === thread) return;
@@ -64,7 +64,7 @@ export function useDrafts(thread, box) {
     }
     keepUnsent("draft", before, box.read());
     files.current.set(before, attached.current());
-    box.setText(keptUnsent("draft", thread) ?? "");
+    box.setText(readUnsent("draft", thread) ?? "");
     attached.set(files.current.get(thread) ?? []);
   }, [thread]);
   return useMemo(() => ({ expectThread: () => (isExpected.current = true), ...moveDrafts(files) }), []);
@@ -74,11 +74,11 @@ function moveDrafts(files) {
   const filesOf = (thread) => files.current.get(thread) ?? [];
   return {
     putBack: ({ text, files: more, thread }) => {
-      keepUnsent("draft", thread, joinTexts(text, keptUnsent("draft", thread)));
+      keepUnsent("draft", thread, joinTexts(text, readUnsent("draft", thread)));
       files.current.set(thread, [...more, ...filesOf(thread)]);
     },
     takeOut: ({ text, files: gone, thread }) => {
-      const draft = keptUnsent("draft", thread) ?? "";
+      const draft = readUnsent("draft", thread) ?? "";
       if (!draft.startsWith(text)) return;
       keepUnsent("draft", thread, draft.slice(text.length).trimStart());
       files.current.set(thread, filesOf(thread).filter((file) => !gone.includes(file)));

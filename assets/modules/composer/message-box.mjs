@@ -2,7 +2,7 @@
 import { fitHeight } from "../lib/text-field.mjs";
 import { useAttaching } from "./attaching.mjs";
 import { joinTexts, keepUnsent } from "./drafts.mjs";
-import { typedTokens } from "./meter.mjs";
+import { estimateTokens } from "./meter.mjs";
 
 const { useCallback, useMemo, useRef, useState } = window.React;
 
@@ -28,7 +28,7 @@ export function useMessageBox(thread) {
   const measure = useCallback(() => {
     fitHeight(field.current, MAX_HEIGHT_PX);
     setEmpty(field.current.value.trim() === "");
-    setTokens(typedTokens(field.current.value));
+    setTokens(estimateTokens(field.current.value));
     setCommand(COMMAND.test(field.current.value));
   }, []);
   const moves = useMemo(() => moveText(field, shown, measure, attached), [measure, attached.current, attached.put, attached.drop]);

@@ -8,7 +8,7 @@ const LEVELS = [[95, "danger"], [80, "warning"], [0, "calm"]];
 const PANEL = "meter-panel";
 
 /** @returns {number} tokens, a guess; in steps, so that not every key draws the page again */
-export const typedTokens = (text) => Math.floor(text.length / 1024) * (1024 / BYTES_PER_TOKEN);
+export const estimateTokens = (text) => Math.floor(text.length / 1024) * (1024 / BYTES_PER_TOKEN);
 
 /** @param {{thread: string, version: number, meter: MeterView, typed: number}} props */
 export function Meter({ thread, version, meter, typed }) {
@@ -88,7 +88,7 @@ function Used({ thread, version }) {
     const leaving = new AbortController();
     fetch(`/api/threads/${encodeURIComponent(thread)}/usage`, { signal: leaving.signal })
       .then((reply) => (reply.ok ? reply.json() : Promise.reject(new Error(String(reply.status)))))
-      .then((used) => setSaid(usedText(used)))
+      .then((used) => setSaid(describeUsage(used)))
       .catch(() => leaving.signal.aborted || setSaid("What was used so far cannot be read just now."));
     return () => leaving.abort();
   }, [thread, version]);
@@ -96,7 +96,7 @@ function Used({ thread, version }) {
 }
 
 /** @param {import("../lib/types.mjs").Tokens & {answers: number, priced: number, cost: number}} used */
-function usedText(used) {
+function describeUsage(used) {
   if (used.answers === 0) return "No answer has told what it took yet.";
   const cost = used.priced > 0 ? `, ${money(used.cost)}` : "";
   const some = used.priced > 0 && used.priced < used.answers ? ` (without ${count(used.answers - used.priced, "answer")} of unknown price)` : "";

@@ -1,7 +1,7 @@
 /** What is sent while an answer is being written waits for its end. If that is no good one, it goes back into the field. */
 import { newOperation } from "../lib/actions.mjs";
 import { toast } from "../lib/toast.mjs";
-import { FILES_NOT_KEPT, joinTexts, keepUnsent, keptUnsent, moveUnsent } from "./drafts.mjs";
+import { FILES_NOT_KEPT, joinTexts, keepUnsent, moveUnsent, readUnsent } from "./drafts.mjs";
 
 const { useCallback, useLayoutEffect, useRef, useState } = window.React;
 
@@ -50,7 +50,7 @@ export function useQueue(data, { pending, problem, send }, isBusy, box, drafts) 
 
 /** What this tab kept when it was loaded anew. Without its files a message goes back into the field. */
 function recoverQueue(thread, box) {
-  const kept = keptUnsent("queue", thread);
+  const kept = readUnsent("queue", thread);
   if (kept === null) return null;
   if (kept.files === 0) return { ...kept, files: [] };
   keepUnsent("queue", thread, null);

@@ -1,8 +1,8 @@
 /** Sending and stopping. A message is in one place at a time: in the field, in the queue, or under way. */
 import { useRequest } from "../lib/request.mjs";
 import { toast } from "../lib/toast.mjs";
-import { chosenFor } from "../settings/settings.mjs";
-import { FILES_NOT_KEPT, keepUnsent, keptUnsent } from "./drafts.mjs";
+import { takeChoice } from "../settings/settings.mjs";
+import { FILES_NOT_KEPT, keepUnsent, readUnsent } from "./drafts.mjs";
 
 const { useRef, useState } = window.React;
 
@@ -34,7 +34,7 @@ export function useSending(data, { reply, act }, box, drafts) {
     if (ok && wasLate) homeOf(sent).takeOut(sent);
     if (ok && sent.thread === null && thread === null) drafts.expectThread();
     taken.current = ok && sent.thread === thread ? data : null;
-    if (keptUnsent("sent", sent.thread)?.op === sent.op) keepUnsent("sent", sent.thread, null);
+    if (readUnsent("sent", sent.thread)?.op === sent.op) keepUnsent("sent", sent.thread, null);
   };
   const onLate = (sent) => {
     setProblem({ text: NO_REPLY_TEXT[sent.type], again: true });
@@ -50,7 +50,7 @@ export function useSending(data, { reply, act }, box, drafts) {
   };
   const send = ({ text, files, op }) => {
     const contents = files.map(({ name, data: content }) => ({ name, data: content }));
-    report({ type: "send", text, files, op }, { text, ...(contents.length > 0 && { files: contents }), ...chosenFor(data.thread) });
+    report({ type: "send", text, files, op }, { text, ...(contents.length > 0 && { files: contents }), ...takeChoice(data.thread) });
   };
   const stop = () => report({ type: "stop", text: "", files: [], op: request.pending?.type === "stop" ? request.pending.op : undefined }, {});
   const endStop = () => {
@@ -62,7 +62,7 @@ export function useSending(data, { reply, act }, box, drafts) {
 
 /** Send once more what came back, if it stands in the field as it was. @returns {boolean} */
 function repeatSent({ pending, isLate }, thread, box, send) {
-  const kept = keptUnsent("sent", thread);
+  const kept = readUnsent("sent", thread);
   const before = pending?.type === "send" ? isLate && pending : kept && { ...kept, files: [], thread };
   if (!before || before.thread !== thread) return false;
   const isAsBefore = box.takeOut(before);
@@ -73,7 +73,7 @@ function repeatSent({ pending, isLate }, thread, box, send) {
 
 /** Put back what was under way when this tab was loaded anew. @param {string|null} op of the message that this page has sent */
 export function comeBackSent(thread, op, box) {
-  const kept = keptUnsent("sent", thread);
+  const kept = readUnsent("sent", thread);
   if (kept === null || kept.op === op) return;
   if (!box.read().startsWith(kept.text)) box.putBack({ text: kept.text, files: [] });
   if (kept.files === 0) return;

@@ -18,4 +18,4 @@ export function useOffer(from, offer) {
 }
 
 /** @returns {Command[]} all that is offered now; whichever component stood first */
-export const offered = () => [...offers].sort(([one], [other]) => (one < other ? -1 : 1)).flatMap(([, offer]) => offer());
+export const listOffers = () => [...offers].sort(([one], [other]) => (one < other ? -1 : 1)).flatMap(([, offer]) => offer());

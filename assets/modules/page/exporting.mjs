@@ -2,22 +2,22 @@
 import { toast } from "../lib/toast.mjs";
 
 /** @param {Response} answer @returns {string} the name that the server gave the file */
-function nameOf(answer) {
+function readFileName(answer) {
   const [, name] = answer.headers.get("content-disposition")?.match(/filename\*=UTF-8''([^;]+)/) ?? [];
   return name ? decodeURIComponent(name) : "conversation";
 }
 
-async function fetched(form) {
+async function fetchExport(form) {
   const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
   if (!answer.ok) throw new Error(await answer.text());
-  return { name: nameOf(answer), href: URL.createObjectURL(await answer.blob()) };
+  return { name: readFileName(answer), href: URL.createObjectURL(await answer.blob()) };
 }
 
-async function take(event) {
+async function submitExport(event) {
   if (event.target.id !== "export-form") return;
   event.preventDefault();
   try {
-    const { name, href } = await fetched(event.target);
+    const { name, href } = await fetchExport(event.target);
     Object.assign(document.createElement("a"), { download: name, href }).click();
     setTimeout(() => URL.revokeObjectURL(href), 60_000); // the browser is still writing the file
   } catch (error) {
@@ -26,5 +26,5 @@ async function take(event) {
 }
 
 export function watchExports() {
-  document.addEventListener("submit", take);
+  document.addEventListener("submit", submitExport);
 }

@@ -42,8 +42,8 @@ export function Log(props) {
     h(
       "div",
       { className: "changes-head" },
-      h(Step, { verb: "Undo", what: data.undo, sign: "arrow-counterclockwise", onClick: () => act("undo", { thread, count }) }),
-      h(Step, { verb: "Redo", what: data.redo, sign: "arrow-clockwise", onClick: () => act("redo", { thread, count }) }),
+      h(StepButton, { verb: "Undo", what: data.undo, sign: "arrow-counterclockwise", onClick: () => act("undo", { thread, count }) }),
+      h(StepButton, { verb: "Redo", what: data.redo, sign: "arrow-clockwise", onClick: () => act("redo", { thread, count }) }),
     ),
     data.entries.length === 0 && h("p", { className: "pane-empty" }, "Nothing was done here yet."),
     h("ol", null, data.entries.map((entry) => h(Entry, { key: entry.version, entry, now }))),
@@ -56,7 +56,7 @@ export function Log(props) {
   );
 }
 
-function Step({ verb, what, sign, onClick }) {
+function StepButton({ verb, what, sign, onClick }) {
   const text = what ? `${verb} ${what}` : `Nothing to ${verb.toLowerCase()}`;
   return h(
     "button",

@@ -1,5 +1,5 @@
 /** The palette: places and actions found by a few letters. With it, the list of places to go back to, and what the keys do. */
-import { BACK, offered } from "../lib/commands.mjs";
+import { BACK, listOffers } from "../lib/commands.mjs";
 import { ReadingDialog, useDialog } from "../lib/dialog.lazy.mjs";
 import { count, figure } from "../lib/format.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
@@ -43,8 +43,8 @@ function matchWords(commands, text) {
 export function Palette({ onlyBack = false, onClose }) {
   const id = useId();
   const dialog = useDialog(onClose);
-  const commands = useMemo(() => (onlyBack ? offered().filter(({ group }) => group === BACK) : groupCommands([...offered(), ...listButtons()])), []);
-  const { matched, found, at, onType, onStep } = useChoice(commands, dialog);
+  const commands = useMemo(() => (onlyBack ? listOffers().filter(({ group }) => group === BACK) : groupCommands([...listOffers(), ...listButtons()])), []);
+  const { matched, found, at, onType, onStep } = useLines(commands, dialog);
   const choose = (command) => {
     onClose();
     command.run();
@@ -75,7 +75,7 @@ export function Palette({ onlyBack = false, onClose }) {
 }
 
 /** The lines that match what is typed, and the one that is chosen among them. */
-function useChoice(commands, dialog) {
+function useLines(commands, dialog) {
   const [text, setText] = useState("");
   const [place, setPlace] = useState(0);
   const matched = matchWords(commands, text);

@@ -4,7 +4,7 @@ const CHOICES = ["light", "dark", "system"];
 
 const systemDark = () => matchMedia("(prefers-color-scheme: dark)");
 
-function stored() {
+function readChoice() {
   try {
     const choice = localStorage.getItem(KEY);
     return CHOICES.includes(choice) ? choice : "system";
@@ -13,7 +13,7 @@ function stored() {
   }
 }
 
-function store(choice) {
+function storeChoice(choice) {
   try {
     localStorage.setItem(KEY, choice);
   } catch {
@@ -22,7 +22,7 @@ function store(choice) {
 }
 
 /** @param {string} choice one of CHOICES */
-function apply(choice) {
+function applyChoice(choice) {
   const dark = choice === "dark" || (choice === "system" && systemDark().matches);
   const root = document.documentElement;
   root.setAttribute("data-bs-theme", dark ? "dark" : "light");
@@ -36,16 +36,16 @@ function apply(choice) {
  * @returns {string} the choice that holds
  */
 export function theme(clicks, current) {
-  const now = CHOICES.includes(current) ? current : stored();
-  const choice = clicks ? CHOICES[(CHOICES.indexOf(now) + 1) % CHOICES.length] : stored();
-  if (clicks) store(choice);
-  apply(choice);
+  const now = CHOICES.includes(current) ? current : readChoice();
+  const choice = clicks ? CHOICES[(CHOICES.indexOf(now) + 1) % CHOICES.length] : readChoice();
+  if (clicks) storeChoice(choice);
+  applyChoice(choice);
   return choice;
 }
 
 /** Follow the system when it turns dark in the evening. */
 export function watchSystemTheme() {
   systemDark().addEventListener("change", () => {
-    if (document.documentElement.getAttribute("data-theme-choice") === "system") apply("system");
+    if (document.documentElement.getAttribute("data-theme-choice") === "system") applyChoice("system");
   });
 }

@@ -4,7 +4,7 @@
 const MAX_BYTES = 10_000_000;
 
 /** @param {Event} event a file was chosen, or dropped: what was said of the last one goes, and one too large is refused */
-function take(event) {
+function refuseLargeFile(event) {
   if (!event.target.closest?.("#upload")) return;
   window.dash_clientside.set_props("toast", { is_open: false });
   const files = event.dataTransfer?.files ?? event.target.files ?? [];
@@ -20,5 +20,5 @@ function take(event) {
 
 export function watchUploads() {
   // While the event is still on its way down, before React sees it.
-  for (const type of ["change", "drop"]) document.addEventListener(type, take, true);
+  for (const type of ["change", "drop"]) document.addEventListener(type, refuseLargeFile, true);
 }

@@ -20,7 +20,7 @@ const POLICIES = {
 export function SettingsDialog({ title, onClose, ...props }) {
   const id = useId();
   const dialog = useDialog(onClose);
-  const { choice, change, isSaving, problem, onSubmit } = useChoice({ ...props, onClose });
+  const { choice, change, isSaving, problem, onSubmit } = useSettingsForm({ ...props, onClose });
   const { data } = props;
   return h(
     "dialog",
@@ -53,7 +53,7 @@ export function SettingsDialog({ title, onClose, ...props }) {
 }
 
 /** The choice that is being made, and saving it. @param {Props} props */
-function useChoice({ data, kept, keep, reply, act, onClose }) {
+function useSettingsForm({ data, kept, keep, reply, act, onClose }) {
   const [seen, setSeen] = useState(data.choice);
   const [choice, setChoice] = useState({ ...data.choice, ...(data.thread === null ? kept?.choice : {}) });
   const [problem, setProblem] = useState(null);

@@ -26,7 +26,7 @@ export function keep(next) {
 }
 
 /** @returns {{choice?: import("../lib/types.mjs").Choice}} what comes along with the message that begins a conversation */
-export function chosenFor(thread) {
+export function takeChoice(thread) {
   if (thread || kept === null) return {};
   isSent = true;
   return { choice: kept.choice };

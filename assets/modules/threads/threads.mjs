@@ -24,7 +24,7 @@ export function Threads(props) {
     act(type, fields);
     closeSheets({ restoreFocus: false });
   };
-  useOffer("threads", () => listCommands(threads, current, now, open));
+  useOffer("threads", () => listThreadCommands(threads, current, now, open));
   const row = (thread) =>
     h(Row, { key: thread.id, thread, now, act, isCurrent: thread.id === current, onOpen: () => open("open", { thread: thread.id }) });
 
@@ -51,7 +51,7 @@ export function Threads(props) {
 }
 
 /** The lines of the list in the palette. @returns {import("../lib/types.mjs").Command[]} */
-function listCommands(threads, current, now, open) {
+function listThreadCommands(threads, current, now, open) {
   const others = threads.filter(({ id }) => id !== current);
   const line = ({ id, title, updated }) => ({ group: "Conversations", name: title, detail: relativeTime(updated, now), run: () => open("open", { thread: id }) });
   return [{ group: "Actions", name: "New conversation", run: () => open("new") }, ...others.map(line)];

@@ -30,13 +30,13 @@ export function Compare({ data, place, act, onClose }) {
   return h(
     ReadingDialog,
     { title: "Compare", size: "xl", className: "compare", onClose },
-    h("div", { className: "compare-common" }, h("p", { role: "status" }, status ?? inCommon(found)), found?.common && h("blockquote", null, found.common)),
+    h("div", { className: "compare-common" }, h("p", { role: "status" }, status ?? describeShared(found)), found?.common && h("blockquote", null, found.common)),
     h("div", { className: "compare-sides", onClick: (event) => copyCodeOnClick(event, toast) }, side("one", one, setOne), side("other", other, setOther)),
   );
 }
 
 /** "12 messages in common, the last of them:" */
-function inCommon({ shared, common, one, other }) {
+function describeShared({ shared, common, one, other }) {
   if (shared + one.length + other.length === 0) return "Nothing differs: both are empty.";
   if (one.length + other.length === 0) return `Nothing differs: both hold ${shared === 1 ? "the same message" : `the same ${count(shared, "message")}`}.`;
   if (shared === 0 && (one.length === 0 || other.length === 0)) return "Nothing in common: one of them is empty.";

@@ -18,7 +18,7 @@ loadStyle(new URL("./growth.lazy.css", import.meta.url));
 export function Growth({ data, onShow }) {
   const { found, status } = useFetch(`/api/threads/${data.thread}/growth`, GONE, data.version);
   if (!found) return h("p", { className: "quiet", role: "status" }, status);
-  if (found.points.length < 2) return h("p", { className: "growth-saved" }, found.points.length ? inWords(found.points[0], found.drops) : "There is nothing yet.");
+  if (found.points.length < 2) return h("p", { className: "growth-saved" }, found.points.length ? describeGrowth(found.points[0], found.drops) : "There is nothing yet.");
   return h(Plot, { growth: found, checkpoints: data.checkpoints, onShow });
 }
 
@@ -37,12 +37,12 @@ function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
       { className: "growth-plot" },
       h(
         "svg",
-        { viewBox: "0 0 100 100", preserveAspectRatio: "none", role: "img", "aria-label": inWords(last, drops) },
+        { viewBox: "0 0 100 100", preserveAspectRatio: "none", role: "img", "aria-label": describeGrowth(last, drops) },
         h("polygon", { className: "growth-area", points: `0,100 ${line} 100,100` }),
         h("polyline", { className: "growth-line", points: line }),
         drops.map((drop) => h("line", { key: drop.messages, className: "growth-drop", x1: x(drop.messages), x2: x(drop.messages), y1: y(drop.before), y2: y(drop.after) })),
       ),
-      marked(checkpoints, last.messages).map((checkpoint) =>
+      pickMarks(checkpoints, last.messages).map((checkpoint) =>
         h("button", {
           key: checkpoint.id,
           type: "button",
@@ -56,12 +56,12 @@ function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
       ),
     ),
     h("figcaption", null, h("span", null, `About ${count(last.tokens, "token")}`), h("span", null, `at most ${figure(most)}`)),
-    drops.length > 0 && h("p", { className: "growth-saved" }, saved(drops.at(-1))),
+    drops.length > 0 && h("p", { className: "growth-saved" }, describeSaving(drops.at(-1))),
   );
 }
 
 /** Those that can be told apart at this width, the last of each place. */
-function marked(checkpoints, messages) {
+function pickMarks(checkpoints, messages) {
   const places = new Map();
   for (const checkpoint of checkpoints) {
     if (checkpoint.message !== null) places.set(Math.round((SHARES * checkpoint.messages) / messages), checkpoint);
@@ -69,7 +69,7 @@ function marked(checkpoints, messages) {
   return [...places.values()];
 }
 
-const saved = ({ messages, before, after }) => `At message ${figure(messages)}, about ${figure(before)} became ${count(after, "token")}.`;
+const describeSaving = ({ messages, before, after }) => `At message ${figure(messages)}, about ${figure(before)} became ${count(after, "token")}.`;
 
 /** The line in words. */
-const inWords = (last, drops) => [`The conversation takes about ${count(last.tokens, "token")} after ${count(last.messages, "message")}.`, ...drops.map(saved)].join(" ");
+const describeGrowth = (last, drops) => [`The conversation takes about ${count(last.tokens, "token")} after ${count(last.messages, "message")}.`, ...drops.map(describeSaving)].join(" ");

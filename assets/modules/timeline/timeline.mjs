@@ -35,7 +35,7 @@ export function Timeline(props) {
     closeSheets(); // on a narrow screen the place would stay behind it
     stepping.show(checkpoint);
   }, [stepping.show]);
-  useOffer("timeline", () => listCommands(data, act, form.open, comparing.start));
+  useOffer("timeline", () => listTimelineCommands(data, act, form.open, comparing.start));
 
   return h(
     "div",
@@ -108,7 +108,7 @@ function Steps({ search, stepping }) {
 }
 
 /** The timeline's lines in the palette. @returns {import("../lib/types.mjs").Command[]} */
-function listCommands({ checkpoints, branches, save }, act, onSave, onCompare) {
+function listTimelineCommands({ checkpoints, branches, save }, act, onSave, onCompare) {
   const newest = [...checkpoints].reverse();
   const others = branches.filter(({ current }) => !current);
   const apart = [...others.map(({ id }) => `branch:${id}`), ...newest.filter(({ here }) => !here).map(({ id }) => `checkpoint:${id}`)];

@@ -27,14 +27,14 @@ const insert = (arrived, { message, version, after }) => {
 export function nextStream(stream, frame) {
   switch (frame.k) {
     case "hello":
-      return { ...stream, run: frame.run ? running(frame.run.id, frame.version) : endedUnseen(stream.run, frame.version) };
+      return { ...stream, run: frame.run ? beginRun(frame.run.id, frame.version) : endUnseen(stream.run, frame.version) };
     case "start":
       return {
         arrived: frame.message ? insert(stream.arrived, frame) : stream.arrived,
-        run: running(frame.run, frame.version),
+        run: beginRun(frame.run, frame.version),
       };
     case "delta":
-      return stream.run?.state === "running" ? stream : { ...stream, run: running(null, 0) };
+      return stream.run?.state === "running" ? stream : { ...stream, run: beginRun(null, 0) };
     case "message":
       return { ...stream, arrived: insert(stream.arrived, frame) };
     case "end":
@@ -42,16 +42,16 @@ export function nextStream(stream, frame) {
     case "dismiss":
       return { ...stream, run: null };
     case "data":
-      return caughtUp(stream, frame.data);
+      return catchUp(stream, frame.data);
     default:
       return stream;
   }
 }
 
-const running = (id, version) => ({ id, state: "running", error: null, version });
+const beginRun = (id, version) => ({ id, state: "running", error: null, version });
 
 /** The run came to rest while the socket was down; how, the data will tell. */
-const endedUnseen = (run, version) => (run?.state === "running" ? { ...run, state: "unknown", version } : run);
+const endUnseen = (run, version) => (run?.state === "running" ? { ...run, state: "unknown", version } : run);
 
 /**
  * @returns {boolean} whether the data knows how this run ended. Rest is final, whoever tells it first; but a reply
@@ -64,13 +64,13 @@ export function knowsTheEnd(data, run) {
 }
 
 /** Forget what the data now knows better. */
-const caughtUp = (stream, data) => ({
+const catchUp = (stream, data) => ({
   arrived: stream.arrived.filter((item) => item.version > data.version),
   run: knowsTheEnd(data, stream.run) ? null : stream.run,
 });
 
 /** @returns {MessageView[]} every message once, in the order of `data`, then what is newer than `data` */
-export function shownMessages(data, stream) {
+export function mergeMessages(data, stream) {
   const newer = new Map();
   for (const { message, version } of stream.arrived) if (version >= data.version) newer.set(message.id, message);
   const known = new Set(data.messages.map((message) => message.id));
@@ -79,20 +79,20 @@ export function shownMessages(data, stream) {
     newer.has(message.id) ? { ...newer.get(message.id), siblings: message.siblings } : message,
   );
   for (const { message, version, after } of stream.arrived) {
-    if (version > data.version && !known.has(message.id)) shown = [...upTo(shown, after), message];
+    if (version > data.version && !known.has(message.id)) shown = [...cutAfter(shown, after), message];
   }
   return shown;
 }
 
 /** What stays when a message comes after another one than the last: something was changed there, or the agent went back. */
-function upTo(messages, after) {
+function cutAfter(messages, after) {
   if (after === null) return [];
   const place = messages.findLastIndex(({ id, tools }) => id === after || tools.some((tool) => tool.message_id === after));
   return place < 0 ? messages : messages.slice(0, place + 1);
 }
 
 /** @returns {{id: string|null, state: string, error: string|null}|null} the newest run, as far as either source knows */
-export function newestRun(data, stream) {
+export function pickNewestRun(data, stream) {
   const { run } = stream;
   if (!run) return data.run;
   if (data.run?.id === run.id) return { ...run, compacts: data.run.compacts };

@@ -3,9 +3,9 @@ import { useActions } from "../lib/actions.mjs";
 import { BACK, useOffer } from "../lib/commands.mjs";
 import { icon } from "../lib/icons.mjs";
 import { copyCodeOnClick } from "../message/prose.mjs";
-import { chosenFor } from "../settings/settings.mjs";
+import { takeChoice } from "../settings/settings.mjs";
 import { useFocusAfterEdit, useJumps, useSpokenRun } from "./attention.mjs";
-import { hasNews, newestRun, shownMessages } from "./conversation.mjs";
+import { hasNews, mergeMessages, pickNewestRun } from "./conversation.mjs";
 import { useEditing } from "./editing.mjs";
 import { Live } from "./live.mjs";
 import { Message } from "./message.mjs";
@@ -36,8 +36,8 @@ function Conversation({ id, data, act, editing }) {
   const [spoken, announce] = useState("");
   const stream = useStream(data, act);
   // What is new stands at the end, which is not there while the page holds an earlier stretch.
-  const messages = useMemo(() => (data.later ? data.messages : shownMessages(data, stream.stream)), [data, stream.stream]);
-  const run = newestRun(data, stream.stream);
+  const messages = useMemo(() => (data.later ? data.messages : mergeMessages(data, stream.stream)), [data, stream.stream]);
+  const run = pickNewestRun(data, stream.stream);
   const firstId = messages[0]?.id;
   const loadEarlier = useEarlier(data, firstId, act);
   const scrolling = useScrolling({ firstId, onNearTop: loadEarlier });
@@ -58,7 +58,7 @@ function Conversation({ id, data, act, editing }) {
   return h(
     "section",
     { id, className: "transcript", onClick: (event) => copyCodeOnClick(event, announce) },
-    h(Log, { data, messages, run, stream, scrolling, editing, act, stay, announce, onEarlier: () => loadEarlier(true), onLater: showLater }),
+    h(TranscriptLog, { data, messages, run, stream, scrolling, editing, act, stay, announce, onEarlier: () => loadEarlier(true), onLater: showLater }),
     (scrolling.away || data.later) &&
       h("button", { type: "button", className: "jump", onClick: toLatest }, icon("arrow-down"), "Jump to latest"),
     h("div", { className: "connection", role: "status" }, stream.lost && h("span", null, h("span", { className: "spinner" }), "Reconnecting…")),
@@ -87,11 +87,11 @@ function listPlaces(messages, act) {
 }
 
 /** The part that scrolls: the messages, the answer that is being written, and the banners under them. */
-function Log({ data, messages, run, stream, scrolling, editing, act, stay, announce, onEarlier, onLater }) {
+function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, stay, announce, onEarlier, onLater }) {
   const isRunning = run?.state === "running";
   const showLive = !data.later && (isRunning || !stream.isLiveEmpty());
   const isEmpty = messages.length === 0 && !showLive;
-  const onSuggest = (text, operation) => act("suggest", { text, ...chosenFor(data.thread) }, operation);
+  const onSuggest = (text, operation) => act("suggest", { text, ...takeChoice(data.thread) }, operation);
   return h(
     "div",
     {
