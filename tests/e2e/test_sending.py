@@ -17,10 +17,11 @@ REFUSED = "A message needs a text."
 
 
 class Network:
-    """Holds back what the composer sends, until it is released or lost; from then on everything goes through."""
+    """Holds back what the composer sends, until it is released or lost."""
 
     def __init__(self, page: Page) -> None:
         self._held: list[Route] = []
+        self._is_lost = False
         self._page = page
         page.expected.append("ERR_FAILED|Failed to fetch|Callback failed")
 
@@ -28,22 +29,25 @@ class Network:
         self._page.tab.route(CALLBACKS, self._hold)
 
     def _hold(self, route: Route) -> None:
-        if SEND.search(route.request.post_data or ""):
-            self._held.append(route)
-        else:
+        if not SEND.search(route.request.post_data or ""):
             route.continue_()
+        elif self._is_lost:
+            route.abort()
+        else:
+            self._held.append(route)
 
     def wait_for_send(self) -> None:
         expect(self._page.tab.locator(".send-button .spinner")).to_be_visible()
-        assert len(self._held) == 1
 
     def release(self) -> None:
         self._page.tab.unroute(CALLBACKS)  # and what was held goes on
 
     def lose(self) -> None:
+        """Lose what is held, and what is still on its way here, until the network is released."""
+        self._is_lost = True
         for route in self._held:
             route.abort()
-        self._page.tab.unroute(CALLBACKS)
+        self._held.clear()
 
 
 @pytest.fixture
@@ -144,6 +148,7 @@ def test_a_lost_message_comes_back_and_is_sent_once_with_its_file(page: Page) ->
     network.lose()
     expect(page.composer).to_have_value("Read this")
     expect(chips(page)).to_have_count(1)
+    network.release()
     page.tab.get_by_role("button", name="Try again").click()
     _expect_asked(page, "Read this")
     expect(page.composer).to_have_value("")
@@ -186,3 +191,19 @@ def test_a_message_that_was_under_way_at_a_reload_is_sent_once(page: Page) -> No
     page.composer.press("Enter")
     _expect_asked(page, "Tell me of bridges")
     expect(page.composer).to_have_value("")
+
+
+def test_a_message_that_is_lost_after_leaving_comes_back_to_its_own_conversation(page: Page) -> None:
+    page.say("Tell me of tunnels")
+    network = Network(page)
+    network.hold()
+    page.composer.fill("And of bridges")
+    page.composer.press("Enter")
+    network.wait_for_send()
+    page.new_conversation()
+    page.composer.fill("Something else")
+    network.lose()
+    expect(page.toast).to_contain_text("The server does not answer.")
+    expect(page.composer).to_have_value("Something else")
+    page.tab.get_by_role("link", name="Tell me of tunnels").click()
+    expect(page.composer).to_have_value("And of bridges")
