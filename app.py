@@ -38,7 +38,7 @@ from agent.tools.registry import TOOL_NAMES as TOOLS
 from agent.tools.registry import select_tools
 from agent.tracing.environment import switch_off_library_tracing
 from agent.tracing.protocol import NO_TRACING, Tracer
-from checkpoints import MAIN, Database, Runs, Store, StoreUnavailableError
+from checkpoints import MAIN, Database, Runs, Store, StoreUnavailableError, TakesTooLongError
 from components import page
 from components.panels import export_dialog, outage, toast
 from components.rendering import Renderer
@@ -53,7 +53,7 @@ from server.session import Session
 
 _log = logging.getLogger(__name__)
 ROOT = Path(__file__).parent
-MAX_POOL_THREADS = 4  # for blocking work: one writes at a time anyway
+MAX_POOL_THREADS = 4  # for changes and runs: one writes at a time anyway; see services.Readers for all that only reads
 MAX_SOCKET_MESSAGE_BYTES = 16_384  # bytes; the page sends nothing over it
 ALLOWED_ROUTES = AllowedRoutes(
     paths=frozenset({"/", "/_dash-layout", "/_dash-dependencies", "/_dash-update-component"}),
@@ -86,8 +86,7 @@ class App:
         await self.services.runner.close()
         await self.mcp.close()
         await self.services.run_blocking(self.services.tracer.close)
-        await self.services.run_blocking(self.services.renderer.close)
-        self.services.pool.shutdown()
+        self.services.close()
         self.services.store.database.close()
 
 
@@ -287,6 +286,9 @@ def _build_dash(server: FastAPI, services: Services) -> Dash:
 def _report_callback_error(error: Exception) -> None:
     """What no command expected: the log gets the whole of it, the user a sentence. Dash alone would say nothing."""
     if isinstance(error, StoreUnavailableError):  # the log has it (see Database), and a banner stands on the page
+        return
+    if isinstance(error, TakesTooLongError):
+        toast.show_toast(str(error))
         return
     reference = secrets.token_hex(4)
     _log.error("a callback failed [%s]", reference, exc_info=error)

@@ -8,6 +8,7 @@ from checkpoints.errors import (
     BranchNotFoundError,
     CheckpointNotFoundError,
     ConflictError,
+    ContendedError,
     CurrentBranchError,
     DamagedMessageError,
     InvalidDocumentError,
@@ -19,6 +20,7 @@ from checkpoints.errors import (
     StateError,
     StoreInUseError,
     StoreUnavailableError,
+    TakesTooLongError,
     ThreadNotFoundError,
 )
 from checkpoints.manager import CheckpointManager
@@ -59,6 +61,7 @@ __all__ = [
     "CheckpointManager",
     "CheckpointNotFoundError",
     "ConflictError",
+    "ContendedError",
     "CurrentBranchError",
     "DamagedMessageError",
     "Database",
@@ -84,6 +87,7 @@ __all__ = [
     "Store",
     "StoreInUseError",
     "StoreUnavailableError",
+    "TakesTooLongError",
     "Thread",
     "ThreadNotFoundError",
     "make_partial_messages",

@@ -19,6 +19,8 @@ StateError
 ├── BackupError              a backup that was not made
 ├── InvalidDocumentError     an import that is refused; the text names the field
 ├── InvalidRedactionError    what an export was to leave out cannot be looked for
+├── ContendedError           others changed the same at the same time, however often it was tried; nothing was done
+├── TakesTooLongError        a reading that was given up
 └── StoreUnavailableError    the database cannot be reached, is full, locked or read-only
     └── StoreInUseError      another process has this database open
 
@@ -141,6 +143,18 @@ class InvalidDocumentError(StateError, ValueError):
     def __init__(self, reason: str, field: str = "") -> None:
         super().__init__(f"{field}: {reason}" if field else reason)
         self.field = field
+
+
+class ContendedError(StateError):
+    """The database let others go first; the driver's error is the `__cause__`."""
+
+    def __init__(self) -> None:
+        super().__init__("Others changed the same at the same time. Nothing was done; please try again.")
+
+
+class TakesTooLongError(StateError):
+    def __init__(self) -> None:
+        super().__init__("Reading this took too long and was given up. Nothing was changed.")
 
 
 class StoreUnavailableError(StateError):

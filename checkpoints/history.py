@@ -4,35 +4,39 @@ The tree is cut into **segments**: stretches without a fork. A message knows its
 stand before it on its path). A segment knows the segment it forked from and the depth of the message it forked at. So the
 path to any message is a handful of (segment, last depth) pairs, and "is A on the path to B?" is a look-up, however long
 the conversation is; parent links say the same, and are the truth.
+
+There may be thousands of segments, one below the other, and as many branches. A question about all branches walks up from
+each of them only as far as none has walked before: it costs their number and that of the segments, and never the product.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from itertools import chain
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from checkpoints.model import Checkpoint, Node
 
+MAX_ALTERNATIVES = 200  # messages at one place that are shown, the newest; a document may not have more
 SegmentParents = Mapping[int, tuple[int | None, int]]  # segment -> (the segment it forked from, the depth that it forked at)
+Place = tuple[int, int]  # where a message stands: its segment and its depth
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Path:
     """The messages from the root to a message, as (segment, last depth) pairs, nearest first."""
 
-    segments: tuple[tuple[int, int], ...]
+    segments: tuple[Place, ...]
+    last: Mapping[int, int] = field(init=False, repr=False, compare=False)  # the same by segment
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "last", dict(self.segments))
 
     @property
     def length(self) -> int:
         return self.segments[0][1] + 1 if self.segments else 0
 
-    def locate(self, depth: int) -> tuple[int, int]:
-        """Where the path's message of this depth stands: its segment and the depth."""
-        return next(segment for segment, last in reversed(self.segments) if depth <= last), depth
-
     def __contains__(self, node: object) -> bool:
-        return isinstance(node, Node) and any(
-            segment == node.segment and node.depth <= last for segment, last in self.segments
-        )
+        return isinstance(node, Node) and node.depth <= self.last.get(node.segment, -1)
 
 
 EMPTY_PATH = Path(())
@@ -51,18 +55,117 @@ def path_to(node: Node | None, parents: SegmentParents) -> Path:
     return Path(tuple(stretches))
 
 
-def reachable_depths(paths: Iterable[Path]) -> dict[int, int]:
-    """The last depth in each segment that stands on one of these paths: whether any holds a message is one look-up."""
+def reachable_depths(heads: Iterable[Node], forks: SegmentParents) -> dict[int, int]:
+    """The last depth in each segment that stands on the path to a head: whether any path holds a message is one look-up."""
     found: dict[int, int] = {}
-    for segment, last in chain.from_iterable(path.segments for path in paths):
-        found[segment] = max(found.get(segment, -1), last)
+    for head in heads:
+        segment: int | None = head.segment
+        last = head.depth
+        while segment is not None and segment not in found:
+            found[segment] = last
+            segment, last = forks[segment]
+        if segment is not None:
+            found[segment] = max(found[segment], last)
+    return found
+
+
+def followers(
+    places: Collection[Place | None], forks: SegmentParents, reached: Mapping[int, int]
+) -> dict[Place | None, list[Place]]:
+    """Where the messages stand that follow each of these (None: the first ones), oldest first.
+
+    Only those that a path reaches, and of each place the newest `MAX_ALTERNATIVES`.
+    """
+    found: dict[Place | None, list[Place]] = {place: [] for place in places}
+    for place, following in found.items():  # the first one stands in the segment that the others left
+        if place is not None and place[1] < reached.get(place[0], -1):
+            following.append((place[0], place[1] + 1))
+    for segment in sorted(reached):
+        parent, depth = forks[segment]
+        fork = None if parent is None else (parent, depth)
+        if fork in found:
+            found[fork].append((segment, depth + 1))
+    return {place: following[-MAX_ALTERNATIVES:] for place, following in found.items()}
+
+
+class Ancestry:
+    """Some messages of a tree, to find the nearest of them on the way up from a message."""
+
+    def __init__(self, places: Iterable[Place], forks: SegmentParents) -> None:
+        self._forks = forks
+        self._depths: dict[int, list[int]] = defaultdict(list)
+        self._nearest: dict[int, Place | None] = {}  # by segment: of those before it
+        self._removed: dict[Place, Place | None] = {}  # with the next one above
+        for segment, depth in sorted(set(places)):
+            self._depths[segment].append(depth)
+
+    def nearest(self, segment: int, depth: int) -> Place | None:
+        """The message at this place or, of those on the path to it, the last one that is among these."""
+        found, passed = self._find(segment, depth), []
+        while found is not None and found in self._removed:
+            passed.append(found)
+            found = self._removed[found]
+        self._removed.update(dict.fromkeys(passed, found))
+        return found
+
+    def remove(self, place: Place) -> None:
+        self._removed[place] = self._find(place[0], place[1] - 1)
+
+    def _find(self, segment: int, depth: int) -> Place | None:
+        """The nearest one, removed or not."""
+        walked: list[int] = []
+        above: int | None = segment
+        last, found = depth, None
+        while above is not None:
+            depths = self._depths.get(above, [])
+            if index := bisect_right(depths, last):
+                found = (above, depths[index - 1])
+                break
+            if above in self._nearest:
+                found = self._nearest[above]
+                break
+            walked.append(above)
+            above, last = self._forks[above]
+        self._nearest.update(dict.fromkeys(walked, found))
+        return found
+
+
+def heads_beyond(
+    places: Collection[Place], heads: Sequence[Node], forks: SegmentParents, most: int
+) -> dict[Place, list[int]]:
+    """Which of the heads have a path that holds the message at each of these places: of each place the first `most`."""
+    ancestry = Ancestry(places, forks)
+    found: dict[Place, list[int]] = {place: [] for place in places}
+    for number, head in enumerate(heads):
+        place = ancestry.nearest(head.segment, head.depth)
+        while place is not None:
+            found[place].append(number)
+            if len(found[place]) == most:
+                ancestry.remove(place)
+            place = ancestry.nearest(place[0], place[1] - 1)
+    return found
+
+
+def common_lengths(path: Path, heads: Iterable[Node], forks: SegmentParents) -> dict[str, int]:
+    """How many messages the path to each head, by the head's id, shares with this path from the root on."""
+    known: dict[int, int] = {}  # by segment that is not on the path
+    found: dict[str, int] = {}
+    for head in heads:
+        walked: list[int] = []
+        segment: int | None = head.segment
+        last = head.depth
+        while segment is not None and segment not in known and segment not in path.last:
+            walked.append(segment)
+            segment, last = forks[segment]
+        shared = known.get(segment, min(last, path.last.get(segment, -1)) + 1) if segment is not None else 0
+        known.update(dict.fromkeys(walked, shared))
+        found[head.id] = shared
     return found
 
 
 def common_length(left: Path, right: Path) -> int:
     """How many messages two paths share from the root on."""
-    others = dict(right.segments)
-    return max((min(last, others[segment]) + 1 for segment, last in left.segments if segment in others), default=0)
+    return next((min(last, right.last[segment]) + 1 for segment, last in left.segments if segment in right.last), 0)
 
 
 def filter_visible(checkpoints: Iterable[Checkpoint], branch_id: str, path: Path) -> list[Checkpoint]:
@@ -76,3 +179,15 @@ def filter_visible(checkpoints: Iterable[Checkpoint], branch_id: str, path: Path
 
 def is_visible(checkpoint: Checkpoint, branch_id: str, path: Path) -> bool:
     return checkpoint.node in path or (checkpoint.detached and checkpoint.branch_id == branch_id)
+
+
+def listed_anywhere(
+    checkpoints: Iterable[Checkpoint], branch_ids: Collection[str], reached: Mapping[int, int]
+) -> list[Checkpoint]:
+    """The checkpoints that any of these branches shows, whose paths reach so far in each segment."""
+    return [
+        each
+        for each in checkpoints
+        if (each.detached and each.branch_id in branch_ids)
+        or (each.node is not None and each.node.depth <= reached.get(each.node.segment, -1))
+    ]

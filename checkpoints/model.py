@@ -106,6 +106,10 @@ class Node:
     segment: int
     depth: int
 
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.segment, self.depth
+
 
 @dataclass(frozen=True, slots=True)
 class Message:

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import sqlalchemy as sa
 
 from checkpoints import files, history
 from checkpoints.changes import branches, undo
+from checkpoints.history import Place
 from checkpoints.model import USER, Branch, Checkpoint, Difference, Message, Operation, OperationKind, Removal, Thread
 from checkpoints.storage import checkpoint_rows, rows, schema
 from checkpoints.storage.database import Database
@@ -44,21 +46,29 @@ class Reader:
             return rows.select_messages(connection, rows.load_path(connection, thread_id, message_id), last=last)
 
     def find_branches_after(
-        self, thread_id: str, message_id: str | None, is_wanted: Callable[[Message], bool]
+        self, thread_id: str, after: Collection[str | None], is_wanted: Callable[[Message], bool], *, most: int = 20
     ) -> list[tuple[Branch, Message, Message]]:
-        """The branches that go on after a message (None: from the beginning) with a first message there that is wanted, each
-        with that one and its last one. What many branches have in common is read and asked about once.
+        """The branches that go on after one of these messages (None: from the beginning) with a first message there that is
+        wanted, each with that one and its last one; of each first message at most so many.
+
+        To be asked once for a whole view: each question looks at all branches.
         """
         with self.database.begin_read() as connection:
-            place = rows.select_node(connection, message_id, thread_id)
-            depth = place.depth + 1 if place else 0
-            paths = rows.select_branch_paths(connection, thread_id)
-            on = [(branch, path) for branch, path in paths if path.length > depth and (place is None or place in path)]
-            first = rows.select_messages_at(connection, {path.locate(depth) for _, path in on})
-            wanted = {place for place, message in first.items() if is_wanted(message)}
-            on = [(branch, path) for branch, path in on if path.locate(depth) in wanted]
-            last = rows.select_messages_at(connection, {path.segments[0] for _, path in on})
-        return [(branch, first[path.locate(depth)], last[path.segments[0]]) for branch, path in on]
+            forks = rows.select_segment_parents(connection, thread_id)
+            there = [(branch, head) for branch, head in rows.branch_heads(connection, thread_id) if head is not None]
+            heads = [head for _, head in there]
+            places: set[Place | None] = {
+                node.place for node in rows.select_nodes(connection, [m for m in after if m]).values()
+            }
+            following = history.followers(places | ({None} & set(after)), forks, history.reachable_depths(heads, forks))
+            first = rows.select_messages_at(connection, set(chain.from_iterable(following.values())))
+            wanted = [place for place, message in first.items() if is_wanted(message)]
+            beyond = history.heads_beyond(wanted, heads, forks, most)
+            last = rows.select_messages_at(
+                connection, {heads[number].place for numbers in beyond.values() for number in numbers}
+            )
+        pairs = sorted((number, place) for place, numbers in beyond.items() for number in numbers)
+        return [(there[number][0], first[place], last[heads[number].place]) for number, place in pairs]
 
     def count_messages(self, thread_id: str) -> int:
         """How many messages the conversation has as of its head."""
@@ -73,13 +83,11 @@ class Reader:
         """A thread with its branches, all checkpoints that any of them shows, and its whole tree, at one moment."""
         with self.database.begin_read() as connection:
             thread, thread_branches = rows.select_thread(connection, thread_id), rows.select_branches(connection, thread_id)
-            forks = rows.select_segment_parents(connection, thread_id)
             every = checkpoint_rows.select_checkpoints(connection, thread_id)
             messages = rows.select_all_messages(connection, thread_id)
-            places = [
-                (b.id, history.path_to(rows.select_node(connection, b.head_id, thread_id), forks)) for b in thread_branches
-            ]
-        shown = [c for c in every if any(history.is_visible(c, branch_id, path) for branch_id, path in places)]
+            heads = rows.select_nodes(connection, {branch.head_id for branch in thread_branches if branch.head_id}).values()
+            reached = history.reachable_depths(heads, rows.select_segment_parents(connection, thread_id))
+        shown = history.listed_anywhere(every, {branch.id for branch in thread_branches}, reached)
         return thread, thread_branches, shown, messages
 
     def list_checkpoints(self, thread_id: str) -> list[Checkpoint]:
@@ -148,14 +156,16 @@ class Reader:
     def list_branches(self, thread_id: str) -> list[tuple[Branch, int]]:
         """The thread's branches with the length of each."""
         with self.database.begin_read() as connection:
-            return [(branch, path.length) for branch, path in rows.select_branch_paths(connection, thread_id)]
+            heads = rows.branch_heads(connection, thread_id)
+        return [(branch, head.depth + 1 if head else 0) for branch, head in heads]
 
     def count_shared_messages(self, thread_id: str) -> dict[str, int]:
         """How many messages each branch has in common with the current one, by the branch's id."""
         with self.database.begin_read() as connection:
-            current = rows.select_thread(connection, thread_id).branch_id
-            paths = {branch.id: path for branch, path in rows.select_branch_paths(connection, thread_id)}
-        return {branch_id: history.common_length(paths[current], path) for branch_id, path in paths.items()}
+            _, path = rows.load_current_path(connection, thread_id)
+            branches, forks = rows.branch_heads(connection, thread_id), rows.select_segment_parents(connection, thread_id)
+        shared = history.common_lengths(path, [head for _, head in branches if head], forks)
+        return {branch.id: shared[head.id] if head else 0 for branch, head in branches}
 
     def list_operations(self, thread_id: str, *, last: int | None = None) -> Sequence[Operation]:
         """The changes of a thread, newest first; only the `last` ones, when given."""

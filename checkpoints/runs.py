@@ -13,6 +13,7 @@ from checkpoints.model import (
     USER,
     Caller,
     Checkpoint,
+    Json,
     Message,
     MessageStatus,
     NewMessage,
@@ -23,6 +24,7 @@ from checkpoints.model import (
     pluralize,
 )
 from checkpoints.storage import checkpoint_rows, rows, schema
+from checkpoints.storage.database import tried_again
 from checkpoints.store import Store
 
 _run_table = schema.run
@@ -34,6 +36,7 @@ class Runs:
     def __init__(self, store: Store) -> None:
         self._store = store
 
+    @tried_again
     def begin_run(
         self,
         thread_id: str | None,
@@ -83,13 +86,15 @@ class Runs:
         times = {"started_at": rows.from_time(self._store.now())}
         connection.execute(sa.insert(_run_table).values(**row, **times, number=before))
 
+    @tried_again
     def save_drafts(self, texts: Mapping[str, str]) -> None:
         """Keep what has been written of the runs' answers so far; `texts` by the ids of the runs."""
         with self._store.database.begin_write() as connection:
-            for run_id, text in texts.items():
+            for run_id, text in sorted(texts.items()):
                 running = (_run_table.c.id == run_id, _run_table.c.state == RunState.RUNNING)
                 connection.execute(sa.update(_run_table).where(*running).values(draft=serde.sanitize_text(text)))
 
+    @tried_again
     def commit_message(self, run: Run, message: NewMessage, *, branch_id: str | None = None) -> tuple[Message, int]:
         """Write a finished message of the run and forget the draft of it. Returns it with the thread's new version.
 
@@ -97,13 +102,11 @@ class Runs:
         `ConflictError` for a run that has ended: the thread may be another's by now.
         """
         with self._store.database.begin_write() as connection:
-            running = (_run_table.c.id == run.id, _run_table.c.state == RunState.RUNNING)
-            if not connection.execute(sa.update(_run_table).where(*running).values(draft="")).rowcount:
-                version = rows.select_thread(connection, run.thread_id, include_deleted=True).version
-                raise ConflictError(run.thread_id, version, version)
-            receipt = self._append_messages(connection, run, [message], branch_id)
+            receipt = self._append_messages(connection, self._require_active(connection, run), run, [message], branch_id)
+            connection.execute(sa.update(_run_table).where(_run_table.c.id == run.id).values(draft=""))
             return rows.select_message(connection, receipt.result, run.thread_id), receipt.version
 
+    @tried_again
     def record_move(self, run: Run, kind: OperationKind, message: NewMessage, *, after: str | None, note: str) -> Receipt:
         """Move the run's thread back to `after` and write a message there; what followed leaves, undoably.
 
@@ -120,6 +123,7 @@ class Runs:
             )
             return change.run_body(kind, move_and_append)
 
+    @tried_again
     def replace_message(
         self, run: Run, message_id: str, new: NewMessage, dropped_ids: Collection[str], *, note: str
     ) -> Receipt:
@@ -141,6 +145,7 @@ class Runs:
             )
             return change.run_body(OperationKind.REWIND, replace_in_path)
 
+    @tried_again
     def replace_with_summary(self, run: Run, messages: Sequence[NewMessage], *, after: str | None, note: str) -> Receipt:
         """Put these messages, a note and copies, in the place of all that follows `after`, and let go of the thread, in one
         transaction.
@@ -161,9 +166,11 @@ class Runs:
                 connection, self._require_active(connection, run), Caller(actor="agent", undo_group=run.id)
             )
             receipt = change.run_body(OperationKind.COMPACT, put_summary)
-            self._close_run(connection, run, RunState.DONE, None, ())
+            head_id = change.head.id if change.head else None
+            self._let_go(connection, run, RunState.DONE, None, head_id)
             return receipt
 
+    @tried_again
     def branch_off(
         self, run: Run, first_messages: Sequence[tuple[str, NewMessage]], *, after: str | None
     ) -> tuple[list[tuple[str, Message]], int]:
@@ -192,6 +199,7 @@ class Runs:
             run.thread_id, name=name, description=description, tokens=tokens, caller=Caller(actor="agent")
         )
 
+    @tried_again
     def save_milestone(self, run: Run, message_id: str, name: str, description: str) -> Receipt | None:
         """Bookmark a state that a run came to, as the judge; None when it has left the path, or a checkpoint stands there or
         ever stood there.
@@ -222,6 +230,7 @@ class Runs:
             raise ConflictError(run.thread_id, standing.thread.version, standing.thread.version)
         return standing
 
+    @tried_again
     def end_run(
         self, run: Run, state: RunState, *, error: str | None = None, last_messages: Sequence[NewMessage] = ()
     ) -> int:
@@ -230,9 +239,9 @@ class Runs:
         Returns the thread's version.
         """
         with self._store.database.begin_write() as connection:
-            self._close_run(connection, run, state, error, last_messages)
-            return rows.select_thread(connection, run.thread_id, include_deleted=True).version
+            return self._close_run(connection, run, state, error, last_messages)
 
+    @tried_again
     def interrupt_orphans(self, thread_id: str | None = None) -> list[Run]:
         """Mark the runs that nobody drives any more as interrupted, keeping what they had written: after a start those of
         the former process, later that of one thread whose end could not be written.
@@ -243,7 +252,7 @@ class Runs:
             if connection.execute(query).first() is None:
                 return []
         with self._store.database.begin_write() as connection:
-            left = [rows.to_run(row) for row in connection.execute(query)]
+            left = [rows.to_run(row) for row in connection.execute(query.order_by(_run_table.c.thread_id))]
             for run in left:
                 self._close_run(connection, run, RunState.INTERRUPTED, None, make_partial_messages(run.draft))
         return left
@@ -265,6 +274,7 @@ class Runs:
         with self._store.database.begin_read() as connection:
             return set(connection.scalars(sa.select(_run_table.c.thread_id).where(_run_table.c.state == RunState.RUNNING)))
 
+    @tried_again
     def dismiss_latest(self, thread_id: str) -> None:
         """The user has seen how the thread's newest run ended; say no more of it."""
         latest = self.get_latest_run(thread_id)
@@ -274,26 +284,29 @@ class Runs:
 
     def _close_run(
         self, connection: sa.Connection, run: Run, state: RunState, error: str | None, last_messages: Sequence[NewMessage]
-    ) -> None:
-        values = {
-            "state": state,
-            "error": error and serde.sanitize_text(error),
-            "draft": "",
-            "ended_at": rows.from_time(self._store.now()),
-        }
-        running = (_run_table.c.id == run.id, _run_table.c.state == RunState.RUNNING)
-        ended = connection.execute(sa.update(_run_table).where(*running).values(**values))
-        if not ended.rowcount:
-            return
-        if last_messages:
-            self._append_messages(connection, run, last_messages)
-        head = rows.select_thread(connection, run.thread_id, include_deleted=True).head_id
-        connection.execute(sa.update(_run_table).where(_run_table.c.id == run.id).values(head_id=head))
+    ) -> int:
+        """Let go of the thread, if the run holds it still. The thread's version."""
+        standing = rows.load_thread(connection, run.thread_id, include_deleted=True)
+        if standing.active_run_id != run.id:
+            return standing.thread.version
+        receipt = self._append_messages(connection, standing, run, last_messages) if last_messages else None
+        self._let_go(connection, run, state, error, receipt.result if receipt else standing.thread.head_id)
+        return receipt.version if receipt else standing.thread.version
+
+    def _let_go(self, connection: sa.Connection, run: Run, state: RunState, error: str | None, head_id: str | None) -> None:
+        """Write the run's row, after its thread's was held: who takes several rows takes them in one order everywhere."""
+        said = error and serde.sanitize_text(error)
+        ended: Json = {"state": state, "error": said, "draft": "", "ended_at": rows.from_time(self._store.now())}
+        connection.execute(sa.update(_run_table).where(_run_table.c.id == run.id).values(**ended, head_id=head_id))
 
     def _append_messages(
-        self, connection: sa.Connection, run: Run, messages: Sequence[NewMessage], branch_id: str | None = None
+        self,
+        connection: sa.Connection,
+        standing: rows.LoadedThread,
+        run: Run,
+        messages: Sequence[NewMessage],
+        branch_id: str | None = None,
     ) -> Receipt:
-        standing = rows.load_thread(connection, run.thread_id, include_deleted=True)
         if branch_id is not None:  # a change acts where its thread stands
             head_id = rows.select_branch(connection, branch_id, run.thread_id).head_id
             thread = replace(standing.thread, branch_id=branch_id, head_id=head_id)

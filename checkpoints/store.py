@@ -40,7 +40,7 @@ from checkpoints.model import (
 )
 from checkpoints.reader import Reader
 from checkpoints.storage import checkpoint_rows, rows, schema
-from checkpoints.storage.database import Database
+from checkpoints.storage.database import Database, tried_again
 
 _ALWAYS_ALLOW = ("time_travel", "allow")  # given for one conversation: it does not hold in another
 
@@ -60,6 +60,7 @@ class Store(Reader):
         self.now = now
         self.new_id = new_id
 
+    @tried_again
     def create_thread(self, *, title: str = UNTITLED, owner: str = "local", source_hash: str | None = None) -> Thread:
         with self.database.begin_write() as connection:
             return self.insert_thread(connection, title, owner, source_hash).thread
@@ -190,6 +191,7 @@ class Store(Reader):
             thread_id, OperationKind.FORK, caller, lambda change: branches.fork_branch(change, message_id, name)
         )
 
+    @tried_again
     def fork_thread(self, thread_id: str, message_id: str | None, *, title: str = "", caller: Caller = USER) -> Receipt:
         """A new conversation that holds the path to a message, with its checkpoints; the result is its id.
 
@@ -279,8 +281,9 @@ class Store(Reader):
 
         def hide_checkpoints(transaction: Transaction) -> None:
             transaction.note = "checkpoints"
-            for checkpoint in transaction.visible_checkpoints():
-                transaction.update_row("checkpoint", checkpoint.id, deleted_at=transaction.now)
+            transaction.move_all(
+                "checkpoint", [checkpoint.id for checkpoint in transaction.visible_checkpoints()], deleted_at=transaction.now
+            )
 
         return self._run_change(thread_id, OperationKind.CLEAR, caller, hide_checkpoints, while_running=True)
 
@@ -342,6 +345,7 @@ class Store(Reader):
         """Take back the newest undo, if nothing else was done since."""
         return self._run_change(thread_id, OperationKind.REDO, caller, undo.apply_redo, include_deleted=True)
 
+    @tried_again
     def import_thread(self, title: str, source_hash: str, fill: ChangeBody, *, caller: Caller = USER) -> Receipt:
         """A new conversation, filled by `fill` (see transfer). Undoing takes it out of the list.
 
@@ -374,6 +378,7 @@ class Store(Reader):
 
     # ---- the one way in which anything changes
 
+    @tried_again
     def _run_change(
         self,
         thread_id: str,

@@ -11,7 +11,7 @@ from fastapi import FastAPI, Request
 from plotly.io.json import to_json_plotly
 from starlette.responses import Response
 
-from checkpoints import StoreUnavailableError
+from checkpoints import StoreUnavailableError, TakesTooLongError
 from components import page_state
 from components.panels import (
     branches,
@@ -169,7 +169,7 @@ def add_route(server: FastAPI, services: Services) -> None:
             shown = (
                 await services.read_snapshot(build_filled_layout, services, came_from.path) if came_from.path else layout()
             )
-        except StoreUnavailableError:
+        except (StoreUnavailableError, TakesTooLongError):
             shown = layout()  # the panels will ask, and be told
         return Response(to_json_plotly(shown), media_type="application/json")
 

@@ -1,11 +1,12 @@
 """What callbacks are given: the store and the runner, behind calls that do not block the server."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
+from weakref import WeakValueDictionary
 
 from agent.context.prices import Prices
 from agent.events import HeadMoved
@@ -15,12 +16,34 @@ from agent.run.runner import Runner
 from agent.settings import ModelCatalog
 from agent.tracing.protocol import NO_TRACING, TRACED_OPERATIONS, Tracer
 from checkpoints import Caller, Receipt, Runs, Store
+from components import page_state
 from components.rendering import Renderer
 
 DEMO_LINE = "Demo model: it makes things up."
 SWITCH_LINE = "OPENAI_API_KEY=… in .env switches to a real one."
+MAX_READ_SECONDS = 15.0
+READING_THREADS = 4
+READING_THREADS_OF_A_CONVERSATION = 2
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class Readers:
+    """Threads that only read, so that no reading keeps a change waiting; one conversation never takes all of them."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(READING_THREADS, thread_name_prefix="waymark-read")
+        self._lanes: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()  # as long as somebody reads
+
+    async def run(self, read: Callable[[], T], conversation: str) -> T:
+        lane = self._lanes.get(conversation)
+        if lane is None:
+            lane = self._lanes[conversation] = asyncio.Semaphore(READING_THREADS_OF_A_CONVERSATION)
+        async with lane:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, read)
+
+    def close(self) -> None:
+        self._pool.shutdown()
 
 
 @dataclass(frozen=True)
@@ -36,6 +59,9 @@ class Services:
     tracer: Tracer = NO_TRACING
     prices: Prices = field(default_factory=dict)
     renderer: Renderer = field(default_factory=Renderer)  # starts nothing before a text is dear
+    readers: Readers = field(default_factory=Readers)
+    # Of its own: who asks how the server is must hear that all others are busy.
+    health: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="waymark-health"))
 
     def describe_demo(self, name: str) -> str | None:
         """The line that says of a model that it is the demo; where it is everybody's, also how to change that."""
@@ -44,17 +70,30 @@ class Services:
         return f"{DEMO_LINE} {SWITCH_LINE}" if self.models.default_spec == DEMO_SPEC else DEMO_LINE
 
     async def run_blocking(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run blocking work on the pool."""
+        """Run blocking work that may write, on the pool."""
         return await asyncio.get_running_loop().run_in_executor(self.pool, partial(function, *args, **kwargs))
 
     async def read_snapshot(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run work that only reads, on the pool. All that it reads is of one moment, so no panel shows half of a change."""
+        """Run work that only reads. All that it reads is of one moment, so no panel shows half of a change.
+
+        Raises `TakesTooLongError` when it asks the database for longer than `MAX_READ_SECONDS`.
+        """
 
         def run_in_snapshot() -> T:
-            with self.store.database.begin_read():
+            with self.store.database.begin_read(seconds=MAX_READ_SECONDS):
                 return function(*args, **kwargs)
 
-        return await self.run_blocking(run_in_snapshot)
+        return await self.readers.run(run_in_snapshot, _conversation(args))
+
+    async def check(self) -> None:
+        """Look whether the database takes part. Raises `StoreUnavailableError`."""
+        await asyncio.get_running_loop().run_in_executor(self.health, self.store.database.check_health)
+
+    def close(self) -> None:
+        """Wait for what is being done, and let go of the threads."""
+        self.readers.close()
+        self.health.shutdown()
+        self.pool.shutdown()
 
     async def apply_change(
         self, change: Callable[Concatenate[str, P], Receipt], thread_id: str, *args: P.args, **kwargs: P.kwargs
@@ -69,6 +108,16 @@ class Services:
         """Tell the tracer of a change to the course of the conversation."""
         if receipt.operation.kind in TRACED_OPERATIONS and not receipt.repeated:
             self.tracer.record(receipt.operation)
+
+
+def _conversation(arguments: Sequence[object]) -> str:
+    """What a reading is about: a place, or the first text among the arguments, an id or the address that ends with one."""
+    for each in arguments:
+        if isinstance(each, page_state.PageLocation):
+            return each.thread_id or ""
+        if isinstance(each, str):
+            return each.rpartition("/")[2]
+    return ""
 
 
 def read_caller(action: dict[str, object]) -> Caller:

@@ -1,6 +1,5 @@
 """Other ways that a conversation took: alternatives of a message, branches, and a message replaced in the middle."""
 
-from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
@@ -9,7 +8,7 @@ import sqlalchemy as sa
 from checkpoints import history
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import CurrentBranchError, DamagedMessageError, MessageNotFoundError
-from checkpoints.history import Path, SegmentParents
+from checkpoints.history import Path, Place, SegmentParents
 from checkpoints.model import Branch, Json, Message, NewMessage, Node, OperationKind, Thread, pluralize
 from checkpoints.storage import checkpoint_rows, rows, schema
 
@@ -25,52 +24,34 @@ def select_alternatives(connection: sa.Connection, thread: Thread, messages: Seq
     forks = rows.select_segment_parents(connection, thread.id)
     if len(forks) < 2:
         return {}
-    ways = [path for _, path in _select_candidate_paths(connection, thread, forks)]
-    places = _select_siblings(connection, messages, forks)
-    found: dict[str, list[str]] = {}
+    heads = [head for _, head in _heads(connection, thread)]
+    before = {message.id: _before(message, forks) for message in messages}
+    following = history.followers(set(before.values()), forks, history.reachable_depths(heads, forks))
+    shown: dict[str, list[Place]] = {}
     for message in messages:
-        there = places.get(_sibling_key(message, forks), [])
-        reached = [node.id for node in there if node.id == message.id or any(node in way for way in ways)]
-        if len(reached) > 1:
-            found[message.id] = reached
-    return found
+        own, there = (message.segment, message.depth), following[before[message.id]]
+        there = there if own in there else sorted([*there[1:], own])
+        if len(there) > 1:
+            shown[message.id] = there
+    found = rows.ids_at(connection, {place for there in shown.values() for place in there})
+    return {message_id: [found[place] for place in there if place in found] for message_id, there in shown.items()}
 
 
-def _sibling_key(message: Message, parents: SegmentParents) -> tuple[int | None, int]:
-    """What all alternatives of a message share: the segment and the depth of the message before them."""
-    parent, depth = parents[message.segment]
-    return (parent, depth) if message.depth == depth + 1 else (message.segment, message.depth - 1)
+def _before(message: Message, forks: SegmentParents) -> Place | None:
+    """Where the message stands that all alternatives of a message follow; None before the first messages."""
+    parent, depth = forks[message.segment]
+    if message.depth > depth + 1:
+        return message.segment, message.depth - 1
+    return None if parent is None else (parent, depth)
 
 
-def _select_siblings(
-    connection: sa.Connection, messages: Sequence[Message], parents: SegmentParents
-) -> dict[tuple[int | None, int], list[Node]]:
-    """All messages at the places of these that have more than one, by place, oldest first."""
-    beginning: dict[tuple[int | None, int], list[int]] = defaultdict(list)
-    for segment in sorted(parents):
-        beginning[parents[segment]].append(segment)
-    wanted: dict[tuple[int, int], tuple[int | None, int]] = {}
-    for place in {_sibling_key(message, parents) for message in messages} & set(beginning):
-        parent, depth = place
-        going_on = [] if parent is None else [parent]  # the first one stands in the segment that the others left
-        wanted.update({(segment, depth + 1): place for segment in [*going_on, *beginning[place]]})
-    table = schema.message.c
-    query = sa.select(table.id, table.segment, table.depth).where(sa.tuple_(table.segment, table.depth).in_(list(wanted)))
-    found: dict[tuple[int | None, int], list[Node]] = defaultdict(list)
-    for row in connection.execute(query.order_by(table.segment)) if wanted else ():
-        found[wanted[row.segment, row.depth]].append(Node(row.id, row.segment, row.depth))
-    return found
-
-
-def _select_candidate_paths(
-    connection: sa.Connection, thread: Thread, parents: SegmentParents
-) -> list[tuple[Branch | None, Path]]:
-    """The paths that count: to where the branches stand, and then to what was left for something else, newest first."""
+def _heads(connection: sa.Connection, thread: Thread) -> list[tuple[Branch | None, Node]]:
+    """Where the ways that count end: the branches, and then what was left for something else, newest first."""
     branches = rows.select_branches(connection, thread.id)
     heads: list[tuple[Branch | None, str | None]] = [(branch, branch.head_id) for branch in branches]
     heads += [(None, head_id) for head_id in _select_abandoned_heads(connection, thread.id)]
     found = rows.select_nodes(connection, {head_id for _, head_id in heads if head_id})
-    return [(branch, history.path_to(found[head_id], parents)) for branch, head_id in heads if head_id in found]
+    return [(branch, found[head_id]) for branch, head_id in heads if head_id in found]
 
 
 def _select_abandoned_heads(connection: sa.Connection, thread_id: str) -> list[str]:
@@ -90,22 +71,20 @@ def choose_alternative(transaction: Transaction, message_id: str) -> str:
     """Stand on what last followed an alternative: the branch that holds it, or else where it was left."""
     wanted = rows.select_node(transaction.connection, message_id, transaction.thread.id)
     forks = rows.select_segment_parents(transaction.connection, transaction.thread.id)
-    for branch, path in _select_candidate_paths(transaction.connection, transaction.thread, forks):
-        if wanted not in path:
-            continue
-        if branch is not None:
-            transaction.note = f"branch {branch.name}"
-            transaction.update_row("thread", transaction.thread.id, branch_id=branch.id)
-        else:
-            transaction.note = "another alternative"
-            transaction.move_head(_select_tip(transaction, path))
-        return message_id
-    raise MessageNotFoundError(message_id)
-
-
-def _select_tip(transaction: Transaction, path: Path) -> Node:
-    last = rows.select_messages(transaction.connection, path, last=1)[0]
-    return Node(last.id, last.segment, last.depth)
+    heads = _heads(transaction.connection, transaction.thread)
+    assert wanted is not None
+    place = wanted.place
+    following = history.heads_beyond([place], [head for _, head in heads], forks, most=1)[place]
+    if not following:
+        raise MessageNotFoundError(message_id)
+    branch, head = heads[following[0]]
+    if branch is not None:
+        transaction.note = f"branch {branch.name}"
+        transaction.update_row("thread", transaction.thread.id, branch_id=branch.id)
+    else:
+        transaction.note = "another alternative"
+        transaction.move_head(head)
+    return message_id
 
 
 def fork_branch(transaction: Transaction, message_id: str | None, name: str) -> str:
@@ -123,11 +102,8 @@ def copy_path(transaction: Transaction, source_thread: Thread, path: Path) -> st
     # No run of this conversation wrote them: what is derived from them is said to come from elsewhere.
     nodes = transaction.add_messages(None, [replace(copy_message(message), run_id=None) for message in messages])
     shown = history.filter_visible(checkpoint_rows.select_checkpoints(transaction.connection, source_thread.id), "", path)
-    for checkpoint in shown:
-        node = nodes[checkpoint.message_count - 1]
-        transaction.add_checkpoint(
-            replace(checkpoint, id="", node=node, branch_id=transaction.thread.branch_id, detached=False)
-        )
+    own: Json = {"id": "", "branch_id": transaction.thread.branch_id, "detached": False}
+    transaction.add_checkpoints([replace(each, node=nodes[each.message_count - 1], **own) for each in shown])
     transaction.move_head(nodes[-1] if nodes else None)
     transaction.note = source_thread.title
     transaction.record_insert("thread", transaction.thread.id)
@@ -151,8 +127,7 @@ def prune_branches(transaction: Transaction) -> None:
         if b.id != transaction.thread.branch_id
     ]
     transaction.note = pluralize(len(others), "other branch", "other branches")
-    for branch in others:
-        transaction.update_row("branch", branch.id, deleted_at=transaction.now)
+    transaction.move_all("branch", [branch.id for branch in others], deleted_at=transaction.now)
 
 
 def replace_message(

@@ -4,7 +4,8 @@ Everything that moves goes through `move` or `move_head`, which note the columns
 undone by one piece of code, exactly: put the noted columns back.
 """
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -40,6 +41,8 @@ _NEXT_VERSION: Final = sa.update(schema.thread).where(
     schema.thread.c.id == sa.bindparam("thread_id"), schema.thread.c.version == sa.bindparam("seen")
 )
 _INSERT_OPERATION: Final = sa.insert(schema.operation)
+
+_PORTION = 200  # default names that are looked for at once
 
 HEAD: Final = "(head)"  # as the place to append after: wherever the head stands; no message can have this id
 
@@ -104,20 +107,55 @@ class Transaction:
             self.changes.append(RowChange(table, identifier, before, after))
             self.connection.execute(_UPDATE_ROW[table], {"row_id": identifier, **after})
 
+    def move_each(self, table: str, after: Mapping[str, Json]) -> None:
+        """Set columns of many movable rows, noting what they were; `after` by their ids."""
+        wanted = [(table, identifier, names) for identifier, names in after.items()]
+        before = self._columns(wanted)
+        changes = [RowChange(table, each, before[table, each], dict(values)) for each, values in after.items() if values]
+        self.put_all([change for change in changes if change.before != change.after])
+
+    def move_all(self, table: str, identifiers: Iterable[str], **after: Any) -> None:
+        """Set the same columns of many movable rows, noting what they were."""
+        self.move_each(table, dict.fromkeys(identifiers, after))
+
     def record_insert(self, table: str, identifier: str) -> None:
         """Note a row that this change inserted: undoing hides it again."""
         self.changes.append(RowChange(table, identifier, {"deleted_at": self.now}, {"deleted_at": None}))
 
-    def replay_change(self, change: RowChange) -> None:
-        """Apply a noted change, refusing if the row has moved on since."""
-        target = schema.MOVABLE_TABLES[change.table]
-        row = self.connection.execute(
-            sa.select(*(target.c[name] for name in change.before)).where(target.c.id == change.id)
-        ).one()
-        if dict(row._mapping) != change.before:
-            raise ConflictError(self.thread.id, self.thread.version, self.thread.version)
-        self.connection.execute(_UPDATE_ROW[change.table], {"row_id": change.id, **change.after})
-        self.changes.append(change)
+    def put_all(self, changes: Sequence[RowChange]) -> None:
+        """Apply noted changes in their order, refusing if a row has moved on since.
+
+        In portions: there may be thousands. Raises `NoResultFound` for a row that is not there.
+        """
+        now = self._columns([(change.table, change.id, change.before) for change in changes])
+        moved: dict[tuple[str, str], Json] = defaultdict(dict)
+        for change in changes:
+            row = now[change.table, change.id]
+            if any(row[name] != value for name, value in change.before.items()):
+                raise ConflictError(self.thread.id, self.thread.version, self.thread.version)
+            row.update(change.after)
+            moved[change.table, change.id].update(change.after)
+        alike: dict[tuple[str, ...], list[Json]] = defaultdict(list)
+        for (table, identifier), values in moved.items():
+            alike[table, *values].append({"row_id": identifier, **values})
+        for (table, *_), rows_of_it in alike.items():
+            self.connection.execute(_UPDATE_ROW[table], rows_of_it)
+        self.changes.extend(changes)
+
+    def _columns(self, wanted: Iterable[tuple[str, str, Iterable[str]]]) -> dict[tuple[str, str], Json]:
+        """These columns of rows that move, by table and id: each is named with its table, its id and its columns."""
+        asked: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
+        for table, identifier, names in wanted:
+            asked[table, tuple(names)].append(identifier)
+        found: dict[tuple[str, str], Json] = defaultdict(dict)
+        for (table, names), identifiers in asked.items():
+            target = schema.MOVABLE_TABLES[table].c
+            query = sa.select(target.id, *(target[name].label(f"now_{name}") for name in names))
+            for row in rows.with_ids(self.connection, query, set(identifiers)):
+                found[table, row[0]].update(zip(names, row[1:], strict=True))
+            if any((table, identifier) not in found for identifier in identifiers):
+                raise sa.exc.NoResultFound
+        return dict(found)
 
     def move_head(self, node: Node | None) -> None:
         # Nothing else in a change moves this head, so that what it was is known: `put` is an undo's alone.
@@ -129,9 +167,8 @@ class Transaction:
         """Move the head elsewhere; checkpoints that this leaves behind stay listed, as detached ones."""
         path = self.path_to(node)
         if self.head is not None and self.head not in path:
-            for checkpoint in self.visible_checkpoints():
-                if checkpoint.node not in path and not checkpoint.detached:
-                    self.update_row("checkpoint", checkpoint.id, detached=True, branch_id=self.thread.branch_id)
+            left = [each.id for each in self.visible_checkpoints() if each.node not in path and not each.detached]
+            self.move_all("checkpoint", left, detached=True, branch_id=self.thread.branch_id)
         self.move_head(node)
 
     def unlist_checkpoints(self, checkpoints: Sequence[Checkpoint], *, to_branch: str | None = None) -> None:
@@ -139,9 +176,8 @@ class Transaction:
 
         From then on they are listed by where a head stands, like all others, or are detached on another branch.
         """
-        after = {"branch_id": to_branch} if to_branch else {"detached": False}
-        for checkpoint in checkpoints:
-            self.update_row("checkpoint", checkpoint.id, **after)
+        after: Json = {"branch_id": to_branch} if to_branch else {"detached": False}
+        self.move_all("checkpoint", [checkpoint.id for checkpoint in checkpoints], **after)
 
     def add_messages(self, parent: Node | None, messages: Sequence[NewMessage], *, run_id: str | None = None) -> list[Node]:
         """Write a chain of messages below `parent` and return where they stand. The head is not moved."""
@@ -192,30 +228,52 @@ class Transaction:
         return int(made[0]), depth + 1
 
     def add_branch(self, name: str, head_id: str | None) -> str:
-        identifier = self.new_id()
+        return self.add_branches([(name, head_id)])[0]
+
+    def add_branches(self, begun: Sequence[tuple[str, str | None]]) -> list[str]:
+        """New branches, each with a name and the message that it stands on; their ids."""
         table = schema.branch
         before = sa.select(sa.func.count()).select_from(table).where(table.c.thread_id == self.thread.id)
-        position = self.connection.execute(before).scalar_one()
-        name = clean_name(name) or f"Branch {position + 1}"
-        row = {"id": identifier, "thread_id": self.thread.id, "name": name, "head_id": head_id}
-        self.connection.execute(sa.insert(table).values(**row, position=position, created_at=self.now))
-        self.record_insert("branch", identifier)
-        return identifier
+        first = self.connection.execute(before).scalar_one() if begun else 0
+        values = []
+        for position, (name, head_id) in enumerate(begun, first):
+            row = {"id": self.new_id(), "thread_id": self.thread.id, "position": position, "head_id": head_id}
+            values.append({**row, "name": clean_name(name) or f"Branch {position + 1}", "created_at": self.now})
+        return self._insert("branch", values)
 
     def add_checkpoint(self, checkpoint: Checkpoint) -> str:
         """Write a bookmark: one row, whatever the length of the conversation."""
+        return self.add_checkpoints([checkpoint])[0]
+
+    def add_checkpoints(self, checkpoints: Sequence[Checkpoint]) -> list[str]:
+        """Write bookmarks: one row each; their ids."""
+        first = self._count_made(len(checkpoints)) if checkpoints else 0
+        names = self._free_names(first + 1)
+        values = []
+        for position, checkpoint in enumerate(checkpoints, first):
+            own = clean_name(checkpoint.name) or names(position + 1)
+            values.append({**self._bookmark(checkpoint), "position": position, "name": own})
+            self.note = self.note or own
+        return self._insert("checkpoint", values)
+
+    def _insert(self, table: str, values: Sequence[Json]) -> list[str]:
+        if values:
+            self.connection.execute(sa.insert(schema.MOVABLE_TABLES[table]), values)
+        identifiers = [str(row["id"]) for row in values]
+        for identifier in identifiers:
+            self.record_insert(table, identifier)
+        return identifiers
+
+    def _bookmark(self, checkpoint: Checkpoint) -> Json:
+        """The row of a checkpoint, without its name and its position."""
         assert checkpoint.node is not None
-        position = self._next_position()
-        identifier = checkpoint.id or self.new_id()
-        row = {
-            "id": identifier,
+        return {
+            "id": checkpoint.id or self.new_id(),
             "thread_id": self.thread.id,
-            "position": position,
             "branch_id": checkpoint.branch_id or self.thread.branch_id,
             "message_id": checkpoint.node.id,
             "segment": checkpoint.node.segment,
             "depth": checkpoint.node.depth,
-            "name": clean_name(checkpoint.name) or self._free_checkpoint_name(position + 1),
             "description": serde.sanitize_text(checkpoint.description)[:MAX_DESCRIPTION_CHARS],
             "created_by": checkpoint.created_by,
             "tokens": to_tokens(checkpoint.tokens),
@@ -224,26 +282,35 @@ class Transaction:
             "extra": checkpoint.extra,
             "created_at": rows.from_time(checkpoint.timestamp),
         }
-        self.connection.execute(sa.insert(schema.checkpoint).values(**row))
-        self.record_insert("checkpoint", identifier)
-        self.note = self.note or str(row["name"])
-        return identifier
 
-    def _next_position(self) -> int:
+    def _count_made(self, number: int) -> int:
+        """Count so many checkpoints more; how many there were before."""
         table = schema.thread.c
-        counted = (
-            sa.update(schema.thread).where(table.id == self.thread.id).values(checkpoints_made=table.checkpoints_made + 1)
-        )
-        return int(self.connection.execute(counted.returning(table.checkpoints_made)).scalar_one()) - 1
+        made = table.checkpoints_made + number
+        counted = sa.update(schema.thread).where(table.id == self.thread.id).values(checkpoints_made=made)
+        return int(self.connection.execute(counted.returning(table.checkpoints_made)).scalar_one()) - number
 
-    def _free_checkpoint_name(self, number: int) -> str:
-        """The default name with this number, or the next that no checkpoint of this thread ever had."""
-        table = schema.checkpoint
-        while self.connection.execute(
-            sa.select(table.c.id).where(table.c.thread_id == self.thread.id, table.c.name == f"Checkpoint {number}")
-        ).first():
-            number += 1
-        return f"Checkpoint {number}"
+    def _free_names(self, first: int) -> Callable[[int], str]:
+        """What gives the default name with a number, or the next that no checkpoint of this thread ever had."""
+        taken: set[str] = set()
+        looked, number = first, first  # up to which numbers it is known what is taken; those before are given
+
+        def name(least: int) -> str:
+            nonlocal looked, number
+            number = max(number, least)
+            while True:
+                if number >= looked:
+                    looked = number + _PORTION
+                    taken.update(
+                        checkpoint_rows.names_among(
+                            self.connection, self.thread.id, map(_default_name, range(number, looked))
+                        )
+                    )
+                number += 1
+                if _default_name(number - 1) not in taken:
+                    return _default_name(number - 1)
+
+        return name
 
     def run_body(self, kind: OperationKind, body: "ChangeBody") -> Receipt:
         """Carry out `body` and record it."""
@@ -287,6 +354,10 @@ class Transaction:
         }
         self.connection.execute(_INSERT_OPERATION, row)
         return version
+
+
+def _default_name(number: int) -> str:
+    return f"Checkpoint {number}"
 
 
 ChangeBody = Callable[[Transaction], str | None]  # makes the change; returns the id of what it made
@@ -344,10 +415,11 @@ def make_append(messages: Sequence[NewMessage], after: str | None, title: str, r
         if clean_name(title) and transaction.thread.title == UNTITLED:
             transaction.update_row("thread", transaction.thread.id, title=clean_name(title))
         nodes = transaction.add_messages(place, messages, run_id=run_id)
-        before = [] if transaction.note or append_kind(after) is OperationKind.APPEND else transaction.visible_checkpoints()
+        if not transaction.note and append_kind(after) is OperationKind.EDIT:
+            old, new = transaction.current_path(), transaction.path_to(nodes[-1] if nodes else place)
+            if left := checkpoint_rows.count_removal(transaction.connection, transaction.thread, old, new, ()).checkpoints:
+                transaction.note = f"{pluralize(left, 'checkpoint')} removed"
         transaction.move_head(nodes[-1] if nodes else place)
-        if left := len(before) - len(transaction.visible_checkpoints() if before else []):
-            transaction.note = f"{pluralize(left, 'checkpoint')} removed"
         return nodes[-1].id if nodes else None
 
     return append_messages

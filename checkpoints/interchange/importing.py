@@ -5,7 +5,7 @@ Messages that the conversation holds already (equal hash, equal history) are use
 
 import re
 from collections import defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -14,9 +14,9 @@ import sqlalchemy as sa
 from checkpoints import files, history
 from checkpoints.changes.transaction import ChangeBody, Transaction
 from checkpoints.errors import InvalidDocumentError
-from checkpoints.history import Path
+from checkpoints.history import Ancestry, Place, SegmentParents
 from checkpoints.interchange.waymark import BranchPart, CheckpointPart, Document, MessagePart
-from checkpoints.model import MAX_NAME_CHARS, Branch, Checkpoint, NewMessage, Node, clean_name, pluralize
+from checkpoints.model import MAX_NAME_CHARS, Branch, Checkpoint, Json, NewMessage, Node, clean_name, pluralize
 from checkpoints.storage import checkpoint_rows, rows, schema
 
 IntactMessages = Mapping[str, tuple[str, Node]]  # what the conversation holds undamaged: see rows.whole
@@ -36,17 +36,17 @@ def make_replacement(doc: Document) -> ChangeBody:
         nodes = _write_messages(transaction, doc, here, fresh)
         branches = _write_branches(transaction, doc, nodes)
         transaction.move_head(nodes[doc.active_head] if doc.active_head else None)
-        for checkpoint in transaction.visible_checkpoints():
-            transaction.update_row("checkpoint", checkpoint.id, deleted_at=transaction.now)
+        transaction.move_all(
+            "checkpoint", [checkpoint.id for checkpoint in transaction.visible_checkpoints()], deleted_at=transaction.now
+        )
         own = checkpoint_rows.select_checkpoint_ids(transaction.connection, transaction.thread.id)
-        for part in doc.checkpoints:
-            branch_id = branches[part.branch]
-            if part.id in own:  # it was deleted here, or has just left with what was there
-                transaction.update_row("checkpoint", part.id, **_checkpoint_values(part, nodes[part.message_id], branch_id))
-            else:
-                transaction.add_checkpoint(
-                    _build_checkpoint(part, "" if fresh else part.id, nodes[part.message_id], branch_id)
-                )
+        places = [(part, nodes[part.message_id], branches[part.branch]) for part in doc.checkpoints]
+        # Of these some were deleted here, and others have just left with what was there.
+        transaction.move_each("checkpoint", {each[0].id: _checkpoint_values(*each) for each in places if each[0].id in own})
+        new = [each for each in places if each[0].id not in own]
+        transaction.add_checkpoints(
+            [_build_checkpoint(part, "" if fresh else part.id, node, branch_id) for part, node, branch_id in new]
+        )
         return transaction.thread.id
 
     return replace_contents
@@ -80,63 +80,91 @@ def make_merge(doc: Document) -> ChangeBody:
 
 def _merge_branches(transaction: Transaction, doc: Document, nodes: Mapping[str, Node]) -> dict[str, str]:
     """The id here of each of the document's branches."""
-    own = rows.select_branch_paths(transaction.connection, transaction.thread.id)
-    known = _index_branches(own, {node.segment for node in nodes.values()})
+    own = rows.branch_heads(transaction.connection, transaction.thread.id)
+    forks = rows.select_segment_parents(transaction.connection, transaction.thread.id)
+    heads = {part.id: nodes[part.head] if part.head else None for part in doc.branches}
     found: dict[str, str] = {}
-    taken: set[str] = set()
     # In rounds, the surest first: what one branch takes for its place alone may be another's by its name.
-    for asked in (_key_by_name_and_head, _key_by_name_and_segment, _key_by_head):
-        for part in (each for each in doc.branches if each.id not in found):
-            head = nodes[part.head] if part.head else None
-            alike = known[asked(part, head)]
-            while alike and alike[0][1] in taken:
-                alike.popleft()
-            depth = head.depth if head else -1
-            same = next((own_id for last, own_id in alike if last >= depth and own_id not in taken), None)
-            if same is not None:
-                found[part.id] = same
-                taken.add(same)
+    found |= _alike(doc, own, found, lambda part: (part.name, _id_of(heads[part.id])), _names_and_places)
+    found |= _key_by_name_and_segment(doc, own, found, heads, forks)
+    found |= _alike(doc, own, found, lambda part: _id_of(heads[part.id]), lambda branch: [branch.head_id])
     names, numbers = {branch.name for branch, _ in own}, dict[str, int]()
-    for part in doc.branches:
-        if part.id not in found:
-            name = _free_branch_name(part.name, names, numbers)
-            names.add(name)
-            found[part.id] = transaction.add_branch(name, nodes[part.head].id if part.head else None)
+    brought = [part for part in doc.branches if part.id not in found]
+    begun = []
+    for part in brought:
+        name = _free_branch_name(part.name, names, numbers)
+        names.add(name)
+        begun.append((name, _id_of(heads[part.id])))
+    found.update(zip((part.id for part in brought), transaction.add_branches(begun), strict=True))
     return found
 
 
-_BranchKey = tuple[str | None, ...]
-_BranchIndex = defaultdict[
-    _BranchKey, deque[tuple[int, str]]
-]  # what may be asked for -> the branches here, and how far they go there
+def _id_of(node: Node | None) -> str | None:
+    return node.id if node else None
 
 
-def _index_branches(branches: Sequence[tuple[Branch, Path]], imported_segments: set[int]) -> _BranchIndex:
-    """The branches here by all that a branch of a document may be found by: there may be thousands of each."""
-    known: _BranchIndex = defaultdict(deque)
-    for branch, way in branches:
-        entry = (way.length - 1, branch.id)
-        known["place", branch.head_id].append(entry)
-        numbered = re.fullmatch(r"(.*) \(\d+\)", branch.name, re.DOTALL)  # as it was named if its name was taken
-        for name in (branch.name, numbered[1]) if numbered else (branch.name,):
-            known["name and place", name, branch.head_id].append(entry)
-            known["name", name].append(entry)
-            for segment, last in way.segments:
-                if segment in imported_segments:
-                    known["name and way", name, str(segment)].append((last, branch.id))
-    return known
+def _names(branch: Branch) -> list[str]:
+    """A branch's name, and the one that it had come with if that was taken."""
+    numbered = re.fullmatch(r"(.*) \(\d+\)", branch.name, re.DOTALL)
+    return [branch.name, numbered[1]] if numbered else [branch.name]
 
 
-def _key_by_name_and_head(part: BranchPart, head: Node | None) -> _BranchKey:
-    return "name and place", part.name, head.id if head else None
+def _names_and_places(branch: Branch) -> list[tuple[str, str | None]]:
+    return [(name, branch.head_id) for name in _names(branch)]
 
 
-def _key_by_name_and_segment(part: BranchPart, head: Node | None) -> _BranchKey:
-    return ("name and way", part.name, str(head.segment)) if head else ("name", part.name)
+def _alike(
+    doc: Document,
+    own: Sequence[tuple[Branch, Node | None]],
+    before: Mapping[str, str],
+    asked: Callable[[BranchPart], Hashable],
+    offered: Callable[[Branch], Sequence[Hashable]],
+) -> dict[str, str]:
+    """The branches here that what is asked for finds, each taken once; `before` are those that are found already."""
+    taken = set(before.values())
+    known: dict[Hashable, deque[str]] = defaultdict(deque)
+    for branch, _ in own:
+        for key in offered(branch) if branch.id not in taken else ():
+            known[key].append(branch.id)
+    found: dict[str, str] = {}
+    for part in doc.branches:
+        alike = known[asked(part)] if part.id not in before else deque()
+        while alike and alike[0] in taken:
+            alike.popleft()
+        if alike:
+            found[part.id] = alike.popleft()
+            taken.add(found[part.id])
+    return found
 
 
-def _key_by_head(_: BranchPart, head: Node | None) -> _BranchKey:
-    return "place", head.id if head else None
+def _key_by_name_and_segment(
+    doc: Document,
+    own: Sequence[tuple[Branch, Node | None]],
+    before: Mapping[str, str],
+    heads: Mapping[str, Node | None],
+    forks: SegmentParents,
+) -> dict[str, str]:
+    """The branches here that have the name of one of the document and went on from where that stands: of several that the
+    document has on the way, it is the last one.
+    """
+    waiting: dict[str, dict[Place | None, deque[str]]] = defaultdict(lambda: defaultdict(deque))
+    for part in doc.branches:
+        head = heads[part.id]
+        if part.id not in before:
+            waiting[part.name][head.place if head else None].append(part.id)
+    ways = {name: Ancestry([place for place in parts if place], forks) for name, parts in waiting.items()}
+    taken, found = set(before.values()), dict[str, str]()
+    for branch, head in own:
+        for name in _names(branch) if branch.id not in taken else ():
+            if name not in waiting:
+                continue
+            place = ways[name].nearest(*head.place) if head else None
+            if parts := waiting[name][place]:
+                found[parts.popleft()] = branch.id
+                if not parts and place is not None:
+                    ways[name].remove(place)
+                break
+    return found
 
 
 def _free_branch_name(name: str, taken: set[str], numbers: dict[str, int]) -> str:
@@ -157,33 +185,28 @@ def _merge_checkpoints(
     shown = _list_visible_checkpoints(transaction)
     ids = {checkpoint.id for checkpoint in shown}
     alike = {(c.node.id, c.timestamp, name) for c in shown if c.node for name in ("", clean_name(c.name))}
-    brought = 0
+    again: dict[str, Json] = {}
+    new: list[Checkpoint] = []
     for part in doc.checkpoints:
-        node = nodes[part.message_id]
+        node, branch_id = nodes[part.message_id], branches[part.branch]
         if part.id in ids or (part.id not in own and (node.id, part.timestamp, part.name) in alike):
             continue
-        brought += 1
         if part.id in own:
-            transaction.update_row(
-                "checkpoint", part.id, deleted_at=None, branch_id=branches[part.branch], detached=part.detached
-            )
+            again[part.id] = {"deleted_at": None, "branch_id": branch_id, "detached": part.detached}
         else:
-            transaction.add_checkpoint(
-                _build_checkpoint(part, "" if needs_new_ids else part.id, node, branches[part.branch])
-            )
-    return brought
+            new.append(_build_checkpoint(part, "" if needs_new_ids else part.id, node, branch_id))
+    transaction.move_each("checkpoint", again)
+    transaction.add_checkpoints(new)
+    return len(again) + len(new)
 
 
 def _list_visible_checkpoints(transaction: Transaction) -> list[Checkpoint]:
     """The checkpoints that any branch shows."""
-    own = rows.select_branch_paths(transaction.connection, transaction.thread.id)
-    standing, ways = {branch.id for branch, _ in own}, history.reachable_depths(path for _, path in own)
+    own = rows.branch_heads(transaction.connection, transaction.thread.id)
+    forks = rows.select_segment_parents(transaction.connection, transaction.thread.id)
+    reached = history.reachable_depths([head for _, head in own if head], forks)
     every = checkpoint_rows.select_checkpoints(transaction.connection, transaction.thread.id)
-    return [c for c in every if (c.detached and c.branch_id in standing) or _is_reachable(c.node, ways)]
-
-
-def _is_reachable(node: Node | None, depths: Mapping[int, int]) -> bool:
-    return node is not None and node.depth <= depths.get(node.segment, -1)
+    return history.listed_anywhere(every, {branch.id for branch, _ in own}, reached)
 
 
 def _write_branches(transaction: Transaction, doc: Document, nodes: Mapping[str, Node]) -> dict[str, str]:
@@ -191,20 +214,23 @@ def _write_branches(transaction: Transaction, doc: Document, nodes: Mapping[str,
 
     Branches that the document does not have leave the list.
     """
-    there: dict[tuple[str, str | None], list[str]] = defaultdict(list)  # two may be alike
+    there: dict[tuple[str, str | None], deque[str]] = defaultdict(deque)  # two may be alike
     for own in rows.select_branches(transaction.connection, transaction.thread.id):
         if own.id != transaction.thread.branch_id:
             there[own.name, own.head_id].append(own.id)
     active = next(branch for branch in doc.branches if branch.id == doc.active)
     transaction.update_row("branch", transaction.thread.branch_id, name=active.name)
     found = {doc.active: transaction.thread.branch_id}
+    new: dict[str, tuple[str, str | None]] = {}
     for branch in doc.branches:
         if branch.id != doc.active:
             head_id = nodes[branch.head].id if branch.head else None
-            same = there[branch.name, head_id]
-            found[branch.id] = same.pop(0) if same else transaction.add_branch(branch.name, head_id)
-    for left in chain.from_iterable(there.values()):
-        transaction.update_row("branch", left, deleted_at=transaction.now)
+            if same := there[branch.name, head_id]:
+                found[branch.id] = same.popleft()
+            else:
+                new[branch.id] = (branch.name, head_id)
+    found.update(zip(new, transaction.add_branches(list(new.values())), strict=True))
+    transaction.move_all("branch", chain.from_iterable(there.values()), deleted_at=transaction.now)
     return found
 
 
@@ -308,10 +334,5 @@ def _needs_new_ids(transaction: Transaction, doc: Document, intact: IntactMessag
 
 
 def _select_owners(connection: sa.Connection, query: sa.Select[Any], ids: list[str]) -> dict[str, tuple[str, str, str]]:
-    """(hash, thread, message) by id, asked in portions: databases limit how many values one statement may carry."""
-    key = query.selected_columns[0]
-    found: dict[str, tuple[str, str, str]] = {}
-    for start in range(0, len(ids), 500):
-        portion = connection.execute(query.where(key.in_(ids[start : start + 500])))
-        found.update((row[0], (row[1], row[2], row[3])) for row in portion)
-    return found
+    """(hash, thread, message) by id."""
+    return {row[0]: (row[1], row[2], row[3]) for row in rows.with_ids(connection, query, ids)}

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import json
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cached_property
@@ -13,6 +14,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from checkpoints import files, serde
 from checkpoints.errors import InvalidDocumentError, InvalidFileError
 from checkpoints.files import File
+from checkpoints.history import MAX_ALTERNATIVES
 from checkpoints.interchange import strict_json
 from checkpoints.limits import MAX_TOKENS
 from checkpoints.model import MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS, UNTITLED, Actor, MessageStatus, clean_name
@@ -21,6 +23,8 @@ FORMAT = "waymark/1"
 MAX_DOCUMENT_BYTES = 10_000_000
 MAX_DOCUMENT_MESSAGES = 100_000
 MAX_BRANCHES_AND_CHECKPOINTS = 10_000  # branches and checkpoints together
+MAX_CALLS = 128  # of one message: so many the page shows; the agent's own have no more than 50 in a whole run
+MAX_CONVERSATIONS = 200  # in one file
 _TEXT_PART_TYPES = (
     "text",
     "output_text",
@@ -177,6 +181,11 @@ def _convert_to_waymark(value: Any) -> list[dict[str, Any]]:
     from checkpoints.interchange import legacy, open_webui  # noqa: PLC0415  (they build documents themselves)
 
     if open_webui.is_open_webui(value):
+        if len(value) > MAX_CONVERSATIONS:
+            raise InvalidDocumentError(
+                f"The file holds {len(value):,} conversations, and at most {MAX_CONVERSATIONS} are imported at once:"
+                " export them in several files"
+            )
         return open_webui.convert_open_webui(value)
     if not isinstance(value, dict):
         raise InvalidDocumentError("The file is not a Waymark export: it does not hold one JSON object.")
@@ -224,6 +233,7 @@ def _check_consistency(document: Document, value: dict[str, Any]) -> None:
         raise InvalidDocumentError(
             f"There are more than {MAX_BRANCHES_AND_CHECKPOINTS:,} branches and checkpoints, which is too many", field
         )
+    _check_alternatives(document)
     hashes = _check_messages(document)
     _check_files(document)
     depths: dict[str | None, int] = {None: 0}
@@ -265,9 +275,21 @@ def _check_messages(document: Document) -> dict[str, str]:
     return hashes
 
 
+def _check_alternatives(document: Document) -> None:
+    """The page offers all alternatives of each message that it shows."""
+    following = Counter(message.parent_id for message in document.messages)
+    for index, message in enumerate(document.messages):
+        if following[message.parent_id] > MAX_ALTERNATIVES:
+            reason = f"is one of {following[message.parent_id]:,} alternatives, and there may be {MAX_ALTERNATIVES}"
+            raise InvalidDocumentError(reason, f"messages[{index}]")
+
+
 def _check_body(body: dict[str, Any], field: str, files_by_hash: Mapping[str, File]) -> None:
     if set(body) != {"type", "data"} or not isinstance(body["data"], dict):
         raise InvalidDocumentError('must have exactly "type" and "data"', field)
+    calls = [body["data"].get(kind) for kind in ("tool_calls", "invalid_tool_calls")]
+    if sum(len(each) for each in calls if isinstance(each, list)) > MAX_CALLS:
+        raise InvalidDocumentError(f"makes more than {MAX_CALLS} tool calls, which is too many", field)
     content = body["data"].get("content")
     for index, part in enumerate(content if isinstance(content, list) else ()):
         if files.is_file_part(part) and body["type"] == "human":

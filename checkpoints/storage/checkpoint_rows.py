@@ -1,7 +1,7 @@
 """Reading the checkpoints of a thread: rows of a connection as values."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -110,12 +110,16 @@ def _count_query(segments: int) -> sa.Select[int]:
 
 def select_removed_agents(connection: sa.Connection, old: Path, new: Path) -> tuple[str, ...]:
     """The sub-agents of which a restore from the path `old` to `new` takes messages out."""
-    shared = history.common_length(old, new)
-    table = schema.message.c
+    shared, table = history.common_length(old, new), schema.message.c
+    gone = _segments_beyond(old, shared)
     found: set[str] = set()
-    for segment, last in _segments_beyond(old, shared):
-        on_the_way = (table.segment == segment, table.depth.between(shared, last), table.agent != MAIN)
-        found.update(connection.scalars(sa.select(table.agent).where(*on_the_way).distinct()))
+    for start in range(0, len(gone), _MAX_SEGMENTS):
+        is_there = [
+            sa.and_(table.segment == segment, table.depth.between(shared, last))
+            for segment, last in gone[start : start + _MAX_SEGMENTS]
+        ]
+        query = sa.select(table.agent).where(sa.or_(*is_there), table.agent != MAIN)
+        found.update(connection.scalars(query.distinct()))
     return tuple(sorted(found))
 
 
@@ -127,6 +131,14 @@ def select_checkpoint_ids(connection: sa.Connection, thread_id: str) -> set[str]
 def select_checkpoint_names(connection: sa.Connection, thread_id: str) -> set[str]:
     """The names of the thread's checkpoints, on whatever branch."""
     return set(connection.scalars(_names_query, {"thread_id": thread_id}))
+
+
+def names_among(connection: sa.Connection, thread_id: str, wanted: Iterable[str]) -> set[str]:
+    """Which of these names any checkpoint of the thread has, or ever had."""
+    query = sa.select(_checkpoint_columns.name).where(
+        _checkpoint_columns.thread_id == thread_id, _checkpoint_columns.name.in_(list(wanted))
+    )
+    return set(connection.scalars(query))
 
 
 def had_checkpoint(connection: sa.Connection, thread_id: str, message_id: str) -> bool:

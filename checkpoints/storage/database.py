@@ -7,23 +7,33 @@ import fcntl
 import logging
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from functools import wraps
 from operator import methodcaller
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
 from checkpoints import serde
-from checkpoints.errors import StoreInUseError, StoreUnavailableError
+from checkpoints.errors import ContendedError, StoreInUseError, StoreUnavailableError, TakesTooLongError
 from checkpoints.storage import migrations, postgresql, schema
 
 _decode_leniently = methodcaller("decode", "utf-8", "replace")
 SQLITE_PREFIX = "sqlite:///"
 MAX_LOCK_WAIT_SECONDS = 4  # for a lock or a connection: the page says within 6 what is wrong
+REFUSED = "The database refused what it was asked."
+MAX_VALUES = 32_766  # of one statement, as SQLite is usually built; PostgreSQL takes twice as many, and breaks off
 READ_ONLY_TEXT = "The database cannot be written: it is read-only."
+_CONTENDED = ("40P01", "40001")  # a deadlock that the server resolved, and changes that cannot be put in an order
+_CANCELLED = "57014"
+_TRIES = 4
+_STEPS = 20_000  # of SQLite's machine between two looks at the clock: some tenths of a millisecond
+P = ParamSpec("P")
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
@@ -38,6 +48,7 @@ class Database:
         self._view = threading.local()
         self._claim: postgresql.Claim | None = None
         self._failures: dict[str, str] = {}  # "read" and "write", as long as it fails: what was said last
+        sa.event.listen(engine, "before_cursor_execute", _check_statement)
         self._read_engine = engine.execution_options(**postgresql.READ_OPTIONS) if self.kind == "postgresql" else engine
 
     @property
@@ -151,16 +162,20 @@ class Database:
             self._lock.close()
 
     @contextmanager
-    def begin_read(self) -> Iterator[sa.Connection]:
-        """One consistent view; nothing is changed. Reads inside the block, by the same thread, see the same moment."""
+    def begin_read(self, *, seconds: float | None = None) -> Iterator[sa.Connection]:
+        """One consistent view; nothing is changed. Reads inside the block, by the same thread, see the same moment.
+
+        With `seconds`, every statement ends that long after the beginning. Raises `TakesTooLongError`.
+        """
         held: sa.Connection | None = getattr(self._view, "connection", None)
         if held is not None:
             yield held
             return
         with self._exclusive, self._track_failures("read"), self._read_engine.connect() as connection:
-            self._view.connection = connection
+            self._view.connection = connection.execution_options(forks={})
             try:
-                yield connection
+                with _limited(connection, seconds):
+                    yield connection
             finally:
                 self._view.connection = None
 
@@ -205,6 +220,39 @@ class Database:
 
 
 @contextmanager
+def _limited(connection: sa.Connection, seconds: float | None) -> Iterator[None]:
+    """Let no statement of this connection go on after so long, and none begin."""
+    if seconds is None:
+        yield
+        return
+    end = time.monotonic() + seconds
+    raw: Any = connection.connection.driver_connection
+    connection.execution_options(until=end)
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SET LOCAL statement_timeout = {int(seconds * 1000)}")
+        yield
+        return
+    raw.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
+    try:
+        yield
+    finally:
+        raw.set_progress_handler(None, _STEPS)
+
+
+def tried_again(change: Callable[P, T]) -> Callable[P, T]:
+    """Carry out a change again that the database gave up so that others could go on: nothing of it was done."""
+
+    @wraps(change)
+    def trying(*args: P.args, **kwargs: P.kwargs) -> T:
+        for _ in range(_TRIES - 1):
+            with suppress(ContendedError):
+                return change(*args, **kwargs)
+        return change(*args, **kwargs)
+
+    return trying
+
+
+@contextmanager
 def translate_errors() -> Iterator[None]:
     """The one place where the driver's errors become ours."""
     try:
@@ -212,6 +260,12 @@ def translate_errors() -> Iterator[None]:
     except sa.exc.IntegrityError:
         raise  # the caller's mistake, not the database's
     except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:  # also a file that is damaged, or that is no database
+        driver = getattr(error, "orig", None)
+        state = getattr(driver, "sqlstate", None)
+        if state in _CONTENDED:
+            raise ContendedError from error
+        if state == _CANCELLED or getattr(driver, "sqlite_errorname", "") == "SQLITE_INTERRUPT":
+            raise TakesTooLongError from error
         raise StoreUnavailableError(_explain_driver_error(getattr(error, "orig", None))) from error
 
 
@@ -227,9 +281,20 @@ def _explain_driver_error(error: BaseException | None) -> str:
         return READ_ONLY_TEXT
     if sqlite:
         return f"The database did not answer: {error}."
-    if state.startswith(("42", "22")):  # a statement or a value of ours: the server itself is well
-        return "The database refused what it was asked."
+    if state.startswith(("42", "22", "54")):  # a statement or a value of ours: the server itself is well
+        return REFUSED
     return "The database server does not answer."
+
+
+def _check_statement(
+    connection: sa.Connection, _cursor: object, _statement: str, parameters: Any, _context: object, executemany: bool
+) -> None:
+    """Refuse what no database takes, in words of ours, and what a reading has no time left for."""
+    if not executemany and len(parameters) > MAX_VALUES:
+        raise StoreUnavailableError(REFUSED)
+    until = connection.get_execution_options().get("until")
+    if until is not None and time.monotonic() > until:
+        raise TakesTooLongError
 
 
 def _create_sqlite_engine(url: str, **options: Any) -> sa.Engine:

@@ -1,7 +1,7 @@
 """Reading: rows of a connection as values."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from checkpoints import history, serde
 from checkpoints.errors import BranchNotFoundError, MessageNotFoundError, ThreadNotFoundError
-from checkpoints.history import Path, SegmentParents
+from checkpoints.history import Path, Place, SegmentParents
 from checkpoints.model import (
     Branch,
     Json,
@@ -29,6 +29,7 @@ from checkpoints.storage import schema
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _BATCH_SIZE = 200  # values or places in one statement: databases limit how many it may carry
+_RANGES = 50  # stretches of a path in one statement
 
 
 def to_time(microseconds: int) -> datetime:
@@ -143,9 +144,17 @@ def _row_to_thread(row: sa.Row[Any]) -> Thread:
 
 
 def select_segment_parents(connection: sa.Connection, thread_id: str) -> SegmentParents:
-    return {
-        row.id: (row.parent, row.fork_depth) for row in connection.execute(_segment_parents_query, {"thread_id": thread_id})
+    """The thread's segments. One view of the page asks for them several times, and sees one moment: they are read once."""
+    known: dict[str, SegmentParents] | None = connection.get_execution_options().get("forks")
+    if known is not None and thread_id in known:
+        return known[thread_id]
+    found = {
+        identifier: (parent, depth)
+        for identifier, parent, depth in connection.execute(_segment_parents_query, {"thread_id": thread_id})
     }
+    if known is not None:
+        known[thread_id] = found
+    return found
 
 
 def select_node(connection: sa.Connection, message_id: str | None, thread_id: str) -> Node | None:
@@ -161,12 +170,15 @@ def select_node(connection: sa.Connection, message_id: str | None, thread_id: st
 def select_nodes(connection: sa.Connection, message_ids: Collection[str]) -> dict[str, Node]:
     """Where these messages stand, by id."""
     table = schema.message.c
-    found: dict[str, Node] = {}
-    wanted = list(message_ids)
+    query = sa.select(table.id, table.segment, table.depth)
+    return {row.id: Node(row.id, row.segment, row.depth) for row in with_ids(connection, query, message_ids)}
+
+
+def with_ids(connection: sa.Connection, query: sa.Select[Any], ids: Collection[str]) -> Iterator[Any]:
+    """The rows of a query whose first column is one of these ids, however many they are."""
+    key, wanted = query.selected_columns[0], list(ids)
     for start in range(0, len(wanted), _BATCH_SIZE):
-        query = sa.select(table.id, table.segment, table.depth).where(table.id.in_(wanted[start : start + _BATCH_SIZE]))
-        found.update((row.id, Node(row.id, row.segment, row.depth)) for row in connection.execute(query))
-    return found
+        yield from connection.execute(query.where(key.in_(wanted[start : start + _BATCH_SIZE])))
 
 
 def load_current_path(connection: sa.Connection, thread_id: str) -> tuple[Thread, Path]:
@@ -187,25 +199,35 @@ def select_messages(
     connection: sa.Connection, path: Path, *, last: int | None = None, before: int | None = None
 ) -> list[Message]:
     """The path's messages in order; only the `last` ones, and only those at depths under `before`, when given."""
-    table = schema.message
-    found: list[sa.Row[Any]] = []
     upper = path.length if before is None else min(before, path.length)
     lower = 0 if last is None else max(0, upper - last)
-    for (segment, end), start in zip(path.segments, _segment_starts(path), strict=True):
-        if end < lower:
-            break
-        places = (table.c.segment == segment, table.c.depth.between(max(start, lower), min(end, upper - 1)))
-        rows = connection.execute(sa.select(table).where(*places).order_by(table.c.depth.desc()))
-        found.extend(rows)
+    ranges = _ranges(path, lower, upper)
+    found: list[sa.Row[Any]] = []
+    for start in range(0, len(ranges), _RANGES):
+        found.extend(connection.execute(_in_ranges(ranges[start : start + _RANGES])))
     if not found:
         return []
     before_it = [row.hash for row in found[1:]] + [select_message_hash(connection, found[-1].parent_id)]
     return [_row_to_message(row, parent) for row, parent in zip(found, before_it, strict=True)][::-1]
 
 
-def _segment_starts(path: Path) -> list[int]:
-    """The first depth of each stretch: one after where it forked off."""
-    return [last + 1 for _, last in path.segments[1:]] + [0] if path.segments else []
+def _ranges(path: Path, lower: int, upper: int) -> list[tuple[int, int, int]]:
+    """The stretches of a path between two depths, nearest first: the segment, its first depth and its last one there."""
+    found = []
+    starts = [last + 1 for _, last in path.segments[1:]] + [0]
+    for (segment, end), start in zip(path.segments, starts, strict=False):
+        if end < lower:
+            break
+        if start < upper:
+            found.append((segment, max(start, lower), min(end, upper - 1)))
+    return found
+
+
+def _in_ranges(ranges: Sequence[tuple[int, int, int]]) -> sa.Select[Any]:
+    """The messages in these ranges of a path, the last one first."""
+    table = schema.message.c
+    is_there = [sa.and_(table.segment == segment, table.depth.between(start, end)) for segment, start, end in ranges]
+    return sa.select(schema.message).where(sa.or_(*is_there)).order_by(table.depth.desc())
 
 
 def tail_hash(connection: sa.Connection, node: Node | None) -> str | None:
@@ -243,17 +265,25 @@ def select_message(connection: sa.Connection, message_id: str, thread_id: str) -
     return _row_to_message(row, select_message_hash(connection, row.parent_id))
 
 
-def select_messages_at(connection: sa.Connection, places: Collection[tuple[int, int]]) -> dict[tuple[int, int], Message]:
-    """The messages at these segments and depths, in one statement for some hundreds of them."""
+def select_messages_at(connection: sa.Connection, places: Collection[Place]) -> dict[Place, Message]:
+    """The messages at these places."""
     table, parent = schema.message, schema.message.alias()
     with_parent = sa.select(table, parent.c.hash.label("parent_hash")).outerjoin(parent, parent.c.id == table.c.parent_id)
-    found: dict[tuple[int, int], Message] = {}
-    wanted = list(places)
+    return {(row.segment, row.depth): _row_to_message(row, row.parent_hash) for row in _at(connection, with_parent, places)}
+
+
+def ids_at(connection: sa.Connection, places: Collection[Place]) -> dict[Place, str]:
+    """The ids of the messages at these places."""
+    table = schema.message.c
+    query = sa.select(table.id, table.segment, table.depth)
+    return {(row.segment, row.depth): row.id for row in _at(connection, query, places)}
+
+
+def _at(connection: sa.Connection, query: sa.Select[Any], places: Collection[Place]) -> Iterator[sa.Row[Any]]:
+    table, wanted = schema.message.c, list(places)
     for start in range(0, len(wanted), _BATCH_SIZE):
-        is_there = sa.tuple_(table.c.segment, table.c.depth).in_(wanted[start : start + _BATCH_SIZE])
-        for row in connection.execute(with_parent.where(is_there)):
-            found[row.segment, row.depth] = _row_to_message(row, row.parent_hash)
-    return found
+        is_there = sa.tuple_(table.segment, table.depth).in_(wanted[start : start + _BATCH_SIZE])
+        yield from connection.execute(query.where(is_there))
 
 
 def select_all_messages(connection: sa.Connection, thread_id: str) -> list[Message]:
@@ -283,21 +313,27 @@ def select_branches(connection: sa.Connection, thread_id: str) -> list[Branch]:
     table = schema.branch
     query = sa.select(table).where(table.c.thread_id == thread_id, table.c.deleted_at.is_(None))
     rows = connection.execute(query.order_by(table.c.position))
-    return [Branch(row.id, row.thread_id, row.name, row.head_id) for row in rows]
+    return [_branch(row) for row in rows]
 
 
-def select_branch_paths(connection: sa.Connection, thread_id: str) -> list[tuple[Branch, Path]]:
-    """The thread's branches with the path of each, in three statements however many they are."""
-    found, ways = select_branches(connection, thread_id), select_segment_parents(connection, thread_id)
+def _branch(row: sa.Row[Any]) -> Branch:
+    return Branch(row.id, row.thread_id, row.name, row.head_id)
+
+
+def branch_heads(connection: sa.Connection, thread_id: str) -> list[tuple[Branch, Node | None]]:
+    """The thread's branches with the message that each stands on."""
+    found = select_branches(connection, thread_id)
     places = select_nodes(connection, {one.head_id for one in found if one.head_id})
-    return [(one, history.path_to(places[one.head_id] if one.head_id else None, ways)) for one in found]
+    return [(one, places[one.head_id] if one.head_id else None) for one in found]
 
 
 def select_branch(connection: sa.Connection, branch_id: str, thread_id: str) -> Branch:
-    for found in select_branches(connection, thread_id):
-        if found.id == branch_id:
-            return found
-    raise BranchNotFoundError(branch_id)
+    table = schema.branch.c
+    own = sa.select(schema.branch).where(table.id == branch_id, table.thread_id == thread_id, table.deleted_at.is_(None))
+    row = connection.execute(own).one_or_none()
+    if row is None:
+        raise BranchNotFoundError(branch_id)
+    return _branch(row)
 
 
 def select_operations(

@@ -15,7 +15,7 @@ from checkpoints import files, history
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import RunActiveError, StoreUnavailableError
 from checkpoints.model import Caller, Operation, OperationKind, Thread, pluralize
-from checkpoints.storage import rows, schema
+from checkpoints.storage import checkpoint_rows, rows, schema
 from checkpoints.storage.database import Database
 from checkpoints.store import new_id
 
@@ -158,8 +158,8 @@ def _plan_unreachable(connection: sa.Connection, thread: Thread, keep_undo: bool
             lost_branches.append(row.id)
     forks = rows.select_segment_parents(connection, thread.id)
     ways = _reach_of_messages(connection, messages, forks)
-    bookmarks = sa.select(schema.checkpoint)
-    for row in connection.execute(bookmarks.where(_checkpoint_columns.thread_id == thread.id)):
+    checkpoint_query = sa.select(schema.checkpoint)
+    for row in connection.execute(checkpoint_query.where(_checkpoint_columns.thread_id == thread.id)):
         # As the store lists them: one that is on no branch's path, now or after an undo, is shown nowhere any more.
         listed = row.depth <= ways.get(row.segment, -1) or (row.detached and row.branch_id in standing)
         if row.id in checkpoints or (row.deleted_at is None and listed):
@@ -175,7 +175,7 @@ def _plan_unreachable(connection: sa.Connection, thread: Thread, keep_undo: bool
 
 def _reach_of_messages(connection: sa.Connection, roots: set[str], parents: history.SegmentParents) -> dict[int, int]:
     """How far each segment stands on the path to one of these messages."""
-    return history.reachable_depths(history.path_to(node, parents) for node in rows.select_nodes(connection, roots).values())
+    return history.reachable_depths(rows.select_nodes(connection, roots).values(), parents)
 
 
 def _count_beyond(connection: sa.Connection, thread_id: str, kept: Mapping[int, int]) -> tuple[int, list[tuple[int, int]]]:

@@ -13,7 +13,7 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
-from checkpoints import StateError, Store, StoreUnavailableError, ThreadNotFoundError
+from checkpoints import StateError, Store, StoreUnavailableError, TakesTooLongError, ThreadNotFoundError
 from checkpoints.interchange import text_exports, transfer
 from checkpoints.interchange.redaction import Redaction
 from components import dialog, page_state
@@ -111,7 +111,7 @@ def add_route(server: FastAPI, services: Services) -> None:
             title = await services.read_snapshot(_read_title, services.store, thread_id)
         except ThreadNotFoundError:
             return _refuse_export("There is no such conversation.", 404)
-        except StoreUnavailableError as error:
+        except (StoreUnavailableError, TakesTooLongError) as error:
             return _refuse_export(str(error), 503)
         except StateError as error:
             return _refuse_export(str(error), 400)

@@ -72,7 +72,7 @@ class HealthCheck:
 
     async def _check_database(self) -> str:
         try:
-            await self._services.run_blocking(self._services.store.database.check_health)
+            await self._services.check()
         except StoreUnavailableError as error:
             return str(error)
         return ""

@@ -3,7 +3,7 @@
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
-from checkpoints import NotFoundError, RunState, StoreUnavailableError
+from checkpoints import NotFoundError, RunState, StoreUnavailableError, TakesTooLongError
 from components.services import Services
 from components.views import message_view
 
@@ -16,7 +16,7 @@ def add_route(server: FastAPI, services: Services) -> None:
             return JSONResponse(await services.read_snapshot(_read_agent_transcript, services, thread_id, agent, question))
         except NotFoundError:
             return Response(status_code=404)
-        except StoreUnavailableError:
+        except (StoreUnavailableError, TakesTooLongError):
             return Response(status_code=503)
 
 

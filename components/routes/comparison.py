@@ -15,6 +15,7 @@ from checkpoints import (
     RunState,
     Store,
     StoreUnavailableError,
+    TakesTooLongError,
 )
 from components.services import Services
 from components.views import message_view
@@ -48,7 +49,7 @@ def add_route(server: FastAPI, services: Services) -> None:
             return JSONResponse(found)
         except NotFoundError:
             return Response(status_code=404)
-        except StoreUnavailableError:
+        except (StoreUnavailableError, TakesTooLongError):
             return Response(status_code=503)
 
 

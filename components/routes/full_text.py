@@ -5,7 +5,7 @@ may not have it.
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
-from checkpoints import Message, NotFoundError, StateError, Store, StoreUnavailableError
+from checkpoints import Message, NotFoundError, StateError, Store, StoreUnavailableError, TakesTooLongError
 from components.services import Services
 from components.views import message_view
 from components.views.notes import find_note_marks
@@ -30,7 +30,7 @@ def add_route(server: FastAPI, services: Services) -> None:
             found, head = await services.read_snapshot(read_replaced_messages, services.store, thread_id, message_id)
         except NotFoundError:
             return Response(status_code=404)
-        except StoreUnavailableError:
+        except (StoreUnavailableError, TakesTooLongError):
             return Response(status_code=503)
         except StateError:  # the note is damaged
             return Response(status_code=410)

@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
 from agent.context import window
-from checkpoints import NotFoundError, Store, StoreUnavailableError
+from checkpoints import NotFoundError, Store, StoreUnavailableError, TakesTooLongError
 from components.services import Services
 from components.views import notes
 
@@ -44,7 +44,7 @@ def add_route(server: FastAPI, services: Services) -> None:
             return JSONResponse(await services.read_snapshot(measure_growth, services.store, thread_id))
         except NotFoundError:
             return Response(status_code=404)
-        except StoreUnavailableError:
+        except (StoreUnavailableError, TakesTooLongError):
             return Response(status_code=503)
 
 

@@ -13,7 +13,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from agent.events import Event, HeadMoved, MessageAdded, RunFinished, RunStarted, TextDelta
 from agent.run.hub import SubscriberLagged, Subscription
 from agent.subagents.delegation import load_last_turn
-from checkpoints import MAIN, StoreUnavailableError, ThreadNotFoundError
+from checkpoints import MAIN, StoreUnavailableError, TakesTooLongError, ThreadNotFoundError
 from components.services import Services
 from components.views import fork_attempts, message_view
 from components.views.live_text import StreamingMarkdown
@@ -41,7 +41,7 @@ def add_route(server: FastAPI, services: Services) -> None:
             with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # the browser may be gone as well
                 await socket.close(CLOSE_THREAD_GONE)
             return
-        except StoreUnavailableError:
+        except (StoreUnavailableError, TakesTooLongError):
             with contextlib.suppress(WebSocketDisconnect, RuntimeError):
                 await socket.close(CLOSE_TRY_AGAIN)
             return
@@ -63,7 +63,7 @@ async def _send_frames(socket: WebSocket, services: Services, thread_id: str) ->
                     await socket.send_text(json.dumps(frame))
                 except (WebSocketDisconnect, RuntimeError):  # the browser went away between two frames
                     return
-        except (SubscriberLagged, StoreUnavailableError):
+        except (SubscriberLagged, StoreUnavailableError, TakesTooLongError):
             await socket.close(CLOSE_TRY_AGAIN)
 
 

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 
 from agent.context.prices import Prices, Usage, read_usage
 from agent.context.window import Context
-from checkpoints import Store, StoreUnavailableError, ThreadNotFoundError
+from checkpoints import Store, StoreUnavailableError, TakesTooLongError, ThreadNotFoundError
 from components.services import Services
 
 
@@ -50,7 +50,7 @@ def add_route(server: FastAPI, services: Services) -> None:
             found = await services.read_snapshot(sum_usage, services.store, thread_id, services.prices)
         except ThreadNotFoundError:
             return Response(status_code=404)
-        except StoreUnavailableError:
+        except (StoreUnavailableError, TakesTooLongError):
             return Response(status_code=503)
         return JSONResponse(asdict(found))
 

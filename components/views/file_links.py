@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from starlette.responses import PlainTextResponse, Response
 
 from checkpoints import Message, NotFoundError, Store, files
-from checkpoints.errors import DamagedFileError, DamagedMessageError, StoreUnavailableError
+from checkpoints.errors import DamagedFileError, DamagedMessageError, StoreUnavailableError, TakesTooLongError
 from checkpoints.files import FilePart
 from components.services import Services
 
@@ -46,7 +46,7 @@ def add_route(server: FastAPI, services: Services) -> None:
             )
         except (DamagedFileError, DamagedMessageError) as error:
             return PlainTextResponse(str(error), 410)
-        except StoreUnavailableError as error:
+        except (StoreUnavailableError, TakesTooLongError) as error:
             return PlainTextResponse(str(error), 503)
         except NotFoundError:
             return PlainTextResponse("There is no such file.", 404)

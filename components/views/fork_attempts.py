@@ -1,12 +1,14 @@
 """What the ways that the agent tries at once have come to, for the cards of the calls that asked for them."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
-from agent.subagents.forking import find_attempt_number, is_final_answer
+from agent.subagents.forking import FORK_MARK, find_attempt_number, is_final_answer
 from agent.time_travel.dependence import list_call_ids
 from agent.tools.fork import fork
-from checkpoints import Message, Store
+from checkpoints import Branch, Message, Store
+from checkpoints.interchange import waymark
 
 
 class AttemptView(TypedDict):
@@ -17,24 +19,40 @@ class AttemptView(TypedDict):
     done: bool
 
 
+MAX_WAYS_SHOWN = 20  # branches on one card: the agent's own have half as many
 AttemptsByCall = Mapping[tuple[str, str], list[AttemptView]]  # by the ids of the answer that asks and of its call
+_Call = tuple[str | None, str]  # the id of the message before the answer that makes it, and its own
 
 
 def read_attempts(store: Store, thread_id: str, messages: Sequence[Message]) -> AttemptsByCall:
-    """Those of each call among these messages, in the order of the prompts. Read only where there is such a call."""
-    found: dict[tuple[str, str], list[AttemptView]] = {}
-    for message in messages:
-        for call_id in _find_fork_calls(message):
-            found[message.id, call_id] = _read_call_attempts(store, thread_id, message.parent_id, call_id)
-    return found
+    """Those of each call among these messages, in the order of the prompts. Read only where there is such a call, and once
+    for all of them.
+    """
+    asking = {(message.parent_id, call_id): message.id for message in messages for call_id in _find_fork_calls(message)}
+    begun: dict[_Call, list[tuple[int, Branch, Message]]] = defaultdict(list)
+    if asking:
+        after = {parent_id for parent_id, _ in asking}
+        for branch, first, last in store.find_branches_after(thread_id, after, lambda first: _call(first) in asking):
+            if (call := _call(first)) is not None:
+                begun[call].append((find_attempt_number(first, call[1]) or 0, branch, last))
+    return {(message_id, call[1]): _views(begun[call]) for call, message_id in asking.items()}
 
 
-def _read_call_attempts(store: Store, thread_id: str, parent_id: str | None, call_id: str) -> list[AttemptView]:
-    begun = store.find_branches_after(thread_id, parent_id, lambda first: find_attempt_number(first, call_id) is not None)
-    begun.sort(key=lambda each: find_attempt_number(each[1], call_id) or 0)
-    return [AttemptView(branch=branch.id, name=branch.name, done=is_final_answer(last)) for branch, _, last in begun]
+def _call(first: Message) -> _Call | None:
+    """The call that this message begins a way of."""
+    marks = (first.body["data"].get("additional_kwargs") or {}).get(FORK_MARK)
+    call_id = marks.get("call") if isinstance(marks, dict) else None
+    if not isinstance(call_id, str) or find_attempt_number(first, call_id) is None:
+        return None
+    return first.parent_id, call_id
+
+
+def _views(begun: list[tuple[int, Branch, Message]]) -> list[AttemptView]:
+    in_order = sorted(begun, key=lambda each: each[0])[:MAX_WAYS_SHOWN]
+    return [AttemptView(branch=branch.id, name=branch.name, done=is_final_answer(last)) for _, branch, last in in_order]
 
 
 def _find_fork_calls(message: Message) -> list[str]:
+    """The calls of `fork` that an answer makes, of those that are shown."""
     named = {call["id"]: call["name"] for call in message.body["data"].get("tool_calls") or []}
-    return [call_id for call_id in list_call_ids(message) if named.get(call_id) == fork.name]
+    return [call_id for call_id in list_call_ids(message)[: waymark.MAX_CALLS] if named.get(call_id) == fork.name]

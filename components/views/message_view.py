@@ -11,7 +11,7 @@ from agent.context.prices import Prices, read_usage
 from agent.run import compaction
 from agent.run.recorder import STOPPED_TEXT
 from agent.subagents.delegation import OpenCall, find_open_calls, find_undecided_calls
-from agent.time_travel.dependence import read_question_mark
+from agent.time_travel.dependence import list_call_ids, read_question_mark
 from agent.time_travel.moves import TIME_TRAVEL_MARK, Move, extract_note, read_sources
 from checkpoints import (
     MAIN,
@@ -26,6 +26,7 @@ from checkpoints import (
     limits,
     pluralize,
 )
+from checkpoints.interchange import waymark
 from components.views import file_links
 from components.views import notes as summaries
 from components.views.file_links import FileView
@@ -185,7 +186,7 @@ def _describe_message(stored: Message, message: BaseMessage, to_html: Callable[[
         if isinstance(marks, dict)
         else "note"
         if role == "note" and not summary
-        else _build_question_label(stored),
+        else _said(stored),
         "time": stored.created_at.isoformat(),
         "tools": _describe_tools(message, stored.agent) if isinstance(message, AIMessage) else [],
         "siblings": [],
@@ -195,6 +196,12 @@ def _describe_message(stored: Message, message: BaseMessage, to_html: Callable[[
         "summary": summary,
         "left": summaries.describe_goto_removal(stored),
     }
+
+
+def _said(stored: Message) -> str | None:
+    """Over a message: by whom it was asked, or that not all of its calls are shown."""
+    more = len(list_call_ids(stored)) - waymark.MAX_CALLS
+    return f"{pluralize(more, 'more tool call')} not shown" if more > 0 else _build_question_label(stored)
 
 
 def _build_question_label(stored: Message) -> str | None:
@@ -263,9 +270,8 @@ def render_plain_text(text: str) -> str:
 def _describe_tools(message: AIMessage, agent: str) -> list[ToolView]:
     readable = [(c["id"], c["name"], _format_arguments(c)) for c in message.tool_calls]
     unreadable = [(c["id"], c["name"], c["args"] or "") for c in message.invalid_tool_calls]
-    return [
-        _build_tool_card(identifier or "", name or "", text, agent) for identifier, name, text in [*readable, *unreadable]
-    ]
+    shown = [*readable, *unreadable][: waymark.MAX_CALLS]
+    return [_build_tool_card(identifier or "", name or "", text, agent) for identifier, name, text in shown]
 
 
 def _format_arguments(call: ToolCall) -> str:

@@ -1,9 +1,11 @@
 """A run locks its thread, keeps what it writes, and leaves something to find after a crash."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from checkpoints import (
     Caller,
@@ -43,25 +45,25 @@ def test_beginning_writes_the_question_and_locks_the_thread(runs: Runs, store: S
 
 
 def test_the_same_request_begins_one_run(runs: Runs, store: Store, thread_id: str) -> None:
-    first = runs.begin_run(thread_id, new("a")[0], caller=Caller(request_id="r1"))
+    first = runs.begin_run(thread_id, new("a")[0], by=Caller(request_id="r1"))
     before = dump(store)
-    assert runs.begin_run(thread_id, new("a")[0], caller=Caller(request_id="r1")) == first
+    assert runs.begin_run(thread_id, new("a")[0], by=Caller(request_id="r1")) == first
     runs.end_run(first, RunState.DONE)
-    assert runs.begin_run(thread_id, new("a")[0], caller=Caller(request_id="r1")).state is RunState.DONE
+    assert runs.begin_run(thread_id, new("a")[0], by=Caller(request_id="r1")).state is RunState.DONE
     assert (texts(store, thread_id), len(dump(store)["run"])) == (["a"], len(before["run"]))
 
 
 def test_a_run_without_a_thread_makes_one_and_the_same_request_finds_it(runs: Runs, store: Store) -> None:
-    run = runs.begin_run(None, new("a")[0], caller=Caller(request_id="r1"), title="About a")
-    assert runs.begin_run(None, new("a")[0], caller=Caller(request_id="r1")) == run
+    run = runs.begin_run(None, new("a")[0], by=Caller(request_id="r1"), title="About a")
+    assert runs.begin_run(None, new("a")[0], by=Caller(request_id="r1")) == run
     assert [(t.id, t.title) for t in store.list_threads()] == [(run.thread_id, "About a")]
 
 
 def test_a_request_of_another_conversation_is_not_this_ones(runs: Runs, store: Store, thread_id: str) -> None:
-    runs.begin_run(thread_id, new("a")[0], caller=Caller(request_id="r1"))
+    runs.begin_run(thread_id, new("a")[0], by=Caller(request_id="r1"))
     other = store.create_thread().id
     with pytest.raises(ConflictError):
-        runs.begin_run(other, new("b")[0], caller=Caller(request_id="r1"))
+        runs.begin_run(other, new("b")[0], by=Caller(request_id="r1"))
     assert texts(store, other) == []
 
 
@@ -69,7 +71,7 @@ def test_a_run_that_cannot_begin_leaves_nothing(runs: Runs, store: Store, thread
     store.append(thread_id, new("a"))
     before = dump(store)
     with pytest.raises(ConflictError):
-        runs.begin_run(thread_id, new("b")[0], caller=Caller(expected_version=0))
+        runs.begin_run(thread_id, new("b")[0], by=Caller(expected_version=0))
     with pytest.raises(MessageNotFoundError):
         runs.begin_run(thread_id, new("b")[0], after="nothing")
     assert dump(store) == before
@@ -122,7 +124,7 @@ def test_nothing_partial_is_left_of_a_committed_answer(runs: Runs, store: Store,
 
 def test_ending_writes_the_last_messages_and_unlocks(runs: Runs, store: Store, thread_id: str) -> None:
     run = runs.begin_run(thread_id, new("a")[0])
-    runs.end_run(run, RunState.STOPPED, last_messages=make_partial_messages("b"))
+    runs.end_run(run, RunState.STOPPED, last=make_partial_messages("b"))
     assert (texts(store, thread_id), runs.list_running_threads()) == (["a", "b"], set())
     assert runs.get_latest_run(thread_id).state is RunState.STOPPED
     runs.begin_run(thread_id, new("c")[0])
@@ -132,10 +134,10 @@ def test_ending_twice_does_nothing(runs: Runs, store: Store, thread_id: str) -> 
     store.append(thread_id, new("a"))
     checkpoint = store.save(thread_id).result
     run = runs.begin_run(thread_id, new("b")[0])
-    runs.end_run(run, RunState.FAILED, error="no connection", last_messages=make_partial_messages("c"))
+    runs.end_run(run, RunState.FAILED, error="no connection", last=make_partial_messages("c"))
     store.restore(thread_id, checkpoint)
     before = dump(store)
-    runs.end_run(run, RunState.DONE, last_messages=make_partial_messages("d"))
+    runs.end_run(run, RunState.DONE, last=make_partial_messages("d"))
     assert dump(store) == before
 
 
@@ -188,7 +190,7 @@ def test_two_threads_run_at_the_same_time(runs: Runs, store: Store, thread_id: s
 def test_a_stream_cut_within_a_character_still_ends(runs: Runs, store: Store, thread_id: str) -> None:
     run = runs.begin_run(thread_id, new("a")[0])
     runs.save_drafts({run.id: "b \ud83d"})
-    runs.end_run(run, RunState.STOPPED, last_messages=make_partial_messages("b \ud83d\ude00 c \ud83d"))
+    runs.end_run(run, RunState.STOPPED, last=make_partial_messages("b \ud83d\ude00 c \ud83d"))
     assert texts(store, thread_id) == ["a", "b \N{GRINNING FACE} c \N{REPLACEMENT CHARACTER}"]
 
 
@@ -245,7 +247,7 @@ def test_a_summary_that_failed_hides_the_cut_answer_before_it_only_until_it_is_d
     runs: Runs, store: Store, thread_id: str
 ) -> None:
     cut = runs.begin_run(thread_id, new("a")[0])
-    runs.end_run(cut, RunState.STOPPED, last_messages=make_partial_messages("half"))
+    runs.end_run(cut, RunState.STOPPED, last=make_partial_messages("half"))
     runs.end_run(runs.begin_run(thread_id, None, compacts=True), RunState.FAILED, error="No.")
     runs.dismiss_latest(thread_id)
     latest = runs.get_latest_run(thread_id)
@@ -261,7 +263,7 @@ def test_a_run_writes_on_branches_that_the_conversation_does_not_stand_on(runs: 
     runs.commit_message(run, new("", "x is done")[1], branch_id=made[0][0])
     runs.commit_message(run, new("", "d")[1])
     assert texts(store, thread_id) == ["a", "b", "c", "d"]
-    gone = store.find_branches_after(thread_id, path[1].id, lambda first: first.body["data"]["content"] != "y")
+    gone = store.find_branches_after(thread_id, {path[1].id}, lambda first: first.body["data"]["content"] != "y")
     ends = [(branch.name, first.body["data"]["content"], last.body["data"]["content"]) for branch, first, last in gone]
     assert ends == [("main", "c", "d"), ("One", "x", "x is done")]
     runs.end_run(run, RunState.DONE)
@@ -270,3 +272,41 @@ def test_a_run_writes_on_branches_that_the_conversation_does_not_stand_on(runs: 
     assert picture(store, thread_id) == before
     store.redo(thread_id)
     assert picture(store, thread_id) == after
+
+
+def test_whoever_writes_a_run_holds_its_thread_before_the_row_of_the_run(postgres_store: Store) -> None:
+    runs, store = Runs(postgres_store), postgres_store
+    thread_id = talked(store, "a", "b")
+    after = store.list_messages(thread_id)[-1].id
+
+    def compact() -> None:
+        runs.replace_with_summary(runs.begin_run(thread_id, new("d")[0]), new("", "short"), after=after, note="")
+
+    def talk() -> None:
+        run = runs.begin_run(thread_id, new("c")[0])
+        runs.commit_message(run, new("", "said")[1])
+        runs.end_run(run, RunState.DONE, last=make_partial_messages("half"))
+
+    def leave() -> None:
+        runs.begin_run(thread_id, None)
+        runs.interrupt_orphans(thread_id)
+
+    for work in (talk, leave, compact):
+        taken = _locks(store, work)
+        assert "run" in taken
+        assert all(before == "thread" for before, row in zip(["", *taken], taken, strict=False) if row == "run"), taken
+
+
+def _locks(store: Store, work: Callable[[], None]) -> list[str]:
+    """The rows that work takes hold of in each transaction, in order: of threads and of runs, each once in a row."""
+    found: list[str] = []
+
+    def note(_: object, __: object, statement: str, *___: object) -> None:
+        row = "thread" if statement.endswith("FOR UPDATE") else "run" if statement.startswith("UPDATE run") else ""
+        found.extend([row] if row and found[-1:] != [row] else [])
+
+    sa.event.listen(store.database.engine, "before_cursor_execute", note)
+    sa.event.listen(store.database.engine, "begin", lambda _: found.append("begin"))
+    work()
+    sa.event.remove(store.database.engine, "before_cursor_execute", note)
+    return found

@@ -1,13 +1,15 @@
 """What callbacks ask of the store reaches the pages, and the tracer where the conversation went another way."""
 
 import asyncio
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from agent.demo.model import DemoChatModel
-from checkpoints import Caller, Operation, OperationKind
-from components.services import Services
+from checkpoints import Caller, Operation, OperationKind, Runs, Store
+from components.services import READING_THREADS_OF_A_CONVERSATION, Services
 from tests.agent.running import Only, running
 from tests.agent.tracing.test_run_trace import Listener
+from tests.checkpoints.conversations import talked
 
 
 def test_a_save_a_restore_and_a_fork_are_told_once_each_and_nothing_else_is() -> None:
@@ -25,5 +27,30 @@ def test_a_save_a_restore_and_a_fork_are_told_once_each_and_nothing_else_is() ->
                 await services.apply_change(store.fork, thread, None)
         kinds = [told.kind for told in listener.told if isinstance(told, Operation)]
         assert kinds == [OperationKind.SAVE, OperationKind.RESTORE, OperationKind.FORK]
+
+    asyncio.run(story())
+
+
+def test_readings_of_one_conversation_keep_nobody_else_waiting(file_store: Store) -> None:
+    thread_id = talked(file_store, "a", "b")
+
+    async def story() -> None:
+        async with running(demo := DemoChatModel(seconds_per_token=0)) as chat:
+            with ThreadPoolExecutor(1) as pool:
+                services = Services(file_store, Runs(file_store), chat.runner, chat.hub, pool, Only(demo))
+                free, begun = threading.Event(), list[str]()
+
+                def look(conversation: str) -> None:
+                    begun.append(conversation)
+                    assert free.wait(30)
+
+                slow = [asyncio.create_task(services.read_snapshot(look, name)) for name in ("/t/slow", "slow") * 4]
+                answered = await services.read_snapshot(lambda _: True, "other")
+                await services.check()
+                await services.apply_change(file_store.rename_thread, thread_id, "Renamed")
+                assert (answered, len(begun)) == (True, READING_THREADS_OF_A_CONVERSATION)
+                free.set()
+                await asyncio.gather(*slow)
+                services.close()
 
     asyncio.run(story())

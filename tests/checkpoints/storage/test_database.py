@@ -1,5 +1,6 @@
 """Opening a database: what keeps others out, what is refused and left as it was; one that fails and comes back."""
 
+import itertools
 import os
 import re
 import shutil
@@ -8,7 +9,9 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,8 +20,9 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from checkpoints import Database, Store, StoreInUseError, StoreUnavailableError
-from checkpoints.storage import database, migrations, schema
+from checkpoints import Database, Store, StoreInUseError, StoreUnavailableError, TakesTooLongError
+from checkpoints.storage import database, migrations, rows, schema
+from checkpoints.storage.database import tried_again
 from tests.checkpoints.conversations import dump, names, new, talked, texts
 from tests.checkpoints.test_store import at_once
 from tests.postgres import Postgres, name_of
@@ -385,3 +389,43 @@ def test_the_password_stands_in_no_error_and_in_no_log(where: str, caplog: pytes
         assert "s3cret" not in f"{error} {error!r}"
         error = error.__cause__
     assert "s3cret" not in caplog.text
+
+
+def test_a_change_that_the_server_gave_up_for_another_is_tried_again(postgres_store: Store) -> None:
+    one, other = (postgres_store.create_thread().id for _ in range(2))
+    together, tries = threading.Barrier(2), list[str]()
+
+    @tried_again
+    def hold(first: str, second: str) -> None:
+        tries.append(first)
+        with postgres_store.database.begin_write() as connection:
+            rows.select_thread(connection, first)
+            if len(tries) <= 2:
+                together.wait(20)
+            rows.select_thread(connection, second)
+
+    with ThreadPoolExecutor(2) as pool:
+        for done in [pool.submit(hold, one, other), pool.submit(hold, other, one)]:
+            done.result()
+    assert (len(tries), postgres_store.database.outage) == (3, "")
+
+
+def test_a_statement_with_too_many_values_is_our_own_mistake_on_every_database(lasting_store: Store) -> None:
+    asked = sa.select(schema.thread.c.id).where(schema.thread.c.id.in_([str(number) for number in range(70_000)]))
+    refused = pytest.raises(StoreUnavailableError, match=re.escape(database.REFUSED))
+    with refused, lasting_store.database.begin_read() as connection:
+        connection.execute(asked)
+    assert lasting_store.list_threads() == []
+    assert lasting_store.database.outage == ""
+
+
+def test_a_reading_that_takes_too_long_is_given_up_and_harms_no_other(store: Store) -> None:
+    endless = {
+        "sqlite": "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n",
+        "postgresql": "SELECT pg_sleep(600)",
+    }
+    with pytest.raises(TakesTooLongError), store.database.begin_read(seconds=0.2) as connection:
+        connection.exec_driver_sql(endless[store.database.kind])
+    with pytest.raises(TakesTooLongError), store.database.begin_read(seconds=0.2):
+        list(map(store.thread_exists, itertools.repeat("x")))  # many short statements are one long reading
+    assert (store.list_threads(), store.database.outage) == ([], "")

@@ -5,6 +5,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from agent.subagents.forking import FORK_MARK
 from checkpoints import NewMessage, Runs, RunState, Store, serde
+from checkpoints.interchange import waymark
 from components.views import fork_attempts
 from tests.checkpoints.conversations import new
 
@@ -31,6 +32,18 @@ def test_each_call_has_its_own_ways_in_the_order_of_its_prompts(memory_store: St
     shown = fork_attempts.read_attempts(memory_store, thread_id, memory_store.list_messages(thread_id)).values()
     told = [[(way["name"], way["done"]) for way in ways] for ways in shown]
     assert told == [[("tea", False), ("coffee", True)], [("soup", False)]]
+
+
+def test_a_thousand_calls_of_one_answer_are_looked_at_once_and_most_of_them_not_at_all(memory_store: Store) -> None:
+    calls = [{"name": "fork", "args": {}, "id": f"call_{number}"} for number in range(1000)]
+    answer = NewMessage(serde.to_body(AIMessage("", tool_calls=calls)))
+    thread_id = memory_store.create_thread().id
+    memory_store.append(thread_id, [*new("which?"), answer])
+    statements: list[int] = []
+    sa.event.listen(memory_store.database.engine, "before_cursor_execute", lambda *_: statements.append(1))
+    shown = fork_attempts.read_attempts(memory_store, thread_id, memory_store.list_messages(thread_id))
+    assert len(shown) == waymark.MAX_CALLS
+    assert len(statements) < 20
 
 
 def test_what_a_card_is_told_takes_as_many_statements_however_many_forks_there_are(memory_store: Store) -> None:

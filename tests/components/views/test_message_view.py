@@ -8,6 +8,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from checkpoints import MAIN, Message, MessageStatus, Run, RunState, serde
+from checkpoints.interchange import waymark
 from components.views import message_view
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
@@ -120,3 +121,9 @@ def test_a_run_is_shown_while_there_is_something_to_say_of_it() -> None:
     assert message_view.describe_run(_run(RunState.FAILED)) == {
         "id": "r", "state": "failed", "error": "It failed.", "compacts": False,
     }  # fmt: skip
+
+
+def test_of_more_calls_than_can_be_shown_the_first_are_and_the_message_says_so() -> None:
+    [view] = message_view.describe_messages(path(asking(*map(str, range(waymark.MAX_CALLS + 2)))), running=False)
+    assert [tool["id"] for tool in view["tools"]] == [str(number) for number in range(waymark.MAX_CALLS)]
+    assert view["label"] == "2 more tool calls not shown"

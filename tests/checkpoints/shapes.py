@@ -1,0 +1,66 @@
+"""Documents of extreme shapes, as somebody could write them who means harm: each is small, and accepted or refused."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+
+from checkpoints import document, serde
+
+TIME = "2025-01-01T00:00:00+00:00"
+Line = tuple[str, str | None, BaseMessage]  # the message's id, its parent's, and itself
+
+
+def comb(levels: int, branches: int) -> str:
+    """Each message is the second child of the one before: as many segments as levels, one below the other."""
+    lines: list[Line] = [("m0", None, HumanMessage("x"))]
+    for n in range(1, levels):
+        lines += [(f"f{n}", f"m{n - 1}", HumanMessage("f")), (f"m{n}", f"m{n - 1}", HumanMessage("x"))]
+    return written(lines, [f"m{levels - 1 - n}" for n in range(branches)])
+
+
+def calling(calls: int, branches: int) -> str:
+    """One answer that claims so many calls of `fork`, and branches of the first of them."""
+    asked = [{"name": "fork", "args": {}, "id": f"call_{n}"} for n in range(calls)]
+    lines: list[Line] = [("q", None, HumanMessage("q")), ("a", "q", AIMessage("", tool_calls=asked))]
+    marks = [{"fork": {"call": "call_0", "number": n}} for n in range(1, branches + 1)]
+    lines += [(f"w{n}", "q", HumanMessage("w", additional_kwargs=mark)) for n, mark in enumerate(marks)]
+    return written(lines, ["a", *(f"w{n}" for n in range(branches))])
+
+
+def marked(names: Sequence[str]) -> str:
+    """So many checkpoints of one message."""
+    return written([("q", None, HumanMessage("q")), ("a", "q", AIMessage("a"))], ["a"], [("a", name) for name in names])
+
+
+def split(alternatives: int) -> str:
+    """So many answers to one question."""
+    answers: list[Line] = [(f"a{n}", "q", AIMessage(f"a{n}")) for n in range(alternatives)]
+    return written([("q", None, HumanMessage("q")), *answers], [f"a{n}" for n in range(min(alternatives, 1_000))])
+
+
+def written(lines: Sequence[Line], heads: Sequence[str], marks: Sequence[tuple[str, str]] = ()) -> str:
+    own = f"{len(lines)}-"  # an id stands for one message, whatever the file
+    lines = [(own + identifier, parent and own + parent, message) for identifier, parent, message in lines]
+    hashes, lengths = dict[str | None, str | None]({None: None}), dict[str | None, int]({None: 0})
+    messages: list[dict[str, Any]] = []
+    for identifier, parent, message in lines:
+        body, lengths[identifier] = serde.to_body(message), lengths[parent] + 1
+        hashes[identifier] = serde.hash_message(body, "main", "done", hashes[parent])
+        stands = {"id": identifier, "parent_id": parent, "agent": "main", "status": "done", "created_at": TIME}
+        messages.append({**stands, "message": body, "hash": hashes[identifier]})
+    made = {
+        "format": document.FORMAT,
+        "exported_at": TIME,
+        "thread": {"title": "Shape"},
+        "messages": messages,
+        "branches": [{"id": f"b{n}", "name": f"b{n}", "head": own + head} for n, head in enumerate(heads)],
+        "checkpoints": [
+            {"id": f"{len(marks)}-{n}", "name": name, "timestamp": TIME, "branch": "b0"}
+            | {"message_id": own + on, "message_count": lengths[own + on]}
+            for n, (on, name) in enumerate(marks)
+        ],
+        "active": "b0",
+    }
+    return json.dumps({**made, "sha256": document.hash_contents(made)})

@@ -1,0 +1,150 @@
+"""A small file costs little, whatever its shape: counted in statements and bytes, never in seconds."""
+
+import json
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+import sqlalchemy as sa
+
+from checkpoints import InvalidDocumentError, NewMessage, Runs, RunState, Store, document, history, transfer
+from tests.checkpoints import shapes
+from tests.checkpoints.conversations import names, new
+
+ACCEPTED: dict[str, tuple[Callable[[], str], Callable[[], str]]] = {  # the same shape small, and about ten times as large
+    "comb": (lambda: shapes.comb(40, 20), lambda: shapes.comb(400, 200)),
+    "calls": (lambda: shapes.calling(12, 10), lambda: shapes.calling(document.MAX_CALLS, 100)),
+    "checkpoints": (lambda: shapes.marked([""] * 90), lambda: shapes.marked([""] * 900)),
+    "names": (lambda: shapes.marked(numbered(90)), lambda: shapes.marked(numbered(900))),
+    "alternatives": (lambda: shapes.split(20), lambda: shapes.split(history.MAX_ALTERNATIVES)),
+}
+Work = Callable[[Store, str], None]
+ALLOWED = 40  # statements more for ten times as much: portions
+
+
+def numbered(number: int) -> list[str]:
+    """The default names of the checkpoints that would be saved next."""
+    return [f"Checkpoint {number + 1 + place}" for place in range(number)]
+
+
+@contextmanager
+def counting(store: Store) -> Iterator[list[str]]:
+    statements: list[str] = []
+
+    def note(_: object, __: object, statement: str, *___: object) -> None:
+        statements.append(statement)
+
+    sa.event.listen(store.database.engine, "before_cursor_execute", note)
+    yield statements
+    sa.event.remove(store.database.engine, "before_cursor_execute", note)
+
+
+def look(store: Store, thread_id: str) -> None:
+    """All that a view of the page reads of a conversation's tree."""
+    with store.database.begin_read():
+        held = store.list_messages(thread_id, last=110)
+        store.find_alternatives(thread_id, held)
+        store.find_branches_after(thread_id, {message.parent_id for message in held}, lambda _: True)
+        store.list_checkpoints(thread_id)
+        store.list_branches(thread_id)
+        store.count_shared_messages(thread_id)
+
+
+def take_turn(store: Store, thread_id: str) -> None:
+    runs = Runs(store)
+    run = runs.begin_run(thread_id, new("on")[0])
+    runs.commit_message(run, new("", "done")[1])
+    runs.end_run(run, RunState.DONE)
+
+
+def edit(store: Store, thread_id: str) -> None:
+    store.append(thread_id, new("other"), after=store.list_messages(thread_id, last=1)[0].parent_id)
+
+
+def restore(store: Store, thread_id: str) -> None:
+    store.restore(thread_id, store.save(thread_id).result)
+
+
+def forget_and_undo(store: Store, thread_id: str) -> None:
+    store.clear_checkpoints(thread_id)
+    store.undo(thread_id)
+    store.prune_branches(thread_id)
+    store.undo(thread_id)
+
+
+def copy(store: Store, thread_id: str) -> None:
+    store.fork_thread(thread_id, store.list_messages(thread_id, last=1)[0].id)
+    transfer.merge_document(store, thread_id, document.read_document(transfer.export(store, thread_id)))
+
+
+@pytest.mark.parametrize("shape", ACCEPTED)
+@pytest.mark.parametrize("work", [look, take_turn, edit, restore, forget_and_undo, copy])
+def test_ten_times_as_much_takes_hardly_more_statements(
+    store: Store, shape: str, work: Callable[[Store, str], None]
+) -> None:
+    taken = []
+    for write in ACCEPTED[shape]:
+        thread_id = transfer.import_thread(store, document.read_document(write())).result
+        with counting(store) as statements:
+            work(store, thread_id)
+        taken.append(len(statements))
+    assert taken[1] <= taken[0] + ALLOWED
+
+
+def test_checkpoints_of_a_file_are_written_together(store: Store) -> None:
+    doc = document.read_document(shapes.marked([""] * 1_000))
+    with counting(store) as statements:
+        made = transfer.import_thread(store, doc).result
+    assert len(statements) < 60
+    assert names(store, made) == [f"Checkpoint {number}" for number in range(1, 1_001)]
+
+
+def test_a_view_of_a_comb_needs_memory_for_its_segments_and_not_for_each_branch_again(memory_store: Store) -> None:
+    peaks = []
+    for branches in (10, 300):
+        made = transfer.import_thread(memory_store, document.read_document(shapes.comb(300, branches))).result
+        tracemalloc.start()
+        look(memory_store, made)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < peaks[0] + 300 * 3_000  # a path of 300 stretches alone takes 20,000 bytes and more
+
+
+def test_the_newest_of_too_many_alternatives_are_offered_with_the_one_that_is_shown(store: Store) -> None:
+    thread_id = store.create_thread().id
+    store.append(thread_id, new("question"))
+    question = store.list_messages(thread_id)[0].id
+    for number in range(history.MAX_ALTERNATIVES + 3):
+        store.append(thread_id, [NewMessage({"type": "ai", "data": {"content": str(number)}})], after=question)
+    newest = store.list_messages(thread_id)[-1]
+    found = store.find_alternatives(thread_id, [newest])[newest.id]
+    assert (len(found), found[-1]) == (history.MAX_ALTERNATIVES, newest.id)
+    store.choose(thread_id, found[0])
+    for _ in range(2):
+        store.undo(thread_id)
+        store.redo(thread_id)
+    shown = store.list_messages(thread_id)[-1]
+    assert shown.id in store.find_alternatives(thread_id, [shown])[shown.id]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            shapes.calling(document.MAX_CALLS + 1, 1),
+            "messages[1].message: makes more than 128 tool calls, which is too many",
+        ),
+        (shapes.split(201), "messages[1]: is one of 201 alternatives, and there may be 200"),
+    ],
+)
+def test_a_shape_that_no_page_could_show_is_refused(text: str, sentence: str) -> None:
+    with pytest.raises(InvalidDocumentError) as caught:
+        document.read_document(text)
+    assert str(caught.value) == sentence
+
+
+def test_a_file_holds_no_more_conversations_than_can_be_looked_through(store: Store) -> None:
+    chat = {"chat": {"title": "x", "history": {"currentId": None, "messages": {}}}}
+    with pytest.raises(InvalidDocumentError, match="The file holds 201 conversations, and at most 200 are imported at once"):
+        document.read_documents(json.dumps([chat] * 201))
