@@ -15,7 +15,7 @@ from checkpoints import files, history
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import RunActiveError, StoreUnavailableError
 from checkpoints.model import Caller, Operation, OperationKind, Thread, pluralize
-from checkpoints.storage import checkpoint_rows, rows, schema
+from checkpoints.storage import rows, schema
 from checkpoints.storage.database import Database
 from checkpoints.store import new_id
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from checkpoints import document, serde
+from checkpoints import serde
+from checkpoints.interchange import waymark
 
 TIME = "2025-01-01T00:00:00+00:00"
 Line = tuple[str, str | None, BaseMessage]  # the message's id, its parent's, and itself
@@ -51,7 +52,7 @@ def written(lines: Sequence[Line], heads: Sequence[str], marks: Sequence[tuple[s
         stands = {"id": identifier, "parent_id": parent, "agent": "main", "status": "done", "created_at": TIME}
         messages.append({**stands, "message": body, "hash": hashes[identifier]})
     made = {
-        "format": document.FORMAT,
+        "format": waymark.FORMAT,
         "exported_at": TIME,
         "thread": {"title": "Shape"},
         "messages": messages,
@@ -63,4 +64,4 @@ def written(lines: Sequence[Line], heads: Sequence[str], marks: Sequence[tuple[s
         ],
         "active": "b0",
     }
-    return json.dumps({**made, "sha256": document.hash_contents(made)})
+    return json.dumps({**made, "sha256": waymark.hash_contents(made)})

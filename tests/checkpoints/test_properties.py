@@ -431,7 +431,7 @@ class Conversations(RuleBasedStateMachine):
             talk.id,
             written(message) if message else None,
             **self.view.arguments(self.tables, talk.id, after),
-            by=by,
+            caller=by,
         )
         model = partial(talk.model.begin, message, run_id=by.request_id or "", title="asked", **after, caller=by)
         if self.both(model, partial(begin, title="asked")) and how.twice:
@@ -444,7 +444,7 @@ class Conversations(RuleBasedStateMachine):
         message, request = self.fresh(1)[0], f"wish {next(self.numbers)}"
         model = Conversation()
         model.begin(message, run_id=request)
-        self.added(self.runs.begin_run(None, written(message), by=Caller(request_id=request)).thread_id, model)
+        self.added(self.runs.begin_run(None, written(message), caller=Caller(request_id=request)).thread_id, model)
 
     def run_of(self, talk: Talk) -> tuple[Run, Any] | None:
         """The newest run, running or not, as the model and the store have it."""
@@ -490,7 +490,7 @@ class Conversations(RuleBasedStateMachine):
             last = [self.fresh(2)[1]] if more else []
             if run.state == "running":
                 talk.model.end(run, state, last)
-            assert self.runs.end_run(stored, state, last=[written(each) for each in last]) == talk.model.version
+            assert self.runs.end_run(stored, state, last_messages=[written(each) for each in last]) == talk.model.version
             self.see()
 
     @rule(where=WHICH, which=WHICH, said=HOW_MANY, elsewhere=st.booleans(), undone=st.booleans())

@@ -45,25 +45,25 @@ def test_beginning_writes_the_question_and_locks_the_thread(runs: Runs, store: S
 
 
 def test_the_same_request_begins_one_run(runs: Runs, store: Store, thread_id: str) -> None:
-    first = runs.begin_run(thread_id, new("a")[0], by=Caller(request_id="r1"))
+    first = runs.begin_run(thread_id, new("a")[0], caller=Caller(request_id="r1"))
     before = dump(store)
-    assert runs.begin_run(thread_id, new("a")[0], by=Caller(request_id="r1")) == first
+    assert runs.begin_run(thread_id, new("a")[0], caller=Caller(request_id="r1")) == first
     runs.end_run(first, RunState.DONE)
-    assert runs.begin_run(thread_id, new("a")[0], by=Caller(request_id="r1")).state is RunState.DONE
+    assert runs.begin_run(thread_id, new("a")[0], caller=Caller(request_id="r1")).state is RunState.DONE
     assert (texts(store, thread_id), len(dump(store)["run"])) == (["a"], len(before["run"]))
 
 
 def test_a_run_without_a_thread_makes_one_and_the_same_request_finds_it(runs: Runs, store: Store) -> None:
-    run = runs.begin_run(None, new("a")[0], by=Caller(request_id="r1"), title="About a")
-    assert runs.begin_run(None, new("a")[0], by=Caller(request_id="r1")) == run
+    run = runs.begin_run(None, new("a")[0], caller=Caller(request_id="r1"), title="About a")
+    assert runs.begin_run(None, new("a")[0], caller=Caller(request_id="r1")) == run
     assert [(t.id, t.title) for t in store.list_threads()] == [(run.thread_id, "About a")]
 
 
 def test_a_request_of_another_conversation_is_not_this_ones(runs: Runs, store: Store, thread_id: str) -> None:
-    runs.begin_run(thread_id, new("a")[0], by=Caller(request_id="r1"))
+    runs.begin_run(thread_id, new("a")[0], caller=Caller(request_id="r1"))
     other = store.create_thread().id
     with pytest.raises(ConflictError):
-        runs.begin_run(other, new("b")[0], by=Caller(request_id="r1"))
+        runs.begin_run(other, new("b")[0], caller=Caller(request_id="r1"))
     assert texts(store, other) == []
 
 
@@ -71,7 +71,7 @@ def test_a_run_that_cannot_begin_leaves_nothing(runs: Runs, store: Store, thread
     store.append(thread_id, new("a"))
     before = dump(store)
     with pytest.raises(ConflictError):
-        runs.begin_run(thread_id, new("b")[0], by=Caller(expected_version=0))
+        runs.begin_run(thread_id, new("b")[0], caller=Caller(expected_version=0))
     with pytest.raises(MessageNotFoundError):
         runs.begin_run(thread_id, new("b")[0], after="nothing")
     assert dump(store) == before
@@ -124,7 +124,7 @@ def test_nothing_partial_is_left_of_a_committed_answer(runs: Runs, store: Store,
 
 def test_ending_writes_the_last_messages_and_unlocks(runs: Runs, store: Store, thread_id: str) -> None:
     run = runs.begin_run(thread_id, new("a")[0])
-    runs.end_run(run, RunState.STOPPED, last=make_partial_messages("b"))
+    runs.end_run(run, RunState.STOPPED, last_messages=make_partial_messages("b"))
     assert (texts(store, thread_id), runs.list_running_threads()) == (["a", "b"], set())
     assert runs.get_latest_run(thread_id).state is RunState.STOPPED
     runs.begin_run(thread_id, new("c")[0])
@@ -134,10 +134,10 @@ def test_ending_twice_does_nothing(runs: Runs, store: Store, thread_id: str) -> 
     store.append(thread_id, new("a"))
     checkpoint = store.save(thread_id).result
     run = runs.begin_run(thread_id, new("b")[0])
-    runs.end_run(run, RunState.FAILED, error="no connection", last=make_partial_messages("c"))
+    runs.end_run(run, RunState.FAILED, error="no connection", last_messages=make_partial_messages("c"))
     store.restore(thread_id, checkpoint)
     before = dump(store)
-    runs.end_run(run, RunState.DONE, last=make_partial_messages("d"))
+    runs.end_run(run, RunState.DONE, last_messages=make_partial_messages("d"))
     assert dump(store) == before
 
 
@@ -190,7 +190,7 @@ def test_two_threads_run_at_the_same_time(runs: Runs, store: Store, thread_id: s
 def test_a_stream_cut_within_a_character_still_ends(runs: Runs, store: Store, thread_id: str) -> None:
     run = runs.begin_run(thread_id, new("a")[0])
     runs.save_drafts({run.id: "b \ud83d"})
-    runs.end_run(run, RunState.STOPPED, last=make_partial_messages("b \ud83d\ude00 c \ud83d"))
+    runs.end_run(run, RunState.STOPPED, last_messages=make_partial_messages("b \ud83d\ude00 c \ud83d"))
     assert texts(store, thread_id) == ["a", "b \N{GRINNING FACE} c \N{REPLACEMENT CHARACTER}"]
 
 
@@ -247,7 +247,7 @@ def test_a_summary_that_failed_hides_the_cut_answer_before_it_only_until_it_is_d
     runs: Runs, store: Store, thread_id: str
 ) -> None:
     cut = runs.begin_run(thread_id, new("a")[0])
-    runs.end_run(cut, RunState.STOPPED, last=make_partial_messages("half"))
+    runs.end_run(cut, RunState.STOPPED, last_messages=make_partial_messages("half"))
     runs.end_run(runs.begin_run(thread_id, None, compacts=True), RunState.FAILED, error="No.")
     runs.dismiss_latest(thread_id)
     latest = runs.get_latest_run(thread_id)
@@ -285,7 +285,7 @@ def test_whoever_writes_a_run_holds_its_thread_before_the_row_of_the_run(postgre
     def talk() -> None:
         run = runs.begin_run(thread_id, new("c")[0])
         runs.commit_message(run, new("", "said")[1])
-        runs.end_run(run, RunState.DONE, last=make_partial_messages("half"))
+        runs.end_run(run, RunState.DONE, last_messages=make_partial_messages("half"))
 
     def leave() -> None:
         runs.begin_run(thread_id, None)

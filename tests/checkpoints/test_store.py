@@ -350,7 +350,7 @@ def test_what_is_read_inside_one_view_is_of_one_moment(lasting_store: Store) -> 
 def test_the_same_wish_from_two_callers_at_once_begins_one_conversation(lasting_store: Store) -> None:
     """There is no row yet that one of the two could wait for."""
     runs, by = Runs(lasting_store), Caller(request_id="wish-1")
-    begun = at_once(lambda: runs.begin_run(None, new("a")[0], by=by).id)
+    begun = at_once(lambda: runs.begin_run(None, new("a")[0], caller=by).id)
     assert (set(begun), len(lasting_store.list_threads())) == ({"wish-1"}, 1)
 
 

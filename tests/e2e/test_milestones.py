@@ -34,7 +34,7 @@ def talk_for_long(file: Path) -> None:
     store.append(thread_id, new(*lines[:592]))
     store.save(thread_id, name="Mine")
     run = runs.begin_run(thread_id, new(*lines[592:])[0])
-    runs.end_run(run, RunState.DONE, last=new(*lines[592:])[1:])
+    runs.end_run(run, RunState.DONE, last_messages=new(*lines[592:])[1:])
     runs.save_milestone(run, store.list_messages(thread_id)[41].id, "Early <b>verdict</b>", "It is settled.")
     database.close()
 

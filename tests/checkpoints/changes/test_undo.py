@@ -135,7 +135,7 @@ def _run(store: Store, thread_id: str, between: Operation = lambda store, thread
     runs.commit_message(run, new("", "d")[1])
     store.save(thread_id, name="by the agent", caller=Caller(actor="agent", undo_group=run.id))
     between(store, thread_id)
-    runs.end_run(run, RunState.DONE, last=new("", "e")[1:])
+    runs.end_run(run, RunState.DONE, last_messages=new("", "e")[1:])
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_a_checkpoint_that_was_deleted_here_comes_back(store: Store) -> None:
 
 def test_no_merge_while_an_answer_is_being_written(store: Store) -> None:
     thread_id = talked(store, "a", "b")
-    Runs(store).begin_run(thread_id, new("c")[0], by=Caller())
+    Runs(store).begin_run(thread_id, new("c")[0], caller=Caller())
     before = dump(store)
     other = elsewhere()
     with pytest.raises(RunActiveError):

@@ -15,7 +15,7 @@ from checkpoints.interchange.redaction import Redaction
 from tests.checkpoints.conversations import new
 from tests.checkpoints.interchange.test_transfer import conversation, elsewhere, imported, seen
 
-SCHEMA = Path(__file__).parents[2] / "docs" / "waymark-1.schema.json"
+SCHEMA = Path(__file__).parents[3] / "docs" / "waymark-1.schema.json"
 BRANCHES, CHECKPOINTS = 20, 100
 
 

@@ -244,7 +244,7 @@ def test_a_write_that_failed_is_only_forgotten_when_one_succeeds(file_store: Sto
 def test_a_file_locked_by_another_program_is_said_and_then_written(
     file_store: Store, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "MAX_WAIT_SECONDS", 0)
+    monkeypatch.setattr(database, "MAX_LOCK_WAIT_SECONDS", 0)
     file_store.database.engine.dispose()  # so that the next connection waits no longer than that
     other = sqlite3.connect(file, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
@@ -297,7 +297,7 @@ def test_a_restart_of_the_server_needs_none_of_ours(postgres_store: Store, postg
 def test_a_row_that_another_holds_is_not_waited_for_without_end(
     postgres_store: Store, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "MAX_WAIT_SECONDS", 1)
+    monkeypatch.setattr(database, "MAX_LOCK_WAIT_SECONDS", 1)
     thread_id, impatient = talked(postgres_store, "a", "b"), Database.open_url(postgres_url)
     with postgres_store.database.begin_write() as holding:
         holding.execute(sa.text("SELECT id FROM thread FOR UPDATE"))

@@ -30,7 +30,7 @@ def lived(store: Store) -> str:
     store.clear(thread_id)
     store.undo(thread_id)
     runs = Runs(store)
-    runs.end_run(runs.begin_run(thread_id, new("again")[0]), RunState.DONE, last=new("yes"))
+    runs.end_run(runs.begin_run(thread_id, new("again")[0]), RunState.DONE, last_messages=new("yes"))
     store.delete_thread(talked(store, "gone"))
     assert third.message_count == 6
     return thread_id
