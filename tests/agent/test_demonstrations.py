@@ -14,8 +14,8 @@ import commands
 from agent.demo import DemoChatModel
 from agent.demonstrations import AGAIN, DEMONSTRATIONS, LOG
 from agent.models import Keys, Models
+from tests.app_process import ROOT
 from tests.fakes.openai import Call, FakeOpenAI, Say
-from tests.servers import ROOT
 
 OFFLINE = Models(Keys(), "demo", demo_seconds_per_token=0)
 READING = (Call("read_file", {"path": LOG}, id="1"), Say("Day 143, and day 151 by Ingrid Sorensen for 412 crowns."))

@@ -24,8 +24,8 @@ from checkpoints import RunState
 from tests.agent.cast import agent
 from tests.agent.running import model_at, running, tool
 from tests.agent.test_approval import decide, results
+from tests.app_process import ROOT
 from tests.fakes.openai import Call, FakeOpenAI, Say
-from tests.servers import ROOT
 from tests.servers import Server as Waymark
 
 PROGRAM = ("-m", "tests.fakes.mcp")
