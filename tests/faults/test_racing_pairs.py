@@ -23,6 +23,7 @@ from checkpoints import By, Database, StateError, Store, rows
 from tests.checkpoints.model import Conversation, Said
 from tests.checkpoints.tables import Tables, View, equal
 from tests.conftest import Clock
+from tests.rounds import Rounds
 
 Outcome = tuple[str, int | str]  # ("done", version), ("repeated", version) or ("refused", the error's name)
 PAIRS_A_THREAD = 8
@@ -84,7 +85,7 @@ class Processes(Clients):
     """Each with a store of its own on the same PostgreSQL database."""
 
     def __init__(self, address: str) -> None:
-        context = multiprocessing.get_context("spawn")
+        context = multiprocessing.get_context("forkserver")
         self._start = context.Barrier(2)  # kept here until both have it
         self._pipes, self._processes = [], []
         for _ in range(2):
@@ -246,9 +247,9 @@ WISHES: dict[str, Callable[[Race, Conversation], dict[str, Any]]] = {
 
 
 def test_of_two_at_once_each_is_done_once_or_refused_whole(racing: tuple[Store, Clients]) -> None:
-    Race(*racing, chance=random.Random()).run(300)
+    Race(*racing, chance=random.Random(1)).run(100)
 
 
 @pytest.mark.long
-def test_of_two_at_once_each_is_done_once_or_refused_whole_for_long(racing: tuple[Store, Clients]) -> None:
-    Race(*racing, chance=random.Random()).run(10_000)
+def test_of_two_at_once_each_is_done_once_or_refused_whole_for_long(racing: tuple[Store, Clients], rounds: Rounds) -> None:
+    Race(*racing, chance=random.Random()).run(rounds(10_000))
