@@ -167,7 +167,7 @@ def test_who_asks_for_it_hears_of_every_move_of_an_agent_and_may_fail(tmp_path: 
     async def story() -> None:
         settings = Settings(data_dir=tmp_path / "data", model="demo", demo_seconds_per_token=0, time_travel="allow")
         app = create_app(settings, port=8050, on_time_travel=[raising(ValueError("not mine")), heard.append])
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             run = await app.services.runner.send(None, "hello", by=By())
             await _rests(app, run.thread_id)
             await app.services.runner.send(run.thread_id, "Please start over", by=By())

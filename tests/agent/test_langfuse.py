@@ -282,5 +282,5 @@ def test_telling_does_not_wait_for_the_server(fake: FakeLangfuse) -> None:
         tracer.tell(Feedback("run", str(number), True))
         tracer.prompt("system", "")
         tracer.link("run")
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 60  # a thousand waits would be many times that
     tracer.close()

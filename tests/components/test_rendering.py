@@ -187,7 +187,7 @@ def test_the_process_ends_with_the_server_and_says_nothing(end: signal.Signals) 
     with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, start_new_session=True, **pipes) as server:  # type: ignore[call-overload]
         worker = int(server.stdout.readline())
         os.killpg(server.pid, end)
-        assert server.communicate(timeout=30) == ("", "")
+        assert server.communicate(timeout=60) == ("", "")
     wait_until_gone(worker)
 
 

@@ -73,10 +73,10 @@ class Talk:
 
     def _something(self) -> None:
         if self._chance.random() < 0.8:
-            self.page.rest(30)
+            self.page.rest()
         self.shown = shown = Shown.on(self.page)
         if self._chance.random() < 0.35:
-            self.page.rest(30)
+            self.page.rest()
             self._send()
         else:
             self.wished = self._chance.choice(list(KINDS)[1:])

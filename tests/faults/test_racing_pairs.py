@@ -74,7 +74,7 @@ class Threads(Clients):
         return list(self._pool.map(self._carry_out, (one, other)))
 
     def _carry_out(self, call: Call) -> Outcome:
-        self._start.wait(10)
+        self._start.wait(60)
         return call.carry_out(self._store)
 
     def close(self) -> None:
@@ -104,7 +104,7 @@ class Processes(Clients):
     def close(self) -> None:
         for pipe, process in zip(self._pipes, self._processes, strict=True):
             pipe.send(None)
-            process.join(10)
+            process.join(60)
             pipe.close()
 
 
@@ -112,7 +112,7 @@ def _serve(pipe: Connection, start: Any, address: str) -> None:
     database = Database.connect(address)
     store = Store(database, now=Clock())
     while (call := pipe.recv()) is not None:
-        start.wait(10)
+        start.wait(60)
         pipe.send(call.carry_out(store))
     database.close()
 
