@@ -1,5 +1,6 @@
 """What several test files share: stores in memory, in a file and on PostgreSQL, and a clock that a test may turn."""
 
+import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,6 +19,11 @@ settings.load_profile("waymark")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--share", type=float, default=1.0, help="of the rounds of the long proofs: 0.05 is a twentieth")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Two more than there are processors: servers, pages and databases are waited for."""
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.fixture
