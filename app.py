@@ -21,19 +21,20 @@ from langchain_core.tools import BaseTool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import commands
-from agent.agents import BUILT_IN, Agent, Agents
+from agent.agents import BUILT_IN_AGENTS, Agent, Agents
 from agent.graph import build_graph
 from agent.hub import RunHub
 from agent.judge import Judge
-from agent.mcp import McpServers, Server
-from agent.models import Keys, ModelConfigurationError, Models
-from agent.prices import Price
+from agent.mcp import McpServer, McpServers
+from agent.models import ConfiguredModels, ModelConfigurationError, ProviderKeys
+from agent.prices import ModelPrice
 from agent.runner import Runner
 from agent.state import Limits
-from agent.tools import NAMES as TOOLS
-from agent.tools import tools_for
+from agent.tools import TOOL_NAMES as TOOLS
+from agent.tools import select_tools
 from agent.tools.ask_agent import ask_agent
 from agent.tracing import NO_TRACING, Tracer
+from agent.tracing.environment import switch_off_library_tracing
 from agent.travelling import TimeTravelEvent
 from checkpoints import MAIN, Database, Runs, Store, StoreUnavailableError
 from components import (
@@ -50,23 +51,23 @@ from components import (
     trouble,
     vendor,
 )
-from components.guard import Doors, Guard
-from components.headers import content_security_policy
+from components.guard import AllowedRoutes, Guard
+from components.headers import build_security_policy
 from components.rendering import Renderer
 from components.services import Services
 from components.session import Session
 from config import Settings, SettingsError, load_settings
 
 _log = logging.getLogger(__name__)
-HERE = Path(__file__).parent
-THREADS = 4  # for blocking work: one writes at a time anyway
-LARGEST_SOCKET_MESSAGE = 16_384  # bytes; the page sends nothing over it
-DOORS = Doors(
+ROOT = Path(__file__).parent
+MAX_POOL_THREADS = 4  # for blocking work: one writes at a time anyway
+MAX_SOCKET_MESSAGE_BYTES = 16_384  # bytes; the page sends nothing over it
+ALLOWED_ROUTES = AllowedRoutes(
     paths=frozenset({"/", "/_dash-layout", "/_dash-dependencies", "/_dash-update-component"}),
     prefixes=("/t/", "/api/threads/"),
-    foreign=(attachments.PREFIX,),
-    static=("/assets/", "/_dash-component-suites/", "/vendor/"),
-    body_limits={"/_dash-update-component": 16_000_000},  # an import of 10 MB, as base64 inside JSON
+    user_file_prefixes=(attachments.FILES_PREFIX,),
+    static_prefixes=("/assets/", "/_dash-component-suites/", "/vendor/"),
+    max_body_bytes={"/_dash-update-component": 16_000_000},  # an import of 10 MB, as base64 inside JSON
 )
 
 # Dash 4.4's own WebSocket callbacks bypass authentication and die with the tab; without this the page opens one anyway.
@@ -83,16 +84,16 @@ class App:
     address: str
     mcp: McpServers
 
-    def link(self) -> str:
+    def create_link(self) -> str:
         """The address to open; with AUTH=token it lets one browser in, once."""
-        return f"{self.address}/" if self.session is None else f"{self.address}/?token={self.session.open_link()}"
+        return f"{self.address}/" if self.session is None else f"{self.address}/?token={self.session.issue_link_token()}"
 
     async def close(self) -> None:
         """Interrupt what runs, and let go of the database."""
         await self.services.runner.close()
         await self.mcp.close()
-        await self.services.work(self.services.tracer.close)
-        await self.services.work(self.services.renderer.close)
+        await self.services.run_blocking(self.services.tracer.close)
+        await self.services.run_blocking(self.services.renderer.close)
         self.services.pool.shutdown()
         self.services.store.database.close()
 
@@ -102,7 +103,7 @@ def create_app(
     *,
     port: int,
     store: Store | None = None,
-    models: Models | None = None,
+    models: ConfiguredModels | None = None,
     tracer: Tracer | None = None,
     on_time_travel: Sequence[Callable[[TimeTravelEvent], None]] = (),
 ) -> App:
@@ -113,35 +114,36 @@ def create_app(
 
     Raises `StoreUnavailableError` and `ModelConfigurationError`, whose texts are for the user.
     """
-    models = models or _models(settings)
-    tracer = tracer or _tracer(settings)
-    tools, approval, known = _tools(settings), set(settings.tools_approval or ()), _agents(settings, models)
+    switch_off_library_tracing()
+    models = models or _build_models(settings)
+    tracer = tracer or _build_tracer(settings)
+    tools, approval, known = _build_tools(settings), set(settings.tools_approval or ()), _build_agents(settings, models)
     store = store or _open_store(settings)
-    mcp = McpServers(_servers(settings), tools, approval)
-    services = _services(settings, store, models, tracer, tools, approval, known, on_time_travel)
-    services.runs.interrupt_left()
+    mcp = McpServers(_build_mcp_servers(settings), tools, approval)
+    services = _build_services(settings, store, models, tracer, tools, approval, known, on_time_travel)
+    services.runs.interrupt_orphans()
     server = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    dash = _dash(server, services)
-    session = None if settings.auth == "none" else Session(_secret(settings.data_dir), port=port)
+    dash = _build_dash(server, services)
+    session = None if settings.auth == "none" else Session(_load_secret(settings.data_dir), port=port)
     address = f"http://{f'[{settings.host}]' if ':' in settings.host else settings.host}:{port}"
-    policy = content_security_policy(dash.csp_hashes())
+    policy = build_security_policy(dash.csp_hashes())
     names = {"127.0.0.1", "localhost", "[::1]", f"[{settings.host}]" if ":" in settings.host else settings.host}
     hosts = frozenset(names if port == 80 else {f"{name}:{port}" for name in names})  # browsers leave :80 out
     waymark: list[App] = []
     guard = Guard(
-        _one_page(server),
+        _route_to_page(server),
         hosts=hosts,
         session=session,
         content_security_policy=lambda: policy,
-        doors=DOORS,
+        routes=ALLOWED_ROUTES,
         on_stale_link=lambda: _print_link(waymark[0]),
     )
-    waymark.append(App(_living(guard, waymark), services, session, address, mcp))
+    waymark.append(App(_add_lifespan(guard, waymark), services, session, address, mcp))
     return waymark[0]
 
 
-def _models(settings: Settings) -> Models:
-    keys = Keys(
+def _build_models(settings: Settings) -> ConfiguredModels:
+    keys = ProviderKeys(
         openai_api_key=settings.openai_api_key,
         openai_base_url=settings.openai_base_url,
         azure_openai_api_key=settings.azure_openai_api_key,
@@ -150,15 +152,15 @@ def _models(settings: Settings) -> Models:
         azure_openai_deployment_name=settings.azure_openai_deployment_name,
         azure_openai_reasoning_effort=settings.azure_openai_reasoning_effort,
         idle_seconds=settings.model_idle_seconds,
-        others={name: key for name, key in settings.provider_keys.items() if key is not None},
+        other_keys={name: key for name, key in settings.provider_keys.items() if key is not None},
     )
     offered, seconds = settings.models_offered or (), settings.demo_seconds_per_token
-    return Models(keys, settings.model, offered=offered, demo_seconds_per_token=seconds)
+    return ConfiguredModels(keys, settings.model, offered=offered, demo_seconds_per_token=seconds)
 
 
 def _open_store(settings: Settings) -> Store:
     """The database of this server alone."""
-    database = Database.connect(settings.database)
+    database = Database.open_url(settings.connection_url)
     try:
         database.claim()
     except StoreUnavailableError:
@@ -167,7 +169,7 @@ def _open_store(settings: Settings) -> Store:
     return Store(database)
 
 
-def _tracer(settings: Settings) -> Tracer:
+def _build_tracer(settings: Settings) -> Tracer:
     """Langfuse, if there are keys for it. Only then is its package imported, which takes 80 ms and 6 MB."""
     public, secret, host = settings.langfuse_public_key, settings.langfuse_secret_key, settings.langfuse_host
     if not public and not secret:
@@ -185,20 +187,20 @@ def _tracer(settings: Settings) -> Tracer:
     )
 
 
-def _services(
+def _build_services(
     settings: Settings,
     store: Store,
-    models: Models,
+    models: ConfiguredModels,
     tracer: Tracer,
     tools: list[BaseTool],
     approval: set[str],
-    known: Agents,
+    sub_agents: Agents,
     on_time_travel: Sequence[Callable[[TimeTravelEvent], None]],
 ) -> Services:
-    pool = ThreadPoolExecutor(THREADS, thread_name_prefix="waymark")
+    pool = ThreadPoolExecutor(MAX_POOL_THREADS, thread_name_prefix="waymark")
     hub, runs = RunHub(), Runs(store)
-    limits = Limits(idle_seconds=settings.model_idle_seconds, window=settings.model_window)
-    prices = {spec: Price(price.input, price.output, price.cached) for spec, price in settings.prices.items()}
+    limits = Limits(idle_seconds=settings.model_idle_seconds, max_window_tokens=settings.model_window)
+    prices = {spec: ModelPrice(price.input, price.output, price.cached) for spec, price in settings.prices.items()}
     runner = Runner(
         store,
         runs,
@@ -208,19 +210,19 @@ def _services(
         pool=pool,
         limits=limits,
         tracer=tracer,
-        time_travel=settings.time_travel,
+        default_policy=settings.time_travel,
         on_time_travel=on_time_travel,
         judge=Judge(store, runs, hub, models, pool, tracer) if settings.judge == "on" else None,
-        agents=known,
+        agents=sub_agents,
     )
     return Services(store, runs, runner, hub, pool, models=models, tracer=tracer, prices=prices, renderer=Renderer())
 
 
-def _tools(settings: Settings) -> list[BaseTool]:
+def _build_tools(settings: Settings) -> list[BaseTool]:
     for name in (*(settings.tools_enabled or ()), *(settings.tools_approval or ())):
         if name not in TOOLS:
             raise SettingsError(f"There is no tool {name[:80]!r}; there are {', '.join(TOOLS)}.")
-    return tools_for(
+    return select_tools(
         tavily_api_key=settings.tavily_api_key,
         tavily_base_url=settings.tavily_base_url,
         files_dir=settings.files_dir,
@@ -228,7 +230,7 @@ def _tools(settings: Settings) -> list[BaseTool]:
     )
 
 
-def _agents(settings: Settings, models: Models) -> Agents:
+def _build_agents(settings: Settings, models: ConfiguredModels) -> Agents:
     """The agents that can be asked: those that come along, and above them the file's; none where asking is not enabled."""
     for name, given in settings.agents.items():
         place = f"[agents.{name}]"
@@ -238,7 +240,7 @@ def _agents(settings: Settings, models: Models) -> Agents:
             if tool not in TOOLS and tool.partition("__")[0] not in settings.mcp:
                 raise SettingsError(f"{place} tools in waymark.toml: there is no tool {tool[:80]!r}.")
         try:
-            models.model(given.model)
+            models.load_model(given.model)
         except ModelConfigurationError as error:
             raise SettingsError(f"{place} model in waymark.toml cannot be used. {error}") from error
     if settings.tools_enabled is not None and ask_agent.name not in settings.tools_enabled:
@@ -247,12 +249,12 @@ def _agents(settings: Settings, models: Models) -> Agents:
         name: Agent(name, given.instructions, given.tools, given.description, given.model)
         for name, given in settings.agents.items()
     }
-    return BUILT_IN | own
+    return BUILT_IN_AGENTS | own
 
 
-def _servers(settings: Settings) -> list[Server]:
+def _build_mcp_servers(settings: Settings) -> list[McpServer]:
     return [
-        Server(
+        McpServer(
             name,
             command=given.command,
             args=given.args,
@@ -265,71 +267,71 @@ def _servers(settings: Settings) -> list[Server]:
     ]
 
 
-def _dash(server: FastAPI, services: Services) -> Dash:
+def _build_dash(server: FastAPI, services: Services) -> Dash:
     page.add_route(server, services)
     dash = page.Page(
         "waymark",
         server=server,  # type: ignore[arg-type]  # Dash types only what its Flask backend takes
         title="Waymark",
         update_title=None,  # type: ignore[arg-type]  # its documented off switch
-        assets_folder=str(HERE / "assets"),
+        assets_folder=str(ROOT / "assets"),
         assets_path_ignore=["modules"],
         assets_ignore=r"early|\.css",  # the frame names the one above everything else; the others come as one
-        external_stylesheets=[vendor.stylesheet_address()],
-        index_string=page.index(sorted(path.name for path in (HERE / "assets" / "modules").glob("*.mjs"))),
-        meta_tags=page.METAS,
+        external_stylesheets=[vendor.build_stylesheet_address()],
+        index_string=page.build_index(sorted(path.name for path in (ROOT / "assets" / "modules").glob("*.mjs"))),
+        meta_tags=page.META_TAGS,
         enable_mcp=False,
-        on_error=_tell,
+        on_error=_report_callback_error,
     )
     dash.layout = page.layout()
     page.register(dash, services)
-    vendor.add_routes(server)
+    vendor.add_static_routes(server)
     for part in (stream, meter, full_text, comparing, growth, exporting, attachments, agents, trouble):
         part.add_route(server, services)
     return dash
 
 
-def _tell(error: Exception) -> None:
+def _report_callback_error(error: Exception) -> None:
     """What no command expected: the log gets the whole of it, the user a sentence. Dash alone would say nothing."""
     if isinstance(error, StoreUnavailableError):  # the log has it (see Database), and a banner stands on the page
         return
     reference = secrets.token_hex(4)
     _log.error("a callback failed [%s]", reference, exc_info=error)
-    toast.say(f"Something went wrong (reference {reference}). Try again, or reload the page.")
+    toast.show_toast(f"Something went wrong (reference {reference}). Try again, or reload the page.")
 
 
-def _one_page(server: ASGIApp) -> ASGIApp:
+def _route_to_page(server: ASGIApp) -> ASGIApp:
     """Every conversation's address is the same page, which reads from its address what to show.
 
     Not a route of its own: Dash sets itself up, and notes the request that its page needs, at its own addresses only.
     """
 
-    async def asgi(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"].startswith("/t/"):
             scope = {**scope, "path": "/", "raw_path": b"/"}
         await server(scope, receive, send)
 
-    return asgi
+    return serve_page
 
 
-def _living(guard: ASGIApp, waymark: list[App]) -> ASGIApp:
+def _add_lifespan(guard: ASGIApp, waymark: list[App]) -> ASGIApp:
     """The guard, with the life of the process: Dash's own handling of it would answer every unknown path with the page."""
 
-    async def asgi(scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve_lifespan(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "lifespan":
             await guard(scope, receive, send)
             return
         await receive()
-        waymark[0].mcp.begin()
+        waymark[0].mcp.start()
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await waymark[0].close()
         await send({"type": "lifespan.shutdown.complete"})
 
-    return asgi
+    return serve_lifespan
 
 
-def _secret(folder: Path) -> bytes:
+def _load_secret(folder: Path) -> bytes:
     """What signs the cookies; kept, so that a restart logs nobody out."""
     path = folder / "session.key"
     try:
@@ -346,7 +348,7 @@ def _secret(folder: Path) -> bytes:
         raise SettingsError(f"DATA_DIR {folder} cannot be used: {error.strerror}.") from error
 
 
-class _Server(uvicorn.Server):
+class _AnnouncingServer(uvicorn.Server):
     """Says where the page is once it can really be opened."""
 
     def __init__(self, config: uvicorn.Config, app: App) -> None:
@@ -360,7 +362,7 @@ class _Server(uvicorn.Server):
 
 def _print_link(app: App) -> None:
     print(
-        f"\n  Waymark is ready. Open this link (it works once; the browser then stays signed in):\n\n    {app.link()}\n",
+        f"\n  Waymark is ready. Open this link (it works once; the browser then stays signed in):\n\n    {app.create_link()}\n",
         flush=True,
     )
 
@@ -381,24 +383,25 @@ def serve(settings: Settings) -> None:
         ws_per_message_deflate=False,  # the page is on the same machine: it costs more than it saves
         log_level="warning",
         access_log=False,  # the launch token stands in an address
-        ws_max_size=LARGEST_SOCKET_MESSAGE,
+        ws_max_size=MAX_SOCKET_MESSAGE_BYTES,
         server_header=False,
         timeout_graceful_shutdown=2,
         lifespan="on",
     )
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        runner.run(_Server(config, app).serve([listener]))
+        runner.run(_AnnouncingServer(config, app).serve([listener]))
 
 
 def main(arguments: list[str]) -> int:
-    asked = commands.parse(arguments)
+    asked = commands.parse_arguments(arguments)
+    switch_off_library_tracing()
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         settings = load_settings()
         if asked.command == "demo":
-            return commands.demonstrate(asked, _models(settings))
+            return commands.run_demonstration(asked, _build_models(settings))
         if asked.command != "serve":
-            return commands.carry_out(asked, settings)
+            return commands.run_command(asked, settings)
         with suppress(KeyboardInterrupt):  # uvicorn has ended quietly by then, and raises the signal again
             serve(settings)
     except (SettingsError, ModelConfigurationError, StoreUnavailableError) as error:

@@ -11,22 +11,22 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from agent.choice import Offer
+from agent.choice import ModelCatalog
 from agent.demonstrations import DEMONSTRATIONS
 from checkpoints import Database, Runs, StateError, Store, document, erasure, readable, transfer, verification
-from checkpoints.backup import backup
+from checkpoints.backup import write_backup
 from checkpoints.redaction import Redaction
 from config import Settings
 
-FINE, DAMAGED, REFUSED = 0, 1, 2  # exit codes
-Asked = argparse.Namespace
+EXIT_OK, EXIT_DAMAGED, EXIT_REFUSED = 0, 1, 2  # exit codes
+Arguments = argparse.Namespace
 
 
-class Refused(StateError):
+class CommandRefusedError(StateError):
     """What was asked cannot be done; the text is one sentence that says why."""
 
 
-def parse(arguments: list[str]) -> Asked:
+def parse_arguments(arguments: list[str]) -> Arguments:
     """What is asked; `command` is "serve" where nothing is named. A mistake ends the process with code 2."""
     parser = argparse.ArgumentParser(
         prog="app.py",
@@ -35,7 +35,7 @@ def parse(arguments: list[str]) -> Asked:
     )
     commands = parser.add_subparsers(dest="command", metavar="command")
     commands.add_parser("serve", help="serve the page (the default)")
-    _export_parser(commands.add_parser("export", help="write a conversation, or all, as text; also while serving"))
+    _add_export_arguments(commands.add_parser("export", help="write a conversation, or all, as text; also while serving"))
     reading = commands.add_parser("import", help="make a conversation from an exported file")
     reading.add_argument("file", type=Path)
     reading.add_argument("--into", metavar="THREAD", help="add it to this conversation instead of making a new one")
@@ -44,12 +44,12 @@ def parse(arguments: list[str]) -> Asked:
     saving.add_argument("file", type=Path)
     showing = commands.add_parser("demo", help="see time travel in this terminal; with a real model, where a key is set")
     showing.add_argument("which", choices=sorted(DEMONSTRATIONS), help="goto: talk to it; compaction: watch")
-    _erase_parser(commands.add_parser("erase", help="destroy for good: a conversation, or what nothing reaches"))
+    _add_erase_arguments(commands.add_parser("erase", help="destroy for good: a conversation, or what nothing reaches"))
     parser.set_defaults(command="serve")
     return parser.parse_args(arguments)
 
 
-def _export_parser(parser: argparse.ArgumentParser) -> None:
+def _add_export_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("thread", nargs="?", metavar="THREAD", help="the end of the conversation's address, after /t/")
     which.add_argument("--all", action="store_true", help="every conversation, each into a file of its own")
@@ -62,7 +62,7 @@ def _export_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--redact", action="append", default=[], metavar="WORD", help="leave this out; * is any letters")
 
 
-def _erase_parser(parser: argparse.ArgumentParser) -> None:
+def _add_erase_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("thread", nargs="?", metavar="THREAD", help="a conversation, also one that is deleted")
     which.add_argument("--unreachable", action="store_true", help="what no branch, no checkpoint and no undo can reach")
@@ -70,15 +70,15 @@ def _erase_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
 
-def demonstrate(asked: Asked, models: Offer) -> int:
+def run_demonstration(arguments: Arguments, models: ModelCatalog) -> int:
     """One of the demonstrations, in this terminal."""
     try:
-        return FINE if DEMONSTRATIONS[asked.which](models, _line, partial(print, flush=True)) else REFUSED
+        return EXIT_OK if DEMONSTRATIONS[arguments.which](models, _prompt_line, partial(print, flush=True)) else EXIT_REFUSED
     except KeyboardInterrupt:
-        return FINE
+        return EXIT_OK
 
 
-def _line() -> str | None:
+def _prompt_line() -> str | None:
     """What is typed; None at the end of the input."""
     try:
         return input("you: ")
@@ -86,101 +86,103 @@ def _line() -> str | None:
         return None
 
 
-def carry_out(asked: Asked, settings: Settings) -> int:
+def run_command(arguments: Arguments, settings: Settings) -> int:
     """Do it; the exit code. What is refused is said on the error output in one sentence."""
-    verbs: dict[str, Callable[[Asked, str], int]] = {
-        "export": _export,
-        "import": _import,
-        "verify": _verify,
-        "backup": _backup,
-        "erase": _erase,
+    verbs: dict[str, Callable[[Arguments, str], int]] = {
+        "export": _run_export,
+        "import": _run_import,
+        "verify": _run_verify,
+        "backup": _run_backup,
+        "erase": _run_erase,
     }
     try:
-        return verbs[asked.command](asked, settings.database)
+        return verbs[arguments.command](arguments, settings.connection_url)
     except StateError as error:
-        return _refuse(str(error))
+        return _print_refusal(str(error))
     except OSError as error:
-        return _refuse(f"{error.filename or 'The output'}: {error.strerror}.")
+        return _print_refusal(f"{error.filename or 'The output'}: {error.strerror}.")
 
 
-def _refuse(sentence: str) -> int:
+def _print_refusal(sentence: str) -> int:
     print(sentence, file=sys.stderr)
-    return REFUSED
+    return EXIT_REFUSED
 
 
-def _export(asked: Asked, url: str) -> int:
-    if asked.all and asked.output is None:
-        raise Refused("Say with -o into which folder all conversations go.")
-    database = Database.reader(url)
+def _run_export(arguments: Arguments, url: str) -> int:
+    if arguments.all and arguments.output is None:
+        raise CommandRefusedError("Say with -o into which folder all conversations go.")
+    database = Database.open_read_only(url)
     try:
-        return (_export_all if asked.all else _export_one)(Store(database), asked)
+        return (_export_all_threads if arguments.all else _export_thread)(Store(database), arguments)
     finally:
         database.close()
 
 
-def _export_one(store: Store, asked: Asked) -> int:
-    text = _text(store, asked.thread, asked)
-    if asked.output is None:
+def _export_thread(store: Store, arguments: Arguments) -> int:
+    text = _render_export(store, arguments.thread, arguments)
+    if arguments.output is None:
         sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
     else:
-        _write(asked.output, text)
-    return FINE
+        _write_new_file(arguments.output, text)
+    return EXIT_OK
 
 
-def _export_all(store: Store, asked: Asked) -> int:
+def _export_all_threads(store: Store, arguments: Arguments) -> int:
     """One that is refused does not keep back the others."""
-    asked.output.mkdir(parents=True, exist_ok=True, mode=0o700)
-    ending = "md" if asked.markdown else "jsonl" if asked.jsonl else "json"
-    outcome = FINE
-    for thread in store.threads(limit=sys.maxsize):
+    arguments.output.mkdir(parents=True, exist_ok=True, mode=0o700)
+    ending = "md" if arguments.markdown else "jsonl" if arguments.jsonl else "json"
+    outcome = EXIT_OK
+    for thread in store.list_threads(limit=sys.maxsize):
         try:
             words = re.sub(r"\W+", "-", thread.title).strip("-")[:40]
-            _write(asked.output / f"{words}-{thread.id}.{ending}", _text(store, thread.id, asked))
+            _write_new_file(arguments.output / f"{words}-{thread.id}.{ending}", _render_export(store, thread.id, arguments))
         except StateError as error:
-            outcome = _refuse(f"{thread.title} ({thread.id}): {error}")
+            outcome = _print_refusal(f"{thread.title} ({thread.id}): {error}")
     return outcome
 
 
-def _text(store: Store, thread_id: str, asked: Asked) -> str:
-    form = readable.markdown if asked.markdown else readable.jsonl if asked.jsonl else transfer.export
-    is_redacted = asked.redact_tool_results or asked.redact or asked.leave_out_files
-    parts = (asked.redact_tool_results, tuple(asked.redact), asked.leave_out_files)
+def _render_export(store: Store, thread_id: str, arguments: Arguments) -> str:
+    form = readable.export_markdown if arguments.markdown else readable.export_jsonl if arguments.jsonl else transfer.export
+    is_redacted = arguments.redact_tool_results or arguments.redact or arguments.leave_out_files
+    parts = (arguments.redact_tool_results, tuple(arguments.redact), arguments.leave_out_files)
     redaction = Redaction(*parts) if is_redacted else None
     text = form(store, thread_id, redaction)
-    if form is transfer.export and len(text.encode()) > document.MAX_BYTES:
-        limit = document.MAX_BYTES // 1_000_000
+    if form is transfer.export and len(text.encode()) > document.MAX_DOCUMENT_BYTES:
+        limit = document.MAX_DOCUMENT_BYTES // 1_000_000
         print(f"The export of {thread_id} is over the {limit} MB that an import takes.", file=sys.stderr)
     return text
 
 
-def _write(path: Path, text: str) -> None:
+def _write_new_file(path: Path, text: str) -> None:
     """A new file that only its owner reads."""
     try:
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     except FileExistsError as error:
-        raise Refused(f"{path} is there already; nothing was overwritten.") from error
+        raise CommandRefusedError(f"{path} is there already; nothing was overwritten.") from error
     with open(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
 
 
-def _import(asked: Asked, url: str) -> int:
-    with open(asked.file, "rb") as file:
-        found = document.read_all(file.read(document.MAX_BYTES + 1))
-    database = Database.connect(url)
+def _run_import(arguments: Arguments, url: str) -> int:
+    with open(arguments.file, "rb") as file:
+        found = document.read_documents(file.read(document.MAX_DOCUMENT_BYTES + 1))
+    database = Database.open_url(url)
     try:
         database.claim()
         store = Store(database)
         for doc in found:
-            made = transfer.merge(store, asked.into, doc) if asked.into else transfer.import_thread(store, doc)
-            thread = store.thread(asked.into or made.result)
+            made = (
+                transfer.merge_document(store, arguments.into, doc) if arguments.into else transfer.import_thread(store, doc)
+            )
+            thread = store.get_thread(arguments.into or made.result)
             print(f"{'It was here already' if made.repeated else 'Imported'}: {thread.title} ({thread.id})")
     finally:
         database.close()
-    return FINE
+    return EXIT_OK
 
 
-def _verify(_: Asked, url: str) -> int:
-    database = Database.reader(url)
+def _run_verify(_: Arguments, url: str) -> int:
+    database = Database.open_read_only(url)
     try:
         report = verification.verify(database)
     finally:
@@ -188,46 +190,48 @@ def _verify(_: Asked, url: str) -> int:
     for damage in report.damages:
         print(damage)
     print(report)
-    return DAMAGED if report.damages else FINE
+    return EXIT_DAMAGED if report.damages else EXIT_OK
 
 
-def _backup(asked: Asked, url: str) -> int:
-    database = Database.reader(url)
+def _run_backup(arguments: Arguments, url: str) -> int:
+    database = Database.open_read_only(url)
     try:
-        backup(database, asked.file)
+        write_backup(database, arguments.file)
     finally:
         database.close()
-    print(f"{asked.file}: {asked.file.stat().st_size:,} bytes, complete and whole.")
-    return FINE
+    print(f"{arguments.file}: {arguments.file.stat().st_size:,} bytes, complete and whole.")
+    return EXIT_OK
 
 
-def _erase(asked: Asked, url: str) -> int:
-    if asked.thread and asked.forget_undo:
-        raise Refused("A conversation is erased with its undo in any case: --forget-undo goes with --unreachable.")
-    Database.reader(url).close()  # what is not there is not made only to erase in it
-    database = Database.connect(url)
+def _run_erase(arguments: Arguments, url: str) -> int:
+    if arguments.thread and arguments.forget_undo:
+        raise CommandRefusedError(
+            "A conversation is erased with its undo in any case: --forget-undo goes with --unreachable."
+        )
+    Database.open_read_only(url).close()  # what is not there is not made only to erase in it
+    database = Database.open_url(url)
     try:
         database.claim()
-        Runs(Store(database)).interrupt_left()  # nobody drives them: the database is ours alone
-        goes = erasure.plan(database, asked.thread, keep_undo=not asked.forget_undo)
+        Runs(Store(database)).interrupt_orphans()  # nobody drives them: the database is ours alone
+        goes = erasure.plan_erasure(database, arguments.thread, keep_undo=not arguments.forget_undo)
         if not goes:
             print("There is nothing to erase.")
-            return FINE
+            return EXIT_OK
         print(f"Erased will be: {goes}. That cannot be undone. Backups and exports made earlier are not touched.")
-        if not (asked.yes or _agreed()):
+        if not (arguments.yes or _confirm_erase()):
             print("Nothing was erased.")
-            return FINE
-        erasure.erase(database, asked.thread, keep_undo=not asked.forget_undo)
+            return EXIT_OK
+        erasure.erase(database, arguments.thread, keep_undo=not arguments.forget_undo)
         kept = " PostgreSQL frees the space, and what stood there, with its next VACUUM."
         print(f"Erased.{kept if database.kind == 'postgresql' else ''}")
-        return FINE
+        return EXIT_OK
     finally:
         database.close()
 
 
-def _agreed() -> bool:
+def _confirm_erase() -> bool:
     if not sys.stdin.isatty():
-        raise Refused("Nothing was erased: nobody can be asked here, so say --yes.")
+        raise CommandRefusedError("Nothing was erased: nobody can be asked here, so say --yes.")
     try:
         return input("Erase? [y/N] ").strip().lower() in ("y", "yes")
     except (EOFError, KeyboardInterrupt):

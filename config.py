@@ -34,59 +34,59 @@ class SettingsError(ValueError):
     """A setting that cannot be used; the text is one sentence that names the key and never shows a value."""
 
 
-def _key(value: SecretStr | None) -> SecretStr | None:
+def _check_key(value: SecretStr | None) -> SecretStr | None:
     """Refuse what cannot stand in a header: the error of the HTTP client would show the key."""
     if value and not all("!" <= character <= "~" for character in value.get_secret_value()):
         raise ValueError
     return value
 
 
-def _header(value: SecretStr) -> SecretStr:
+def _check_header(value: SecretStr) -> SecretStr:
     if not all(" " <= character <= "~" for character in value.get_secret_value()):
         raise ValueError
     return value
 
 
-def _folder(path: Path | None) -> Path | None:
+def _resolve_folder(path: Path | None) -> Path | None:
     if path is not None and not path.expanduser().is_dir():
         raise ValueError
     return path and path.expanduser().resolve()
 
 
-_DATABASE = re.compile(r"sqlite:///.*[^/.]|postgresql\+psycopg://[^\s/]*/[^\s/?]+(\?\S+)?")
+_DATABASE_URL = re.compile(r"sqlite:///.*[^/.]|postgresql\+psycopg://[^\s/]*/[^\s/?]+(\?\S+)?")
 
 
-def _database(value: SecretStr | None) -> SecretStr | None:
+def _check_database_url(value: SecretStr | None) -> SecretStr | None:
     """Refuse all but a file of SQLite and a database of PostgreSQL. A secret: the password stands in it."""
-    if value and not _DATABASE.fullmatch(value.get_secret_value()):
+    if value and not _DATABASE_URL.fullmatch(value.get_secret_value()):
         raise ValueError
     return value
 
 
-def _listed(value: Any) -> Any:
+def _split_list(value: Any) -> Any:
     """Also as one text, with commas: an environment knows no lists."""
     return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else value
 
 
-def _loopback(value: str) -> str:
+def _check_loopback(value: str) -> str:
     if value != "localhost" and not ip_address(value).is_loopback:
         raise ValueError
     return value
 
 
 Key = Annotated[
-    SecretStr | None, AfterValidator(_key), Field(description="an API key: letters, digits and signs, without spaces")
+    SecretStr | None, AfterValidator(_check_key), Field(description="an API key: letters, digits and signs, without spaces")
 ]
 Address = Annotated[
     str | None, Field(pattern=r"^https?://[^\s/]+", description="an address that begins with http:// or https://")
 ]
 
 
-Names = Annotated[tuple[str, ...] | None, BeforeValidator(_listed)]
+Names = Annotated[tuple[str, ...] | None, BeforeValidator(_split_list)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
-NAMES_ARE = "small letters, digits and _, at most 31, beginning with a letter"
-TABLES = {"tools": ("enabled", "approval"), "models": ("offered",)}  # of waymark.toml
-NAMED = ("agents", "mcp", "prices")  # its tables of tables
+NAME_RULE = "small letters, digits and _, at most 31, beginning with a letter"
+PLAIN_TABLES = {"tools": ("enabled", "approval"), "models": ("offered",)}  # of waymark.toml
+NAMED_TABLES = ("agents", "mcp", "prices")  # its tables of tables
 PROVIDER_KEYS = (  # of the providers that are no settings of ours otherwise (agent.models.others)
     "ANTHROPIC_API_KEY",
     "COHERE_API_KEY",
@@ -100,13 +100,13 @@ PROVIDER_KEYS = (  # of the providers that are no settings of ours otherwise (ag
 )
 
 
-class _Table(BaseModel):
+class _TableModel(BaseModel):
     """One of the tables with a name of its own. Descriptions complete the sentence "KEY must be ...", as below."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
-class AgentDefinition(_Table):
+class AgentDefinition(_TableModel):
     """A sub-agent: what it is told, the names of the tools it has, what others are told of it, and its own model."""
 
     instructions: str = Field(min_length=1, description="a text")
@@ -115,7 +115,7 @@ class AgentDefinition(_Table):
     model: str | None = Field(None, description="a model, such as openai:NAME")
 
 
-class McpServer(_Table):
+class McpServerDefinition(_TableModel):
     """A server of tools: a program that is started and spoken to through its input and output, or an address.
 
     Of Waymark's own environment a program gets no keys, only `env`. `approval`: its tools ask a person before they run.
@@ -125,17 +125,19 @@ class McpServer(_Table):
     args: tuple[str, ...] = Field((), description="a list of texts")
     env: dict[str, SecretStr] = Field({}, description="a table of texts")
     url: Address = None
-    headers: dict[str, Annotated[SecretStr, AfterValidator(_header)]] = Field({}, description="a table of texts in ASCII")
+    headers: dict[str, Annotated[SecretStr, AfterValidator(_check_header)]] = Field(
+        {}, description="a table of texts in ASCII"
+    )
     approval: bool = Field(True, description="true or false")
 
     @model_validator(mode="after")
-    def _one_way(self) -> Self:
+    def _check_transport(self) -> Self:
         if (self.command is None) == (self.url is None):
             raise ValueError
         return self
 
 
-class Price(_Table):
+class PriceDefinition(_TableModel):
     """What a model costs, in US dollars per million tokens. `cached` input costs what other input does if it is None."""
 
     input: float = Field(ge=0, allow_inf_nan=False, description="a number of US dollars per million tokens")
@@ -173,28 +175,28 @@ class Settings(BaseSettings):
     langfuse_prompt_label: str = "production"
     langfuse_mask: Literal["on", "off"] = Field("off", description="on or off")
 
-    files_dir: Annotated[Path | None, AfterValidator(_folder)] = Field(None, description="a folder that is there")
+    files_dir: Annotated[Path | None, AfterValidator(_resolve_folder)] = Field(None, description="a folder that is there")
     time_travel: Literal["off", "ask", "allow"] = Field("ask", description="off, ask or allow")
     judge: Literal["on", "off"] = Field("off", description="on or off")  # on: a call of the model more after a turn
     tools_enabled: Names = Field(None, description="a list of tools' names")  # None: all that can work
     tools_approval: Names = Field(None, description="a list of tools' names")  # these ask a person before they run
     models_offered: Names = Field(None, description="a list of models, such as openai:NAME")
     agents: dict[Name, AgentDefinition] = Field({}, description="a table with instructions")
-    mcp: dict[Name, McpServer] = Field({}, description="a table with either command or url")
-    prices: dict[str, Price] = Field({}, description="a table with input and output")  # by the model's whole name
+    mcp: dict[Name, McpServerDefinition] = Field({}, description="a table with either command or url")
+    prices: dict[str, PriceDefinition] = Field({}, description="a table with input and output")  # by the model's whole name
     data_dir: Annotated[Path, AfterValidator(Path.expanduser), Field(description="a folder")] = Path("data")
-    database_url: Annotated[SecretStr | None, AfterValidator(_database)] = Field(
+    database_url: Annotated[SecretStr | None, AfterValidator(_check_database_url)] = Field(
         None,
         description="sqlite:/// and the path of a file, or postgresql+psycopg://USER:PASSWORD@HOST/NAME",
     )
-    host: Annotated[str, AfterValidator(_loopback)] = Field(
+    host: Annotated[str, AfterValidator(_check_loopback)] = Field(
         "127.0.0.1", description="an address of this machine alone, such as 127.0.0.1 or localhost"
     )
     port: int = Field(8050, ge=0, le=65535, description="a whole number from 0 (any free port) to 65535")
     auth: Literal["token", "none"] = Field("token", description="token or none")
 
     @property
-    def database(self) -> str:
+    def connection_url(self) -> str:
         """The address of the database: the file in DATA_DIR, where no other is named. A password may stand in it."""
         return self.database_url.get_secret_value() if self.database_url else f"sqlite:///{self.data_dir / 'waymark.db'}"
 
@@ -212,32 +214,32 @@ def load_settings(
 
     Raises SettingsError.
     """
-    in_file = _read(dotenv)
-    names = {name.upper(): name for name in Settings.model_fields if name not in (*NAMED, "provider_keys")}
+    in_file = _read_dotenv(dotenv)
+    names = {name.upper(): name for name in Settings.model_fields if name not in (*NAMED_TABLES, "provider_keys")}
     for key in in_file:
         if key not in (*names, *PROVIDER_KEYS) and (meant := get_close_matches(key.upper(), names, n=1, cutoff=0.8)):
             raise SettingsError(f"{key} in {dotenv.name} is not a setting; {meant[0]} is.")
-    in_tables, named = _structured(tables)
-    given = in_tables | in_file | _present(os.environ if environ is None else environ)
+    in_tables, named = _read_tables(tables)
+    given = in_tables | in_file | _drop_empty(os.environ if environ is None else environ)
     named["provider_keys"] = {key: given[key] for key in PROVIDER_KEYS if key in given}
     try:
         return Settings(**{names[key]: value for key, value in given.items() if key in names}, **named)
     except ValidationError as error:
         # "from None": what pydantic tells beside the sentence is for developers, and is where values would show.
-        raise SettingsError(_sentence(error.errors()[0], tables.name)) from None
+        raise SettingsError(_describe_error(error.errors()[0], tables.name)) from None
 
 
-def _sentence(error: ErrorDetails, file: str) -> str:
+def _describe_error(error: ErrorDetails, file: str) -> str:
     """What is wrong, by its place: a key, or a table's name and perhaps a key of it."""
     place = [str(part) for part in error["loc"]]
     if place[0] == "provider_keys":
         return f"{place[1]} must be {Settings.model_fields['openai_api_key'].description}."
     field = Settings.model_fields[place[0]]
-    if place[0] not in NAMED:
+    if place[0] not in NAMED_TABLES:
         return f"{place[0].upper()} must be {field.description}."
     if place[2:3] == ["[key]"]:
-        return f"The name of [{_dotted(place[:2])}] in {file} must be {NAMES_ARE}."
-    table, key = f"[{_dotted(place[:2])}]", place[2] if len(place) > 2 else ""
+        return f"The name of [{_format_table_name(place[:2])}] in {file} must be {NAME_RULE}."
+    table, key = f"[{_format_table_name(place[:2])}]", place[2] if len(place) > 2 else ""
     known = get_args(field.annotation)[1].model_fields
     if key and key not in known:
         return f"{table} {key} in {file} is not a setting."
@@ -245,34 +247,34 @@ def _sentence(error: ErrorDetails, file: str) -> str:
     return f"{table}{key and f' {key}'} in {file} must be {wanted}."
 
 
-def _dotted(names: Iterable[str]) -> str:
+def _format_table_name(names: Iterable[str]) -> str:
     """The name of a table, as TOML writes it."""
     return ".".join(name if re.fullmatch(r"[\w-]+", name, re.ASCII) else f'"{name}"' for name in names)
 
 
-def _read(path: Path) -> dict[str, str]:
+def _read_dotenv(path: Path) -> dict[str, str]:
     """The keys of the file, as they stand: without ${...}, which would change a secret that contains it."""
     try:
-        return _present(dotenv_values(path, interpolate=False))
+        return _drop_empty(dotenv_values(path, interpolate=False))
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path.name} cannot be read as UTF-8 text ({type(error).__name__}).") from None
 
 
-def _structured(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+def _read_tables(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """What stands in the tables of the file, by the key that it would have in the environment; and the named tables."""
     try:
         found = tomllib.loads(path.read_text()) if path.exists() else {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(f"{path.name} cannot be read as TOML ({error}).") from None
-    named = {table: found.pop(table) for table in NAMED if table in found}
+    named = {table: found.pop(table) for table in NAMED_TABLES if table in found}
     given = {}
     for table, values in found.items():
         for key, value in values.items() if isinstance(values, dict) else [("", None)]:
-            if key not in TABLES.get(table, ()):
+            if key not in PLAIN_TABLES.get(table, ()):
                 raise SettingsError(f"{f'[{table}] {key}' if key else table} in {path.name} is not a setting.")
             given[f"{table}_{key}".upper()] = value
     return given, named
 
 
-def _present(values: Mapping[str, str | None]) -> dict[str, str]:
+def _drop_empty(values: Mapping[str, str | None]) -> dict[str, str]:
     return {key: value.strip() for key, value in values.items() if value and value.strip()}

@@ -30,9 +30,9 @@ CRITIC = Agent(
     (),
     "looks for mistakes and gaps in a text, a plan or an argument; it sees only what the question holds",
 )
-BUILT_IN = {agent.name: agent for agent in (RESEARCHER, CRITIC)}
+BUILT_IN_AGENTS = {agent.name: agent for agent in (RESEARCHER, CRITIC)}
 
 
-def described(agents: Sequence[Agent]) -> str:
+def describe_agents(agents: Sequence[Agent]) -> str:
     """The list of agents, as a model reads it."""
     return "\n".join(f"- {agent.name}: {agent.description or 'no description'}" for agent in agents)

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 
-NOT_APPROVED = "Not approved: the user went on without it."
-DENIED = "The user did not allow this call."
+NOT_APPROVED_TEXT = "Not approved: the user went on without it."
+DENIED_TEXT = "The user did not allow this call."
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,20 +20,20 @@ class Decision:
     text: str = ""  # of a response
 
 
-class Waiting(Exception):
+class AwaitingDecision(Exception):
     """The run cannot go on before a person has decided about a call."""
 
 
-def answered_instead(decision: Decision) -> str:
+def format_response(decision: Decision) -> str:
     return f"The user answered instead of the tool:\n{decision.text}"
 
 
-def refused(call: ToolCall, text: str = NOT_APPROVED) -> ToolMessage:
+def make_refusal(call: ToolCall, text: str = NOT_APPROVED_TEXT) -> ToolMessage:
     """The result of a call that was not carried out: the user did not decide about it, but went on."""
     return ToolMessage(text, tool_call_id=call["id"] or "", name=call["name"], status="error")
 
 
-def unanswered(messages: Sequence[BaseMessage]) -> list[ToolCall]:
+def find_unanswered_calls(messages: Sequence[BaseMessage]) -> list[ToolCall]:
     """The calls of the last answer that have no result yet; none if something else was said after it."""
     results: set[str] = set()
     for message in reversed(messages):

@@ -13,27 +13,27 @@ from agent.models import ModelConfigurationError
 from agent.travelling import POLICIES, Policy
 from checkpoints import StateError, Thread, serde
 
-LONGEST_INSTRUCTIONS = 8_000  # characters
-_WORDS = {"instructions": "the instructions", "model": "the model", "time_travel": "time travel"}
+MAX_INSTRUCTIONS_CHARS = 8_000  # characters
+_SETTING_LABELS = {"instructions": "the instructions", "model": "the model", "time_travel": "time travel"}
 
 
-class Offer(Protocol):
+class ModelCatalog(Protocol):
     """The models that can be chosen, by their specs, and the one that answers where none was (see `Models`)."""
 
     @property
-    def default(self) -> str: ...
+    def default_spec(self) -> str: ...
 
     @property
-    def names(self) -> Sequence[str]: ...
+    def specs(self) -> Sequence[str]: ...
 
-    def model(self, spec: str | None = None) -> BaseChatModel: ...
+    def load_model(self, spec: str | None = None) -> BaseChatModel: ...
 
 
-class InvalidChoiceError(StateError, ValueError):
+class InvalidSettingsError(StateError, ValueError):
     """A choice that cannot be made; the text says why."""
 
 
-class ModelGoneError(StateError):
+class ModelUnavailableError(StateError):
     """The model that was chosen for a conversation is there no more. Another one does not take its place unasked."""
 
     def __init__(self, spec: str) -> None:
@@ -51,7 +51,7 @@ class ChosenModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ThreadSettings:
     """What was chosen for one conversation."""
 
     instructions: str = ""
@@ -59,44 +59,46 @@ class Choice:
     time_travel: str = ""
 
     @classmethod
-    def of(cls, thread: Thread) -> Self:
-        return cls(**{key: str(thread.settings.get(key, "")) for key in _WORDS})
+    def from_thread(cls, thread: Thread) -> Self:
+        return cls(**{key: str(thread.settings.get(key, "")) for key in _SETTING_LABELS})
 
-    def changed(self, values: Mapping[str, Any], offer: Offer) -> Self:
+    def with_changes(self, values: Mapping[str, Any], catalog: ModelCatalog) -> Self:
         """The same with these values, of which none need be good. Raises `InvalidChoiceError`."""
-        chosen = replace(self, **{key: serde.writable(str(value or "")).strip() for key, value in _known(values)})
-        if chosen.model not in ("", self.model, *offer.names):
-            raise InvalidChoiceError(f"There is no model {chosen.model[:80]!r} to choose.")
-        if len(chosen.instructions) > LONGEST_INSTRUCTIONS:
-            raise InvalidChoiceError(f"The instructions are longer than {LONGEST_INSTRUCTIONS:,} characters.")
+        chosen = replace(
+            self, **{key: serde.sanitize_text(str(value or "")).strip() for key, value in _filter_settings(values)}
+        )
+        if chosen.model not in ("", self.model, *catalog.specs):
+            raise InvalidSettingsError(f"There is no model {chosen.model[:80]!r} to choose.")
+        if len(chosen.instructions) > MAX_INSTRUCTIONS_CHARS:
+            raise InvalidSettingsError(f"The instructions are longer than {MAX_INSTRUCTIONS_CHARS:,} characters.")
         if chosen.time_travel not in ("", *POLICIES):
-            raise InvalidChoiceError("Going back can be asked for, allowed or off.")
+            raise InvalidSettingsError("Going back can be asked for, allowed or off.")
         return chosen
 
-    def since(self, before: "Choice") -> dict[str, str]:
+    def changes_since(self, before: "ThreadSettings") -> dict[str, str]:
         """What was chosen otherwise than before, as settings of a thread."""
         return {key: value for key, value in asdict(self).items() if value != getattr(before, key)}
 
-    def chosen_model(self, offer: Offer) -> ChosenModel:
+    def resolve_model(self, catalog: ModelCatalog) -> ChosenModel:
         """The model to ask. Raises `ModelGoneError`."""
-        if self.model and self.model not in offer.names:
-            raise ModelGoneError(self.model)
+        if self.model and self.model not in catalog.specs:
+            raise ModelUnavailableError(self.model)
         try:
-            return ChosenModel(self.model or offer.default, offer.model(self.model or None))
+            return ChosenModel(self.model or catalog.default_spec, catalog.load_model(self.model or None))
         except ModelConfigurationError as error:
-            raise ModelGoneError(self.model or offer.default) from error
+            raise ModelUnavailableError(self.model or catalog.default_spec) from error
 
-    def policy(self, general: Policy) -> Policy:
+    def resolve_policy(self, default_policy: Policy) -> Policy:
         """Whether the agent may go back: where the settings of the app say never, nothing else can be chosen."""
         own = next((policy for policy in POLICIES if policy == self.time_travel), None)
-        return own if own and general != "off" else general
+        return own if own and default_policy != "off" else default_policy
 
 
-def _known(values: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    return [(key, value) for key, value in values.items() if key in _WORDS]
+def _filter_settings(values: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    return [(key, value) for key, value in values.items() if key in _SETTING_LABELS]
 
 
-def told(values: Mapping[str, str]) -> str:
+def describe_change(values: Mapping[str, str]) -> str:
     """A change of settings in a few words, for the log and for Undo."""
     shown = {key: f" to {value or 'the default'}" for key, value in values.items() if key != "instructions"}
-    return " and ".join(f"{_WORDS[key]}{shown.get(key, '')}" for key in values)
+    return " and ".join(f"{_SETTING_LABELS[key]}{shown.get(key, '')}" for key in values)

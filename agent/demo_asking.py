@@ -6,7 +6,7 @@ _ASKED = re.compile(r"\bask the (\w+)\b(.*?)(?=\band ask the\b|\n|\Z)", re.IGNOR
 _JOINED = re.compile(r"\A(?:to|about|for|whether)\b")
 
 
-def questions(text: str) -> list[dict[str, str]]:
+def parse_questions(text: str) -> list[dict[str, str]]:
     """Which agents a text says to ask, and what: the arguments of `ask_agent`."""
     found = ((name.lower(), _JOINED.sub("", words.strip(" ,:")).strip(" ,.:")) for name, words in _ASKED.findall(text))
     return [{"agent": name, "question": question or "What do you think?"} for name, question in found]

@@ -3,28 +3,28 @@
 import re
 from collections.abc import Sequence
 
-MOST_LINES = 3
-FEWEST_WORDS = 3  # of the question that a line must hold
+MAX_MATCHING_LINES = 3
+MIN_MATCHING_WORDS = 3  # of the question that a line must hold
 _NOTE = re.compile(r"<time_travel_message>(.*?)</time_travel_message>", re.DOTALL)
 
 
-def matching(question: str, text: str) -> list[str]:
+def find_matching_lines(question: str, text: str) -> list[str]:
     """The lines of a text that speak of what is asked, in their order."""
-    wanted = _words(question)
-    scores = [(len(wanted & _words(line)), index) for index, line in enumerate(text.splitlines())]
-    best = sorted((score for score in scores if score[0] >= FEWEST_WORDS), reverse=True)[:MOST_LINES]
+    wanted = _split_words(question)
+    scores = [(len(wanted & _split_words(line)), index) for index, line in enumerate(text.splitlines())]
+    best = sorted((score for score in scores if score[0] >= MIN_MATCHING_WORDS), reverse=True)[:MAX_MATCHING_LINES]
     return [text.splitlines()[index].lstrip("> ") for index in sorted(index for _, index in best)]
 
 
-def quoted(answers: Sequence[str]) -> list[str]:
+def find_quoted_lines(answers: Sequence[str]) -> list[str]:
     """The lines that earlier answers quoted: what has been found out."""
     return [line.removeprefix("> ") for answer in answers for line in answer.splitlines() if line.startswith("> ")]
 
 
-def carried(said: Sequence[str]) -> str:
+def read_notes(texts: Sequence[str]) -> str:
     """What the notes of journeys back in time say."""
-    return "\n".join(note for text in said for note in _NOTE.findall(text))
+    return "\n".join(note for text in texts for note in _NOTE.findall(text))
 
 
-def _words(text: str) -> set[str]:
+def _split_words(text: str) -> set[str]:
     return set(re.findall(r"[^\W\d_]{4,}", text.lower()))

@@ -104,13 +104,13 @@ questions were never asked. Undo, and they are back.
 That is all there is to it. Time becomes a place you can walk around in, and the way back is always open."""
 
 
-def weather(text: str) -> str:
+def invent_weather(text: str) -> str:
     number = int(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(), 16)
     sky = ("sunny", "cloudy with bright spells", "showery", "clear and windy")[number % 4]
     return f"It is **{sky}** with about **{number % 17 + 9} °C**.\n\n*I am the demo: I made this weather up.*"
 
 
-def stocks(text: str) -> str:
+def invent_stocks(text: str) -> str:
     number = int(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(), 16)
     price, change = 40 + number % 400, (number % 61 - 30) / 10
     table = f"| Price | Today |\n|---:|---:|\n| {price}.00 | {change:+.1f} % |"

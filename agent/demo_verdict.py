@@ -5,11 +5,11 @@ from typing import Any
 
 from agent.prompts import CONVERSATION, CONVERSATION_END
 
-REASON = "A tool was used. (The demo judges by nothing else.)"
-LONGEST_NAME = 60  # characters
+DEMO_VERDICT_REASON = "A tool was used. (The demo judges by nothing else.)"
+MAX_VERDICT_NAME_CHARS = 60  # characters
 
 
-def verdict(question: str) -> str | None:
+def write_demo_verdict(question: str) -> str | None:
     """The answer to a question of the judge, as the JSON that it asks for; None for any other text."""
     if not (question.startswith(f"{CONVERSATION}\n") and question.endswith(CONVERSATION_END)):
         return None
@@ -17,9 +17,9 @@ def verdict(question: str) -> str | None:
         entries: list[dict[str, Any]] = json.loads(question.removeprefix(CONVERSATION).removesuffix(CONVERSATION_END))
         asked = max((index for index, entry in enumerate(entries) if entry["role"] == "user"), default=0)
         used = any(entry["role"] == "tool" for entry in entries[asked:])
-        name = " ".join(entries[asked]["text"].split())[:LONGEST_NAME]
+        name = " ".join(entries[asked]["text"].split())[:MAX_VERDICT_NAME_CHARS]
     except (ValueError, TypeError, KeyError, IndexError):  # somebody typed the mark
         return None
     if not used:
         return json.dumps({"should_save": False, "reason": "No tool was used.", "suggested_name": ""})
-    return json.dumps({"should_save": True, "reason": REASON, "suggested_name": name}, ensure_ascii=False)
+    return json.dumps({"should_save": True, "reason": DEMO_VERDICT_REASON, "suggested_name": name}, ensure_ascii=False)

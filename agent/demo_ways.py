@@ -3,27 +3,27 @@
 import json
 import re
 
-MOST = 10
-LONGEST = 300  # characters of a way's answer
-_WAYS = re.compile(r"\btry \w+ ways: *([^\n]+)", re.IGNORECASE)
+MAX_ATTEMPTS = 10
+MAX_ATTEMPT_CHARS = 300  # characters of a way's answer
+_ATTEMPTS = re.compile(r"\btry \w+ ways: *([^\n]+)", re.IGNORECASE)
 
 
-def wanted(text: str) -> list[str]:
+def parse_attempts(text: str) -> list[str]:
     """The ways that a text such as "try two ways: tea; coffee" names."""
-    found = _WAYS.search(text)
-    return [way.strip(" .") for way in found[1].split(";") if way.strip(" .")][:MOST] if found else []
+    found = _ATTEMPTS.search(text)
+    return [way.strip(" .") for way in found[1].split(";") if way.strip(" .")][:MAX_ATTEMPTS] if found else []
 
 
-def about_ways(result: str) -> str:
+def describe_attempts(result: str) -> str:
     """Each way with the beginning of what came of it."""
     try:
         ways = [(way["branch"], way.get("answer") or f"failed: {way['failed']}") for way in json.loads(result)]
     except (ValueError, TypeError, KeyError, AttributeError):  # the user answered instead of the tool
         return result
-    lines = [f"{number}. **{name}**: {_line(text)}" for number, (name, text) in enumerate(ways, 1)]
+    lines = [f"{number}. **{name}**: {_shorten_attempt(text)}" for number, (name, text) in enumerate(ways, 1)]
     return "I tried each on a branch of its own. I am the demo and cannot say which is best:\n\n" + "\n".join(lines)
 
 
-def _line(text: str) -> str:
+def _shorten_attempt(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
+    return line if len(line) <= MAX_ATTEMPT_CHARS else f"{line[:MAX_ATTEMPT_CHARS]}…"

@@ -11,39 +11,39 @@ from dataclasses import dataclass
 
 from agent.events import Event, MessageAdded, RunFinished, RunStarted, TextDelta
 
-MOST_WAITING = 20_000  # events; a follower that lags further is let go and simply opens again
+MAX_QUEUED_EVENTS = 20_000  # events; a follower that lags further is let go and simply opens again
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class LiveRun:
     """A run in progress: the text of its answer that is not committed yet."""
 
     run_id: str
     text: str
 
 
-class Lagging(Exception):
+class SubscriberLagged(Exception):
     """The follower took too long to read; its events are gone, but a new start is not."""
 
 
-class Following:
+class Subscription:
     """One follower's view: what was going on when it came, and everything since."""
 
-    def __init__(self, live: Live | None) -> None:
-        self.live = live
-        self._queue: asyncio.Queue[Event] = asyncio.Queue(MOST_WAITING)
-        self._lost = False
+    def __init__(self, live_run: LiveRun | None) -> None:
+        self.live_run = live_run
+        self._queue: asyncio.Queue[Event] = asyncio.Queue(MAX_QUEUED_EVENTS)
+        self._has_lagged = False
 
     def put(self, event: Event) -> None:
         try:
             self._queue.put_nowait(event)
         except asyncio.QueueFull:
-            self._lost = True
+            self._has_lagged = True
 
-    async def take(self) -> list[Event]:
+    async def receive(self) -> list[Event]:
         """Wait for at least one event, and return all that there are."""
-        if self._lost:
-            raise Lagging
+        if self._has_lagged:
+            raise SubscriberLagged
         events = [await self._queue.get()]
         while not self._queue.empty():
             events.append(self._queue.get_nowait())
@@ -54,44 +54,44 @@ class RunHub:
     """For one process and one event loop. `publish` never waits, so that a slow page cannot slow a run."""
 
     def __init__(self) -> None:
-        self._followers: defaultdict[str, set[Following]] = defaultdict(set)
-        self._run: dict[str, str] = {}
-        self._text: dict[str, list[str]] = {}
+        self._subscribers: defaultdict[str, set[Subscription]] = defaultdict(set)
+        self._run_ids: dict[str, str] = {}
+        self._texts: dict[str, list[str]] = {}
 
     @property
-    def runs(self) -> int:
+    def active_run_count(self) -> int:
         """How many runs are in progress."""
-        return len(self._run)
+        return len(self._run_ids)
 
-    def live(self, thread_id: str) -> Live | None:
-        if thread_id not in self._run:
+    def find_live_run(self, thread_id: str) -> LiveRun | None:
+        if thread_id not in self._run_ids:
             return None
-        text = "".join(self._text[thread_id])
-        self._text[thread_id] = [text]
-        return Live(self._run[thread_id], text)
+        text = "".join(self._texts[thread_id])
+        self._texts[thread_id] = [text]
+        return LiveRun(self._run_ids[thread_id], text)
 
     def publish(self, thread_id: str, event: Event) -> None:
         match event:
             case RunStarted():
-                self._run[thread_id] = event.run_id
-                self._text[thread_id] = []
-            case TextDelta() if thread_id in self._run:
-                self._text[thread_id].append(event.text)
-            case MessageAdded() if thread_id in self._run:
-                self._text[thread_id] = []
-            case RunFinished() if self._run.get(thread_id) == event.run_id:
-                self._run.pop(thread_id, None)
-                self._text.pop(thread_id, None)
-        for follower in self._followers.get(thread_id, ()):
+                self._run_ids[thread_id] = event.run_id
+                self._texts[thread_id] = []
+            case TextDelta() if thread_id in self._run_ids:
+                self._texts[thread_id].append(event.text)
+            case MessageAdded() if thread_id in self._run_ids:
+                self._texts[thread_id] = []
+            case RunFinished() if self._run_ids.get(thread_id) == event.run_id:
+                self._run_ids.pop(thread_id, None)
+                self._texts.pop(thread_id, None)
+        for follower in self._subscribers.get(thread_id, ()):
             follower.put(event)
 
     @asynccontextmanager
-    async def follow(self, thread_id: str) -> AsyncIterator[Following]:
-        following = Following(self.live(thread_id))
-        self._followers[thread_id].add(following)
+    async def subscribe(self, thread_id: str) -> AsyncIterator[Subscription]:
+        following = Subscription(self.find_live_run(thread_id))
+        self._subscribers[thread_id].add(following)
         try:
             yield following
         finally:
-            self._followers[thread_id].discard(following)
-            if not self._followers[thread_id]:
-                del self._followers[thread_id]
+            self._subscribers[thread_id].discard(following)
+            if not self._subscribers[thread_id]:
+                del self._subscribers[thread_id]

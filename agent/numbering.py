@@ -9,34 +9,34 @@ import re
 _TAGS = re.compile(r"\s*(?:\[msg_[0-9]+\]\s*)+")
 # What may still become such a prefix, while it comes in small pieces.
 _UNDECIDED = re.compile(r"\s*(?:\[msg_[0-9]{1,9}\]\s*)*(?:\[(?:m(?:s(?:g(?:_[0-9]{0,9})?)?)?)?)?")
-_LONGEST = 200  # characters that are held back at most
+_MAX_HELD_CHARS = 200  # characters that are held back at most
 
 
-def numbered(position: int, text: str) -> str:
+def prefix_number(position: int, text: str) -> str:
     """The text as the model reads it."""
     return f"[msg_{position}] {text}" if text else f"[msg_{position}]"
 
 
-def unnumbered(text: str) -> str:
+def strip_number(text: str) -> str:
     """The text without an imitated prefix."""
     tags = _TAGS.match(text)
     return text[tags.end() :] if tags else text
 
 
-class Unnumbering:
+class NumberStripper:
     """The same for a text that comes in pieces: what `take` and at last `rest` return adds up to `unnumbered(text)`."""
 
     def __init__(self) -> None:
-        self._held: str | None = ""  # None once the beginning is decided
+        self._pending: str | None = ""  # None once the beginning is decided
 
-    def take(self, piece: str) -> str:
-        if self._held is None:
+    def feed(self, piece: str) -> str:
+        if self._pending is None:
             return piece
-        self._held += piece
-        if len(self._held) <= _LONGEST and _UNDECIDED.fullmatch(self._held):
+        self._pending += piece
+        if len(self._pending) <= _MAX_HELD_CHARS and _UNDECIDED.fullmatch(self._pending):
             return ""
-        return self.rest()
+        return self.flush()
 
-    def rest(self) -> str:
-        held, self._held = self._held or "", None
-        return unnumbered(held)
+    def flush(self) -> str:
+        held, self._pending = self._pending or "", None
+        return strip_number(held)

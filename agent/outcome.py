@@ -3,9 +3,9 @@
 import asyncio
 import logging
 
-from agent.answer import CutOff
-from agent.approval import Waiting
-from agent.models import model_error
+from agent.answer import AnswerCutOff
+from agent.approval import AwaitingDecision
+from agent.models import describe_model_error
 from agent.state import LimitReached
 from checkpoints import Run, RunState, StateError
 
@@ -13,7 +13,7 @@ _UNKNOWN = "Something went wrong that cannot be told."
 _log = logging.getLogger(__name__)
 
 
-def outcome_of(run: Run, work: asyncio.Task[None], *, is_stopped: bool, is_closing: bool) -> tuple[RunState, str | None]:
+def read_outcome(run: Run, work: asyncio.Task[None], *, is_stopped: bool, is_closing: bool) -> tuple[RunState, str | None]:
     """The state to write for a run, with a sentence if it failed. A run that was stopped has not failed.
 
     `is_stopped`: somebody asked for its end. Work that goes on all the same counts as cancelled.
@@ -22,9 +22,9 @@ def outcome_of(run: Run, work: asyncio.Task[None], *, is_stopped: bool, is_closi
         error = work.exception()
         if error is None:
             return RunState.DONE, None
-        if isinstance(error, Waiting):
+        if isinstance(error, AwaitingDecision):
             return RunState.WAITING, None
-        sentence = describe_failure(error, run)
+        sentence = describe_run_failure(error, run)
         if not is_stopped:
             return RunState.FAILED, sentence
     elif not is_stopped:
@@ -32,12 +32,12 @@ def outcome_of(run: Run, work: asyncio.Task[None], *, is_stopped: bool, is_closi
     return (RunState.STOPPED if is_stopped and not is_closing else RunState.INTERRUPTED), None
 
 
-def describe_failure(error: BaseException, run: Run) -> str:
+def describe_run_failure(error: BaseException, run: Run) -> str:
     """One sentence for people, whatever failed, and a line in the log."""
     try:
-        if isinstance(error, CutOff | LimitReached):
+        if isinstance(error, AnswerCutOff | LimitReached):
             return str(error)
-        reason = str(error) if isinstance(error, StateError) else model_error(error)
+        reason = str(error) if isinstance(error, StateError) else describe_model_error(error)
     except BaseException as broken:  # noqa: BLE001  the error path itself: a run must come to its end all the same
         _log.error("run %s: a failure could not be described: %s", run.id, locate_error(broken))
         reason = _UNKNOWN

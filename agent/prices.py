@@ -4,21 +4,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from checkpoints import Message, serde
+from checkpoints import Message
+from checkpoints.limits import to_tokens
 
-MILLION = 1_000_000
+TOKENS_PER_PRICE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class ModelPrice:
     """Of a model, in US dollars per million tokens. `cached` None: input read from a cache costs what other input does."""
 
-    input: float
-    output: float
-    cached: float | None = None
+    input_usd: float
+    output_usd: float
+    cached_usd: float | None = None
 
 
-Prices = Mapping[str, Price]  # by the model's spec, as openai:NAME
+Prices = Mapping[str, ModelPrice]  # by the model's spec, as openai:NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,29 +46,29 @@ class Usage:
         )
 
 
-def usage_of(stored: Message, prices: Prices) -> Usage | None:
+def read_usage(stored: Message, prices: Prices) -> Usage | None:
     """What an answer took; None where its provider did not tell, and for what is no answer."""
     data = stored.body["data"]
     counted = data.get("usage_metadata")
     if stored.type != "ai" or not isinstance(counted, dict):
         return None
     usage = Usage(
-        _tokens(counted, "input_tokens"),
-        _tokens(counted.get("input_token_details"), "cache_read"),
-        _tokens(counted, "output_tokens"),
-        _tokens(counted.get("output_token_details"), "reasoning"),
+        _read_token_count(counted, "input_tokens"),
+        _read_token_count(counted.get("input_token_details"), "cache_read"),
+        _read_token_count(counted, "output_tokens"),
+        _read_token_count(counted.get("output_token_details"), "reasoning"),
         answers=1,
     )
     price = prices.get(str((data.get("response_metadata") or {}).get("spec")))
-    return usage if price is None else usage + Usage(priced=1, cost=_cost(usage, price))
+    return usage if price is None else usage + Usage(priced=1, cost=_compute_cost(usage, price))
 
 
-def _cost(usage: Usage, price: Price) -> float:
-    cached = price.input if price.cached is None else price.cached
+def _compute_cost(usage: Usage, price: ModelPrice) -> float:
+    cached = price.input_usd if price.cached_usd is None else price.cached_usd
     fresh = max(0, usage.input - usage.cached)
-    return (fresh * price.input + usage.cached * cached + usage.output * price.output) / MILLION
+    return (fresh * price.input_usd + usage.cached * cached + usage.output * price.output_usd) / TOKENS_PER_PRICE
 
 
-def _tokens(counted: Any, name: str) -> int:
+def _read_token_count(counted: Any, name: str) -> int:
     """A file that was imported may say anything."""
-    return (serde.number(counted.get(name)) if isinstance(counted, dict) else None) or 0
+    return (to_tokens(counted.get(name)) if isinstance(counted, dict) else None) or 0

@@ -14,13 +14,13 @@ what to do.
 
 If a tool fails, say what failed and go on without it or ask. If you do not know, say that you do not know."""
 
-INSTRUCTIONS = "# Instructions for this conversation"
+INSTRUCTIONS_HEADING = "# Instructions for this conversation"
 
 # Sent after a cut-off answer that is to go on; it is never stored.
-GO_ON = "(Your answer above was cut off. Go on from exactly where it stopped, without repeating anything.)"
+CONTINUE_TEXT = "(Your answer above was cut off. Go on from exactly where it stopped, without repeating anything.)"
 
 # Sent before a first message that is not the user's; it is never stored.
-BEGINNING = "(The conversation begins with your message.)"
+BEGINNING_TEXT = "(The conversation begins with your message.)"
 
 # What the judge is told, and the marks around the conversation that it is shown (see judge.py).
 JUDGE_PROMPT = """\
@@ -53,7 +53,7 @@ Leave out greetings, repetition, and the way to what is settled. Make nothing up
 
 Write plain statements in short paragraphs or lists, in the language of the conversation, far shorter than the part itself. \
 Begin with the summary at once, without a heading or a word about it."""
-FOCUS = "Keep above all, as the user asks:"
+FOCUS_HEADING = "Keep above all, as the user asks:"
 SUMMARY = "<summary>"
 SUMMARY_END = "</summary>"
 
@@ -70,12 +70,12 @@ fails, say what failed. If you do not know, say that you do not know; never make
 # Your instructions
 
 {instructions}"""
-AGENTS = "# Agents that you can ask with ask_agent"
+AGENTS_HEADING = "# Agents that you can ask with ask_agent"
 
 
-def system_text(general: str, instructions: str = "", agents: str = "") -> str:
+def compose_system_text(general: str, instructions: str = "", agents: str = "") -> str:
     """What every request begins with: the general instructions, and under headings the list of agents that can be asked
     and what a person set for the conversation, which has the last word.
     """
-    parts = ((AGENTS, agents), (INSTRUCTIONS, instructions))
+    parts = ((AGENTS_HEADING, agents), (INSTRUCTIONS_HEADING, instructions))
     return "\n\n".join([general, *(f"{heading}\n\n{text}" for heading, text in parts if text)])

@@ -8,10 +8,10 @@ from langchain_core.messages import AnyMessage, BaseMessage, ToolCall
 from langgraph.graph.message import add_messages
 
 from agent.approval import Decision
-from agent.attached import Held
+from agent.attached import FileReader
 from agent.choice import ChosenModel
-from agent.tracing import RunTrace, untraced
-from agent.travelling import Traveller
+from agent.tracing import RunTrace, make_null_trace
+from agent.travelling import TimeTravel
 from checkpoints import MAIN, MessageStatus
 
 T = TypeVar("T")
@@ -26,9 +26,9 @@ class AgentState(TypedDict):
 class Recorder(Protocol):
     """Where a run's nodes put what happens. A message that `commit` has returned from is on disk."""
 
-    def text(self, delta: str) -> None: ...
+    def append_text(self, delta: str) -> None: ...
 
-    def tool_started(self, call_id: str) -> None: ...
+    def report_tool_start(self, call_id: str) -> None: ...
 
     async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE) -> int:
         """Returns the message's position on the path."""
@@ -38,23 +38,23 @@ class Recorder(Protocol):
         """The agent goes no further: keep the text that it was writing as a partial message, and answer its open calls."""
         ...
 
-    async def work(self, work: Callable[[], T]) -> T:
+    async def run_blocking(self, work: Callable[[], T]) -> T:
         """Run blocking work of the run's own to its end."""
         ...
 
-    def fresh(self, call_id: str) -> str:
+    def unique_call_id(self, call_id: str) -> str:
         """The id, or another one where a call of this run has it already: what is decided about one holds for no other."""
         ...
 
-    def of(self, agent: str) -> "Recorder":
+    def for_agent(self, agent: str) -> "Recorder":
         """The recorder of a sub-agent in the same run: what it commits stands under its name."""
         ...
 
 
-class Delegates(Protocol):
+class Delegator(Protocol):
     """The sub-agents of one run (see delegation)."""
 
-    def is_begun(self, agent: str, call: ToolCall) -> bool:
+    def is_in_progress(self, agent: str, call: ToolCall) -> bool:
         """Whether another agent was asked with this call already, and has not answered."""
         ...
 
@@ -63,11 +63,11 @@ class Delegates(Protocol):
         ...
 
 
-class Forks(Protocol):
+class ForkExplorer(Protocol):
     """The ways that one run tries at once (see forking)."""
 
     @property
-    def asks(self) -> bool:
+    def needs_approval(self) -> bool:
         """Whether a person decides about each before it is done."""
         ...
 
@@ -86,19 +86,19 @@ class Limits:
     stop_seconds: float = 0.5  # that the work of a stopped run has to come to rest; then it is let go of
     watch_seconds: float = 5.0  # between two looks for runs that nobody drives
     draft_seconds: float = 1.0  # a crash loses at most this much of an answer
-    window: int | None = None  # tokens that a model can read and write at once; None: as many as its package says
-    most_messages: int = 6_400  # read from the path's end to build a request
-    most_steps: int = 25  # answers of the model in one run
-    most_calls: int = 50  # of tools in one run
-    most_characters: int = 500_000  # of one answer, its calls' arguments included
-    most_result: int = 100_000  # characters of a tool's result
+    max_window_tokens: int | None = None  # tokens that a model can read and write at once; None: as many as its package says
+    max_messages: int = 6_400  # read from the path's end to build a request
+    max_steps: int = 25  # answers of the model in one run
+    max_tool_calls: int = 50  # of tools in one run
+    max_answer_chars: int = 500_000  # of one answer, its calls' arguments included
+    max_result_chars: int = 100_000  # characters of a tool's result
 
 
 @dataclass(slots=True)
-class Spent:
+class LimitUsage:
     """What a run, all its agents together, has used of its limits."""
 
-    calls: int = 0
+    tool_calls: int = 0
     branches: int = 0  # that forks opened
     answers: int = 0
 
@@ -110,16 +110,16 @@ class RunContext:
     recorder: Recorder
     limits: Limits = Limits()
     model: ChosenModel | None = None  # None: nothing is asked of one
-    spent: Spent = field(default_factory=Spent)
+    usage: LimitUsage = field(default_factory=LimitUsage)
     decisions: Mapping[str, Decision] = field(default_factory=dict)  # by the call's id
-    trace: RunTrace = field(default_factory=untraced)
-    traveller: Traveller | None = None  # None: this agent does not move through time
-    held: Held = lambda _: {}  # what attached files hold, by hash
+    trace: RunTrace = field(default_factory=make_null_trace)
+    time_travel: TimeTravel | None = None  # None: this agent does not move through time
+    read_files: FileReader = lambda _: {}  # what attached files hold, by hash
     agent: str = MAIN  # who acts
-    tools: Sequence[str] | None = None  # the names of those it may have; None: all
-    delegation: Delegates | None = None  # None: there is nobody to ask
-    forks: Forks | None = None  # None: this agent goes one way
-    alone: bool = False  # no person can be asked for leave: what needs it is refused
+    tool_names: Sequence[str] | None = None  # the names of those it may have; None: all
+    delegator: Delegator | None = None  # None: there is nobody to ask
+    fork_explorer: ForkExplorer | None = None  # None: this agent goes one way
+    is_unattended: bool = False  # no person can be asked for leave: what needs it is refused
     reserved_answers: int = 0  # of the run's, for the agents that wait for this one
 
 

@@ -6,6 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from agent.tracing.environment import switch_off_library_tracing
 from benchmarks import history, machine, page, states, streams
 from benchmarks.measuring import Report
 from benchmarks.report import markdown
@@ -23,6 +24,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="fewer runs, and nothing that takes minutes")
     parser.add_argument("--out", type=Path, default=RESULTS, metavar="FILE", help="where the table goes")
     chosen = parser.parse_args(arguments)
+    switch_off_library_tracing()  # it would also be measured
     report = Report()
     browser_version = None
     everything = not (chosen.states or chosen.history or chosen.page or chosen.streams)

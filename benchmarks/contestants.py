@@ -58,10 +58,10 @@ class Ours:
         self._made[self._length] = self._store.save(self._thread_id).result, added.result
 
     def read(self) -> object:
-        return self._store.messages(self._thread_id, last=PAGE)
+        return self._store.list_messages(self._thread_id, last=PAGE)
 
     def list(self) -> Iterable[object]:
-        return self._store.checkpoints(self._thread_id)
+        return self._store.list_checkpoints(self._thread_id)
 
     def restore(self, length: int) -> None:
         self._store.restore(self._thread_id, self._made[length][0])

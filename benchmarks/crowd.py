@@ -105,23 +105,23 @@ def _turn(house: House, thread_id: str) -> Callable[[], None]:
     question, answer = house.talk[:2]
 
     def turn() -> None:
-        run = runs.begin(thread_id, question)
-        runs.commit(run, answer)
-        runs.end(run, RunState.DONE)
+        run = runs.begin_run(thread_id, question)
+        runs.commit_message(run, answer)
+        runs.end_run(run, RunState.DONE)
 
     return turn
 
 
 def _figures(house: House) -> dict[str, Samples]:
     store, thread_id = house.store, house.long
-    shown = store.checkpoints(thread_id)
+    shown = store.list_checkpoints(thread_id)
     middle = shown[len(shown) // 2]
     assert middle.node is not None
     place = middle.node.id
     return {
         "turn": milliseconds(_turn(house, thread_id), RUNS),
-        "open": milliseconds(lambda: store.messages(thread_id, last=PAGE), RUNS),
-        "list": milliseconds(lambda: store.checkpoints(thread_id), RUNS),
+        "open": milliseconds(lambda: store.list_messages(thread_id, last=PAGE), RUNS),
+        "list": milliseconds(lambda: store.list_checkpoints(thread_id), RUNS),
         "restore": _undone(house, thread_id, lambda: store.restore(thread_id, middle.id)),
         "fork": _undone(house, thread_id, lambda: store.fork(thread_id, place)),
         "delete": _deleting(house, thread_id),
@@ -132,7 +132,7 @@ def _deleting(house: House, thread_id: str) -> Samples:
     """Deleting checkpoints of a thread, spread over all that it has."""
     table = schema.checkpoint.c
     ids = sa.select(table.id).where(table.thread_id == thread_id).order_by(table.position)
-    with house.database.reading() as connection:
+    with house.database.begin_read() as connection:
         found = list(connection.scalars(ids))
     chosen = iter(found[:: len(found) // RUNS])
     return _undone(house, thread_id, lambda: house.store.delete_checkpoint(thread_id, next(chosen)))
@@ -166,8 +166,8 @@ def _bookmark(house: House) -> None:
     first = sa.select(sa.literal(1).label("number")).cte("numbers", recursive=True)
     each = house.size.bookmarks // house.size.short
     number = first.union_all(sa.select(first.c.number + 1).where(first.c.number < each)).c.number
-    messages = house.store.messages(house.bookmarked)
-    with house.database.writing() as connection:
+    messages = house.store.list_messages(house.bookmarked)
+    with house.database.begin_write() as connection:
         saved = connection.execute(sa.select(table).where(table.c.thread_id == house.bookmarked)).one()._mapping
         for message in messages:
             differing = {

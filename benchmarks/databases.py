@@ -25,8 +25,8 @@ class Place:
 
     def open(self) -> Database:
         if self.kind == "SQLite":
-            return Database.at(Path(self.address))
-        return Database.connect(self.address.replace("postgresql://", "postgresql+psycopg://", 1))
+            return Database.open_file(Path(self.address))
+        return Database.open_url(self.address.replace("postgresql://", "postgresql+psycopg://", 1))
 
     def remove(self) -> None:
         """Take it off the disk, where the others need the room; nobody may have it open."""

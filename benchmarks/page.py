@@ -75,7 +75,7 @@ def measure(report: Report, folder: Path, *, quick: bool) -> str:
 
 def _seed(data: Path, lengths: dict[str, int]) -> dict[str, str]:
     """Stored conversations of these lengths, each with ten checkpoints: their ids by the same names."""
-    database = Database.at(data / "waymark.db")
+    database = Database.open_file(data / "waymark.db")
     store = Store(database)
     threads = {}
     for name, length in lengths.items():

@@ -106,7 +106,7 @@ def _costs(manager: Manager, shape: Shape, runs: int, size: Callable[[], int] | 
 
 def _on_file(shape: Shape, folder: Path, runs: int) -> Costs:
     path = folder / f"ours-{shape.length}-{shape.checkpoints}.db"
-    database = Database.at(path)
+    database = Database.open_file(path)
     store = Store(database)
     manager = CheckpointManager(store, store.create_thread().id)
     costs = _costs(manager, shape, runs, size=lambda: settled_bytes(path))
@@ -180,7 +180,7 @@ def _measure_store(
     saving: dict[int, tuple[Samples, Samples]] = {}
     for length, checkpoints in ((10, 10), (LARGE, 10), (LARGE, MANY)):
         pair = []
-        for database in (Database.in_memory(), Database.at(folder / f"store-{length}-{checkpoints}.db")):
+        for database in (Database.in_memory(), Database.open_file(folder / f"store-{length}-{checkpoints}.db")):
             pair.append(_save_and_restore(Store(database), Shape(talk, length, checkpoints), 5 * runs))
             database.close()
         (save, restore), (save_file, restore_file) = pair
@@ -242,7 +242,7 @@ def _measure_bytes(
 
 def _through_runs(path: Path, talk: Talk) -> None:
     """As the app does it: a run for each user message, a transaction for each message, a bookmark at every tenth."""
-    database = Database.at(path)
+    database = Database.open_file(path)
     store = Store(database)
     runs = Runs(store)
     run = None
@@ -250,10 +250,10 @@ def _through_runs(path: Path, talk: Talk) -> None:
         new = NewMessage(serde.to_body(message))
         if run is None or message.type == "human":
             if run is not None:
-                runs.end(run, RunState.DONE)
-            run = runs.begin(run.thread_id if run else None, new)
+                runs.end_run(run, RunState.DONE)
+            run = runs.begin_run(run.thread_id if run else None, new)
         else:
-            runs.commit(run, new)
+            runs.commit_message(run, new)
         if number % (LARGE // MANY) == 0:
             store.save(run.thread_id)
     database.close()

@@ -28,23 +28,23 @@ from checkpoints.model import (
     UNTITLED,
     Actor,
     Branch,
-    By,
+    Caller,
     Checkpoint,
     Difference,
-    Leaving,
     Message,
     MessageStatus,
     NewMessage,
     Operation,
     OperationKind,
     Receipt,
+    Removal,
     Run,
     RunState,
     State,
     Thread,
-    counted,
+    pluralize,
 )
-from checkpoints.runs import Runs, partial
+from checkpoints.runs import Runs, make_partial_messages
 from checkpoints.store import Store, new_id
 
 __all__ = [
@@ -54,7 +54,7 @@ __all__ = [
     "Actor",
     "Branch",
     "BranchNotFoundError",
-    "By",
+    "Caller",
     "Checkpoint",
     "CheckpointManager",
     "CheckpointNotFoundError",
@@ -64,7 +64,6 @@ __all__ = [
     "Database",
     "Difference",
     "InvalidDocumentError",
-    "Leaving",
     "Message",
     "MessageNotFoundError",
     "MessageStatus",
@@ -75,6 +74,7 @@ __all__ = [
     "Operation",
     "OperationKind",
     "Receipt",
+    "Removal",
     "Run",
     "RunActiveError",
     "RunState",
@@ -86,7 +86,7 @@ __all__ = [
     "StoreUnavailableError",
     "Thread",
     "ThreadNotFoundError",
-    "counted",
+    "make_partial_messages",
     "new_id",
-    "partial",
+    "pluralize",
 ]

@@ -19,10 +19,10 @@ from sqlalchemy.pool import StaticPool
 from checkpoints import migrations, postgresql, schema, serde
 from checkpoints.errors import StoreInUseError, StoreUnavailableError
 
-_lenient = methodcaller("decode", "utf-8", "replace")
-SQLITE = "sqlite:///"
-WAIT_SECONDS = 4  # for a lock or a connection: the page says within 6 what is wrong
-READ_ONLY = "The database cannot be written: it is read-only."
+_decode_leniently = methodcaller("decode", "utf-8", "replace")
+SQLITE_PREFIX = "sqlite:///"
+MAX_LOCK_WAIT_SECONDS = 4  # for a lock or a connection: the page says within 6 what is wrong
+READ_ONLY_TEXT = "The database cannot be written: it is read-only."
 _log = logging.getLogger(__name__)
 
 
@@ -33,11 +33,11 @@ class Database:
         self.engine = engine
         self._lock = lock
         # In memory there is one connection for all: a thread that came in between would end the other's transaction.
-        self._alone = threading.RLock() if isinstance(engine.pool, StaticPool) else nullcontext()
+        self._exclusive = threading.RLock() if isinstance(engine.pool, StaticPool) else nullcontext()
         self._view = threading.local()
         self._claim: postgresql.Claim | None = None
-        self._failing: dict[str, str] = {}  # "read" and "write", as long as it fails: what was said last
-        self._reads = engine.execution_options(**postgresql.READING) if self.kind == "postgresql" else engine
+        self._failures: dict[str, str] = {}  # "read" and "write", as long as it fails: what was said last
+        self._read_engine = engine.execution_options(**postgresql.READ_OPTIONS) if self.kind == "postgresql" else engine
 
     @property
     def kind(self) -> str:
@@ -45,19 +45,19 @@ class Database:
         return self.engine.dialect.name
 
     @property
-    def trouble(self) -> str:
+    def outage(self) -> str:
         """The sentence about what went wrong, as long as the last write or the last read did; else nothing."""
-        return next(iter(tuple(self._failing.values())), "")
+        return next(iter(tuple(self._failures.values())), "")
 
     @classmethod
     def in_memory(cls) -> "Database":
         """A database of its own that is gone with the object; for the library used without an app, and for tests."""
-        engine = _engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
+        engine = _create_sqlite_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
         schema.metadata.create_all(engine)
         return cls(engine)
 
     @classmethod
-    def at(cls, path: Path) -> "Database":
+    def open_file(cls, path: Path) -> "Database":
         """The SQLite file at `path`, made or migrated as needed.
 
         Raises `StoreInUseError` when another process has it, `StoreUnavailableError` when it cannot be used.
@@ -65,30 +65,30 @@ class Database:
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # one that is there stays as its owner wants it
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # SQLite gives the files beside it the same mode
-            lock = _lock(path)
+            lock = _lock_file(path)
         except OSError as error:
             raise StoreUnavailableError(f"The data folder {path.parent} cannot be used: {error.strerror}.") from error
-        database = cls(_engine(f"sqlite:///{path}"), lock)
+        database = cls(_create_sqlite_engine(f"sqlite:///{path}"), lock)
         try:
-            with translated():
-                migrations.bring_up(database.engine, path)
+            with translate_errors():
+                migrations.upgrade_schema(database.engine, path)
         except BaseException:
             database.close()
             raise
         return database
 
     @classmethod
-    def connect(cls, url: str) -> "Database":
+    def open_url(cls, url: str) -> "Database":
         """The database at `sqlite:///…` or `postgresql+psycopg://…`, made or migrated as needed; raises as `at` does.
 
         On PostgreSQL it is shared with whoever else opens it; a server also takes its `claim`.
         """
-        if url.startswith(SQLITE):
-            return cls.at(Path(url.removeprefix(SQLITE)))
-        database = cls(postgresql.engine(url, WAIT_SECONDS))
+        if url.startswith(SQLITE_PREFIX):
+            return cls.open_file(Path(url.removeprefix(SQLITE_PREFIX)))
+        database = cls(postgresql.create_engine(url, MAX_LOCK_WAIT_SECONDS))
         try:
-            with translated():
-                migrations.bring_up(database.engine)
+            with translate_errors():
+                migrations.upgrade_schema(database.engine)
         except BaseException:
             database.close()
             raise
@@ -111,31 +111,31 @@ class Database:
                 connection.close()
                 raise
 
-        with translated():
+        with translate_errors():
             claim.hold()
         sa.event.listen(self.engine, "connect", hold_again)
 
     @classmethod
-    def reader(cls, url: str) -> "Database":
+    def open_read_only(cls, url: str) -> "Database":
         """The database at `url`, only to read from, beside the process that has it: without its lock, and never migrated.
 
         Raises `StoreUnavailableError` when there is none, or none with this Waymark's schema.
         """
-        path = Path(url.removeprefix(SQLITE))
-        if not url.startswith(SQLITE):
-            database, name = cls(postgresql.engine(url, WAIT_SECONDS)), "The database"
+        path = Path(url.removeprefix(SQLITE_PREFIX))
+        if not url.startswith(SQLITE_PREFIX):
+            database, name = cls(postgresql.create_engine(url, MAX_LOCK_WAIT_SECONDS)), "The database"
         elif path.is_file():
-            database, name = cls(_engine(f"{SQLITE}{path}")), str(path)
-            sa.event.listen(database.engine, "connect", _only_read, insert=True)
+            database, name = cls(_create_sqlite_engine(f"{SQLITE_PREFIX}{path}")), str(path)
+            sa.event.listen(database.engine, "connect", _forbid_writes, insert=True)
         else:
             raise StoreUnavailableError(f"There is no database at {path}.")
         try:
-            with database.reading() as connection:
-                found = migrations.revision(connection)
+            with database.begin_read() as connection:
+                found = migrations.read_revision(connection)
             if found is None:
                 raise StoreUnavailableError(f"{name} is a database of something else; it was not used.")
-            if found != migrations.HEAD:
-                migrations.check_known(found, name)
+            if found != migrations.NEWEST_REVISION:
+                migrations.check_revision(found, name)
                 raise StoreUnavailableError(f"{name} was written by an older Waymark: start this one on it once.")
         except BaseException:
             database.close()
@@ -150,13 +150,13 @@ class Database:
             self._lock.close()
 
     @contextmanager
-    def reading(self) -> Iterator[sa.Connection]:
+    def begin_read(self) -> Iterator[sa.Connection]:
         """One consistent view; nothing is changed. Reads inside the block, by the same thread, see the same moment."""
         held: sa.Connection | None = getattr(self._view, "connection", None)
         if held is not None:
             yield held
             return
-        with self._alone, self._watched("read"), self._reads.connect() as connection:
+        with self._exclusive, self._track_failures("read"), self._read_engine.connect() as connection:
             self._view.connection = connection
             try:
                 yield connection
@@ -164,57 +164,57 @@ class Database:
                 self._view.connection = None
 
     @contextmanager
-    def writing(self, key: str = "") -> Iterator[sa.Connection]:
+    def begin_write(self, lock_key: str = "") -> Iterator[sa.Connection]:
         """One transaction that is alone: all of it is on disk when the block has ended, or nothing.
 
         SQLite lets in one at a time. On PostgreSQL the row of the thread is held from when it is read (`rows.thread`) and,
         from the beginning, `key`: that of what is looked for before, or cannot be held since it is not there yet.
         """
-        with self._alone, self._watched("write"), self.engine.connect() as connection:
+        with self._exclusive, self._track_failures("write"), self.engine.connect() as connection:
             connection.execution_options(writing=True, holding=self.kind == "postgresql")
             with connection.begin():
-                if key and self.kind == "postgresql":
-                    connection.execute(postgresql.ALONE, {"key": key})
+                if lock_key and self.kind == "postgresql":
+                    connection.execute(postgresql.ADVISORY_LOCK, {"key": lock_key})
                 yield connection
 
-    def check(self) -> None:
+    def check_health(self) -> None:
         """Raise `StoreUnavailableError` if the database does not take part. After a write that failed, only a write can
         tell: a full disk reads well.
         """
-        if "write" in self._failing:
-            with self.writing() as connection:
+        if "write" in self._failures:
+            with self.begin_write() as connection:
                 connection.execute(sa.text("UPDATE alembic_version SET version_num = version_num"))
-        with self.reading() as connection:
+        with self.begin_read() as connection:
             connection.execute(sa.select(schema.thread.c.id).limit(1))
 
     @contextmanager
-    def _watched(self, verb: str) -> Iterator[None]:
+    def _track_failures(self, verb: str) -> Iterator[None]:
         """Remember whether reading and writing work, and say once in the log that one does not any more."""
         try:
-            with translated():
+            with translate_errors():
                 yield
         except StoreUnavailableError as error:
-            if verb not in self._failing:
+            if verb not in self._failures:
                 _log.warning("the database fails to %s: %s", verb, getattr(error.__cause__, "orig", None) or error)
-            self._failing[verb] = str(error)
-            if self._failing[verb] == READ_ONLY and self._lock is not None:
+            self._failures[verb] = str(error)
+            if self._failures[verb] == READ_ONLY_TEXT and self._lock is not None:
                 self.engine.dispose()  # what was opened while the file was read-only would stay so
             raise
-        self._failing.pop(verb, None)
+        self._failures.pop(verb, None)
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """The one place where the driver's errors become ours."""
     try:
         yield
     except sa.exc.IntegrityError:
         raise  # the caller's mistake, not the database's
     except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:  # also a file that is damaged, or that is no database
-        raise StoreUnavailableError(_sentence(getattr(error, "orig", None))) from error
+        raise StoreUnavailableError(_explain_driver_error(getattr(error, "orig", None))) from error
 
 
-def _sentence(error: BaseException | None) -> str:
+def _explain_driver_error(error: BaseException | None) -> str:
     """What is wrong, in words of ours: the driver's own may span lines and name what is nobody's business."""
     sqlite = getattr(error, "sqlite_errorname", "")
     state = getattr(error, "sqlstate", None) or ""
@@ -223,7 +223,7 @@ def _sentence(error: BaseException | None) -> str:
     if sqlite.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")) or state == "55P03":
         return "The database is locked by another program."
     if sqlite.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")) or state == "25006":
-        return READ_ONLY
+        return READ_ONLY_TEXT
     if sqlite:
         return f"The database did not answer: {error}."
     if state.startswith(("42", "22")):  # a statement or a value of ours: the server itself is well
@@ -231,38 +231,38 @@ def _sentence(error: BaseException | None) -> str:
     return "The database server does not answer."
 
 
-def _engine(url: str, **options: Any) -> sa.Engine:
-    json = {"json_serializer": serde.canonical, "json_deserializer": serde.lenient}
+def _create_sqlite_engine(url: str, **options: Any) -> sa.Engine:
+    json = {"json_serializer": serde.to_canonical, "json_deserializer": serde.parse_leniently}
     engine = sa.create_engine(url, **json, hide_parameters=True, **options)
-    sa.event.listen(engine, "connect", _on_connect)
-    sa.event.listen(engine, "begin", _on_begin)
+    sa.event.listen(engine, "connect", _set_pragmas)
+    sa.event.listen(engine, "begin", _begin_statement)
     return engine
 
 
-def _on_connect(connection: Any, _record: object) -> None:
+def _set_pragmas(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # the driver begins nothing by itself; _on_begin does
-    connection.text_factory = _lenient  # by itself it refuses the whole answer when one flipped byte is no UTF-8
+    connection.text_factory = _decode_leniently  # by itself it refuses the whole answer when one flipped byte is no UTF-8
     for pragma in (
         "page_size = 8192",  # a message is 1-2 KB: larger pages waste less of themselves; before WAL, or it is ignored
         "journal_mode = WAL",
         "synchronous = FULL",  # a commit is on disk before it is acknowledged
         "foreign_keys = ON",
-        f"busy_timeout = {WAIT_SECONDS * 1000}",  # milliseconds
+        f"busy_timeout = {MAX_LOCK_WAIT_SECONDS * 1000}",  # milliseconds
     ):
         connection.execute(f"PRAGMA {pragma}")
 
 
-def _only_read(connection: Any, _record: object) -> None:
+def _forbid_writes(connection: Any, _record: object) -> None:
     connection.execute("PRAGMA query_only = ON")
 
 
-def _on_begin(connection: sa.Connection) -> None:
+def _begin_statement(connection: sa.Connection) -> None:
     # IMMEDIATE takes the write lock at once: two writers queue, and neither fails half-way through.
     writing = connection.get_execution_options().get("writing")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
 
-def _lock(path: Path) -> IO[str]:
+def _lock_file(path: Path) -> IO[str]:
     """Hold the file for this process. The lock goes with the process, even after kill -9."""
     lock = open(path.with_suffix(".lock"), "a+")  # noqa: SIM115  (kept open for the life of the database)
     try:

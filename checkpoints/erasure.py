@@ -12,20 +12,25 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 
 from checkpoints import files, history, rows, schema
-from checkpoints.changing import Changing
+from checkpoints.changing import Transaction
 from checkpoints.database import Database
 from checkpoints.errors import RunActiveError, StoreUnavailableError
-from checkpoints.model import By, Operation, OperationKind, Thread, counted
+from checkpoints.model import Caller, Operation, OperationKind, Thread, pluralize
 from checkpoints.store import new_id
 
-_branch, _checkpoint, _message, _segment = schema.branch.c, schema.checkpoint.c, schema.message.c, schema.segment.c
-_OF_A_THREAD = (schema.checkpoint, schema.branch, schema.message, schema.segment, schema.run, schema.operation)
+_branch_columns, _checkpoint_columns, _message_columns, _segment_columns = (
+    schema.branch.c,
+    schema.checkpoint.c,
+    schema.message.c,
+    schema.segment.c,
+)
+_TABLES_OF_THREAD = (schema.checkpoint, schema.branch, schema.message, schema.segment, schema.run, schema.operation)
 # Each message that goes is looked for in what may name it. Only erasing asks that, so only erasing has the indexes.
 _INDEXES = {"erasing_branch": "branch (head_id)", "erasing_checkpoint": "checkpoint (message_id)"}
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ErasePlan:
     """What goes. `threads` are the titles of the conversations that go whole."""
 
     threads: tuple[str, ...]
@@ -40,19 +45,19 @@ class Plan:
 
     def __str__(self) -> str:
         nouns = ((self.messages, "message"), (self.checkpoints, "checkpoint"), (self.files, "attached file"))
-        parts = [counted(number, noun) for number, noun in nouns if number]
-        parts += [counted(self.branches, "deleted branch", "deleted branches")] if self.branches else []
-        parts += [f"the undo of {counted(self.changes, 'change')}"] if self.changes else []
+        parts = [pluralize(number, noun) for number, noun in nouns if number]
+        parts += [pluralize(self.branches, "deleted branch", "deleted branches")] if self.branches else []
+        parts += [f"the undo of {pluralize(self.changes, 'change')}"] if self.changes else []
         named = [f"the conversation {title!r}" for title in self.threads]
         return ", ".join([*named, *parts]) or "nothing"
 
 
 @dataclass(frozen=True, slots=True)
-class _Going:
+class _ThreadErasure:
     """What goes of one thread: messages of `segments` (segment, first depth that goes), and rows by id."""
 
     thread: Thread
-    whole: bool
+    is_whole: bool
     messages: int
     checkpoints: Sequence[str]
     branches: Sequence[str] = ()
@@ -60,42 +65,42 @@ class _Going:
     changes: int = 0
 
 
-def plan(database: Database, thread_id: str | None = None, *, keep_undo: bool = True) -> Plan:
+def plan_erasure(database: Database, thread_id: str | None = None, *, keep_undo: bool = True) -> ErasePlan:
     """What `erase` would take: this conversation, or of all conversations what nothing reaches.
 
     Without `keep_undo`, what only undo or redo could bring back goes as well, deleted conversations among it. Raises
     `ThreadNotFoundError`, and `RunActiveError` while an answer is being written.
     """
-    with database.reading() as connection:
-        goings = list(_goings(connection, thread_id, keep_undo))
-        return _total(goings, _files_going(connection, goings))
+    with database.begin_read() as connection:
+        goings = list(_plan_threads(connection, thread_id, keep_undo))
+        return _sum_up(goings, _select_orphan_files(connection, goings))
 
 
-def erase(database: Database, thread_id: str | None = None, *, keep_undo: bool = True) -> Plan:
+def erase(database: Database, thread_id: str | None = None, *, keep_undo: bool = True) -> ErasePlan:
     """Destroy what `plan` counts, for good; the answer is what went. The caller holds the database alone."""
-    with database.writing() as connection:
+    with database.begin_write() as connection:
         if connection.dialect.name == "sqlite":
             connection.exec_driver_sql("PRAGMA secure_delete = ON")
         for name, columns in _INDEXES.items():
             connection.exec_driver_sql(f"CREATE INDEX {name} ON {columns}")
-        goings = list(_goings(connection, thread_id, keep_undo))
-        lost_files = _files_going(connection, goings)
+        goings = list(_plan_threads(connection, thread_id, keep_undo))
+        lost_files = _select_orphan_files(connection, goings)
         for going in goings:
-            _take(connection, going)
+            _erase_rows(connection, going)
         for hash_ in lost_files:
             connection.execute(sa.delete(schema.file).where(schema.file.c.hash == hash_))
         for name in _INDEXES:
             connection.exec_driver_sql(f"DROP INDEX {name}")
     if database.engine.dialect.name == "sqlite":
-        _clean(database.engine)
-    return _total(goings, lost_files)
+        _vacuum_file(database.engine)
+    return _sum_up(goings, lost_files)
 
 
-def within_reach(connection: sa.Connection, thread_id: str) -> list[Operation]:
+def list_revertible_operations(connection: sa.Connection, thread_id: str) -> list[Operation]:
     """The operations that undo can take back, now or after others, and the undos that redo can. The newest first."""
     found: list[Operation] = []
     is_newest = True  # nothing but undo and redo was done since
-    for operation in rows.operations(connection, thread_id):
+    for operation in rows.select_operations(connection, thread_id):
         if operation.kind is OperationKind.ERASE:
             break
         is_undo = operation.kind is OperationKind.UNDO
@@ -106,7 +111,7 @@ def within_reach(connection: sa.Connection, thread_id: str) -> list[Operation]:
     return found
 
 
-def noted(operations: Sequence[Operation]) -> tuple[set[str], set[str], set[str]]:
+def collect_references(operations: Sequence[Operation]) -> tuple[set[str], set[str], set[str]]:
     """The messages, branches and checkpoints that taking these back would need."""
     messages, branches, checkpoints = set[str](), set[str](), set[str]()
     for change in (change for operation in operations for change in operation.changes):
@@ -118,64 +123,68 @@ def noted(operations: Sequence[Operation]) -> tuple[set[str], set[str], set[str]
     return messages, branches, checkpoints
 
 
-def _goings(connection: sa.Connection, thread_id: str | None, keep_undo: bool) -> Iterator[_Going]:
+def _plan_threads(connection: sa.Connection, thread_id: str | None, keep_undo: bool) -> Iterator[_ThreadErasure]:
     ids = [thread_id] if thread_id else connection.scalars(sa.select(schema.thread.c.id).order_by(schema.thread.c.id)).all()
     for identifier in ids:
-        standing = rows.standing(connection, identifier, even_deleted=True)
-        if standing.running is not None:
-            raise RunActiveError(identifier, standing.running)
+        standing = rows.load_thread(connection, identifier, include_deleted=True)
+        if standing.active_run_id is not None:
+            raise RunActiveError(identifier, standing.active_run_id)
         thread = standing.thread
         if thread_id or (thread.deleted and not keep_undo):
-            yield _whole(connection, thread)
-        elif going := _unreached(connection, thread, keep_undo):
+            yield _plan_whole_thread(connection, thread)
+        elif going := _plan_unreachable(connection, thread, keep_undo):
             yield going
 
 
-def _whole(connection: sa.Connection, thread: Thread) -> _Going:
-    messages = sa.select(sa.func.count()).select_from(schema.message).where(_message.thread_id == thread.id)
-    checkpoints = connection.scalars(sa.select(_checkpoint.id).where(_checkpoint.thread_id == thread.id)).all()
-    return _Going(thread, True, connection.scalar(messages) or 0, checkpoints)
+def _plan_whole_thread(connection: sa.Connection, thread: Thread) -> _ThreadErasure:
+    messages = sa.select(sa.func.count()).select_from(schema.message).where(_message_columns.thread_id == thread.id)
+    checkpoints = connection.scalars(
+        sa.select(_checkpoint_columns.id).where(_checkpoint_columns.thread_id == thread.id)
+    ).all()
+    return _ThreadErasure(thread, True, connection.scalar(messages) or 0, checkpoints)
 
 
-def _unreached(connection: sa.Connection, thread: Thread, keep_undo: bool) -> _Going | None:
-    reach = within_reach(connection, thread.id)
-    messages, branches, checkpoints = noted(reach if keep_undo else ())
+def _plan_unreachable(connection: sa.Connection, thread: Thread, keep_undo: bool) -> _ThreadErasure | None:
+    reach = list_revertible_operations(connection, thread.id)
+    messages, branches, checkpoints = collect_references(reach if keep_undo else ())
     heads = sa.select(schema.branch)
     lost_branches, lost_checkpoints, standing = [], [], set[str]()
-    for row in connection.execute(heads.where(_branch.thread_id == thread.id)):
+    for row in connection.execute(heads.where(_branch_columns.thread_id == thread.id)):
         if row.deleted_at is None or row.id in branches:
             standing.add(row.id)
             messages.update([row.head_id] if row.head_id else [])
         elif row.head_id or row.name:
             lost_branches.append(row.id)
-    forks = rows.forks(connection, thread.id)
-    ways = _reach(connection, messages, forks)
+    forks = rows.select_segment_parents(connection, thread.id)
+    ways = _reach_of_messages(connection, messages, forks)
     bookmarks = sa.select(schema.checkpoint)
-    for row in connection.execute(bookmarks.where(_checkpoint.thread_id == thread.id)):
+    for row in connection.execute(bookmarks.where(_checkpoint_columns.thread_id == thread.id)):
         # As the store lists them: one that is on no branch's path, now or after an undo, is shown nowhere any more.
         listed = row.depth <= ways.get(row.segment, -1) or (row.detached and row.branch_id in standing)
         if row.id in checkpoints or (row.deleted_at is None and listed):
             messages.add(row.message_id)
         else:
             lost_checkpoints.append(row.id)
-    count, segments = _beyond(connection, thread.id, _reach(connection, messages, forks))
+    count, segments = _count_beyond(connection, thread.id, _reach_of_messages(connection, messages, forks))
     changes = 0 if keep_undo else len(reach)
     if not (count or lost_branches or lost_checkpoints or changes):
         return None
-    return _Going(thread, False, count, lost_checkpoints, lost_branches, segments, changes)
+    return _ThreadErasure(thread, False, count, lost_checkpoints, lost_branches, segments, changes)
 
 
-def _reach(connection: sa.Connection, roots: set[str], forks: history.Forks) -> dict[int, int]:
+def _reach_of_messages(connection: sa.Connection, roots: set[str], parents: history.SegmentParents) -> dict[int, int]:
     """How far each segment stands on the path to one of these messages."""
-    return history.reach(history.path_to(node, forks) for node in rows.nodes(connection, roots).values())
+    return history.reachable_depths(history.path_to(node, parents) for node in rows.select_nodes(connection, roots).values())
 
 
-def _beyond(connection: sa.Connection, thread_id: str, kept: Mapping[int, int]) -> tuple[int, list[tuple[int, int]]]:
+def _count_beyond(connection: sa.Connection, thread_id: str, kept: Mapping[int, int]) -> tuple[int, list[tuple[int, int]]]:
     """How many messages stand beyond what is kept of each segment, and where they begin in it."""
-    own = sa.select(_segment.id).where(_segment.thread_id == thread_id)
-    tips = sa.select(_message.segment, sa.func.min(_message.depth), sa.func.max(_message.depth))
+    own = sa.select(_segment_columns.id).where(_segment_columns.thread_id == thread_id)
+    tips = sa.select(_message_columns.segment, sa.func.min(_message_columns.depth), sa.func.max(_message_columns.depth))
     total, beyond = 0, []
-    for segment, first, last in connection.execute(tips.where(_message.segment.in_(own)).group_by(_message.segment)):
+    for segment, first, last in connection.execute(
+        tips.where(_message_columns.segment.in_(own)).group_by(_message_columns.segment)
+    ):
         start = max(first, kept.get(segment, -1) + 1)
         if start <= last:
             total += last - start + 1
@@ -183,41 +192,45 @@ def _beyond(connection: sa.Connection, thread_id: str, kept: Mapping[int, int]) 
     return total, beyond
 
 
-def _files_going(connection: sa.Connection, goings: Sequence[_Going]) -> list[str]:
+def _select_orphan_files(connection: sa.Connection, erasures: Sequence[_ThreadErasure]) -> list[str]:
     """The hashes of the files that no message names once these are gone."""
-    whole = {going.thread.id for going in goings if going.whole}
-    starts = {segment: start for going in goings for segment, start in going.segments}
-    return files.unnamed(
+    whole = {going.thread.id for going in erasures if going.is_whole}
+    starts = {segment: start for going in erasures for segment, start in going.segments}
+    return files.find_orphan_files(
         connection, lambda row: row.thread_id in whole or row.depth >= starts.get(row.segment, row.depth + 1)
     )
 
 
-def _take(connection: sa.Connection, going: _Going) -> None:
-    thread_id = going.thread.id
-    if going.whole:
-        for table in _OF_A_THREAD:
+def _erase_rows(connection: sa.Connection, erasure: _ThreadErasure) -> None:
+    thread_id = erasure.thread.id
+    if erasure.is_whole:
+        for table in _TABLES_OF_THREAD:
             connection.execute(sa.delete(table).where(table.c.thread_id == thread_id))
         connection.execute(sa.delete(schema.thread).where(schema.thread.c.id == thread_id))
         return
-    for identifier in going.checkpoints:
-        connection.execute(sa.delete(schema.checkpoint).where(_checkpoint.id == identifier))
-    for identifier in going.branches:  # the row stays, empty: the order of the others counts it
-        connection.execute(sa.update(schema.branch).where(_branch.id == identifier).values(head_id=None, name=""))
-    for segment, start in going.segments:
-        connection.execute(sa.delete(schema.message).where(_message.segment == segment, _message.depth >= start))
-    for segment, _ in sorted(going.segments, reverse=True):  # what forked off a segment has a higher number than it
-        held = sa.exists().where(_message.segment == segment)
-        connection.execute(sa.delete(schema.segment).where(_segment.id == segment, ~held))
-    if going.changes:
+    for identifier in erasure.checkpoints:
+        connection.execute(sa.delete(schema.checkpoint).where(_checkpoint_columns.id == identifier))
+    for identifier in erasure.branches:  # the row stays, empty: the order of the others counts it
+        connection.execute(sa.update(schema.branch).where(_branch_columns.id == identifier).values(head_id=None, name=""))
+    for segment, start in erasure.segments:
+        connection.execute(
+            sa.delete(schema.message).where(_message_columns.segment == segment, _message_columns.depth >= start)
+        )
+    for segment, _ in sorted(erasure.segments, reverse=True):  # what forked off a segment has a higher number than it
+        held = sa.exists().where(_message_columns.segment == segment)
+        connection.execute(sa.delete(schema.segment).where(_segment_columns.id == segment, ~held))
+    if erasure.changes:
         of_it = schema.operation.c.thread_id == thread_id  # names and descriptions of what is gone stand there as well
         connection.execute(sa.update(schema.operation).where(of_it).values(changes=[], note=""))
         now = rows.from_time(datetime.now(UTC))
-        change = Changing(connection, rows.standing(connection, thread_id, even_deleted=True), now, new_id, By())
+        change = Transaction(
+            connection, rows.load_thread(connection, thread_id, include_deleted=True), now, new_id, Caller()
+        )
         change.note = "what only undo could reach"
-        change.perform(OperationKind.ERASE, lambda _: None)
+        change.run_body(OperationKind.ERASE, lambda _: None)
 
 
-def _clean(engine: sa.Engine) -> None:
+def _vacuum_file(engine: sa.Engine) -> None:
     """Write the file anew without what was freed, and empty the log beside it."""
     with engine.connect() as connection:
         raw = connection.connection.driver_connection
@@ -231,12 +244,12 @@ def _clean(engine: sa.Engine) -> None:
         raise StoreUnavailableError("What was erased is still in the log beside the file: another process is reading it.")
 
 
-def _total(goings: Sequence[_Going], lost_files: Sequence[str]) -> Plan:
-    return Plan(
-        threads=tuple(going.thread.title for going in goings if going.whole),
-        messages=sum(going.messages for going in goings),
-        checkpoints=sum(len(going.checkpoints) for going in goings),
-        branches=sum(len(going.branches) for going in goings),
-        changes=sum(going.changes for going in goings),
+def _sum_up(erasures: Sequence[_ThreadErasure], lost_files: Sequence[str]) -> ErasePlan:
+    return ErasePlan(
+        threads=tuple(going.thread.title for going in erasures if going.is_whole),
+        messages=sum(going.messages for going in erasures),
+        checkpoints=sum(len(going.checkpoints) for going in erasures),
+        branches=sum(len(going.branches) for going in erasures),
+        changes=sum(going.changes for going in erasures),
         files=len(lost_files),
     )

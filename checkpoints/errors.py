@@ -148,5 +148,5 @@ class StoreUnavailableError(StateError):
 
 
 class StoreInUseError(StoreUnavailableError):
-    def __init__(self, what: str, setting: str = "DATA_DIR") -> None:
-        super().__init__(f"{what} is in use by another Waymark process. Stop that one, or choose another {setting}.")
+    def __init__(self, name: str, setting: str = "DATA_DIR") -> None:
+        super().__init__(f"{name} is in use by another Waymark process. Stop that one, or choose another {setting}.")

@@ -19,20 +19,27 @@ from sqlalchemy.dialects import postgresql, sqlite
 from checkpoints import picture, schema, serde
 from checkpoints.errors import InvalidFileError
 
-Part = dict[str, Any]
-TEXT, PDF = "text/plain", "application/pdf"
-IMAGES = ("image/png", "image/jpeg", "image/webp", "image/gif")
-LIMITS = {TEXT: 1_000_000, PDF: 5_000_000, **dict.fromkeys(IMAGES, 5_000_000)}  # bytes
-MOST = 5  # files of one message
-MOST_BYTES = 10_000_000  # together
-MOST_PIXELS = 50_000_000  # a few kilobytes can ask a browser for gigabytes
-LONGEST_NAME = 200  # characters
-KEYS = frozenset({"type", "file", "name", "mime_type", "size"})
-REFERRING = schema.message.c.body.contains('"file":"sha256:', autoescape=True)  # quotes of a text are escaped there
-_NAMED = re.compile(r'"file":"(sha256:[0-9a-f]{64})"')
-_TYPES = {"png": "an image", "jpg": "an image", "jpeg": "an image", "gif": "an image", "webp": "an image", "pdf": "a PDF"}
-_CONTROL = re.compile(r"[\x00-\x07\x0b\x0e-\x1a\x1c-\x1f]")  # what no text holds; logs hold escapes
-_PORTION = 200  # hashes in one statement
+FilePart = dict[str, Any]
+TEXT_TYPE, PDF_TYPE = "text/plain", "application/pdf"
+IMAGE_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
+MAX_BYTES_BY_TYPE = {TEXT_TYPE: 1_000_000, PDF_TYPE: 5_000_000, **dict.fromkeys(IMAGE_TYPES, 5_000_000)}  # bytes
+MAX_FILES = 5  # files of one message
+MAX_TOTAL_BYTES = 10_000_000  # together
+MAX_PIXELS = 50_000_000  # a few kilobytes can ask a browser for gigabytes
+MAX_FILE_NAME_CHARS = 200  # characters
+PART_KEYS = frozenset({"type", "file", "name", "mime_type", "size"})
+REFERENCES_FILE = schema.message.c.body.contains('"file":"sha256:', autoescape=True)  # quotes of a text are escaped there
+_FILE_REFERENCE = re.compile(r'"file":"(sha256:[0-9a-f]{64})"')
+_KIND_BY_SUFFIX = {
+    "png": "an image",
+    "jpg": "an image",
+    "jpeg": "an image",
+    "gif": "an image",
+    "webp": "an image",
+    "pdf": "a PDF",
+}
+_CONTROL_CHARACTER = re.compile(r"[\x00-\x07\x0b\x0e-\x1a\x1c-\x1f]")  # what no text holds; logs hold escapes
+_BATCH_SIZE = 200  # hashes in one statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,89 +52,91 @@ class File:
     data: bytes = field(repr=False)
 
 
-def read(name: str, data: bytes) -> File:
+def parse_file(name: str, data: bytes) -> File:
     """The file, if it is one that can be attached. Raises `InvalidFileError`."""
-    name = name_of(name)
-    media_type = _type_of(data)
+    name = clean_file_name(name)
+    media_type = _detect_media_type(data)
     if not data:
         raise InvalidFileError(f"{name} is empty.")
     if media_type is None:
         raise InvalidFileError(f"{name} is neither an image (PNG, JPEG, WebP, GIF) nor a PDF nor text in UTF-8.")
-    if len(data) > LIMITS[media_type]:
-        kind = "an image" if media_type in IMAGES else "a PDF" if media_type == PDF else "a text"
-        raise InvalidFileError(f"{name} is larger than {LIMITS[media_type] // 1_000_000} MB, the most for {kind}.")
-    said = _TYPES.get(name.rpartition(".")[2].lower())
-    if media_type == TEXT and said:
+    if len(data) > MAX_BYTES_BY_TYPE[media_type]:
+        kind = "an image" if media_type in IMAGE_TYPES else "a PDF" if media_type == PDF_TYPE else "a text"
+        raise InvalidFileError(
+            f"{name} is larger than {MAX_BYTES_BY_TYPE[media_type] // 1_000_000} MB, the most for {kind}."
+        )
+    said = _KIND_BY_SUFFIX.get(name.rpartition(".")[2].lower())
+    if media_type == TEXT_TYPE and said:
         raise InvalidFileError(f"{name} is not {said}, as its name says.")
-    if media_type in IMAGES:
+    if media_type in IMAGE_TYPES:
         _check_pixels(name, media_type, data)
-    return File(hash_of(data), name, media_type, data)
+    return File(hash_bytes(data), name, media_type, data)
 
 
-def hash_of(data: bytes) -> str:
+def hash_bytes(data: bytes) -> str:
     return serde.HASH_PREFIX + hashlib.sha256(data).hexdigest()
 
 
-def name_of(name: str) -> str:
+def clean_file_name(name: str) -> str:
     """A name without folders and without what cannot be seen, which could make it look like another."""
-    last = re.split(r"[/\\]", serde.writable(name))[-1]
+    last = re.split(r"[/\\]", serde.sanitize_text(name))[-1]
     visible = "".join(character for character in last if character.isprintable()).strip()
     stem, dot, ending = visible.rpartition(".")
-    if len(visible) > LONGEST_NAME:
-        visible = f"{stem[: LONGEST_NAME - 20]}{dot}{ending[:19]}"
+    if len(visible) > MAX_FILE_NAME_CHARS:
+        visible = f"{stem[: MAX_FILE_NAME_CHARS - 20]}{dot}{ending[:19]}"
     return visible if visible.strip(". ") else "file"
 
 
-def received(sent: Sequence[Any]) -> list[File]:
+def decode_uploads(uploads: Sequence[Any]) -> list[File]:
     """The files of one message as the page sends them, `{name, data}` in base64. Raises `InvalidFileError`."""
-    if len(sent) > MOST:
-        raise InvalidFileError(f"A message takes at most {MOST} files.")
+    if len(uploads) > MAX_FILES:
+        raise InvalidFileError(f"A message takes at most {MAX_FILES} files.")
     found = []
-    for each in sent:
+    for each in uploads:
         try:
-            found.append(read(str(each["name"]), base64.b64decode(each["data"], validate=True)))
+            found.append(parse_file(str(each["name"]), base64.b64decode(each["data"], validate=True)))
         except (binascii.Error, ValueError, TypeError, LookupError) as error:
             if isinstance(error, InvalidFileError):
                 raise
             raise InvalidFileError("A file did not arrive whole. Attach it again.") from error
-    if sum(len(file.data) for file in found) > MOST_BYTES:
-        raise InvalidFileError(f"The files of one message may have {MOST_BYTES // 1_000_000} MB together.")
+    if sum(len(file.data) for file in found) > MAX_TOTAL_BYTES:
+        raise InvalidFileError(f"The files of one message may have {MAX_TOTAL_BYTES // 1_000_000} MB together.")
     return found
 
 
-def part(file: File) -> Part:
+def make_file_part(file: File) -> FilePart:
     """What stands for the file in a message's content."""
-    kind = "image" if file.media_type in IMAGES else "file"
+    kind = "image" if file.media_type in IMAGE_TYPES else "file"
     size = len(file.data)
     return {"type": kind, "file": file.hash, "name": file.name, "mime_type": file.media_type, "size": size}
 
 
-def is_part(value: Any) -> bool:
+def is_file_part(value: Any) -> bool:
     """Whether a part of a message's content stands for a file."""
-    return isinstance(value, dict) and set(value) == KEYS
+    return isinstance(value, dict) and set(value) == PART_KEYS
 
 
-def parts(content: Any) -> list[Part]:
+def find_file_parts(content: Any) -> list[FilePart]:
     """The files that a message's content names, in order."""
-    return [each for each in content if is_part(each)] if isinstance(content, list) else []
+    return [each for each in content if is_file_part(each)] if isinstance(content, list) else []
 
 
-def content(text: str, attached: Sequence[Part]) -> str | list[str | dict[Any, Any]]:
+def build_content(text: str, parts: Sequence[FilePart]) -> str | list[str | dict[Any, Any]]:
     """A message's content: its text, and the parts of what is attached."""
-    if not attached:
+    if not parts:
         return text
-    return [*([{"type": "text", "text": text}] if text else []), *attached]
+    return [*([{"type": "text", "text": text}] if text else []), *parts]
 
 
-def named_in(body: str) -> set[str]:
+def find_file_hashes(body: str) -> set[str]:
     """The hashes of the files that a stored body names."""
-    return set(_NAMED.findall(body))
+    return set(_FILE_REFERENCE.findall(body))
 
 
 # in the database
 
 
-def write(connection: sa.Connection, files: Iterable[File], now: int) -> None:
+def write_files(connection: sa.Connection, files: Iterable[File], now: int) -> None:
     """Keep these, each once. One that is there and damaged is whole again."""
     table = schema.file
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
@@ -139,47 +148,47 @@ def write(connection: sa.Connection, files: Iterable[File], now: int) -> None:
         connection.execute(adding.on_conflict_do_update(index_elements=["hash"], set_=renewed, where=changed))
 
 
-def held(connection: sa.Connection, hashes: Collection[str]) -> dict[str, bytes]:
+def select_files(connection: sa.Connection, hashes: Collection[str]) -> dict[str, bytes]:
     """What these files hold, by hash. One that is missing or damaged is not among them."""
-    return {hash_: data for hash_, data in _rows(connection, hashes) if hash_of(data) == hash_}
+    return {hash_: data for hash_, data in _select_file_rows(connection, hashes) if hash_bytes(data) == hash_}
 
 
-def _rows(connection: sa.Connection, hashes: Collection[str]) -> Iterator[tuple[str, bytes]]:
+def _select_file_rows(connection: sa.Connection, hashes: Collection[str]) -> Iterator[tuple[str, bytes]]:
     table, wanted = schema.file.c, list(hashes)
-    for start in range(0, len(wanted), _PORTION):
-        query = sa.select(table.hash, table.bytes).where(table.hash.in_(wanted[start : start + _PORTION]))
+    for start in range(0, len(wanted), _BATCH_SIZE):
+        query = sa.select(table.hash, table.bytes).where(table.hash.in_(wanted[start : start + _BATCH_SIZE]))
         for row in connection.execute(query):
             yield row.hash, bytes(row.bytes)
 
 
-def unnamed(connection: sa.Connection, is_going: Callable[[Any], bool]) -> list[str]:
+def find_orphan_files(connection: sa.Connection, is_erased: Callable[[Any], bool]) -> list[str]:
     """The hashes of the files that no message names but those that go. The row has thread_id, segment, depth and body."""
     hashes = set(connection.scalars(sa.select(schema.file.c.hash)))
     message = schema.message.c
-    query = sa.select(message.thread_id, message.segment, message.depth, message.body).where(REFERRING)
+    query = sa.select(message.thread_id, message.segment, message.depth, message.body).where(REFERENCES_FILE)
     for row in connection.execute(query) if hashes else ():
-        hashes -= set() if is_going(row) else named_in(row.body)
+        hashes -= set() if is_erased(row) else find_file_hashes(row.body)
     return sorted(hashes)
 
 
 # what a file is
 
 
-def _type_of(data: bytes) -> str | None:
-    if (media_type := picture.type_of(data)) is not None:
+def _detect_media_type(data: bytes) -> str | None:
+    if (media_type := picture.detect_image_type(data)) is not None:
         return media_type
     if data.startswith(b"%PDF-"):
-        return PDF
+        return PDF_TYPE
     try:
         text = data.decode()
     except UnicodeDecodeError:
         return None
-    return None if _CONTROL.search(text) else TEXT
+    return None if _CONTROL_CHARACTER.search(text) else TEXT_TYPE
 
 
 def _check_pixels(name: str, media_type: str, data: bytes) -> None:
-    size = picture.size_of(media_type, data)
+    size = picture.read_image_size(media_type, data)
     if size is None or min(size) < 1:
         raise InvalidFileError(f"{name} is a damaged image.")
-    if size[0] * size[1] > MOST_PIXELS:
-        raise InvalidFileError(f"{name} has more than {MOST_PIXELS // 1_000_000} million pixels.")
+    if size[0] * size[1] > MAX_PIXELS:
+        raise InvalidFileError(f"{name} has more than {MAX_PIXELS // 1_000_000} million pixels.")

@@ -12,77 +12,79 @@ from typing import Any
 import sqlalchemy as sa
 
 from checkpoints import bookmarks, files, history, rows, schema
-from checkpoints.changing import Body, Changing
+from checkpoints.changing import ChangeBody, Transaction
 from checkpoints.document import BranchPart, CheckpointPart, Document, MessagePart
 from checkpoints.errors import InvalidDocumentError
 from checkpoints.history import Path
-from checkpoints.model import NAME_LENGTH, Branch, Checkpoint, NewMessage, Node, counted, named
+from checkpoints.model import MAX_NAME_CHARS, Branch, Checkpoint, NewMessage, Node, clean_name, pluralize
 
-Whole = Mapping[str, tuple[str, Node]]  # what the conversation holds undamaged: see rows.whole
+IntactMessages = Mapping[str, tuple[str, Node]]  # what the conversation holds undamaged: see rows.whole
 
 
 class NothingNewError(Exception):
     """A merge that would change nothing: raised within the change, so that none is recorded. Never leaves transfer."""
 
 
-def filling(doc: Document) -> Body:
+def make_replacement(doc: Document) -> ChangeBody:
     """The change that writes a document into a conversation and stands where the document stands."""
 
-    def body(change: Changing) -> str:
-        change.note = change.note or doc.thread.title
-        here = rows.whole(change.connection, change.thread.id)
-        fresh = _ids_taken(change, doc, here)
-        nodes = _write_messages(change, doc, here, fresh)
-        branches = _write_branches(change, doc, nodes)
-        change.move_head(nodes[doc.active_head] if doc.active_head else None)
-        for checkpoint in change.shown():
-            change.move("checkpoint", checkpoint.id, deleted_at=change.now)
-        own = bookmarks.ids(change.connection, change.thread.id)
+    def replace_contents(transaction: Transaction) -> str:
+        transaction.note = transaction.note or doc.thread.title
+        here = rows.select_intact_messages(transaction.connection, transaction.thread.id)
+        fresh = _needs_new_ids(transaction, doc, here)
+        nodes = _write_messages(transaction, doc, here, fresh)
+        branches = _write_branches(transaction, doc, nodes)
+        transaction.move_head(nodes[doc.active_head] if doc.active_head else None)
+        for checkpoint in transaction.visible_checkpoints():
+            transaction.update_row("checkpoint", checkpoint.id, deleted_at=transaction.now)
+        own = bookmarks.select_checkpoint_ids(transaction.connection, transaction.thread.id)
         for part in doc.checkpoints:
             branch_id = branches[part.branch]
             if part.id in own:  # it was deleted here, or has just left with what was there
-                change.move("checkpoint", part.id, **_as_it_was(part, nodes[part.message_id], branch_id))
+                transaction.update_row("checkpoint", part.id, **_checkpoint_values(part, nodes[part.message_id], branch_id))
             else:
-                change.add_checkpoint(_bookmark(part, "" if fresh else part.id, nodes[part.message_id], branch_id))
-        return change.thread.id
+                transaction.add_checkpoint(
+                    _build_checkpoint(part, "" if fresh else part.id, nodes[part.message_id], branch_id)
+                )
+        return transaction.thread.id
 
-    return body
+    return replace_contents
 
 
-def merging(doc: Document) -> Body:
+def make_merge(doc: Document) -> ChangeBody:
     """The change that adds a document to a conversation, whose head stays where it is. Raises `NothingNewError`.
 
     A branch of the document is one of the conversation's if that stands at the same place, or has the same name and went on
     from there; else it comes in, under a name of its own. A checkpoint is there if its id is, or one like it at its place.
     """
 
-    def body(change: Changing) -> str:
-        here = rows.whole(change.connection, change.thread.id)
-        fresh = _ids_taken(change, doc, here)
-        nodes = _write_messages(change, doc, here, fresh)
+    def merge_contents(transaction: Transaction) -> str:
+        here = rows.select_intact_messages(transaction.connection, transaction.thread.id)
+        fresh = _needs_new_ids(transaction, doc, here)
+        nodes = _write_messages(transaction, doc, here, fresh)
         before = {hash_ for hash_, _ in here.values()}
         written = sum(message.hash not in before for message in doc.messages)
-        branches = _bring_branches(change, doc, nodes)
-        brought = len(change.changes)
-        checkpoints = _bring_checkpoints(change, doc, nodes, branches, fresh)
-        if not written and not change.changes:
+        branches = _merge_branches(transaction, doc, nodes)
+        brought = len(transaction.changes)
+        checkpoints = _merge_checkpoints(transaction, doc, nodes, branches, fresh)
+        if not written and not transaction.changes:
             raise NothingNewError
         added = ((written, "message", ""), (brought, "branch", "branches"), (checkpoints, "checkpoint", ""))
-        counts = ", ".join(counted(number, *noun) for number, *noun in added if number)
-        change.note = f"{doc.thread.title} · {counts} added"
-        return change.thread.id
+        counts = ", ".join(pluralize(number, *noun) for number, *noun in added if number)
+        transaction.note = f"{doc.thread.title} · {counts} added"
+        return transaction.thread.id
 
-    return body
+    return merge_contents
 
 
-def _bring_branches(change: Changing, doc: Document, nodes: Mapping[str, Node]) -> dict[str, str]:
+def _merge_branches(transaction: Transaction, doc: Document, nodes: Mapping[str, Node]) -> dict[str, str]:
     """The id here of each of the document's branches."""
-    own = rows.branch_paths(change.connection, change.thread.id)
-    known = _known(own, {node.segment for node in nodes.values()})
+    own = rows.select_branch_paths(transaction.connection, transaction.thread.id)
+    known = _index_branches(own, {node.segment for node in nodes.values()})
     found: dict[str, str] = {}
     taken: set[str] = set()
     # In rounds, the surest first: what one branch takes for its place alone may be another's by its name.
-    for asked in (_same_name_and_place, _gone_on, _same_place):
+    for asked in (_key_by_name_and_head, _key_by_name_and_segment, _key_by_head):
         for part in (each for each in doc.branches if each.id not in found):
             head = nodes[part.head] if part.head else None
             alike = known[asked(part, head)]
@@ -96,62 +98,64 @@ def _bring_branches(change: Changing, doc: Document, nodes: Mapping[str, Node]) 
     names, numbers = {branch.name for branch, _ in own}, dict[str, int]()
     for part in doc.branches:
         if part.id not in found:
-            name = _free_name(part.name, names, numbers)
+            name = _free_branch_name(part.name, names, numbers)
             names.add(name)
-            found[part.id] = change.add_branch(name, nodes[part.head].id if part.head else None)
+            found[part.id] = transaction.add_branch(name, nodes[part.head].id if part.head else None)
     return found
 
 
-_Key = tuple[str | None, ...]
-_Known = defaultdict[_Key, deque[tuple[int, str]]]  # what may be asked for -> the branches here, and how far they go there
+_BranchKey = tuple[str | None, ...]
+_BranchIndex = defaultdict[
+    _BranchKey, deque[tuple[int, str]]
+]  # what may be asked for -> the branches here, and how far they go there
 
 
-def _known(own: Sequence[tuple[Branch, Path]], segments: set[int]) -> _Known:
+def _index_branches(branches: Sequence[tuple[Branch, Path]], imported_segments: set[int]) -> _BranchIndex:
     """The branches here by all that a branch of a document may be found by: there may be thousands of each."""
-    known: _Known = defaultdict(deque)
-    for branch, way in own:
+    known: _BranchIndex = defaultdict(deque)
+    for branch, way in branches:
         entry = (way.length - 1, branch.id)
         known["place", branch.head_id].append(entry)
         numbered = re.fullmatch(r"(.*) \(\d+\)", branch.name, re.DOTALL)  # as it was named if its name was taken
         for name in (branch.name, numbered[1]) if numbered else (branch.name,):
             known["name and place", name, branch.head_id].append(entry)
             known["name", name].append(entry)
-            for segment, last in way.stretches:
-                if segment in segments:
+            for segment, last in way.segments:
+                if segment in imported_segments:
                     known["name and way", name, str(segment)].append((last, branch.id))
     return known
 
 
-def _same_name_and_place(part: BranchPart, head: Node | None) -> _Key:
+def _key_by_name_and_head(part: BranchPart, head: Node | None) -> _BranchKey:
     return "name and place", part.name, head.id if head else None
 
 
-def _gone_on(part: BranchPart, head: Node | None) -> _Key:
+def _key_by_name_and_segment(part: BranchPart, head: Node | None) -> _BranchKey:
     return ("name and way", part.name, str(head.segment)) if head else ("name", part.name)
 
 
-def _same_place(_: BranchPart, head: Node | None) -> _Key:
+def _key_by_head(_: BranchPart, head: Node | None) -> _BranchKey:
     return "place", head.id if head else None
 
 
-def _free_name(name: str, taken: set[str], numbers: dict[str, int]) -> str:
+def _free_branch_name(name: str, taken: set[str], numbers: dict[str, int]) -> str:
     """The name, or the first with a number that is not taken; `numbers` remembers up to which they are."""
     free = name
     while free in taken:
         numbers[name] = numbers.get(name, 1) + 1
         ending = f" ({numbers[name]})"
-        free = f"{name[: NAME_LENGTH - len(ending)]}{ending}"
+        free = f"{name[: MAX_NAME_CHARS - len(ending)]}{ending}"
     return free
 
 
-def _bring_checkpoints(
-    change: Changing, doc: Document, nodes: Mapping[str, Node], branches: Mapping[str, str], fresh: bool
+def _merge_checkpoints(
+    transaction: Transaction, doc: Document, nodes: Mapping[str, Node], branches: Mapping[str, str], needs_new_ids: bool
 ) -> int:
     """How many came in. One that was deleted here, or that nothing shows any more, comes back as it was."""
-    own = bookmarks.ids(change.connection, change.thread.id)
-    shown = _shown(change)
+    own = bookmarks.select_checkpoint_ids(transaction.connection, transaction.thread.id)
+    shown = _list_visible_checkpoints(transaction)
     ids = {checkpoint.id for checkpoint in shown}
-    alike = {(c.node.id, c.timestamp, name) for c in shown if c.node for name in ("", named(c.name))}
+    alike = {(c.node.id, c.timestamp, name) for c in shown if c.node for name in ("", clean_name(c.name))}
     brought = 0
     for part in doc.checkpoints:
         node = nodes[part.message_id]
@@ -159,47 +163,51 @@ def _bring_checkpoints(
             continue
         brought += 1
         if part.id in own:
-            change.move("checkpoint", part.id, deleted_at=None, branch_id=branches[part.branch], detached=part.detached)
+            transaction.update_row(
+                "checkpoint", part.id, deleted_at=None, branch_id=branches[part.branch], detached=part.detached
+            )
         else:
-            change.add_checkpoint(_bookmark(part, "" if fresh else part.id, node, branches[part.branch]))
+            transaction.add_checkpoint(
+                _build_checkpoint(part, "" if needs_new_ids else part.id, node, branches[part.branch])
+            )
     return brought
 
 
-def _shown(change: Changing) -> list[Checkpoint]:
+def _list_visible_checkpoints(transaction: Transaction) -> list[Checkpoint]:
     """The checkpoints that any branch shows."""
-    own = rows.branch_paths(change.connection, change.thread.id)
-    standing, ways = {branch.id for branch, _ in own}, history.reach(path for _, path in own)
-    every = bookmarks.every(change.connection, change.thread.id)
-    return [c for c in every if (c.detached and c.branch_id in standing) or _is_on(c.node, ways)]
+    own = rows.select_branch_paths(transaction.connection, transaction.thread.id)
+    standing, ways = {branch.id for branch, _ in own}, history.reachable_depths(path for _, path in own)
+    every = bookmarks.select_checkpoints(transaction.connection, transaction.thread.id)
+    return [c for c in every if (c.detached and c.branch_id in standing) or _is_reachable(c.node, ways)]
 
 
-def _is_on(node: Node | None, ways: Mapping[int, int]) -> bool:
-    return node is not None and node.depth <= ways.get(node.segment, -1)
+def _is_reachable(node: Node | None, depths: Mapping[int, int]) -> bool:
+    return node is not None and node.depth <= depths.get(node.segment, -1)
 
 
-def _write_branches(change: Changing, doc: Document, nodes: Mapping[str, Node]) -> dict[str, str]:
+def _write_branches(transaction: Transaction, doc: Document, nodes: Mapping[str, Node]) -> dict[str, str]:
     """The id here of each of the document's branches; the active one is the one that the conversation stands on.
 
     Branches that the document does not have leave the list.
     """
     there: dict[tuple[str, str | None], list[str]] = defaultdict(list)  # two may be alike
-    for own in rows.branches(change.connection, change.thread.id):
-        if own.id != change.thread.branch_id:
+    for own in rows.select_branches(transaction.connection, transaction.thread.id):
+        if own.id != transaction.thread.branch_id:
             there[own.name, own.head_id].append(own.id)
     active = next(branch for branch in doc.branches if branch.id == doc.active)
-    change.move("branch", change.thread.branch_id, name=active.name)
-    found = {doc.active: change.thread.branch_id}
+    transaction.update_row("branch", transaction.thread.branch_id, name=active.name)
+    found = {doc.active: transaction.thread.branch_id}
     for branch in doc.branches:
         if branch.id != doc.active:
             head_id = nodes[branch.head].id if branch.head else None
             same = there[branch.name, head_id]
-            found[branch.id] = same.pop(0) if same else change.add_branch(branch.name, head_id)
+            found[branch.id] = same.pop(0) if same else transaction.add_branch(branch.name, head_id)
     for left in chain.from_iterable(there.values()):
-        change.move("branch", left, deleted_at=change.now)
+        transaction.update_row("branch", left, deleted_at=transaction.now)
     return found
 
 
-def _as_it_was(part: CheckpointPart, node: Node, branch_id: str) -> dict[str, Any]:
+def _checkpoint_values(part: CheckpointPart, node: Node, branch_id: str) -> dict[str, Any]:
     """What moves of a checkpoint, as the document has it. Its message is another one where the first was damaged."""
     return {
         **({"name": part.name} if part.name else {}),
@@ -215,7 +223,7 @@ def _as_it_was(part: CheckpointPart, node: Node, branch_id: str) -> dict[str, An
     }
 
 
-def _bookmark(part: CheckpointPart, identifier: str, node: Node, branch_id: str) -> Checkpoint:
+def _build_checkpoint(part: CheckpointPart, identifier: str, node: Node, branch_id: str) -> Checkpoint:
     return Checkpoint(
         id=identifier,
         name=part.name,
@@ -232,18 +240,20 @@ def _bookmark(part: CheckpointPart, identifier: str, node: Node, branch_id: str)
     )
 
 
-def _write_messages(change: Changing, doc: Document, here: Whole, fresh: bool) -> Mapping[str, Node]:
+def _write_messages(
+    transaction: Transaction, doc: Document, intact: IntactMessages, needs_new_ids: bool
+) -> Mapping[str, Node]:
     """Write the document's tree, chain by chain, reusing what the conversation holds already (equal hash, equal history).
 
     Of several that are equal, the one with the document's own id. What is damaged here is written anew, under another id.
     """
     nodes: dict[str, Node] = {}
-    known = dict(here.values())
-    taken = rows.nodes(change.connection, [message.id for message in doc.messages])
+    known = dict(intact.values())
+    taken = rows.select_nodes(transaction.connection, [message.id for message in doc.messages])
     children: dict[str | None, list[MessagePart]] = defaultdict(list)
     for message in doc.messages:
         if message.hash in known:
-            nodes[message.id] = here[message.id][1] if message.id in here else known[message.hash]
+            nodes[message.id] = intact[message.id][1] if message.id in intact else known[message.hash]
         children[message.parent_id].append(message)
     for message in doc.messages:  # the beginnings of chains in their order, so that another export has the same
         if message.id in nodes:
@@ -252,24 +262,24 @@ def _write_messages(change: Changing, doc: Document, here: Whole, fresh: bool) -
         while following := children[line[-1].id]:
             line.append(following[0])
         parent = nodes[message.parent_id] if message.parent_id else None
-        written = change.add(parent, [_new(doc, m, fresh or m.id in taken) for m in line])
+        written = transaction.add_messages(parent, [_build_message(doc, m, needs_new_ids or m.id in taken) for m in line])
         nodes.update(zip((m.id for m in line), written, strict=True))
     return nodes
 
 
-def _new(doc: Document, message: MessagePart, fresh: bool) -> NewMessage:
-    named = files.parts(message.message["data"].get("content"))
+def _build_message(doc: Document, message: MessagePart, needs_new_id: bool) -> NewMessage:
+    named = files.find_file_parts(message.message["data"].get("content"))
     return NewMessage(
         body=message.message,
         agent=message.agent,
         status=message.status,
-        id=None if fresh else message.id,
+        id=None if needs_new_id else message.id,
         created_at=rows.from_time(message.created_at),
-        files=tuple(doc.attached[part["file"]] for part in named),
+        files=tuple(doc.files_by_hash[part["file"]] for part in named),
     )
 
 
-def _ids_taken(change: Changing, doc: Document, here: Whole) -> bool:
+def _needs_new_ids(transaction: Transaction, doc: Document, intact: IntactMessages) -> bool:
     """Whether ids of the document are in use in another conversation, so that this copy of it needs new ones.
 
     An id that is in use for something else is refused: such a file wants to stand in for what it is not. A damaged message
@@ -277,10 +287,10 @@ def _ids_taken(change: Changing, doc: Document, here: Whole) -> bool:
     """
     message, checkpoint = schema.message.c, schema.checkpoint.c
     found = (message.hash, message.thread_id, message.id.label("place"))
-    messages = _found(change.connection, sa.select(message.id, *found), [m.id for m in doc.messages])
+    messages = _select_owners(transaction.connection, sa.select(message.id, *found), [m.id for m in doc.messages])
 
     def is_another(known: tuple[str, str, str], hash_: str) -> bool:
-        return known[0] != hash_ and (known[1] != change.thread.id or known[2] in here)
+        return known[0] != hash_ and (known[1] != transaction.thread.id or known[2] in intact)
 
     for index, part in enumerate(doc.messages):
         if part.id in messages and is_another(messages[part.id], part.hash):
@@ -289,14 +299,14 @@ def _ids_taken(change: Changing, doc: Document, here: Whole) -> bool:
     query = sa.select(checkpoint.id, *found).join_from(
         schema.checkpoint, schema.message, message.id == checkpoint.message_id
     )
-    places = _found(change.connection, query, [c.id for c in doc.checkpoints])
+    places = _select_owners(transaction.connection, query, [c.id for c in doc.checkpoints])
     for index, bookmark in enumerate(doc.checkpoints):
         if bookmark.id in places and is_another(places[bookmark.id], hashes[bookmark.message_id]):
             raise InvalidDocumentError("is the id of another checkpoint here", f"checkpoints[{index}].id")
-    return any(known[1] != change.thread.id for known in [*messages.values(), *places.values()])
+    return any(known[1] != transaction.thread.id for known in [*messages.values(), *places.values()])
 
 
-def _found(connection: sa.Connection, query: sa.Select[Any], ids: list[str]) -> dict[str, tuple[str, str, str]]:
+def _select_owners(connection: sa.Connection, query: sa.Select[Any], ids: list[str]) -> dict[str, tuple[str, str, str]]:
     """(hash, thread, message) by id, asked in portions: databases limit how many values one statement may carry."""
     key = query.selected_columns[0]
     found: dict[str, tuple[str, str, str]] = {}

@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage
 from checkpoints import document, serde, transfer
 from checkpoints.database import Database
 from checkpoints.errors import CheckpointNotFoundError, ConflictError, NothingToSaveError, RunActiveError
-from checkpoints.model import By, Checkpoint, Json, NewMessage, State
+from checkpoints.model import Caller, Checkpoint, Json, NewMessage, State
 from checkpoints.store import Store
 
 
@@ -21,11 +21,13 @@ class CheckpointManager:
     What it returns is the caller's own: changing it changes nothing stored.
     """
 
-    def __init__(self, store: Store | None = None, thread_id: str | None = None, *, by: By | None = None) -> None:
+    def __init__(self, store: Store | None = None, thread_id: str | None = None, *, caller: Caller | None = None) -> None:
         self._store = store or Store(Database.in_memory())
         self._thread_id = thread_id or self._store.create_thread().id
-        self._by = by or By()
-        self._known: list[BaseMessage] = []  # the conversation as of the head, to compare states with; copies of our own
+        self._caller = caller or Caller()
+        self._known_messages: list[
+            BaseMessage
+        ] = []  # the conversation as of the head, to compare states with; copies of our own
         self._known_version = 0  # the thread's version that `_known` belongs to
 
     def save_checkpoint(self, state: State | None = None, name: str | None = None, description: str = "") -> Checkpoint:
@@ -35,32 +37,32 @@ class CheckpointManager:
         for a state without messages, `TypeError` or `ValueError` for one that JSON cannot carry.
         """
         if state is None:
-            made = self._store.save(self._thread_id, name=name, description=description, by=self._by)
+            made = self._store.save(self._thread_id, name=name, description=description, caller=self._caller)
             self._known_version += made.version == self._known_version + 1  # a bookmark changes no message
-            return self._checkpoint(made.result)
+            return self._get_checkpoint(made.result)
         messages = list(state.get("messages", []))
         if not messages:
             raise NothingToSaveError
-        extra = serde.exact({key: value for key, value in state.items() if key != "messages"})
+        extra = serde.require_exact({key: value for key, value in state.items() if key != "messages"})
         while True:
-            kept = self._common_length(messages)
+            kept = self._shared_prefix_length(messages)
             new = [NewMessage(serde.to_body(message)) for message in messages[kept:]]
-            seen = self._known_version if self._by.version is None else self._by.version
-            by = replace(self._by, version=seen)  # `kept` is true of that version alone
+            seen = self._known_version if self._caller.expected_version is None else self._caller.expected_version
+            by = replace(self._caller, expected_version=seen)  # `kept` is true of that version alone
             try:
                 made = self._store.save(
-                    self._thread_id, name=name, description=description, extra=extra, keep=kept, new=new, by=by
+                    self._thread_id, name=name, description=description, extra=extra, keep=kept, new=new, caller=by
                 )
                 break
             except RunActiveError:
                 raise
             except ConflictError:
-                if self._by.version is not None:
+                if self._caller.expected_version is not None:
                     raise
                 continue  # somebody else changed the conversation just now: compare with what it has become
-        self._known[kept:] = [deepcopy(message) for message in messages[kept:]]
+        self._known_messages[kept:] = [deepcopy(message) for message in messages[kept:]]
         self._known_version = made.version
-        return self._checkpoint(made.result)
+        return self._get_checkpoint(made.result)
 
     def restore_checkpoint(self, checkpoint_id: str, *, keep_future: bool = False) -> State:
         """Go back to a checkpoint and return its state. Later checkpoints leave the list.
@@ -68,35 +70,35 @@ class CheckpointManager:
         Changes nothing where it raises: `CheckpointNotFoundError` (a `KeyError`) if there is no such checkpoint,
         `DamagedMessageError` if its state cannot be read.
         """
-        state = self._checkpoint(checkpoint_id).state  # before anything moves: it may be damaged
-        self._store.restore(self._thread_id, checkpoint_id, keep_future=keep_future, by=self._by)
+        state = self._get_checkpoint(checkpoint_id).state  # before anything moves: it may be damaged
+        self._store.restore(self._thread_id, checkpoint_id, keep_future=keep_future, caller=self._caller)
         return state
 
     def list_checkpoints(self) -> list[Json]:
         """What there is, oldest first, without the states."""
-        return [checkpoint.summary() for checkpoint in self._store.checkpoints(self._thread_id)]
+        return [checkpoint.to_summary() for checkpoint in self._store.list_checkpoints(self._thread_id)]
 
     def get_checkpoint(self, checkpoint_id: str) -> Checkpoint | None:
         try:
-            return self._checkpoint(checkpoint_id)
+            return self._get_checkpoint(checkpoint_id)
         except CheckpointNotFoundError:
             return None
 
     def get_latest_checkpoint(self) -> Checkpoint | None:
-        found = self._store.checkpoints(self._thread_id)
+        found = self._store.list_checkpoints(self._thread_id)
         return found[-1] if found else None
 
     def delete_checkpoint(self, checkpoint_id: str) -> bool:
         """Delete one checkpoint, and nothing else. False if there was none."""
         try:
-            self._store.delete_checkpoint(self._thread_id, checkpoint_id, by=self._by)
+            self._store.delete_checkpoint(self._thread_id, checkpoint_id, caller=self._caller)
         except CheckpointNotFoundError:
             return False
         return True
 
     def clear_all(self) -> None:
         """Delete all checkpoints."""
-        self._store.clear_checkpoints(self._thread_id, by=self._by)
+        self._store.clear_checkpoints(self._thread_id, caller=self._caller)
 
     def export_checkpoints(self) -> str:
         """The conversation with its checkpoints as one JSON document, format waymark/1."""
@@ -104,34 +106,36 @@ class CheckpointManager:
 
     def import_checkpoints(self, text: str) -> None:
         """Replace the conversation by a document's. Raises `InvalidDocumentError`, and then nothing was changed."""
-        self._store.import_into(self._thread_id, transfer.filling(document.read(text)), by=self._by)
+        self._store.import_into(
+            self._thread_id, transfer.make_replacement(document.read_document(text)), caller=self._caller
+        )
 
     def undo(self) -> None:
         """Take back the last change made through this manager or the page, exactly."""
-        self._store.undo(self._thread_id, by=self._by)
+        self._store.undo(self._thread_id, caller=self._caller)
 
     def redo(self) -> None:
-        self._store.redo(self._thread_id, by=self._by)
+        self._store.redo(self._thread_id, caller=self._caller)
 
-    def _checkpoint(self, checkpoint_id: str) -> Checkpoint:
-        return self._store.checkpoint(self._thread_id, checkpoint_id)
+    def _get_checkpoint(self, checkpoint_id: str) -> Checkpoint:
+        return self._store.get_checkpoint(self._thread_id, checkpoint_id)
 
-    def _common_length(self, messages: Sequence[BaseMessage]) -> int:
+    def _shared_prefix_length(self, messages: Sequence[BaseMessage]) -> int:
         """How many of the first messages the conversation already holds; none from a damaged one on."""
-        version = self._store.thread(self._thread_id).version
+        version = self._store.get_thread(self._thread_id).version
         if version != self._known_version:  # it was changed through something else
-            stored = self._store.messages(self._thread_id)
-            self._known = [message.langchain for message in takewhile(lambda message: not message.damaged, stored)]
+            stored = self._store.list_messages(self._thread_id)
+            self._known_messages = [message.langchain for message in takewhile(lambda message: not message.damaged, stored)]
             self._known_version = version
         length = 0
-        for known, message in zip(self._known, messages, strict=False):
-            if not _same(known, message):
+        for known, message in zip(self._known_messages, messages, strict=False):
+            if not _equal_messages(known, message):
                 break
             length += 1
         return length
 
 
-def _same(one: BaseMessage, other: BaseMessage) -> bool:
+def _equal_messages(one: BaseMessage, other: BaseMessage) -> bool:
     """Whether two messages are equal, in all their fields and in those that are the caller's own."""
     # pydantic's == takes 50 times as long
     return type(one) is type(other) and one.__dict__ == other.__dict__ and one.__pydantic_extra__ == other.__pydantic_extra__

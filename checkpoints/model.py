@@ -19,9 +19,9 @@ State = dict[str, Any]  # {"messages": [BaseMessage, …], **json_keys}
 Actor = Literal["user", "agent", "judge", "system"]
 MAIN = "main"  # the name of the agent that the user talks to
 UNTITLED = "New conversation"
-NAME_LENGTH = 500  # characters of a title or a name; what is longer is cut, so that every export can be imported
-DESCRIPTION_LENGTH = 10_000
-_TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+MAX_NAME_CHARS = 500  # characters of a title or a name; what is longer is cut, so that every export can be imported
+MAX_DESCRIPTION_CHARS = 10_000
+_DIRECTION_MARKS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 class MessageStatus(StrEnum):
@@ -64,7 +64,7 @@ class OperationKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class By:
+class Caller:
     """Who asks for a change, and what they saw.
 
     `version` is the thread's version that the caller looked at: another one means a conflict (None: whatever it is now).
@@ -73,12 +73,12 @@ class By:
     """
 
     actor: Actor = "user"
-    version: int | None = None
-    request: str | None = None
-    group: str | None = None
+    expected_version: int | None = None
+    request_id: str | None = None
+    undo_group: str | None = None
 
 
-USER = By()
+USER = Caller()
 NewId = Callable[[], str]
 
 
@@ -185,14 +185,14 @@ class Checkpoint:
     detached: bool = field(
         default=False, repr=False, compare=False
     )  # listed although it is off the path: see history.listed
-    order: int = field(default=0, repr=False, compare=False)  # how many checkpoints of the thread were made before it
-    load: Callable[[], State] | None = field(default=None, repr=False, compare=False)
+    position: int = field(default=0, repr=False, compare=False)  # how many checkpoints of the thread were made before it
+    load_state: Callable[[], State] | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def state(self) -> State:
-        return self.load() if self.load else {"messages": []}
+        return self.load_state() if self.load_state else {"messages": []}
 
-    def summary(self) -> Json:
+    def to_summary(self) -> Json:
         """What a list shows: everything but the state."""
         return {
             "id": self.id,
@@ -207,7 +207,7 @@ class Checkpoint:
 
     def to_dict(self) -> Json:
         state = {key: value for key, value in self.state.items() if key != "messages"}
-        return {**self.summary(), "state": {**state, "messages": [serde.to_body(m) for m in self.state["messages"]]}}
+        return {**self.to_summary(), "state": {**state, "messages": [serde.to_body(m) for m in self.state["messages"]]}}
 
     @classmethod
     def from_dict(cls, data: Json) -> "Checkpoint":
@@ -223,12 +223,12 @@ class Checkpoint:
             created_by=data.get("created_by", "user"),
             tokens=data.get("tokens"),
             pinned=data.get("pinned", False),
-            load=lambda: state,
+            load_state=lambda: state,
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RowChange:
     """What an operation did to one movable row: the named columns before and after."""
 
     table: str  # thread, branch or checkpoint
@@ -237,8 +237,8 @@ class Change:
     after: Json
 
     @property
-    def inverse(self) -> "Change":
-        return Change(self.table, self.id, self.after, self.before)
+    def inverse(self) -> "RowChange":
+        return RowChange(self.table, self.id, self.after, self.before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,8 +249,8 @@ class Operation:
     version: int  # the thread's version that it made; with the thread's id, its name
     kind: OperationKind
     actor: Actor
-    group: str | None
-    changes: tuple[Change, ...]
+    undo_group: str | None
+    changes: tuple[RowChange, ...]
     note: str  # one line for people, such as the checkpoint's name
     result: str | None  # the id of what it made
     undone: bool
@@ -287,30 +287,30 @@ class Receipt:
 class Difference:
     """Two paths of one thread: how many messages both begin with, the id of the last of these, what each has after it."""
 
-    shared: int
-    common: str | None
-    one: list[Message]
-    other: list[Message]
+    shared_length: int
+    last_shared_id: str | None
+    left: list[Message]
+    right: list[Message]
     lengths: tuple[int, int]  # how many each has after it; `one` and `other` may be the first of them alone
 
 
-def named(text: str) -> str:
+def clean_name(text: str) -> str:
     """A name or a title as it may be kept and shown: one line, cut to `NAME_LENGTH`, and empty if nothing in it can be seen.
 
     Marks that turn the direction of writing go: they would let a name seem to be another. What joins letters stays.
     """
-    line = " ".join(serde.writable(text).split())
-    kept = (each for each in line if each not in _TURNING and unicodedata.category(each) != "Cc")
-    line = "".join(kept)[:NAME_LENGTH].strip()
+    line = " ".join(serde.sanitize_text(text).split())
+    kept = (each for each in line if each not in _DIRECTION_MARKS and unicodedata.category(each) != "Cc")
+    line = "".join(kept)[:MAX_NAME_CHARS].strip()
     return line if any(each.isprintable() and not each.isspace() for each in line) else ""
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
-    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+def pluralize(count: int, noun: str, plural: str = "") -> str:
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 @dataclass(frozen=True, slots=True)
-class Leaving:
+class Removal:
     """What a restore takes out of the conversation, counted from the store and never guessed."""
 
     messages: int
@@ -318,13 +318,13 @@ class Leaving:
     agents: tuple[str, ...] = ()  # the names of the sub-agents whose messages are among them
 
     @property
-    def among(self) -> str:
+    def agents_clause(self) -> str:
         """Whose work is among it, in words to follow the numbers."""
         return f", among them the work of {' and '.join(self.agents)}," if self.agents else ""
 
     def __str__(self) -> str:
         parts = ((self.messages, "message"), (self.checkpoints, "checkpoint"))
-        return " and ".join(counted(number, noun) for number, noun in parts if number) or "nothing"
+        return " and ".join(pluralize(number, noun) for number, noun in parts if number) or "nothing"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,39 +13,39 @@ from typing import Any
 
 from checkpoints import document
 from checkpoints.errors import InvalidDocumentError
-from checkpoints.model import NAME_LENGTH, Json, MessageStatus, counted
-from checkpoints.older import Tree
+from checkpoints.model import MAX_NAME_CHARS, Json, MessageStatus, pluralize
+from checkpoints.older import TreeBuilder
 
-LEFT_OUT = "images_left_out"  # in response_metadata: how many
-_TYPES = {"user": "human", "assistant": "ai", "system": "system"}
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # for what has no time: the same each time, so that the same file is recognised
-_MILLISECONDS = 100_000_000_000  # seconds would be in the year 5138
+OMITTED_IMAGES = "images_left_out"  # in response_metadata: how many
+_TYPE_BY_ROLE = {"user": "human", "assistant": "ai", "system": "system"}
+_NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)  # for what has no time: the same each time, so that the same file is recognised
+_MIN_MILLISECONDS = 100_000_000_000  # seconds would be in the year 5138
 
 
-def is_export(value: Any) -> bool:
+def is_open_webui(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(chat, dict) for chat in value)
 
 
-def convert(value: list[Json]) -> list[Json]:
+def convert_open_webui(value: list[Json]) -> list[Json]:
     """The same as waymark/1 documents, as plain JSON. Raises `InvalidDocumentError`."""
-    return [_document(entry, f"[{index}]") for index, entry in enumerate(value)]
+    return [_convert_chat(entry, f"[{index}]") for index, entry in enumerate(value)]
 
 
-def _document(entry: Json, field: str) -> Json:
+def _convert_chat(entry: Json, field: str) -> Json:
     chat = entry
     if "chat" in entry:
         chat, field = entry["chat"], f"{field}.chat"
-    history = _part(chat, "history", dict, field)
-    messages = _part(history, "messages", dict, f"{field}.history")
+    history = _require_field(chat, "history", dict, field)
+    messages = _require_field(history, "messages", dict, f"{field}.history")
     field = f"{field}.history"
-    tree = Tree()
-    places = _plant(tree, messages, _time(entry.get("created_at"), _EPOCH), f"{field}.messages")
-    heads = _heads(messages, places, history.get("currentId"), field)
+    tree = TreeBuilder()
+    places = _build_tree(tree, messages, _parse_timestamp(entry.get("created_at"), _NO_TIME), f"{field}.messages")
+    heads = _list_heads(messages, places, history.get("currentId"), field)
     title = chat.get("title") or entry.get("title") or "New Chat"
     made: Json = {
         "format": document.FORMAT,
         "exported_at": datetime.now(UTC).isoformat(),
-        "thread": {"title": str(title)[:NAME_LENGTH]},
+        "thread": {"title": str(title)[:MAX_NAME_CHARS]},
         "messages": list(tree.messages.values()),
         "branches": [
             {"id": f"branch-{index}", "name": f"Branch {index + 1}" if index else "main", "head": head}
@@ -54,10 +54,10 @@ def _document(entry: Json, field: str) -> Json:
         "checkpoints": [],
         "active": "branch-0",
     }
-    return {**made, "sha256": document.body_hash(made)}
+    return {**made, "sha256": document.hash_contents(made)}
 
 
-def _plant(tree: Tree, messages: Json, start: datetime, field: str) -> dict[str, Json]:
+def _build_tree(tree: TreeBuilder, messages: Json, start: datetime, field: str) -> dict[str, Json]:
     """What each message has become, by its id there. Parents first, whatever their order in the file."""
     children: dict[str | None, list[str]] = {}
     for identifier, message in messages.items():
@@ -71,9 +71,9 @@ def _plant(tree: Tree, messages: Json, start: datetime, field: str) -> dict[str,
         identifier = waiting.pop()
         message, name = messages[identifier], f"{field}.{identifier[:80]}"
         parent = places.get(message.get("parentId") or "")
-        time = _time(message.get("timestamp"), datetime.fromisoformat(parent["created_at"]) if parent else start)
-        body, status = _body(message, name)
-        places[identifier] = tree.add(body, parent, time.isoformat(), status)
+        time = _parse_timestamp(message.get("timestamp"), datetime.fromisoformat(parent["created_at"]) if parent else start)
+        body, status = _convert_message(message, name)
+        places[identifier] = tree.add_message(body, parent, time.isoformat(), status)
         waiting.extend(children.get(identifier, [])[::-1])
     for identifier in messages:
         if identifier not in places:
@@ -81,7 +81,7 @@ def _plant(tree: Tree, messages: Json, start: datetime, field: str) -> dict[str,
     return places
 
 
-def _heads(messages: Json, places: dict[str, Json], current: Any, field: str) -> list[str | None]:
+def _list_heads(messages: Json, places: dict[str, Json], current: Any, field: str) -> list[str | None]:
     """Where the branches stand: the current one first."""
     if current is not None and (not isinstance(current, str) or (current and current not in places)):
         raise InvalidDocumentError("names a message that is not in the file", f"{field}.currentId")
@@ -91,25 +91,25 @@ def _heads(messages: Json, places: dict[str, Json], current: Any, field: str) ->
     return [head, *(leaf for leaf in leaves if leaf != head)]
 
 
-def _body(message: Json, field: str) -> tuple[Json, MessageStatus]:
-    role = _part(message, "role", str, field)
-    if role not in _TYPES:
+def _convert_message(message: Json, field: str) -> tuple[Json, MessageStatus]:
+    role = _require_field(message, "role", str, field)
+    if role not in _TYPE_BY_ROLE:
         raise InvalidDocumentError("is not user, assistant or system", f"{field}.role")
-    text, images = _content(message, field)
+    text, images = _extract_content(message, field)
     metadata: Json = {}
     if isinstance(model := message.get("model"), str) and role == "assistant":
         metadata["model_name"] = model
     if images:
-        metadata[LEFT_OUT] = images
-        text = f"{text}\n\n[{counted(images, 'image')} left out]".strip()
+        metadata[OMITTED_IMAGES] = images
+        text = f"{text}\n\n[{pluralize(images, 'image')} left out]".strip()
     data: Json = {"content": text} | ({"response_metadata": metadata} if metadata else {})
     whole = message.get("done", True) is not False and not message.get("error")
-    return {"type": _TYPES[role], "data": data}, MessageStatus.DONE if whole else MessageStatus.PARTIAL
+    return {"type": _TYPE_BY_ROLE[role], "data": data}, MessageStatus.DONE if whole else MessageStatus.PARTIAL
 
 
-def _content(message: Json, field: str) -> tuple[str, int]:
+def _extract_content(message: Json, field: str) -> tuple[str, int]:
     """The text, and how many images there were beside it."""
-    content = _part(message, "content", (str, list), field)
+    content = _require_field(message, "content", (str, list), field)
     files = message.get("files")
     images = (
         sum(1 for file in files if isinstance(file, dict) and file.get("type") == "image") if isinstance(files, list) else 0
@@ -121,21 +121,21 @@ def _content(message: Json, field: str) -> tuple[str, int]:
         if isinstance(part, dict) and part.get("type") == "image_url":
             images += 1
         else:
-            texts.append(_part(part, "text", str, f"{field}.content[{index}]"))
+            texts.append(_require_field(part, "text", str, f"{field}.content[{index}]"))
     return "\n\n".join(texts), images
 
 
-def _time(value: Any, otherwise: datetime) -> datetime:
+def _parse_timestamp(value: Any, default: datetime) -> datetime:
     """A time in seconds (or milliseconds, as some versions write) since 1970."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return otherwise
+        return default
     try:
-        return datetime.fromtimestamp(value / 1000 if value > _MILLISECONDS else value, UTC)
+        return datetime.fromtimestamp(value / 1000 if value > _MIN_MILLISECONDS else value, UTC)
     except (OverflowError, ValueError, OSError):
-        return otherwise
+        return default
 
 
-def _part(holder: Any, key: str, kind: type | tuple[type, ...], field: str) -> Any:
+def _require_field(holder: Any, key: str, kind: type | tuple[type, ...], field: str) -> Any:
     if not isinstance(holder, dict) or key not in holder:
         raise InvalidDocumentError("is missing", f"{field}.{key}")
     if not isinstance(holder[key], kind):

@@ -11,34 +11,36 @@ from sqlalchemy.pool import NullPool
 from checkpoints import serde
 from checkpoints.errors import StoreInUseError, StoreUnavailableError
 
-CONNECTIONS = 5  # kept open; twice as many when all of them are busy
+POOL_SIZE = 5  # kept open; twice as many when all of them are busy
 # Reads of one block see one moment, and cannot write. Writers take what is committed: they hold the row that they change.
-READING = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-ALONE = sa.text("SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))")
-_CLAIM = sa.text("SELECT pg_advisory_lock(1466005869, 1)")  # "Waym" in ASCII; two numbers, so that no key's hash can meet it
-_CLAIM_SECONDS = 1  # a predecessor that was killed is noticed well within it
+READ_OPTIONS = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+ADVISORY_LOCK = sa.text("SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))")
+_CLAIM_LOCK = sa.text(
+    "SELECT pg_advisory_lock(1466005869, 1)"
+)  # "Waym" in ASCII; two numbers, so that no key's hash can meet it
+_MAX_CLAIM_WAIT_SECONDS = 1  # a predecessor that was killed is noticed well within it
 
 
-def engine(url: str, wait_seconds: int) -> sa.Engine:
+def create_engine(url: str, max_wait_seconds: int) -> sa.Engine:
     """An engine whose pool survives a restart of the server: a connection is tried before it is used.
 
     Raises `StoreUnavailableError` for what is no address; nothing is connected yet.
     """
     try:
         options = {
-            "pool_size": CONNECTIONS,
-            "max_overflow": CONNECTIONS,
-            "pool_timeout": wait_seconds,
+            "pool_size": POOL_SIZE,
+            "max_overflow": POOL_SIZE,
+            "pool_timeout": max_wait_seconds,
             "pool_pre_ping": True,
         }
         made = sa.create_engine(
             url,
-            json_serializer=serde.canonical,
-            json_deserializer=serde.lenient,
+            json_serializer=serde.to_canonical,
+            json_deserializer=serde.parse_leniently,
             hide_parameters=True,
             connect_args={
-                "connect_timeout": wait_seconds,
-                "tcp_user_timeout": wait_seconds * 1000,  # a network that was cut answers nothing, not even no
+                "connect_timeout": max_wait_seconds,
+                "tcp_user_timeout": max_wait_seconds * 1000,  # a network that was cut answers nothing, not even no
                 "application_name": "waymark",
             },
             **options,
@@ -46,7 +48,7 @@ def engine(url: str, wait_seconds: int) -> sa.Engine:
     except (sa.exc.ArgumentError, ValueError):
         # "from None": the cause would show the address, in which the password stands.
         raise StoreUnavailableError("DATABASE_URL is not the address of a PostgreSQL database.") from None
-    sa.event.listen(made, "connect", _prepared(wait_seconds))
+    sa.event.listen(made, "connect", _make_session_setup(max_wait_seconds))
     return made
 
 
@@ -55,19 +57,21 @@ class Claim:
 
     def __init__(self, source: sa.Engine) -> None:
         self._name = source.url.database or ""
-        self._engine = sa.create_engine(source.url, poolclass=NullPool, connect_args={"connect_timeout": _CLAIM_SECONDS + 1})
+        self._engine = sa.create_engine(
+            source.url, poolclass=NullPool, connect_args={"connect_timeout": _MAX_CLAIM_WAIT_SECONDS + 1}
+        )
         self._connection: sa.Connection | None = None
-        self._asking = threading.Lock()
+        self._hold_lock = threading.Lock()
 
     def hold(self) -> None:
         """Take the hold, or take it again if the database was restarted since. Raises `StoreInUseError`."""
-        with self._asking:
-            if self._connection is not None and self._stands(self._connection):
+        with self._hold_lock:
+            if self._connection is not None and self._is_alive(self._connection):
                 return
             connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             try:
-                connection.exec_driver_sql(f"SET lock_timeout = '{_CLAIM_SECONDS}s'")
-                connection.execute(_CLAIM)
+                connection.exec_driver_sql(f"SET lock_timeout = '{_MAX_CLAIM_WAIT_SECONDS}s'")
+                connection.execute(_CLAIM_LOCK)
             except sa.exc.OperationalError as error:
                 connection.close()
                 if getattr(error.orig, "sqlstate", None) == "55P03":
@@ -80,7 +84,7 @@ class Claim:
             self._connection.close()
         self._engine.dispose()
 
-    def _stands(self, connection: sa.Connection) -> bool:
+    def _is_alive(self, connection: sa.Connection) -> bool:
         try:
             connection.exec_driver_sql("SELECT 1")
         except sa.exc.DBAPIError:
@@ -90,20 +94,20 @@ class Claim:
         return True
 
 
-def _prepared(wait_seconds: int) -> Callable[[Any, object], None]:
-    def prepare(connection: Any, _record: object) -> None:
-        connection.adapters.register_dumper(str, _WithoutNul)
+def _make_session_setup(max_wait_seconds: int) -> Callable[[Any, object], None]:
+    def set_up_session(connection: Any, _record: object) -> None:
+        connection.adapters.register_dumper(str, _NulReplacingDumper)
         connection.autocommit = True
-        connection.execute(f"SET lock_timeout = '{wait_seconds}s'")
+        connection.execute(f"SET lock_timeout = '{max_wait_seconds}s'")
         connection.autocommit = False
 
-    return prepare
+    return set_up_session
 
 
-class _WithoutNul(StrDumperUnknown):
+class _NulReplacingDumper(StrDumperUnknown):
     """PostgreSQL's TEXT cannot hold NUL. What is written is rid of it by `serde.writable`; this is for what is looked for,
     such as an address that somebody typed: it is not found, instead of failing.
     """
 
     def dump(self, obj: str) -> Any:
-        return super().dump(serde.writable(obj) if "\0" in obj else obj)
+        return super().dump(serde.sanitize_text(obj) if "\0" in obj else obj)

@@ -18,49 +18,49 @@ from checkpoints.store import Store
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 
-def markdown(store: Store, thread_id: str, redaction: Redaction | None = None) -> str:
+def export_markdown(store: Store, thread_id: str, redaction: Redaction | None = None) -> str:
     """Texts as they were written, under a heading that says whose they are; tool calls folded away with their results."""
-    made = transfer.standing(store, thread_id, redaction)
+    made = transfer.export_current_path(store, thread_id, redaction)
     path = made["messages"]
     messages = [serde.to_message(part["message"]) for part in path]
-    results = _results(messages, [part["agent"] for part in path])
+    results = _pair_results(messages, [part["agent"] for part in path])
     answered = {id(result) for pairs in results for _, result in pairs}
-    parts = [f"# {_line(made['thread']['title'])}"]
+    parts = [f"# {_join_lines(made['thread']['title'])}"]
     for part, message, calls in zip(path, messages, results, strict=True):
         if id(message) in answered:
             continue
-        parts += [f"## {_line(_speaker(part, message))}", _closed(str(message.text))]
-        parts += [f"*Attached: {_line(name)}*" for name in _attached(message)]
-        parts += [_folded(call["name"], call["args"], result) for call, result in calls]
+        parts += [f"## {_join_lines(_name_speaker(part, message))}", _close_fence(str(message.text))]
+        parts += [f"*Attached: {_join_lines(name)}*" for name in _attachment_names(message)]
+        parts += [_render_tool_call(call["name"], call["args"], result) for call, result in calls]
         if part["status"] == MessageStatus.PARTIAL:
             parts.append("*This message was cut off.*")
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def jsonl(store: Store, thread_id: str, redaction: Redaction | None = None) -> str:
+def export_jsonl(store: Store, thread_id: str, redaction: Redaction | None = None) -> str:
     """One line, `{"messages": […]}`, in the form that OpenAI's chat API and its fine-tuning take.
 
     Each call of a tool stands there with its one result, or not at all. Only what the user and the main agent said is in it.
     System messages are left out: here they are notes from a file, and there they would be instructions. An answer that was
     cut off has weight 0: it is context, and nothing to learn from.
     """
-    path = [part for part in transfer.standing(store, thread_id, redaction)["messages"] if part["agent"] == MAIN]
+    path = [part for part in transfer.export_current_path(store, thread_id, redaction)["messages"] if part["agent"] == MAIN]
     messages = [serde.to_message(part["message"]) for part in path]
     made: list[Json] = []
-    results = _results(messages, [MAIN] * len(messages))
+    results = _pair_results(messages, [MAIN] * len(messages))
     for part, message, calls in zip(path, messages, results, strict=True):
         if isinstance(message, HumanMessage):
-            named = [f"[attached: {name}]" for name in _attached(message)]
+            named = [f"[attached: {name}]" for name in _attachment_names(message)]
             made.append({"role": "user", "content": "\n".join(filter(None, [str(message.text), *named]))})
         elif isinstance(message, AIMessage) and (message.text or any(result for _, result in calls)):
-            made.append(_answer(part, message, calls))
+            made.append(_build_chat_answer(part, message, calls))
             made += [
                 {"role": "tool", "tool_call_id": call["id"], "content": str(result.text)} for call, result in calls if result
             ]
     return json.dumps({"messages": made}, ensure_ascii=False) + "\n"
 
 
-def _answer(part: Json, message: AIMessage, calls: "Sequence[tuple[ToolCall, ToolMessage | None]]") -> Json:
+def _build_chat_answer(part: Json, message: AIMessage, calls: "Sequence[tuple[ToolCall, ToolMessage | None]]") -> Json:
     made: Json = {"role": "assistant", "content": str(message.text)}
     called = [call for call, result in calls if result]
     if called:
@@ -77,7 +77,9 @@ def _answer(part: Json, message: AIMessage, calls: "Sequence[tuple[ToolCall, Too
     return made
 
 
-def _results(messages: Sequence[BaseMessage], agents: Sequence[str]) -> "list[list[tuple[ToolCall, ToolMessage | None]]]":
+def _pair_results(
+    messages: Sequence[BaseMessage], agents: Sequence[str]
+) -> "list[list[tuple[ToolCall, ToolMessage | None]]]":
     """The calls of each message with their results: those that come before its agent says or hears anything else."""
     found: list[list[tuple[ToolCall, ToolMessage | None]]] = []
     given: dict[str, dict[str, ToolMessage]] = {}  # by agent, the results that stand after what it says
@@ -92,7 +94,7 @@ def _results(messages: Sequence[BaseMessage], agents: Sequence[str]) -> "list[li
     return found[::-1]
 
 
-def _speaker(part: Json, message: BaseMessage) -> str:
+def _name_speaker(part: Json, message: BaseMessage) -> str:
     names = {"human": "You", "ai": "Agent", "system": "Note", "tool": "Tool result", "function": "Tool result"}
     if part["agent"] != MAIN:
         names["human"] = "Question"
@@ -100,15 +102,15 @@ def _speaker(part: Json, message: BaseMessage) -> str:
     return name if part["agent"] == MAIN else f"{name} · {part['agent']}"
 
 
-def _attached(message: BaseMessage) -> list[str]:
-    return [str(part["name"]) for part in files.parts(message.content)]
+def _attachment_names(message: BaseMessage) -> list[str]:
+    return [str(part["name"]) for part in files.find_file_parts(message.content)]
 
 
-def _line(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(text.split())
 
 
-def _closed(text: str) -> str:
+def _close_fence(text: str) -> str:
     """The text, with a block of code closed that it leaves open (an answer may be cut off in one) and that would go on."""
     fence = ""
     for line in text.splitlines():
@@ -121,15 +123,19 @@ def _closed(text: str) -> str:
     return f"{text}\n{fence}" if fence else text
 
 
-def _folded(name: str, arguments: Json, result: ToolMessage | None) -> str:
+def _render_tool_call(name: str, arguments: Json, result: ToolMessage | None) -> str:
     said = "Result" if result is None or result.status == "success" else "Result (an error)"
     text = "(none)" if result is None else str(result.text)
-    blocks = [_block(json.dumps(arguments, ensure_ascii=False, indent=2), "json"), f"{said}:", _block(text)]
-    summary = f"<details>\n<summary>Tool: {escape(_line(name))}</summary>"
+    blocks = [
+        _render_code_block(json.dumps(arguments, ensure_ascii=False, indent=2), "json"),
+        f"{said}:",
+        _render_code_block(text),
+    ]
+    summary = f"<details>\n<summary>Tool: {escape(_join_lines(name))}</summary>"
     return "\n\n".join([summary, "Arguments:", *blocks, "</details>"])
 
 
-def _block(text: str, language: str = "") -> str:
+def _render_code_block(text: str, language: str = "") -> str:
     """A block of code that nothing in the text can end."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)

@@ -18,12 +18,20 @@ from typing import Any
 
 from checkpoints import files, serde
 from checkpoints.errors import InvalidRedactionError
-from checkpoints.model import DESCRIPTION_LENGTH, MAIN, NAME_LENGTH, Json
+from checkpoints.model import MAIN, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS, Json
 
 REDACTED = "[redacted]"
 MAX_PATTERNS = 100
-MAX_LENGTH = 200  # characters of one pattern
-_STRUCTURE = ("id", "type", "tool_call_id", "role", "status", "usage_metadata", "index")  # of a message: nobody's words
+MAX_PATTERN_CHARS = 200  # characters of one pattern
+_STRUCTURAL_KEYS = (
+    "id",
+    "type",
+    "tool_call_id",
+    "role",
+    "status",
+    "usage_metadata",
+    "index",
+)  # of a message: nobody's words
 _TOKEN = re.compile(r"\S+")
 
 
@@ -39,119 +47,125 @@ class Redaction:
         if len(self.patterns) > MAX_PATTERNS:
             raise InvalidRedactionError(f"No more than {MAX_PATTERNS} patterns can be redacted at once.")
         for pattern in self.patterns:
-            if not pattern.strip() or len(pattern) > MAX_LENGTH:
-                raise InvalidRedactionError(f"A pattern to redact has between 1 and {MAX_LENGTH} characters.")
+            if not pattern.strip() or len(pattern) > MAX_PATTERN_CHARS:
+                raise InvalidRedactionError(f"A pattern to redact has between 1 and {MAX_PATTERN_CHARS} characters.")
             if "*" in pattern and len(pattern.split()) > 1:
                 raise InvalidRedactionError("A pattern with * is one word, without spaces.")
 
     @cached_property
-    def _compiled(self) -> list["_Pattern"]:
-        return [_Pattern(pattern.strip()) for pattern in self.patterns]
+    def _matchers(self) -> list["_Matcher"]:
+        return [_Matcher(pattern.strip()) for pattern in self.patterns]
 
-    def text(self, text: str, put: str = REDACTED) -> str:
+    def redact_text(self, text: str, replacement: str = REDACTED) -> str:
         """The text without what fits: where several patterns overlap or touch, once."""
-        spans = sorted(span for pattern in self._compiled for span in pattern.found_in(text))
+        spans = sorted(span for pattern in self._matchers for span in pattern.find_spans(text))
         parts, at = [], 0
         for index, (start, end) in enumerate(spans):
             if start > at or index == 0:
-                parts += [text[at:start], put]
+                parts += [text[at:start], replacement]
             at = max(at, end)
         return "".join([*parts, text[at:]])
 
-    def document(self, made: Json) -> Json:
+    def redact_document(self, document: Json) -> Json:
         """An exported document (as JSON, without its sha256) with all that is to be left out replaced."""
         ids: dict[str | None, str | None] = {None: None}
         hashes: dict[str | None, str | None] = {None: None}
-        messages = [self._message(message, ids, hashes) for message in made["messages"]]
+        messages = [self._redact_message(message, ids, hashes) for message in document["messages"]]
         branches = [
-            {**branch, "name": self._name(branch["name"]), "head": ids[branch["head"]]} for branch in made["branches"]
+            {**branch, "name": self._redact_name(branch["name"]), "head": ids[branch["head"]]}
+            for branch in document["branches"]
         ]
-        thread = {"title": self._name(made["thread"]["title"]), "settings": self._value(made["thread"]["settings"])}
-        checkpoints = [self._checkpoint(checkpoint, ids) for checkpoint in made["checkpoints"]]
-        return {**made, "thread": thread, "messages": messages, "branches": branches, "checkpoints": checkpoints}
+        thread = {
+            "title": self._redact_name(document["thread"]["title"]),
+            "settings": self._redact_value(document["thread"]["settings"]),
+        }
+        checkpoints = [self._redact_checkpoint(checkpoint, ids) for checkpoint in document["checkpoints"]]
+        return {**document, "thread": thread, "messages": messages, "branches": branches, "checkpoints": checkpoints}
 
-    def _message(self, message: Json, ids: dict[str | None, str | None], hashes: dict[str | None, str | None]) -> Json:
-        body = self._body(message["message"])
-        agent = message["agent"] if message["agent"] == MAIN else self._name(message["agent"])
-        hash_ = serde.content_hash(body, agent, message["status"], hashes[message["parent_id"]])
-        identifier = message["id"] if hash_ == message["hash"] else _new_id(message["id"], hash_)
+    def _redact_message(
+        self, message: Json, ids: dict[str | None, str | None], hashes: dict[str | None, str | None]
+    ) -> Json:
+        body = self._redact_body(message["message"])
+        agent = message["agent"] if message["agent"] == MAIN else self._redact_name(message["agent"])
+        hash_ = serde.hash_message(body, agent, message["status"], hashes[message["parent_id"]])
+        identifier = message["id"] if hash_ == message["hash"] else _derive_redacted_id(message["id"], hash_)
         parent_id = ids[message["parent_id"]]
         ids[message["id"]], hashes[message["id"]] = identifier, hash_
         return {**message, "id": identifier, "parent_id": parent_id, "agent": agent, "message": body, "hash": hash_}
 
-    def _body(self, body: Json) -> Json:
+    def _redact_body(self, body: Json) -> Json:
         data = body["data"]
         if self.tool_results and body["type"] in ("tool", "function"):
             kept = ("tool_call_id", "name", "id", "status")
             data = {key: value for key, value in data.items() if key in kept} | {"content": REDACTED}
-        if self.files or self._compiled:
-            data = {**data, "content": _without_files(data["content"])}
-        if self._compiled:
-            data = {key: self._field(key, value) for key, value in data.items()}
+        if self.files or self._matchers:
+            data = {**data, "content": _strip_files(data["content"])}
+        if self._matchers:
+            data = {key: self._redact_field(key, value) for key, value in data.items()}
         return serde.to_body(serde.to_message({"type": body["type"], "data": data}))
 
-    def _field(self, key: str, value: Any) -> Any:
+    def _redact_field(self, key: str, value: Any) -> Any:
         """A field of a message, or of a part of it: what holds it together stays, and all that anyone said is searched."""
-        if key in _STRUCTURE:
+        if key in _STRUCTURAL_KEYS:
             return value
         if key == "name" and isinstance(value, str):  # providers take letters, digits, - and _ only
-            return self.text(value, put="redacted")
+            return self.redact_text(value, replacement="redacted")
         if key in ("content", "tool_calls", "invalid_tool_calls") and isinstance(value, list):
-            return [self._part(part) for part in value]
-        return self._value(value)
+            return [self._redact_part(part) for part in value]
+        return self._redact_value(value)
 
-    def _part(self, part: Any) -> Any:
+    def _redact_part(self, part: Any) -> Any:
         if isinstance(part, dict):
-            return {key: self._field(key, value) for key, value in part.items()}
-        return self._value(part)
+            return {key: self._redact_field(key, value) for key, value in part.items()}
+        return self._redact_value(part)
 
-    def _value(self, value: Any) -> Any:
+    def _redact_value(self, value: Any) -> Any:
         """JSON that is somebody's own, keys and numbers included."""
         match value:
             case str():
-                return self.text(value)
+                return self.redact_text(value)
             case dict():
-                return _distinct([(self.text(key), self._value(item)) for key, item in value.items()])
+                return _number_duplicates([(self.redact_text(key), self._redact_value(item)) for key, item in value.items()])
             case list():
-                return [self._value(item) for item in value]
+                return [self._redact_value(item) for item in value]
             case bool() | None:
                 return value
             case _:
-                return value if self.text(written := json.dumps(value)) == written else REDACTED
+                return value if self.redact_text(written := json.dumps(value)) == written else REDACTED
 
-    def _name(self, text: str) -> str:
-        return self.text(text)[:NAME_LENGTH]
+    def _redact_name(self, text: str) -> str:
+        return self.redact_text(text)[:MAX_NAME_CHARS]
 
-    def _checkpoint(self, checkpoint: Json, ids: dict[str | None, str | None]) -> Json:
+    def _redact_checkpoint(self, checkpoint: Json, ids: dict[str | None, str | None]) -> Json:
         redacted = {
             **checkpoint,
-            "name": self._name(checkpoint["name"]),
-            "description": self.text(checkpoint["description"])[:DESCRIPTION_LENGTH],
+            "name": self._redact_name(checkpoint["name"]),
+            "description": self.redact_text(checkpoint["description"])[:MAX_DESCRIPTION_CHARS],
             "message_id": ids[checkpoint["message_id"]],
-            "extra": self._value(checkpoint["extra"]),
+            "extra": self._redact_value(checkpoint["extra"]),
         }
         if redacted != checkpoint:
-            redacted["id"] = _new_id(checkpoint["id"], serde.document_hash(redacted))
+            redacted["id"] = _derive_redacted_id(checkpoint["id"], serde.hash_document(redacted))
         return redacted
 
 
-class _Pattern:
+class _Matcher:
     def __init__(self, pattern: str) -> None:
         self._parts = [re.compile(re.escape(part), re.IGNORECASE) for part in pattern.split("*") if part]
-        self._word = "*" in pattern
+        self._is_word = "*" in pattern
         self._from_start, self._to_end = pattern.startswith("*"), pattern.endswith("*")
 
-    def found_in(self, text: str) -> Iterator[tuple[int, int]]:
-        if not self._word:
+    def find_spans(self, text: str) -> Iterator[tuple[int, int]]:
+        if not self._is_word:
             yield from (found.span() for found in self._parts[0].finditer(text))
             return
         for token in _TOKEN.finditer(text):
             at = token.start()
-            while at < token.end() and (span := self._in_word(text, at, token.end())):
+            while at < token.end() and (span := self._match_word(text, at, token.end())):
                 yield span
                 at = span[1]
 
-    def _in_word(self, text: str, at: int, end: int) -> tuple[int, int] | None:
+    def _match_word(self, text: str, at: int, end: int) -> tuple[int, int] | None:
         """Each part as early as it can be, after the one before: if that fails, so does any other way, so none is tried."""
         start = at if self._from_start else None
         for part in self._parts:
@@ -162,19 +176,21 @@ class _Pattern:
         return at if start is None else start, end if self._to_end else at
 
 
-def _without_files(content: Any) -> Any:
+def _strip_files(content: Any) -> Any:
     """The content of a message with the names of its files in their places."""
-    if not files.parts(content):
+    if not files.find_file_parts(content):
         return content
-    return [{"type": "text", "text": f"[left out: {each['name']}]"} if files.is_part(each) else each for each in content]
+    return [
+        {"type": "text", "text": f"[left out: {each['name']}]"} if files.is_file_part(each) else each for each in content
+    ]
 
 
-def _new_id(old: str, hash_: str) -> str:
+def _derive_redacted_id(old: str, hash_: str) -> str:
     """The same for the same export, so that importing it twice is seen; two that have become alike stay two."""
     return hashlib.sha256(f"{old} {hash_}".encode()).hexdigest()[:20]
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> Json:
+def _number_duplicates(pairs: list[tuple[str, Any]]) -> Json:
     """An object in which keys that have become alike are numbered."""
     made: Json = {}
     for key, value in pairs:

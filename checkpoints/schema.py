@@ -122,7 +122,7 @@ operation = sa.Table(
     ),
 )
 
-MOVABLE = {"thread": thread, "branch": branch, "checkpoint": checkpoint}  # what an operation may change
+MOVABLE_TABLES = {"thread": thread, "branch": branch, "checkpoint": checkpoint}  # what an operation may change
 
 run = sa.Table(
     "run",

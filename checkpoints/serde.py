@@ -19,7 +19,7 @@ from langchain_core.messages import (
 )
 
 HASH_PREFIX = "sha256:"
-_TYPES = frozenset({"human", "ai", "system", "tool", "function", "chat"})
+_MESSAGE_TYPES = frozenset({"human", "ai", "system", "tool", "function", "chat"})
 
 
 def to_body(message: BaseMessage) -> dict[str, Any]:
@@ -30,59 +30,68 @@ def to_body(message: BaseMessage) -> dict[str, Any]:
     if isinstance(message, BaseMessageChunk):
         message = message_chunk_to_message(message)
     full = message_to_dict(message)
-    kind = _known(full["type"])  # what could not be read again is not written
-    defaults = _defaults(type(message))
-    data = {key: value for key, value in full["data"].items() if key not in defaults or not _same(value, defaults[key])}
-    return exact({"type": kind, "data": data})
+    kind = _check_type(full["type"])  # what could not be read again is not written
+    defaults = _default_fields(type(message))
+    data = {
+        key: value for key, value in full["data"].items() if key not in defaults or not _equals_default(value, defaults[key])
+    }
+    return require_exact({"type": kind, "data": data})
 
 
 def to_message(body: dict[str, Any]) -> BaseMessage:
-    """A fresh LangChain message. Raises `ValueError` for a type that is not a message's."""
+    """A fresh LangChain message. Raises `ValueError` for a type that is not a message's.
+
+    Usage that LangChain cannot read is left out: nothing that was said is lost with it.
+    """
     data = json.loads(json.dumps(body["data"]))  # its own copy: LangChain keeps what it is given
-    kind = _known(body["type"])
+    kind = _check_type(body["type"])
     try:
         return messages_from_dict([{"type": kind, "data": data}])[0]
+    except ValueError:
+        if "usage_metadata" not in data:
+            raise
+        return to_message({"type": kind, "data": {key: value for key, value in data.items() if key != "usage_metadata"}})
     except (AttributeError, LookupError, TypeError) as error:  # LangChain takes some shapes for granted
         raise ValueError("is not a message") from error
 
 
-def canonical(value: Any) -> str:
+def to_canonical(value: Any) -> str:
     """One text for one value: sorted keys, no spaces, no NaN."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-def content_hash(body: dict[str, Any], agent: str, status: str, parent_hash: str | None) -> str:
-    return text_hash(canonical(body), agent, status, parent_hash)
+def hash_message(body: dict[str, Any], agent: str, status: str, parent_hash: str | None) -> str:
+    return hash_canonical_body(to_canonical(body), agent, status, parent_hash)
 
 
-def text_hash(body: str, agent: str, status: str, parent_hash: str | None) -> str:
+def hash_canonical_body(body: str, agent: str, status: str, parent_hash: str | None) -> str:
     """The same, of a body that is canonical JSON already: a stored message is checked without parsing it.
 
     What is hashed is `canonical({"agent": …, "body": …, "parent": …, "status": …})`, put together by hand.
     """
     parent = "null" if parent_hash is None else f'"{parent_hash}"'
-    text = f'{{"agent":{canonical(agent)},"body":{body},"parent":{parent},"status":{canonical(status)}}}'
+    text = f'{{"agent":{to_canonical(agent)},"body":{body},"parent":{parent},"status":{to_canonical(status)}}}'
     return HASH_PREFIX + hashlib.sha256(text.encode()).hexdigest()
 
 
-def empty_body(text: str) -> dict[str, Any]:
+def make_empty_body(text: str) -> dict[str, Any]:
     """An empty message of the type that a damaged body still names; a note (a system message) where it names none."""
-    kind = next((kind for kind in _TYPES if text.endswith(f'"type":"{kind}"}}')), "system")
+    kind = next((kind for kind in _MESSAGE_TYPES if text.endswith(f'"type":"{kind}"}}')), "system")
     return {"type": kind, "data": {"content": ""}}
 
 
-def document_hash(document: dict[str, Any]) -> str:
-    return HASH_PREFIX + hashlib.sha256(canonical(document).encode()).hexdigest()
+def hash_document(document: dict[str, Any]) -> str:
+    return HASH_PREFIX + hashlib.sha256(to_canonical(document).encode()).hexdigest()
 
 
-def _known(kind: str) -> str:
-    if kind not in _TYPES:
+def _check_type(kind: str) -> str:
+    if kind not in _MESSAGE_TYPES:
         raise ValueError(f"{kind!r} is not a type of message")
     return kind
 
 
 @cache
-def _defaults(kind: type[BaseMessage]) -> dict[str, Any]:
+def _default_fields(kind: type[BaseMessage]) -> dict[str, Any]:
     """What a message of this class has where nothing was given; `content` is always written."""
     fields = kind.model_fields.items()
     return {
@@ -90,18 +99,18 @@ def _defaults(kind: type[BaseMessage]) -> dict[str, Any]:
     }
 
 
-def _same(value: Any, default: Any) -> bool:
+def _equals_default(value: Any, default: Any) -> bool:
     return type(value) is type(default) and bool(value == default)
 
 
-def writable(text: str) -> str:
+def sanitize_text(text: str) -> str:
     """The text with halves of surrogate pairs joined or replaced: alone they cannot be written, and a stream, or a text
     that was cut to a length in the browser, may hold them. NUL is replaced as well: PostgreSQL cannot store it.
     """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
 
 
-def lenient(text: str | bytes) -> Any:
+def parse_leniently(text: str | bytes) -> Any:
     """What a column of JSON holds; an empty object where its bytes are no JSON any more: one damaged row hides no other."""
     if text in ("{}", b"{}"):  # as it is in most rows: a seventh of the time for a long list
         return {}
@@ -111,14 +120,9 @@ def lenient(text: str | bytes) -> Any:
         return {}
 
 
-def number(value: Any) -> int | None:
-    """A whole number from 0 on that every reader of JSON knows exactly; None for whatever else a file says in its place."""
-    return value if type(value) is int and 0 <= value < 2**53 else None
-
-
-def exact(body: dict[str, Any]) -> dict[str, Any]:
+def require_exact(body: dict[str, Any]) -> dict[str, Any]:
     """Refuse what would come back changed: tuples, sets, keys that are not text, NaN, lone surrogates."""
-    text = canonical(body)
+    text = to_canonical(body)
     text.encode()  # UnicodeEncodeError (a ValueError) for a lone surrogate
     back: dict[str, Any] = json.loads(text)
     if back != body:

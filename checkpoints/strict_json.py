@@ -5,15 +5,14 @@ from collections import Counter
 from typing import Any
 
 from checkpoints.errors import InvalidDocumentError
+from checkpoints.limits import MAX_FILE_LEVELS
 
-MAX_DEPTH = 100
 
-
-def parse(raw: bytes) -> Any:  # JSON
+def parse_strictly(raw: bytes) -> Any:  # JSON
     try:
-        value = json.loads(raw.decode(), object_pairs_hook=_unique, parse_constant=_no_constant)
+        value = json.loads(raw.decode(), object_pairs_hook=_refuse_duplicates, parse_constant=_refuse_constant)
     except RecursionError as error:
-        raise InvalidDocumentError(f"The file is nested deeper than {MAX_DEPTH} levels.") from error
+        raise InvalidDocumentError(f"The file is nested deeper than {MAX_FILE_LEVELS} levels.") from error
     except UnicodeDecodeError as error:
         raise InvalidDocumentError("The file is not UTF-8 text.") from error
     except json.JSONDecodeError as error:
@@ -26,7 +25,7 @@ def parse(raw: bytes) -> Any:  # JSON
     return value
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
@@ -34,14 +33,14 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _no_constant(name: str) -> Any:
+def _refuse_constant(name: str) -> Any:
     raise InvalidDocumentError(f"The file holds {name}, which is not a JSON number.")
 
 
 def _check_depth(value: Any) -> None:
     """Refuse deep nesting and half surrogate pairs, without recursion."""
     level = [value]
-    for _ in range(MAX_DEPTH):
+    for _ in range(MAX_FILE_LEVELS):
         below: list[Any] = []
         for item in level:
             if isinstance(item, dict):
@@ -49,17 +48,17 @@ def _check_depth(value: Any) -> None:
                 below.extend(item.values())
             elif isinstance(item, list):
                 below.extend(item)
-            elif isinstance(item, str) and not _encodable(item):
+            elif isinstance(item, str) and not _is_encodable(item):
                 raise InvalidDocumentError("The file holds half of a surrogate pair, which is not text.")
             elif isinstance(item, float) and item in (float("inf"), float("-inf")):
                 raise InvalidDocumentError("The file holds a number that is too large.")
         level = below
         if not level:
             return
-    raise InvalidDocumentError(f"The file is nested deeper than {MAX_DEPTH} levels.")
+    raise InvalidDocumentError(f"The file is nested deeper than {MAX_FILE_LEVELS} levels.")
 
 
-def _encodable(text: str) -> bool:
+def _is_encodable(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from checkpoints import document, files, open_webui, rows
 from checkpoints.document import Document
 from checkpoints.errors import DamagedFileError, ExportTooLargeError
-from checkpoints.importing import NothingNewError, filling, merging
+from checkpoints.importing import NothingNewError, make_merge, make_replacement
 from checkpoints.model import (
     USER,
-    By,
+    Caller,
     Checkpoint,
     Json,
     Message,
@@ -23,25 +23,34 @@ from checkpoints.model import (
     OperationKind,
     Receipt,
     Thread,
-    counted,
+    pluralize,
 )
 from checkpoints.redaction import Redaction
 from checkpoints.store import Store
 
-__all__ = ["Preview", "export", "exported", "filling", "import_thread", "merge", "preview", "standing"]
+__all__ = [
+    "ImportPreview",
+    "export",
+    "export_current_path",
+    "export_document",
+    "import_thread",
+    "make_replacement",
+    "merge_document",
+    "preview_import",
+]
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class ImportPreview:
     """What importing a document would do, counted; nothing was done yet."""
 
     title: str
     messages: int  # in the whole tree, each once
     branches: int
     checkpoints: int
-    here: int  # of the messages, those that the conversation to merge into holds already
+    known_messages: int  # of the messages, those that the conversation to merge into holds already
     files: int
-    existing: Thread | None  # the conversation that was made from the same document before
+    existing_thread: Thread | None  # the conversation that was made from the same document before
     warnings: tuple[str, ...]  # sentences
 
 
@@ -54,36 +63,40 @@ def export(store: Store, thread_id: str, redaction: Redaction | None = None) -> 
     Raises `DamagedMessageError` or `DamagedFileError` rather than hand on what nobody said or attached, and
     `ExportTooLargeError` for attached files with which it could not be imported again.
     """
-    return document.to_text(exported(store, thread_id, redaction))
+    return document.to_json(export_document(store, thread_id, redaction))
 
 
-def exported(store: Store, thread_id: str, redaction: Redaction | None = None) -> Json:
+def export_document(store: Store, thread_id: str, redaction: Redaction | None = None) -> Json:
     """The document as JSON."""
-    thread, branches, checkpoints, messages = store.whole(thread_id)
+    thread, branches, checkpoints, messages = store.load_tree(thread_id)
     roots = {b.head_id for b in branches} | {c.node.id for c in checkpoints if c.node}
     standing = {b.id for b in branches}
     made: Json = {
         "format": document.FORMAT,
         "exported_at": store.now().isoformat(),
         "thread": {"title": thread.title, "settings": dict(thread.settings)},
-        "messages": [_message(m) for m in _reached(messages, roots)],
+        "messages": [_export_message(m) for m in _select_reachable(messages, roots)],
         "branches": [{"id": b.id, "name": b.name, "head": b.head_id} for b in branches],
-        "checkpoints": [_checkpoint(c if c.branch_id in standing else _adopted(c, thread)) for c in checkpoints],
+        "checkpoints": [
+            _export_checkpoint(c if c.branch_id in standing else _adopt_checkpoint(c, thread)) for c in checkpoints
+        ],
         "active": thread.branch_id,
     }
-    made = redaction.document(made) if redaction else made
-    if attached := _attached(store, made["messages"]):
+    made = redaction.redact_document(made) if redaction else made
+    if attached := _export_files(store, made["messages"]):
         made = {**made, "files": attached}
-    return {**made, "sha256": document.body_hash(made)}
+    return {**made, "sha256": document.hash_contents(made)}
 
 
-def _attached(store: Store, messages: list[Json]) -> list[Json]:
+def _export_files(store: Store, messages: list[Json]) -> list[Json]:
     """The files that these messages name, each once, in the order in which they are named."""
-    found = {part["file"]: part for each in messages for part in files.parts(each["message"]["data"].get("content"))}
-    if sum(part["size"] for part in found.values()) * 4 // 3 > document.MAX_BYTES:  # base64
-        limit = document.MAX_BYTES // 1_000_000
+    found = {
+        part["file"]: part for each in messages for part in files.find_file_parts(each["message"]["data"].get("content"))
+    }
+    if sum(part["size"] for part in found.values()) * 4 // 3 > document.MAX_DOCUMENT_BYTES:  # base64
+        limit = document.MAX_DOCUMENT_BYTES // 1_000_000
         raise ExportTooLargeError(f"With its attached files this export would be over {limit} MB. Leave the files out.")
-    held = store.held(found)
+    held = store.read_files(found)
     if lost := next((part for hash_, part in found.items() if hash_ not in held), None):
         raise DamagedFileError(lost["name"])
     return [
@@ -92,20 +105,20 @@ def _attached(store: Store, messages: list[Json]) -> list[Json]:
     ]
 
 
-def standing(store: Store, thread_id: str, redaction: Redaction | None = None) -> Json:
+def export_current_path(store: Store, thread_id: str, redaction: Redaction | None = None) -> Json:
     """Only the conversation as it stands, in the document's form: damage elsewhere in its tree does not matter."""
-    with store.database.reading():
-        thread, messages = store.thread(thread_id), store.messages(thread_id)
+    with store.database.begin_read():
+        thread, messages = store.get_thread(thread_id), store.list_messages(thread_id)
     made: Json = {
         "thread": {"title": thread.title, "settings": {}},
-        "messages": [_message(message) for message in messages],
+        "messages": [_export_message(message) for message in messages],
         "branches": [],
         "checkpoints": [],
     }
-    return redaction.document(made) if redaction else made
+    return redaction.redact_document(made) if redaction else made
 
 
-def _reached(messages: list[Message], roots: set[str | None]) -> list[Message]:
+def _select_reachable(messages: list[Message], roots: set[str | None]) -> list[Message]:
     parents = {m.id: m.parent_id for m in messages}
     wanted: set[str] = set()
     for identifier in roots:
@@ -115,7 +128,7 @@ def _reached(messages: list[Message], roots: set[str | None]) -> list[Message]:
     return [m for m in messages if m.id in wanted]
 
 
-def _message(message: Message) -> Json:
+def _export_message(message: Message) -> Json:
     return {
         "id": message.id,
         "parent_id": message.parent_id,
@@ -127,15 +140,15 @@ def _message(message: Message) -> Json:
     }
 
 
-def _adopted(checkpoint: Checkpoint, thread: Thread) -> Checkpoint:
+def _adopt_checkpoint(checkpoint: Checkpoint, thread: Thread) -> Checkpoint:
     """A checkpoint that was made on a branch which was deleted since, and that the path of another one shows."""
     return replace(checkpoint, branch_id=thread.branch_id, detached=False)
 
 
-def _checkpoint(checkpoint: Checkpoint) -> Json:
+def _export_checkpoint(checkpoint: Checkpoint) -> Json:
     assert checkpoint.node is not None
     return {
-        **checkpoint.summary(),
+        **checkpoint.to_summary(),
         "message_id": checkpoint.node.id,
         "branch": checkpoint.branch_id,
         "detached": checkpoint.detached,
@@ -143,71 +156,71 @@ def _checkpoint(checkpoint: Checkpoint) -> Json:
     }
 
 
-def preview(store: Store, doc: Document, thread_id: str | None = None) -> Preview:
+def preview_import(store: Store, doc: Document, thread_id: str | None = None) -> ImportPreview:
     """What importing this would bring: as a new conversation, or into the one given. Raises `ThreadNotFoundError`."""
     known: set[str] = set()
     if thread_id:
-        with store.database.reading() as connection:
-            known = {hash_ for hash_, _ in rows.whole(connection, store.thread(thread_id).id).values()}
-    return Preview(
+        with store.database.begin_read() as connection:
+            known = {hash_ for hash_, _ in rows.select_intact_messages(connection, store.get_thread(thread_id).id).values()}
+    return ImportPreview(
         title=doc.thread.title,
         messages=len(doc.messages),
         branches=len(doc.branches),
         checkpoints=len(doc.checkpoints),
         files=len(doc.files),
-        here=sum(message.hash in known for message in doc.messages),
-        existing=store.thread_from(doc.sha256),
-        warnings=tuple(_warnings(doc)),
+        known_messages=sum(message.hash in known for message in doc.messages),
+        existing_thread=store.find_import(doc.sha256),
+        warnings=tuple(_list_warnings(doc)),
     )
 
 
-def _warnings(doc: Document) -> list[str]:
+def _list_warnings(doc: Document) -> list[str]:
     system = sum(part.message["type"] == "system" for part in doc.messages)
     partial = sum(part.status is MessageStatus.PARTIAL for part in doc.messages)
-    images = sum(_images_left_out(part.message) for part in doc.messages)
+    images = sum(_count_omitted_images(part.message) for part in doc.messages)
     found = []
     if system:
-        found.append(f"It holds {counted(system, 'system message')}: kept as notes, they never become instructions.")
+        found.append(f"It holds {pluralize(system, 'system message')}: kept as notes, they never become instructions.")
     if images:
-        found.append(f"{counted(images, 'image')} in it cannot be imported: a line in the text says where.")
+        found.append(f"{pluralize(images, 'image')} in it cannot be imported: a line in the text says where.")
     if partial:
         found.append(
-            f"{counted(partial, 'message')} in it {'was' if partial == 1 else 'were'} cut off, and will be marked so."
+            f"{pluralize(partial, 'message')} in it {'was' if partial == 1 else 'were'} cut off, and will be marked so."
         )
     if doc.thread.settings:
         found.append("The settings in it are not taken over.")
     return found
 
 
-def _images_left_out(body: Json) -> int:
+def _count_omitted_images(body: Json) -> int:
     metadata = body["data"].get("response_metadata")
-    count = metadata.get(open_webui.LEFT_OUT) if isinstance(metadata, dict) else None
-    return count if isinstance(count, int) and 0 < count < document.MAX_MESSAGES else 0
+    count = metadata.get(open_webui.OMITTED_IMAGES) if isinstance(metadata, dict) else None
+    return count if isinstance(count, int) and 0 < count < document.MAX_DOCUMENT_MESSAGES else 0
 
 
-def import_thread(store: Store, doc: Document, *, by: By = USER) -> Receipt:
+def import_thread(store: Store, doc: Document, *, caller: Caller = USER) -> Receipt:
     """A new conversation from a document; the result is its id. The same document again is the conversation it made."""
-    return store.import_thread(doc.thread.title, doc.sha256, filling(doc), by=by)
+    return store.import_thread(doc.thread.title, doc.sha256, make_replacement(doc), caller=caller)
 
 
-def merge(store: Store, thread_id: str, doc: Document, *, by: By = USER) -> Receipt:
+def merge_document(store: Store, thread_id: str, doc: Document, *, caller: Caller = USER) -> Receipt:
     """Add a document to a conversation, whose head stays where it is: what it holds already is not written again.
 
     One operation, which can be undone. If all of it is there already, nothing is done, and the receipt is a repeated one.
     """
     try:
-        return store.import_into(thread_id, merging(doc), by=by)
+        return store.import_into(thread_id, make_merge(doc), caller=caller)
     except NothingNewError:
-        return Receipt(_nothing(store, thread_id, by), repeated=True)
+        return Receipt(_build_empty_operation(store, thread_id, caller), repeated=True)
 
 
-def _nothing(store: Store, thread_id: str, by: By) -> Operation:
+def _build_empty_operation(store: Store, thread_id: str, caller: Caller) -> Operation:
     return Operation(
         thread_id=thread_id,
-        version=store.thread(thread_id).version,
+        version=store.get_thread(thread_id).version,
         kind=OperationKind.IMPORT,
-        actor=by.actor,
-        group=by.group,
+        actor=caller.actor,
+        undo_group=caller.undo_group,
         changes=(),
         note="",
         result=thread_id,

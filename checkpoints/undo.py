@@ -12,90 +12,92 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 
 from checkpoints import rows, schema
-from checkpoints.changing import Changing
+from checkpoints.changing import Transaction
 from checkpoints.errors import DamagedOperationError, NothingToUndoError
 from checkpoints.model import Operation, OperationKind
 
-_table = schema.operation.c
-_MOVES = (OperationKind.GOTO, OperationKind.REWIND)
-_ORDINARY = _table.kind.not_in((OperationKind.UNDO, OperationKind.REDO))
-_MEANT = sa.and_(_ORDINARY, _table.actor != "judge")  # somebody did it in the foreground
+_columns = schema.operation.c
+_AGENT_MOVES = (OperationKind.GOTO, OperationKind.REWIND)
+_ORDINARY = _columns.kind.not_in((OperationKind.UNDO, OperationKind.REDO))
+_FOREGROUND = sa.and_(_ORDINARY, _columns.actor != "judge")  # somebody did it in the foreground
 
 
-def undoable(connection: sa.Connection, thread_id: str) -> Operation | None:
+def select_undoable(connection: sa.Connection, thread_id: str) -> Operation | None:
     """The newest operation that stands. What stood before an erasure is out of reach."""
-    newest = _newest(connection, thread_id, _MEANT, _table.undone_by.is_(None))
+    newest = _select_newest(connection, thread_id, _FOREGROUND, _columns.undone_by.is_(None))
     return None if newest and newest.kind is OperationKind.ERASE else newest
 
 
-def redoable(connection: sa.Connection, thread_id: str) -> Operation | None:
+def select_redoable(connection: sa.Connection, thread_id: str) -> Operation | None:
     """The newest undo that stands, if nothing else was done since."""
-    undo = _newest(connection, thread_id, _table.kind == OperationKind.UNDO, _table.undone_by.is_(None))
-    ordinary = _newest(connection, thread_id, _MEANT)
+    undo = _select_newest(connection, thread_id, _columns.kind == OperationKind.UNDO, _columns.undone_by.is_(None))
+    ordinary = _select_newest(connection, thread_id, _FOREGROUND)
     return undo if undo and ordinary and undo.version > ordinary.version else None
 
 
-def take_back(change: Changing) -> None:
+def apply_undo(transaction: Transaction) -> None:
     """The body of an undo."""
-    newest = undoable(change.connection, change.thread.id)
+    newest = select_undoable(transaction.connection, transaction.thread.id)
     if newest is None:
         raise NothingToUndoError("undo")
-    for operation in _group(change.connection, newest):
-        _put_back(change, operation)
-        _mark(change, operation)
-    change.target = newest.version
+    for operation in _select_undo_group(transaction.connection, newest):
+        _revert_operation(transaction, operation)
+        _set_undone_by(transaction, operation)
+    transaction.target = newest.version
 
 
-def bring_back(change: Changing) -> None:
+def apply_redo(transaction: Transaction) -> None:
     """The body of a redo."""
-    newest = redoable(change.connection, change.thread.id)
+    newest = select_redoable(transaction.connection, transaction.thread.id)
     if newest is None:
         raise NothingToUndoError("redo")
-    _put_back(change, newest)
-    undone = (_table.thread_id == change.thread.id, _table.undone_by == newest.version)
-    change.connection.execute(sa.update(schema.operation).where(*undone).values(undone_by=None))
-    _mark(change, newest)
-    change.target = newest.version
+    _revert_operation(transaction, newest)
+    undone = (_columns.thread_id == transaction.thread.id, _columns.undone_by == newest.version)
+    transaction.connection.execute(sa.update(schema.operation).where(*undone).values(undone_by=None))
+    _set_undone_by(transaction, newest)
+    transaction.target = newest.version
 
 
-def _put_back(change: Changing, operation: Operation) -> None:
+def _revert_operation(transaction: Transaction, operation: Operation) -> None:
     try:
         for done in reversed(operation.intact.changes):
-            change.put(done.inverse)
+            transaction.replay_change(done.inverse)
     except (sa.exc.NoResultFound, sa.exc.IntegrityError) as error:  # it names a row that is not there
         raise DamagedOperationError(operation.thread_id, operation.version) from error
 
 
-def _newest(connection: sa.Connection, thread_id: str, *conditions: sa.ColumnElement[bool]) -> Operation | None:
-    query = sa.select(schema.operation).where(_table.thread_id == thread_id, *conditions)
-    row = connection.execute(query.order_by(_table.version.desc()).limit(1)).one_or_none()
+def _select_newest(connection: sa.Connection, thread_id: str, *conditions: sa.ColumnElement[bool]) -> Operation | None:
+    query = sa.select(schema.operation).where(_columns.thread_id == thread_id, *conditions)
+    row = connection.execute(query.order_by(_columns.version.desc()).limit(1)).one_or_none()
     return rows.to_operation(row) if row else None
 
 
-def _group(connection: sa.Connection, operation: Operation) -> Sequence[Operation]:
+def _select_undo_group(connection: sa.Connection, operation: Operation) -> Sequence[Operation]:
     """The operations that are undone together with this one, the newest first.
 
     What somebody else did in between stays, unless it was done to the same rows: those could not be put back otherwise.
     A move of the agent is taken back with what it wrote after it, and not with what the run had written before.
     """
-    if operation.group is None:
+    if operation.undo_group is None:
         return [operation]
     taken: list[Operation] = []
     touched: set[tuple[str, str]] = set()
-    standing = (_table.thread_id == operation.thread_id, _ORDINARY, _table.undone_by.is_(None))
-    own = (*standing, _table.grouped == operation.group)
-    moved = sa.select(sa.func.max(_table.version)).where(*own, _table.kind.in_(_MOVES)).scalar_subquery()
-    first = sa.func.coalesce(moved, sa.select(sa.func.min(_table.version)).where(*own).scalar_subquery())
-    for done in reversed(rows.operations(connection, operation.thread_id, *standing, _table.version >= first)):
+    standing = (_columns.thread_id == operation.thread_id, _ORDINARY, _columns.undone_by.is_(None))
+    own = (*standing, _columns.grouped == operation.undo_group)
+    moved = sa.select(sa.func.max(_columns.version)).where(*own, _columns.kind.in_(_AGENT_MOVES)).scalar_subquery()
+    first = sa.func.coalesce(moved, sa.select(sa.func.min(_columns.version)).where(*own).scalar_subquery())
+    for done in reversed(rows.select_operations(connection, operation.thread_id, *standing, _columns.version >= first)):
         places = {(change.table, change.id) for change in done.changes}
         if done.kind is OperationKind.ERASE:
             taken, touched = [], set()
-        elif done.group == operation.group or places & touched:
+        elif done.undo_group == operation.undo_group or places & touched:
             taken.append(done)
             touched |= places
     return taken[::-1]
 
 
-def _mark(change: Changing, operation: Operation) -> None:
-    place = (_table.thread_id == operation.thread_id, _table.version == operation.version)
-    change.connection.execute(sa.update(schema.operation).where(*place).values(undone_by=change.thread.version + 1))
+def _set_undone_by(transaction: Transaction, operation: Operation) -> None:
+    place = (_columns.thread_id == operation.thread_id, _columns.version == operation.version)
+    transaction.connection.execute(
+        sa.update(schema.operation).where(*place).values(undone_by=transaction.thread.version + 1)
+    )

@@ -12,10 +12,10 @@ from starlette.responses import PlainTextResponse, Response
 
 from checkpoints import Message, NotFoundError, Store, files
 from checkpoints.errors import DamagedFileError, DamagedMessageError, StoreUnavailableError
-from checkpoints.files import Part
+from checkpoints.files import FilePart
 from components.services import Services
 
-PREFIX = "/files/"
+FILES_PREFIX = "/files/"
 
 
 class FileView(TypedDict):
@@ -25,46 +25,48 @@ class FileView(TypedDict):
     address: str
 
 
-def shown(message: Message) -> list[FileView]:
+def describe_files(message: Message) -> list[FileView]:
     """The files of a message, in its own order."""
     return [
-        {"kind": part["type"], "name": part["name"], "size": part["size"], "address": _address(message, part)}
-        for part in files.parts(message.body["data"].get("content"))
+        {"kind": part["type"], "name": part["name"], "size": part["size"], "address": _file_address(message, part)}
+        for part in files.find_file_parts(message.body["data"].get("content"))
     ]
 
 
-def _address(message: Message, part: Part) -> str:
-    return f"{PREFIX}{quote(message.thread_id)}/{quote(message.id)}/{part['file'].partition(':')[2]}"
+def _file_address(message: Message, part: FilePart) -> str:
+    return f"{FILES_PREFIX}{quote(message.thread_id)}/{quote(message.id)}/{part['file'].partition(':')[2]}"
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    @server.get(PREFIX + "{thread_id}/{message_id}/{digest}")
-    async def read(thread_id: str, message_id: str, digest: str) -> Response:
+    @server.get(FILES_PREFIX + "{thread_id}/{message_id}/{digest}")
+    async def get_file(thread_id: str, message_id: str, digest: str) -> Response:
         try:
-            part, data = await services.read(_read, services.store, thread_id, message_id, f"sha256:{digest}")
+            part, data = await services.read_snapshot(
+                _load_attached_file, services.store, thread_id, message_id, f"sha256:{digest}"
+            )
         except (DamagedFileError, DamagedMessageError) as error:
             return PlainTextResponse(str(error), 410)
         except StoreUnavailableError as error:
             return PlainTextResponse(str(error), 503)
         except NotFoundError:
             return PlainTextResponse("There is no such file.", 404)
-        return Response(data, media_type=_media_type(part), headers={"Content-Disposition": _disposition(part)})
+        return Response(data, media_type=_media_type(part), headers={"Content-Disposition": _content_disposition(part)})
 
 
-def _read(store: Store, thread_id: str, message_id: str, hash_: str) -> tuple[Part, bytes]:
-    content = store.message(thread_id, message_id).intact.body["data"].get("content")
-    part = next((part for part in files.parts(content) if part["file"] == hash_), None)
+def _load_attached_file(store: Store, thread_id: str, message_id: str, content_hash: str) -> tuple[FilePart, bytes]:
+    content = store.get_message(thread_id, message_id).intact.body["data"].get("content")
+    part = next((part for part in files.find_file_parts(content) if part["file"] == content_hash), None)
     if part is None:
-        raise NotFoundError(hash_)
-    if (data := store.held([hash_]).get(hash_)) is None:
+        raise NotFoundError(content_hash)
+    if (data := store.read_files([content_hash]).get(content_hash)) is None:
         raise DamagedFileError(part["name"])
     return part, data
 
 
-def _media_type(part: Part) -> str:
-    return f"{files.TEXT}; charset=utf-8" if part["mime_type"] == files.TEXT else str(part["mime_type"])
+def _media_type(part: FilePart) -> str:
+    return f"{files.TEXT_TYPE}; charset=utf-8" if part["mime_type"] == files.TEXT_TYPE else str(part["mime_type"])
 
 
-def _disposition(part: Part) -> str:
-    kept = "inline" if part["mime_type"] in files.IMAGES else "attachment"
+def _content_disposition(part: FilePart) -> str:
+    kept = "inline" if part["mime_type"] in files.IMAGE_TYPES else "attachment"
     return f"{kept}; filename*=UTF-8''{quote(part['name'], safe='')}"

@@ -9,31 +9,33 @@ from dash.development.base_component import Component
 from dash_bootstrap_components import Input as Field
 from dash_bootstrap_components import Label, RadioItems
 
-from checkpoints import Branch, By, Message, StateError, Store, counted
+from checkpoints import Branch, Caller, Message, StateError, Store, pluralize
 from components import dialog, head
-from components.services import Services, asked_by
-from components.widgets import TIMELINE, TRANSCRIPT
+from components.services import Services, read_caller
+from components.widgets import TIMELINE_ID, TRANSCRIPT_ID
 
-_QUOTED = 200  # characters of the message that the dialog shows
+MAX_QUOTE_CHARS = 200  # characters of the message that the dialog shows
 
 
 class Ids(StrEnum):
-    WISH = "branch-wish"  # the last action of a list that is about branches
-    FORK = "fork-dialog"
-    INCLUDED = "fork-included"
-    WHERE = "fork-where"
+    ACTION = "branch-wish"  # the last action of a list that is about branches
+    FORK_DIALOG = "fork-dialog"
+    LENGTH = "fork-included"
+    DESTINATION = "fork-where"
     NAME = "fork-dialog-name"
-    DELETE = "delete-branch"
-    PRUNE = "delete-branches"
+    DELETE_DIALOG = "delete-branch"
+    PRUNE_DIALOG = "delete-branches"
 
 
 @dataclass(frozen=True)
-class Place:
+class ForkPoint:
     """Where a branch may begin: at a message of the conversation, or right before it."""
 
     message: Message
-    last: Message  # the message itself, or the last result of the tools that it called: a call is never left without them
-    checkpoint: str | None = None  # the name of the checkpoint that led here
+    last_message: (
+        Message  # the message itself, or the last result of the tools that it called: a call is never left without them
+    )
+    checkpoint_name: str | None = None  # the name of the checkpoint that led here
 
     @property
     def text(self) -> str:
@@ -43,9 +45,9 @@ class Place:
     def is_question(self) -> bool:
         return self.message.type == "human"
 
-    def end(self, included: bool) -> str | None:
+    def branch_end(self, included: bool) -> str | None:
         """The message that the branch ends with; None: it is empty."""
-        return self.last.id if included else self.message.parent_id
+        return self.last_message.id if included else self.message.parent_id
 
 
 def dialogs() -> list[Component]:
@@ -54,46 +56,56 @@ def dialogs() -> list[Component]:
         {"label": "A new conversation", "value": "thread"},
     ]
     options = (
-        _choice("What it holds", RadioItems(id=Ids.INCLUDED)),
-        _choice("Where", RadioItems(places, id=Ids.WHERE)),
+        _radio_group("What it holds", RadioItems(id=Ids.LENGTH)),
+        _radio_group("Where", RadioItems(places, id=Ids.DESTINATION)),
         Label(["Name ", html.Span("optional", className="quiet")], html_for=Ids.NAME),
         Field(id=Ids.NAME, maxlength=120, autocomplete="off"),
     )
     return [
-        dcc.Store(id=Ids.WISH),
-        dialog.confirmation(Ids.FORK, "Branch from here", "Branch", *options, color="primary"),
-        dialog.confirmation(Ids.DELETE, "Delete this branch?", "Delete"),
-        dialog.confirmation(Ids.PRUNE, "Delete all other branches?", "Delete all others"),
+        dcc.Store(id=Ids.ACTION),
+        dialog.build_confirmation(Ids.FORK_DIALOG, "Branch from here", "Branch", *options, color="primary"),
+        dialog.build_confirmation(Ids.DELETE_DIALOG, "Delete this branch?", "Delete"),
+        dialog.build_confirmation(Ids.PRUNE_DIALOG, "Delete all other branches?", "Delete all others"),
     ]
 
 
-def _choice(legend: str, items: Component) -> Component:
+def _radio_group(legend: str, items: Component) -> Component:
     return html.Fieldset([html.Legend(legend), items], className="choice")
 
 
-def fork_question(place: Place, *, running: bool) -> list[Component]:
+def build_fork_question(fork_point: ForkPoint, *, running: bool) -> list[Component]:
     """Where the branch begins, in words."""
-    number = place.message.depth + 1
-    begin = f"From checkpoint “{place.checkpoint}”, at message {number}:" if place.checkpoint else f"From message {number}:"
-    text = place.text if len(place.text) <= _QUOTED else f"{place.text[:_QUOTED]}…"
+    number = fork_point.message.depth + 1
+    begin = (
+        f"From checkpoint “{fork_point.checkpoint_name}”, at message {number}:"
+        if fork_point.checkpoint_name
+        else f"From message {number}:"
+    )
+    text = fork_point.text if len(fork_point.text) <= MAX_QUOTE_CHARS else f"{fork_point.text[:MAX_QUOTE_CHARS]}…"
     stops = [html.P("The answer that is being written is stopped first.")] if running else []
     return [html.P(begin), html.Blockquote(text or "(without text)"), *stops]
 
 
-def lengths(place: Place) -> list[dict[str, str]]:
+def build_length_options(fork_point: ForkPoint) -> list[dict[str, str]]:
     """The two ways to begin there, each with how many messages the branch then holds."""
     before = (
-        f"Up to before it ({counted(place.message.depth, 'message')})" if place.message.depth else "Up to before it (empty)"
+        f"Up to before it ({pluralize(fork_point.message.depth, 'message')})"
+        if fork_point.message.depth
+        else "Up to before it (empty)"
     )
     return [
-        {"label": f"With this message ({counted(place.last.depth + 1, 'message')})", "value": "with"},
-        {"label": f"{before}{', to ask it differently' if place.is_question else ''}", "value": "before"},
+        {"label": f"With this message ({pluralize(fork_point.last_message.depth + 1, 'message')})", "value": "with"},
+        {"label": f"{before}{', to ask it differently' if fork_point.is_question else ''}", "value": "before"},
     ]
 
 
-def delete_question(branch: Branch, apart: int) -> list[Component]:
+def build_branch_deletion(branch: Branch, missing_messages: int) -> list[Component]:
     """`apart`: how many of its messages the current branch does not hold."""
-    loss = f"{counted(apart, 'message')} of it {'is' if apart == 1 else 'are'}" if apart else "Nothing of it is"
+    loss = (
+        f"{pluralize(missing_messages, 'message')} of it {'is' if missing_messages == 1 else 'are'}"
+        if missing_messages
+        else "Nothing of it is"
+    )
     return [
         html.P(["“", html.Strong(branch.name), "” leaves the list of branches."]),
         html.P(f"{loss} missing from the current branch.", className="loss"),
@@ -101,11 +113,11 @@ def delete_question(branch: Branch, apart: int) -> list[Component]:
     ]
 
 
-def prune_question(others: int) -> list[Component]:
-    leaves = "leaves" if others == 1 else "leave"
+def build_prune_question(other_branches: int) -> list[Component]:
+    leaves = "leaves" if other_branches == 1 else "leave"
     return [
         html.P(
-            f"{counted(others, 'other branch', 'other branches')} {leaves} the list; the current one stays.",
+            f"{pluralize(other_branches, 'other branch', 'other branches')} {leaves} the list; the current one stays.",
             className="loss",
         ),
         html.P("You can undo this.", className="quiet"),
@@ -113,90 +125,96 @@ def prune_question(others: int) -> list[Component]:
 
 
 def register(app: Dash, services: Services) -> None:
-    dialog.register(app, Ids.FORK, first="name")
-    dialog.register(app, Ids.DELETE)
-    dialog.register(app, Ids.PRUNE)
+    dialog.register_dialog(app, Ids.FORK_DIALOG, first="name")
+    dialog.register_dialog(app, Ids.DELETE_DIALOG)
+    dialog.register_dialog(app, Ids.PRUNE_DIALOG)
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "wish"),
-        Output(Ids.WISH, "data"),
-        Input(TRANSCRIPT, "action"),
-        Input(TIMELINE, "action"),
+        Output(Ids.ACTION, "data"),
+        Input(TRANSCRIPT_ID, "action"),
+        Input(TIMELINE_ID, "action"),
         prevent_initial_call=True,
     )
-    _register_wishes(app, services)
+    _register_branch_actions(app, services)
     _register_fork(app, services)
-    _register_delete(app, services)
+    _register_branch_deletion(app, services)
 
 
-def _register_wishes(app: Dash, services: Services) -> None:
+def _register_branch_actions(app: Dash, services: Services) -> None:
     store = services.store
 
-    @app.callback(head.output(), Input(Ids.WISH, "data"), State(head.Ids.URL, "pathname"), prevent_initial_call=True)
-    async def act(wish: dict[str, Any], pathname: str) -> Any:
+    @app.callback(
+        head.update_output(), Input(Ids.ACTION, "data"), State(head.Ids.URL, "pathname"), prevent_initial_call=True
+    )
+    async def handle_action(action: dict[str, Any], pathname: str) -> Any:
         """Switching and renaming are done at once; all else asks first."""
-        thread_id = head.thread_at(pathname)
+        thread_id = head.parse_thread_id(pathname)
         if thread_id is None:
             return no_update
         try:
-            match wish["type"]:
+            match action["type"]:
                 case "fork":
-                    return await _ask_to_fork(services, thread_id, wish)
+                    return await _open_fork_dialog(services, thread_id, action)
                 case "delete-branch" | "prune":
-                    return await _ask_to_delete(services, thread_id, wish)
+                    return await _open_deletion_dialog(services, thread_id, action)
                 case "switch":
-                    await services.change(store.switch, thread_id, wish["branch"], by=asked_by(wish))
+                    await services.apply_change(store.switch, thread_id, action["branch"], caller=read_caller(action))
                 case "rename-branch":
-                    await services.change(store.rename_branch, thread_id, wish["branch"], wish["name"], by=asked_by(wish))
+                    await services.apply_change(
+                        store.rename_branch, thread_id, action["branch"], action["name"], caller=read_caller(action)
+                    )
         except StateError as error:
-            return head.problem(str(error))
-        return head.moved()
+            return head.report_problem(str(error))
+        return head.build_update()
 
 
-async def _ask_to_fork(services: Services, thread_id: str, wish: dict[str, Any]) -> Any:
-    place = await services.read(_place, services.store, thread_id, wish)
-    running = thread_id in await services.read(services.runs.running)
-    is_asked_again = place.is_question and place.checkpoint is None
-    set_props(f"{Ids.FORK}-body", {"children": fork_question(place, running=running)})
-    set_props(Ids.INCLUDED, {"options": lengths(place), "value": "before" if is_asked_again else "with"})
-    set_props(Ids.WHERE, {"value": "branch"})
+async def _open_fork_dialog(services: Services, thread_id: str, action: dict[str, Any]) -> Any:
+    place = await services.read_snapshot(_find_fork_point, services.store, thread_id, action)
+    running = thread_id in await services.read_snapshot(services.runs.list_running_threads)
+    is_asked_again = place.is_question and place.checkpoint_name is None
+    set_props(f"{Ids.FORK_DIALOG}-body", {"children": build_fork_question(place, running=running)})
+    set_props(Ids.LENGTH, {"options": build_length_options(place), "value": "before" if is_asked_again else "with"})
+    set_props(Ids.DESTINATION, {"value": "branch"})
     set_props(Ids.NAME, {"value": ""})
-    set_props(Ids.FORK, {"is_open": True})
+    set_props(Ids.FORK_DIALOG, {"is_open": True})
     return no_update
 
 
-async def _ask_to_delete(services: Services, thread_id: str, wish: dict[str, Any]) -> Any:
-    branches, shared = await services.read(_branches, services.store, thread_id)
-    if wish["type"] == "prune":
-        identifier, question = Ids.PRUNE, prune_question(len(branches) - 1)
-    elif (found := branches.get(wish["branch"])) is not None:
-        identifier, question = Ids.DELETE, delete_question(found[0], found[1] - shared[found[0].id])
+async def _open_deletion_dialog(services: Services, thread_id: str, action: dict[str, Any]) -> Any:
+    branches, shared = await services.read_snapshot(_read_branches, services.store, thread_id)
+    if action["type"] == "prune":
+        identifier, question = Ids.PRUNE_DIALOG, build_prune_question(len(branches) - 1)
+    elif (found := branches.get(action["branch"])) is not None:
+        identifier, question = Ids.DELETE_DIALOG, build_branch_deletion(found[0], found[1] - shared[found[0].id])
     else:  # it was deleted in another tab
-        return head.moved()
+        return head.build_update()
     set_props(f"{identifier}-body", {"children": question})
     set_props(identifier, {"is_open": True})
     return no_update
 
 
-def _branches(store: Store, thread_id: str) -> tuple[dict[str, tuple[Branch, int]], dict[str, int]]:
-    return {branch.id: (branch, length) for branch, length in store.branches(thread_id)}, store.shared(thread_id)
+def _read_branches(store: Store, thread_id: str) -> tuple[dict[str, tuple[Branch, int]], dict[str, int]]:
+    return {branch.id: (branch, length) for branch, length in store.list_branches(thread_id)}, store.count_shared_messages(
+        thread_id
+    )
 
 
-def _place(store: Store, thread_id: str, wish: dict[str, Any]) -> Place:
+def _find_fork_point(store: Store, thread_id: str, action: dict[str, Any]) -> ForkPoint:
     """The place that a wish to branch off names."""
-    if "checkpoint" not in wish:
-        message = store.message(thread_id, wish["message"])
-        return Place(message, last=_with_results(store, thread_id, message))
-    checkpoint = store.checkpoint(thread_id, wish["checkpoint"])
+    if "checkpoint" not in action:
+        message = store.get_message(thread_id, action["message"])
+        return ForkPoint(message, last_message=_find_last_result(store, thread_id, message))
+    checkpoint = store.get_checkpoint(thread_id, action["checkpoint"])
     assert checkpoint.node is not None
-    message = store.message(thread_id, checkpoint.node.id)
-    return Place(message, last=message, checkpoint=checkpoint.name)
+    message = store.get_message(thread_id, checkpoint.node.id)
+    return ForkPoint(message, last_message=message, checkpoint_name=checkpoint.name)
 
 
-def _with_results(store: Store, thread_id: str, message: Message) -> Message:
+def _find_last_result(store: Store, thread_id: str, message: Message) -> Message:
     data = message.body["data"]
     calls = len([*(data.get("tool_calls") or []), *(data.get("invalid_tool_calls") or [])])
     last = message
-    for following in store.messages(thread_id, last=calls, before=message.depth + 1 + calls) if calls else []:
+    for following in store.list_messages(thread_id, last=calls, before=message.depth + 1 + calls) if calls else []:
         if following.type == "tool" and following.parent_id == last.id:
             last = following
     return last
@@ -206,63 +224,66 @@ def _register_fork(app: Dash, services: Services) -> None:
     store = services.store
 
     @app.callback(
-        head.output(),
-        Output(Ids.FORK, "is_open", allow_duplicate=True),
-        Input(f"{Ids.FORK}-confirm", "n_clicks"),
+        head.update_output(),
+        Output(Ids.FORK_DIALOG, "is_open", allow_duplicate=True),
+        Input(f"{Ids.FORK_DIALOG}-confirm", "n_clicks"),
         Input(Ids.NAME, "n_submit"),
-        State(Ids.WISH, "data"),
-        State(Ids.INCLUDED, "value"),
-        State(Ids.WHERE, "value"),
+        State(Ids.ACTION, "data"),
+        State(Ids.LENGTH, "value"),
+        State(Ids.DESTINATION, "value"),
         State(Ids.NAME, "value"),
         State(head.Ids.URL, "pathname"),
         prevent_initial_call=True,
     )
-    async def fork(
-        _: int, __: int, wish: dict[str, Any], included: str, where: str, name: str | None, pathname: str
-    ) -> tuple[head.Head, bool]:
+    async def confirm_fork(
+        _: int, __: int, action: dict[str, Any], length: str, destination: str, name: str | None, pathname: str
+    ) -> tuple[head.PageUpdate, bool]:
         """A running answer is stopped first, as for a restore. A question that is left out comes back to the composer."""
-        thread_id = head.thread_at(pathname)
+        thread_id = head.parse_thread_id(pathname)
         if thread_id is None:  # the browser went back while the dialog stood open
-            return head.moved(), False
+            return head.build_update(), False
         try:
             await services.runner.stop(thread_id)
-            place = await services.read(_place, store, thread_id, wish)
-            end, by = place.end(included == "with"), By(request=asked_by(wish).request)  # nothing leaves: no conflict
-            if where == "thread":
-                made = await services.work(store.fork_thread, thread_id, end, title=name or "", by=by)
-                services.trace(made)
+            place = await services.read_snapshot(_find_fork_point, store, thread_id, action)
+            end, by = (
+                place.branch_end(length == "with"),
+                Caller(request_id=read_caller(action).request_id),
+            )  # nothing leaves: no conflict
+            if destination == "thread":
+                made = await services.run_blocking(store.fork_thread, thread_id, end, title=name or "", caller=by)
+                services.trace_change(made)
             else:
-                made = await services.change(store.fork, thread_id, end, name=name or "", by=by)
+                made = await services.apply_change(store.fork, thread_id, end, name=name or "", caller=by)
         except StateError as error:
-            return head.problem(str(error)), False
-        question = place.text if place.is_question and included == "before" else ""
+            return head.report_problem(str(error)), False
+        question = place.text if place.is_question and length == "before" else ""
         fill = {"key": f"{made.operation.thread_id}:{made.version}", "text": question}
-        go = {"go": head.address(made.operation.thread_id)} if where == "thread" else {}
-        return head.moved(fill=fill, **go), False
+        go = {"go": head.thread_address(made.operation.thread_id)} if destination == "thread" else {}
+        return head.build_update(fill=fill, **go), False
 
 
-def _register_delete(app: Dash, services: Services) -> None:
+def _register_branch_deletion(app: Dash, services: Services) -> None:
     store = services.store
 
-    for identifier in (Ids.DELETE, Ids.PRUNE):
+    for identifier in (Ids.DELETE_DIALOG, Ids.PRUNE_DIALOG):
 
         @app.callback(
-            head.output(),
+            head.update_output(),
             Output(identifier, "is_open", allow_duplicate=True),
             Input(f"{identifier}-confirm", "n_clicks"),
-            State(Ids.WISH, "data"),
+            State(Ids.ACTION, "data"),
             State(head.Ids.URL, "pathname"),
             prevent_initial_call=True,
         )
-        async def delete(_: int, wish: dict[str, Any], pathname: str) -> tuple[head.Head, bool]:
-            thread_id = head.thread_at(pathname)
+        async def confirm_deletion(_: int, action: dict[str, Any], pathname: str) -> tuple[head.PageUpdate, bool]:
+            thread_id = head.parse_thread_id(pathname)
             if thread_id is None:  # the browser went back while the dialog stood open
-                return head.moved(), False
+                return head.build_update(), False
             try:
-                if wish["type"] == "prune":
-                    await services.change(store.prune_branches, thread_id, by=asked_by(wish))
+                if action["type"] == "prune":
+                    await services.apply_change(store.prune_branches, thread_id, caller=read_caller(action))
                 else:
-                    await services.change(store.delete_branch, thread_id, wish["branch"], by=asked_by(wish))
+                    await services.apply_change(store.delete_branch, thread_id, action["branch"], caller=read_caller(action))
             except StateError as error:
-                return head.problem(str(error)), False
-            return head.moved(), False
+                return head.report_problem(str(error)), False
+            return head.build_update(), False

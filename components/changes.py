@@ -6,16 +6,16 @@ from typing import Any
 from dash import Dash, Input, Output, State, html, no_update
 from dash.development.base_component import Component
 
-from checkpoints import By, Leaving, RunState, StateError, Store, ThreadNotFoundError
+from checkpoints import Caller, Removal, RunState, StateError, Store, ThreadNotFoundError
 from components import dialog, head, operations
 from components.services import Services
-from components.widgets import TIMELINE, Icon
+from components.widgets import TIMELINE_ID, Icon
 
-STOP_FIRST = "An answer is being written: stop it first"
+STOP_FIRST_HINT = "An answer is being written: stop it first"
 
 
 class Ids(StrEnum):
-    CLEAR = "clear-dialog"
+    CLEAR_DIALOG = "clear-dialog"
     CLEAR_BUTTON = "clear"
     UNDO = "undo"
     REDO = "redo"
@@ -24,24 +24,24 @@ class Ids(StrEnum):
 def buttons() -> list[Component]:
     """What stands in the head of the conversation."""
     return [
-        _button("arrow-counterclockwise", Ids.UNDO, "Undo last change"),
-        _button("arrow-clockwise", Ids.REDO, "Redo"),
-        _button("eraser", Ids.CLEAR_BUTTON, "Clear conversation"),
+        _icon_button("arrow-counterclockwise", Ids.UNDO, "Undo last change"),
+        _icon_button("arrow-clockwise", Ids.REDO, "Redo"),
+        _icon_button("eraser", Ids.CLEAR_BUTTON, "Clear conversation"),
     ]
 
 
-def _button(icon: str, identifier: str, name: str) -> Component:
+def _icon_button(icon: str, identifier: str, name: str) -> Component:
     named: Any = {"aria-label": name}
     return html.Button(Icon(name=icon), id=identifier, className="btn", title=name, disabled=True, **named)
 
 
 def dialogs() -> list[Component]:
-    return [dialog.confirmation(Ids.CLEAR, "Clear this conversation?", "Clear")]
+    return [dialog.build_confirmation(Ids.CLEAR_DIALOG, "Clear this conversation?", "Clear")]
 
 
-def clear_question(messages: int, checkpoints: int) -> list[Component]:
+def build_clear_question(messages: int, checkpoints: int) -> list[Component]:
     return [
-        html.P(f"{Leaving(messages, checkpoints)} leave the conversation.", className="loss"),
+        html.P(f"{Removal(messages, checkpoints)} leave the conversation.", className="loss"),
         html.P("Nothing is erased: you can undo this.", className="quiet"),
     ]
 
@@ -52,17 +52,17 @@ SHOWN = (
 )
 
 
-def show(services: Services, at: head.Place) -> tuple[bool, str, bool, str, bool]:
-    undo, redo, length = _possible(services.store, at.thread_id)
-    run = services.runs.latest(at.thread_id) if at.thread_id and length else None
+def show(services: Services, location: head.PageLocation) -> tuple[bool, str, bool, str, bool]:
+    undo, redo, length = _read_undo_state(services.store, location.thread_id)
+    run = services.runs.get_latest_run(location.thread_id) if location.thread_id and length else None
     if run and run.state is RunState.RUNNING:
-        return True, STOP_FIRST, True, STOP_FIRST, length == 0
+        return True, STOP_FIRST_HINT, True, STOP_FIRST_HINT, length == 0
     undo_title, redo_title = f"Undo {undo}" if undo else "Nothing to undo", f"Redo {redo}" if redo else "Nothing to redo"
     return undo is None, undo_title, redo is None, redo_title, length == 0
 
 
 def register(app: Dash, services: Services) -> None:
-    dialog.register(app, Ids.CLEAR)
+    dialog.register_dialog(app, Ids.CLEAR_DIALOG)
     _register_clear(app, services)
     _register_undo(app, services)
 
@@ -71,36 +71,36 @@ def _register_clear(app: Dash, services: Services) -> None:
     store = services.store
 
     @app.callback(
-        Output(Ids.CLEAR, "is_open", allow_duplicate=True),
-        Output(f"{Ids.CLEAR}-body", "children"),
+        Output(Ids.CLEAR_DIALOG, "is_open", allow_duplicate=True),
+        Output(f"{Ids.CLEAR_DIALOG}-body", "children"),
         Input(Ids.CLEAR_BUTTON, "n_clicks"),
         State(head.Ids.URL, "pathname"),
         prevent_initial_call=True,
     )
-    async def ask(_: int, pathname: str) -> tuple[Any, Any]:
-        thread_id = head.thread_at(pathname)
+    async def open_dialog(_: int, pathname: str) -> tuple[Any, Any]:
+        thread_id = head.parse_thread_id(pathname)
         if thread_id is None:
             return no_update, no_update
-        length = await services.read(store.length, thread_id)
-        return True, clear_question(length, len(await services.read(store.checkpoints, thread_id)))
+        length = await services.read_snapshot(store.count_messages, thread_id)
+        return True, build_clear_question(length, len(await services.read_snapshot(store.list_checkpoints, thread_id)))
 
     @app.callback(
-        head.output(),
-        Output(Ids.CLEAR, "is_open", allow_duplicate=True),
-        Input(f"{Ids.CLEAR}-confirm", "n_clicks"),
-        State(TIMELINE, "data"),
+        head.update_output(),
+        Output(Ids.CLEAR_DIALOG, "is_open", allow_duplicate=True),
+        Input(f"{Ids.CLEAR_DIALOG}-confirm", "n_clicks"),
+        State(TIMELINE_ID, "data"),
         prevent_initial_call=True,
     )
-    async def clear(_: int, shown: dict[str, Any]) -> tuple[head.Head, bool]:
-        thread_id = shown["thread"]
+    async def confirm_clear(_: int, timeline: dict[str, Any]) -> tuple[head.PageUpdate, bool]:
+        thread_id = timeline["thread"]
         if thread_id is None:  # the browser went back while the dialog stood open
-            return head.moved(), False
+            return head.build_update(), False
         try:
             await services.runner.stop(thread_id)
-            await services.change(store.clear, thread_id, by=By(version=shown["version"]))
+            await services.apply_change(store.clear, thread_id, caller=Caller(expected_version=timeline["version"]))
         except StateError as error:
-            return head.problem(str(error)), False
-        return head.moved(), False
+            return head.report_problem(str(error)), False
+        return head.build_update(), False
 
 
 def _register_undo(app: Dash, services: Services) -> None:
@@ -108,23 +108,27 @@ def _register_undo(app: Dash, services: Services) -> None:
 
     for identifier, verb in ((Ids.UNDO, store.undo), (Ids.REDO, store.redo)):
 
-        @app.callback(head.output(), Input(identifier, "n_clicks"), State(TIMELINE, "data"), prevent_initial_call=True)
-        async def step(_: int, shown: dict[str, Any], verb: Any = verb) -> head.Head:
+        @app.callback(
+            head.update_output(), Input(identifier, "n_clicks"), State(TIMELINE_ID, "data"), prevent_initial_call=True
+        )
+        async def undo_or_redo(_: int, timeline: dict[str, Any], change: Any = verb) -> head.PageUpdate:
             try:
-                done = await services.change(verb, shown["thread"], by=By(version=shown["version"]))
+                done = await services.apply_change(
+                    change, timeline["thread"], by=Caller(expected_version=timeline["version"])
+                )
             except StateError as error:
-                return head.problem(str(error))
-            return head.undone(shown["thread"], done.version)
+                return head.report_problem(str(error))
+            return head.update_after_undo(timeline["thread"], done.version)
 
 
-def _possible(store: Store, thread_id: str | None) -> tuple[str | None, str | None, int]:
+def _read_undo_state(store: Store, thread_id: str | None) -> tuple[str | None, str | None, int]:
     """What undo and redo would do now, in words, and how long the conversation is."""
     if thread_id is None:
         return None, None, 0
     try:
-        length = store.length(thread_id)
+        length = store.count_messages(thread_id)
     except ThreadNotFoundError:
         return None, None, 0
-    undone = store.redoable(thread_id)
-    again = store.operation(thread_id, undone.target) if undone and undone.target else None
-    return operations.described(store.undoable(thread_id)), operations.described(again), length
+    undone = store.find_redoable(thread_id)
+    again = store.get_operation(thread_id, undone.target) if undone and undone.target else None
+    return operations.describe_undo(store.find_undoable(thread_id)), operations.describe_undo(again), length

@@ -7,25 +7,25 @@ from typing import Any, TypedDict
 from urllib.parse import quote
 
 from agent import time_travel
-from agent.compaction import KEY, LONGEST_FOCUS, NotCompactedError, Part
-from agent.time_travel import sources_of
-from checkpoints import Message, serde
+from agent.compaction import COMPACTION_MARK, MAX_FOCUS_CHARS, NotCompactedError, SummaryScope
+from agent.time_travel import read_sources
+from checkpoints import Message, limits
 
 _COMMAND = re.compile(r"\s*/compact(?:\s+(.*))?", re.DOTALL)
 
 
-class GoneView(TypedDict):
+class RemovalView(TypedDict):
     removed: int  # messages that it stands for
     before: int  # tokens that these took, about
     after: int  # tokens that it takes, about
     address: str  # of the full text
 
 
-class SummaryView(GoneView):
+class SummaryView(RemovalView):
     sources: list[str]  # what it may report that nobody here vouches for (see time_travel.sources)
 
 
-def command(text: str, *, attached: bool) -> Part | None:
+def parse_compact_command(text: str, *, attached: bool) -> SummaryScope | None:
     """What `/compact`, with what to keep above all, asks for; None for any other text. Raises `NotCompactedError`."""
     found = _COMMAND.fullmatch(text)
     if found is None:
@@ -33,48 +33,48 @@ def command(text: str, *, attached: bool) -> Part | None:
     if attached:
         raise NotCompactedError("Files cannot come along with /compact. Take them out, or send them first.")
     focus = (found[1] or "").strip()
-    if len(focus) > LONGEST_FOCUS:
-        raise NotCompactedError(f"What to keep is longer than {LONGEST_FOCUS:,} characters.")
-    return Part(focus=focus)
+    if len(focus) > MAX_FOCUS_CHARS:
+        raise NotCompactedError(f"What to keep is longer than {MAX_FOCUS_CHARS:,} characters.")
+    return SummaryScope(focus=focus)
 
 
-def part(action: dict[str, Any]) -> Part:
+def read_summary_scope(action: dict[str, Any]) -> SummaryScope:
     """What is asked for at a message."""
-    return Part("from" if action.get("side") == "from" else "up_to", str(action["message"]))
+    return SummaryScope("from" if action.get("side") == "from" else "up_to", str(action["message"]))
 
 
-def shown(stored: Message) -> SummaryView | None:
+def describe_summary(stored: Message) -> SummaryView | None:
     """The card of a note; None for any other message."""
-    marks = _marks(stored, KEY)
-    found = _gone(stored, marks)
-    return None if found is None else {**found, "sources": [name[:40] for name in sources_of(marks)][:5]}
+    marks = _read_note_marks(stored, COMPACTION_MARK)
+    found = _build_removal(stored, marks)
+    return None if found is None else {**found, "sources": [name[:40] for name in read_sources(marks)][:5]}
 
 
-def left(stored: Message) -> GoneView | None:
+def describe_goto_removal(stored: Message) -> RemovalView | None:
     """What left where the agent went back; None for any other message, and where that is in no one piece."""
-    marks = _marks(stored, time_travel.KEY)
-    return _gone(stored, marks) if "last" in marks else None
+    marks = _read_note_marks(stored, time_travel.TIME_TRAVEL_MARK)
+    return _build_removal(stored, marks) if "last" in marks else None
 
 
-def gone(stored: Message) -> GoneView | None:
+def describe_removal(stored: Message) -> RemovalView | None:
     """What left for a note, of whatever kind; None for any other message."""
-    return None if stored.damaged else shown(stored) or left(stored)
+    return None if stored.damaged else describe_summary(stored) or describe_goto_removal(stored)
 
 
-def marks_of(stored: Message) -> dict[str, Any]:
+def find_note_marks(stored: Message) -> dict[str, Any]:
     """Where what a note stands for is."""
-    return _marks(stored, KEY) or _marks(stored, time_travel.KEY)
+    return _read_note_marks(stored, COMPACTION_MARK) or _read_note_marks(stored, time_travel.TIME_TRAVEL_MARK)
 
 
-def _gone(stored: Message, marks: dict[str, Any]) -> GoneView | None:
+def _build_removal(stored: Message, marks: dict[str, Any]) -> RemovalView | None:
     """A file may say anything in the place of numbers."""
-    removed, before, after = (serde.number(marks.get(name)) for name in ("removed", "before", "after"))
+    removed, before, after = (limits.to_number(marks.get(name)) for name in ("removed", "before", "after"))
     if removed is None or before is None or after is None:
         return None
     address = f"/api/threads/{quote(stored.thread_id)}/summaries/{quote(stored.id)}"
     return {"removed": removed, "before": before, "after": after, "address": address}
 
 
-def _marks(stored: Message, key: str) -> dict[str, Any]:
+def _read_note_marks(stored: Message, key: str) -> dict[str, Any]:
     marks = (stored.body["data"].get("additional_kwargs") or {}).get(key)
     return marks if isinstance(marks, dict) else {}

@@ -20,7 +20,7 @@ from components import views
 from components.markdown import to_html_if_cheap
 from components.services import Services
 
-MOST = 50  # messages of each place that are shown
+MAX_SIDE_MESSAGES = 50  # messages of each place that are shown
 
 
 class SideView(TypedDict):
@@ -38,11 +38,13 @@ class ComparisonView(TypedDict):
 
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/comparison")
-    async def comparison(thread_id: str, one: str = "", other: str = "") -> Response:
+    async def get_comparison(thread_id: str, one: str = "", other: str = "") -> Response:
         """Two places, each "" (where the conversation stands), "branch:ID" or "checkpoint:ID". The guard has let it in."""
         try:
             to_html = services.renderer.page()
-            found = await services.read(compared, services.store, services.runs, thread_id, one, other, to_html=to_html)
+            found = await services.read_snapshot(
+                compare_places, services.store, services.runs, thread_id, one, other, to_html=to_html
+            )
             return JSONResponse(found)
         except NotFoundError:
             return Response(status_code=404)
@@ -50,56 +52,56 @@ def add_route(server: FastAPI, services: Services) -> None:
             return Response(status_code=503)
 
 
-def compared(
+def compare_places(
     store: Store, runs: Runs, thread_id: str, one: str, other: str, *, to_html: Callable[[str], str] = to_html_if_cheap
 ) -> ComparisonView:
     """Raises `NotFoundError` where one of the places is not there."""
-    run = runs.latest(thread_id)
-    ends = [_end(store, thread_id, place) for place in (one, other)]
-    parted = store.difference(thread_id, *ends, most=MOST)
+    run = runs.get_latest_run(thread_id)
+    ends = [_find_place_end(store, thread_id, place) for place in (one, other)]
+    parted = store.compare_paths(thread_id, *ends, max_messages=MAX_SIDE_MESSAGES)
     state = run.state if run else None
-    torn = any(messages and messages[0].type == "tool" for messages in (parted.one, parted.other))
-    asking = _asking(store, thread_id, parted.common) if torn and parted.common else []
+    torn = any(messages and messages[0].type == "tool" for messages in (parted.left, parted.right))
+    asking = _find_calling_messages(store, thread_id, parted.last_shared_id) if torn and parted.last_shared_id else []
 
-    def side(place: str, messages: list[Message], length: int) -> SideView:
-        shown = messages if len(messages) == length else _untorn(messages)
+    def describe_side(place: str, messages: list[Message], length: int) -> SideView:
+        shown = messages if len(messages) == length else _drop_open_calls(messages)
         running, waiting = (place == "" and state is each for each in (RunState.RUNNING, RunState.WAITING))
-        told = views.messages([*asking, *shown], running=running, waiting=waiting, to_html=to_html)
+        told = views.describe_messages([*asking, *shown], running=running, waiting=waiting, to_html=to_html)
         return {"length": length, "messages": told, "more": length - len(shown)}
 
-    last = store.message(thread_id, parted.common) if parted.common else None
+    last = store.get_message(thread_id, parted.last_shared_id) if parted.last_shared_id else None
     return {
-        "shared": parted.shared,
-        "common": views.beginning(last) if last else "",
-        "one": side(one, parted.one, parted.lengths[0]),
-        "other": side(other, parted.other, parted.lengths[1]),
+        "shared": parted.shared_length,
+        "common": views.quote_beginning(last) if last else "",
+        "one": describe_side(one, parted.left, parted.lengths[0]),
+        "other": describe_side(other, parted.right, parted.lengths[1]),
     }
 
 
-def _asking(store: Store, thread_id: str, last: str) -> list[Message]:
+def _find_calling_messages(store: Store, thread_id: str, last: str) -> list[Message]:
     """The answer at the end of what both have whose calls have results on one side alone, with those that both have."""
-    path = store.leading_to(thread_id, last, last=MOST)
+    path = store.list_messages_to(thread_id, last, last=MAX_SIDE_MESSAGES)
     begin = max((n for n, each in enumerate(path) if each.type != "tool"), default=len(path))
     return path[begin:]
 
 
-def _untorn(messages: list[Message]) -> list[Message]:
+def _drop_open_calls(messages: list[Message]) -> list[Message]:
     """The beginning of a way without the calls at its end: their results may stand after them."""
     ends = (n for n, each in enumerate(messages, 1) if each.type != "tool" and not each.body["data"].get("tool_calls"))
     return messages[: max(ends, default=len(messages))]
 
 
-def _end(store: Store, thread_id: str, place: str) -> str | None:
+def _find_place_end(store: Store, thread_id: str, place: str) -> str | None:
     """The last message of a place."""
     kind, _, identifier = place.partition(":")
     if kind == "checkpoint":
-        node = store.checkpoint(thread_id, identifier).node
+        node = store.get_checkpoint(thread_id, identifier).node
         return node.id if node else None
     if kind == "branch":
-        for branch, _ in store.branches(thread_id):
+        for branch, _ in store.list_branches(thread_id):
             if branch.id == identifier:
                 return branch.head_id
         raise BranchNotFoundError(identifier)
     if place:
         raise CheckpointNotFoundError(place)
-    return store.thread(thread_id).head_id
+    return store.get_thread(thread_id).head_id

@@ -9,7 +9,7 @@ from dash_bootstrap_components import Button, Modal, ModalBody, ModalFooter, Mod
 from components import head
 
 
-def modal(identifier: str, title: str, parts: Sequence[Component], *, scrollable: bool = False) -> Modal:
+def build_modal(identifier: str, title: str, parts: Sequence[Component], *, scrollable: bool = False) -> Modal:
     """A dialog with the ids `X` and `X-title`.
 
     Not with Bootstrap's fade: closed within its first moments, a dialog that fades may stay, unseen, above the page (the
@@ -20,17 +20,17 @@ def modal(identifier: str, title: str, parts: Sequence[Component], *, scrollable
     return Modal([header, *parts], id=identifier, is_open=False, fade=False, **placed)
 
 
-def confirmation(identifier: str, title: str, confirm: str, *options: Component, color: str = "danger") -> Modal:
+def build_confirmation(identifier: str, title: str, confirm: str, *options: Component, color: str = "danger") -> Modal:
     """A dialog with ids `X`, `X-body`, `X-cancel` and `X-confirm`."""
     buttons = [
         Button("Cancel", id=f"{identifier}-cancel", color="secondary", outline=True),
         Button(confirm, id=f"{identifier}-confirm", color=color),
     ]
     body = ModalBody([html.Div(id=f"{identifier}-body"), *options])
-    return modal(identifier, title, [body, ModalFooter(buttons)])
+    return build_modal(identifier, title, [body, ModalFooter(buttons)])
 
 
-def register(app: Dash, identifier: str, first: str = "cancel") -> None:
+def register_dialog(app: Dash, identifier: str, first: str = "cancel") -> None:
     """Focus Cancel, or the part `X-first`, whenever the dialog opens; Cancel closes it, and so does another address."""
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "focus"),
@@ -38,10 +38,10 @@ def register(app: Dash, identifier: str, first: str = "cancel") -> None:
         Input(identifier, "is_open"),
         Input(f"{identifier}-{first}", "id"),
     )
-    closing(app, identifier, Input(f"{identifier}-cancel", "n_clicks"))
+    close_on(app, identifier, Input(f"{identifier}-cancel", "n_clicks"))
 
 
-def closing(app: Dash, identifier: str, *inputs: Input) -> None:
+def close_on(app: Dash, identifier: str, *inputs: Input) -> None:
     """Whatever asks for it closes the dialog, and so does another address."""
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "close"),

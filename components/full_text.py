@@ -7,32 +7,32 @@ from starlette.responses import JSONResponse, Response
 
 from checkpoints import Message, NotFoundError, StateError, Store, StoreUnavailableError
 from components import views
-from components.compaction import marks_of
+from components.compaction import find_note_marks
 from components.services import Services
 
 
-def replaced(store: Store, thread_id: str, message_id: str) -> tuple[list[Message], str]:
+def read_replaced_messages(store: Store, thread_id: str, message_id: str) -> tuple[list[Message], str]:
     """The messages that a note stands for, and the one that the conversation stood on before it.
 
     Raises `MessageNotFoundError` when they are not in this conversation.
     """
-    marks = marks_of(store.message(thread_id, message_id).intact)
+    marks = find_note_marks(store.get_message(thread_id, message_id).intact)
     last, head, removed = str(marks.get("last")), str(marks.get("head")), marks.get("removed")
-    store.message(thread_id, head)
-    return store.leading_to(thread_id, last, last=removed if isinstance(removed, int) else 0), head
+    store.get_message(thread_id, head)
+    return store.list_messages_to(thread_id, last, last=removed if isinstance(removed, int) else 0), head
 
 
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/summaries/{message_id}")
-    async def full_text(thread_id: str, message_id: str) -> Response:
+    async def get_full_text(thread_id: str, message_id: str) -> Response:
         """Whether this browser may ask at all, the guard has decided."""
         try:
-            found, head = await services.read(replaced, services.store, thread_id, message_id)
+            found, head = await services.read_snapshot(read_replaced_messages, services.store, thread_id, message_id)
         except NotFoundError:
             return Response(status_code=404)
         except StoreUnavailableError:
             return Response(status_code=503)
         except StateError:  # the note is damaged
             return Response(status_code=410)
-        shown = await services.work(views.messages, found, running=False, to_html=services.renderer.page())
+        shown = await services.run_blocking(views.describe_messages, found, running=False, to_html=services.renderer.page())
         return JSONResponse({"head": head, "messages": shown})

@@ -12,7 +12,7 @@ from checkpoints import NotFoundError, Store, StoreUnavailableError
 from components import compaction
 from components.services import Services
 
-MOST = 300  # points of the line: more would not be seen
+MAX_POINTS = 300  # points of the line: more would not be seen
 
 
 class PointView(TypedDict):
@@ -38,24 +38,24 @@ class GrowthView(TypedDict):
 
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/growth")
-    async def growth(thread_id: str) -> Response:
+    async def get_growth(thread_id: str) -> Response:
         """Whether this browser may ask at all, the guard has decided."""
         try:
-            return JSONResponse(await services.read(view, services.store, thread_id))
+            return JSONResponse(await services.read_snapshot(measure_growth, services.store, thread_id))
         except NotFoundError:
             return Response(status_code=404)
         except StoreUnavailableError:
             return Response(status_code=503)
 
 
-def view(store: Store, thread_id: str) -> GrowthView:
-    path = store.messages(thread_id)
-    sizes = context.growth(path)
-    step = -(-len(sizes) // MOST) or 1
+def measure_growth(store: Store, thread_id: str) -> GrowthView:
+    path = store.list_messages(thread_id)
+    sizes = context.measure_path_growth(path)
+    step = -(-len(sizes) // MAX_POINTS) or 1
     counts = sorted({*range(1, len(sizes) + 1, step), len(sizes)} - {0})
     drops: list[DropView] = []
     for place, message in enumerate(path):
-        if (gone := compaction.gone(message)) is not None:
+        if (gone := compaction.describe_removal(message)) is not None:
             before = sizes[place] - gone["after"] + gone["before"]
             drops.append({"messages": place + 1, "before": max(0, before), "after": sizes[place]})
     points: list[PointView] = [{"messages": count, "tokens": sizes[count - 1]} for count in counts]

@@ -19,30 +19,38 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from components.headers import INERT, KEPT, SECURITY_HEADERS, file_caching
-from components.session import MAX_AGE, Session
+from components.headers import IMMUTABLE_CACHING, INERT_POLICY, SECURITY_HEADERS, choose_file_caching
+from components.session import MAX_COOKIE_SECONDS, Session
 
-BODY_LIMIT = 1_000_000  # bytes
-METHODS = ("GET", "HEAD", "POST")
+MAX_BODY_BYTES = 1_000_000  # bytes
+ALLOWED_METHODS = ("GET", "HEAD", "POST")
 _log = logging.getLogger("waymark.guard")
 
 
 @dataclass(frozen=True)
-class Doors:
+class AllowedRoutes:
     """Which addresses there are. A prefix opens everything below it; whatever stands in no field is not found."""
 
     paths: frozenset[str]
     prefixes: tuple[str, ...] = ()
-    public: frozenset[str] = frozenset({"/healthz"})  # open without a cookie
-    static: tuple[str, ...] = ()  # prefixes of files that a browser may keep
-    foreign: tuple[str, ...] = ()  # prefixes of what users brought along: a browser may keep it, and nothing in it may act
-    body_limits: Mapping[str, int] = field(default_factory=dict)  # prefix -> bytes, where BODY_LIMIT is not right
+    public_paths: frozenset[str] = frozenset({"/healthz"})  # open without a cookie
+    static_prefixes: tuple[str, ...] = ()  # prefixes of files that a browser may keep
+    user_file_prefixes: tuple[
+        str, ...
+    ] = ()  # prefixes of what users brought along: a browser may keep it, and nothing in it may act
+    max_body_bytes: Mapping[str, int] = field(default_factory=dict)  # prefix -> bytes, where BODY_LIMIT is not right
 
-    def open(self, path: str) -> bool:
-        return path in self.paths or path in self.public or path.startswith(self.prefixes + self.static + self.foreign)
+    def is_allowed(self, path: str) -> bool:
+        return (
+            path in self.paths
+            or path in self.public_paths
+            or path.startswith(self.prefixes + self.static_prefixes + self.user_file_prefixes)
+        )
 
-    def body_limit(self, path: str) -> int:
-        return max((limit for prefix, limit in self.body_limits.items() if path.startswith(prefix)), default=BODY_LIMIT)
+    def find_body_limit(self, path: str) -> int:
+        return max(
+            (limit for prefix, limit in self.max_body_bytes.items() if path.startswith(prefix)), default=MAX_BODY_BYTES
+        )
 
 
 class Guard:
@@ -59,107 +67,113 @@ class Guard:
         hosts: frozenset[str],
         session: Session | None,
         content_security_policy: Callable[[], str],
-        doors: Doors,
+        routes: AllowedRoutes,
         on_stale_link: Callable[[], None],
     ) -> None:
         self._app = app
         self._hosts = hosts
         self._session = session
         self._policy = content_security_policy
-        self._doors = doors
+        self._routes = routes
         self._on_stale_link = on_stale_link
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
-            if self._refusal(scope):
+            if self._refuse_request(scope):
                 await send({"type": "websocket.close", "code": 1008})  # before accept: the server answers 403
             else:
                 await self._app(scope, receive, send)
         elif scope["type"] == "http":
-            await self._http(scope, receive, self._with_headers(scope, send))
+            await self._serve_http(scope, receive, self._add_headers(scope, send))
 
-    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = self._refusal(scope) or self._too_large(scope)
+    async def _serve_http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = self._refuse_request(scope) or self._refuse_length(scope)
         if refusal is None and _has_unknown_length(scope):
-            body = await _body(receive, self._doors.body_limit(scope["path"]))
-            refusal = None if body is not None else _text(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-            receive = _replay(body or b"", receive)
+            body = await _read_request_body(receive, self._routes.find_body_limit(scope["path"]))
+            refusal = None if body is not None else _text_response(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            receive = _replay_body(body or b"", receive)
         if refusal:
             await refusal(scope, receive, send)
         else:
-            await self._guarded(scope, receive, send)
+            await self._run_app(scope, receive, send)
 
-    def _refusal(self, scope: Scope) -> Response | None:
+    def _refuse_request(self, scope: Scope) -> Response | None:
         """Return the answer to what may not pass. The order matters: who must not ask learns nothing about what there is."""
         headers = Headers(scope=scope)
         host = [value.lower() for value in headers.getlist("host")]
         if len(host) != 1 or host[0] not in self._hosts:
-            return _text(HTTPStatus.BAD_REQUEST, "This address is not served here.")
+            return _text_response(HTTPStatus.BAD_REQUEST, "This address is not served here.")
         socket = scope["type"] == "websocket"
-        if not socket and scope["method"] not in METHODS:
-            return _text(HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": ", ".join(METHODS)})
+        if not socket and scope["method"] not in ALLOWED_METHODS:
+            return _text_response(HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": ", ".join(ALLOWED_METHODS)})
         if socket or scope["method"] == "POST":
             scheme = scope["scheme"].replace("ws", "http")
             if headers.getlist("origin") != [f"{scheme}://{host[0]}"]:
-                return _text(HTTPStatus.FORBIDDEN, "Only the page itself may do this.")
-        if self._session and scope["path"] not in self._doors.public:
+                return _text_response(HTTPStatus.FORBIDDEN, "Only the page itself may do this.")
+        if self._session and scope["path"] not in self._routes.public_paths:
             refusal = self._sign_in(self._session, scope, headers)
             if refusal:
                 return refusal
-        return None if self._doors.open(scope["path"]) else _text(HTTPStatus.NOT_FOUND)
+        return None if self._routes.is_allowed(scope["path"]) else _text_response(HTTPStatus.NOT_FOUND)
 
     def _sign_in(self, session: Session, scope: Scope, headers: Headers) -> Response | None:
         """Return None for a valid cookie, a cookie for a valid link, and otherwise a refusal."""
-        known = any(session.valid(value) for value in _cookies(headers, session.cookie))
+        known = any(session.is_valid(value) for value in _cookie_values(headers, session.cookie_name))
         page = scope["type"] == "http" and scope["method"] == "GET"
         token = parse_qs(scope["query_string"].decode("latin-1")).get("token") if page and scope["path"] == "/" else None
         if token:
-            return self._launch(session, scope, known, token[0])
+            return self._redeem_link(session, scope, known, token[0])
         if known:
             return None
         if page and headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") == "navigate":
             # A link on another site: browsers hold the Strict cookie back, but not when this page asks once more.
             query = scope["query_string"].decode("latin-1")
-            return _again(f"{quote(scope['path'])}?{query}" if self._doors.open(scope["path"]) else "/")
+            return _refresh_response(f"{quote(scope['path'])}?{query}" if self._routes.is_allowed(scope["path"]) else "/")
         text = "Open the link that Waymark printed in the terminal."
         if page and (scope["path"] == "/" or "text/html" in headers.get("accept", "")):
-            return _page(HTTPStatus.UNAUTHORIZED, "This browser is not signed in", text)
-        return _text(HTTPStatus.UNAUTHORIZED, text)
+            return _page_response(HTTPStatus.UNAUTHORIZED, "This browser is not signed in", text)
+        return _text_response(HTTPStatus.UNAUTHORIZED, text)
 
-    def _launch(self, session: Session, scope: Scope, known: bool, token: str) -> Response:
+    def _redeem_link(self, session: Session, scope: Scope, is_signed_in: bool, token: str) -> Response:
         """Swap the token of a link for a cookie, once."""
-        if session.redeem(token):
-            response = _again("/")
+        if session.redeem_link_token(token):
+            response = _refresh_response("/")
             secure = scope["scheme"] == "https"
             response.set_cookie(
-                session.cookie, session.issue(), MAX_AGE, path="/", secure=secure, httponly=True, samesite="strict"
+                session.cookie_name,
+                session.issue_cookie(),
+                MAX_COOKIE_SECONDS,
+                path="/",
+                secure=secure,
+                httponly=True,
+                samesite="strict",
             )
             return response
-        if known:
-            return _again("/")
-        if not session.link_is_open:  # else the terminal shows a good link already, and strangers cannot fill it
+        if is_signed_in:
+            return _refresh_response("/")
+        if not session.has_open_link:  # else the terminal shows a good link already, and strangers cannot fill it
             self._on_stale_link()
-        return _page(
+        return _page_response(
             HTTPStatus.FORBIDDEN,
             "This link no longer works",
             "A link works once. Open the newest link that Waymark printed in the terminal.",
         )
 
-    def _too_large(self, scope: Scope) -> Response | None:
+    def _refuse_length(self, scope: Scope) -> Response | None:
         for length in Headers(scope=scope).getlist("content-length"):
             if not (length.isascii() and length.isdigit()):
-                return _text(HTTPStatus.BAD_REQUEST)
-            if len(length) > 18 or int(length) > self._doors.body_limit(scope["path"]):
-                return _text(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+                return _text_response(HTTPStatus.BAD_REQUEST)
+            if len(length) > 18 or int(length) > self._routes.find_body_limit(scope["path"]):
+                return _text_response(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         return None
 
-    async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _run_app(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the app; a failure, also one that the app itself answers with 500, becomes a text with an id and no more."""
         status = 0
 
-        async def forward(message: Message) -> None:
+        async def forward_message(message: Message) -> None:
             nonlocal status
             status = message.get("status", status)
             if status != HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -167,7 +181,7 @@ class Guard:
 
         error: Exception | None = None
         try:
-            await self._app(scope, receive, forward)
+            await self._app(scope, receive, forward_message)
         except Exception as failure:  # noqa: BLE001  the outer edge: whatever comes here has nobody else to go to
             error = failure
         if error and status not in (0, HTTPStatus.INTERNAL_SERVER_ERROR):
@@ -178,31 +192,31 @@ class Guard:
             text = f"Something went wrong (error {number}); the details are in the log.\n"
             await PlainTextResponse(text, 500)(scope, receive, send)
 
-    def _with_headers(self, scope: Scope, send: Send) -> Send:
-        async def with_headers(message: Message) -> None:
+    def _add_headers(self, scope: Scope, send: Send) -> Send:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                files = scope["path"].startswith(self._doors.static) and message["status"] in (200, 206, 304)
+                files = scope["path"].startswith(self._routes.static_prefixes) and message["status"] in (200, 206, 304)
                 headers = MutableHeaders(scope=message)
                 headers.update(SECURITY_HEADERS)
                 headers["Content-Security-Policy"] = self._policy()
-                headers["Cache-Control"] = file_caching(scope["path"], scope["query_string"]) if files else "no-store"
-                if scope["path"].startswith(self._doors.foreign) and message["status"] == HTTPStatus.OK:
-                    headers.update({"Content-Security-Policy": INERT, "Cache-Control": KEPT})
+                headers["Cache-Control"] = choose_file_caching(scope["path"], scope["query_string"]) if files else "no-store"
+                if scope["path"].startswith(self._routes.user_file_prefixes) and message["status"] == HTTPStatus.OK:
+                    headers.update({"Content-Security-Policy": INERT_POLICY, "Cache-Control": IMMUTABLE_CACHING})
             await send(message)
 
-        return with_headers
+        return send_with_headers
 
 
-def _text(status: HTTPStatus, text: str = "", headers: Mapping[str, str] | None = None) -> Response:
+def _text_response(status: HTTPStatus, text: str = "", headers: Mapping[str, str] | None = None) -> Response:
     return PlainTextResponse((text or status.phrase) + "\n", status, headers)
 
 
-def _page(status: HTTPStatus, title: str, text: str) -> Response:
+def _page_response(status: HTTPStatus, title: str, text: str) -> Response:
     head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Waymark</title><h1>{escape(title)}</h1>'
     return HTMLResponse(f"{head}<p>{escape(text)}</p></html>", status)
 
 
-def _again(address: str) -> Response:
+def _refresh_response(address: str) -> Response:
     """Send the browser to an address of ours from a page of ours.
 
     Not a redirect: the browser remembers that a redirect chain began on another site, and withholds a Strict cookie from
@@ -212,7 +226,7 @@ def _again(address: str) -> Response:
     return HTMLResponse(f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Waymark</title>{refresh}</html>')
 
 
-def _cookies(headers: Headers, name: str) -> list[str]:
+def _cookie_values(headers: Headers, name: str) -> list[str]:
     """All values of a cookie. By hand, for http.cookies gives up at the first cookie of others that it does not like."""
     pairs = [pair.strip().partition("=") for line in headers.getlist("cookie") for pair in line.split(";")]
     return [value for key, _, value in pairs if key == name]
@@ -223,23 +237,23 @@ def _has_unknown_length(scope: Scope) -> bool:
     return "transfer-encoding" in headers or (scope["method"] == "POST" and "content-length" not in headers)
 
 
-async def _body(receive: Receive, limit: int) -> bytes | None:
+async def _read_request_body(receive: Receive, max_bytes: int) -> bytes | None:
     """Read a body of unknown length; None if it is over the limit or the client went away."""
     body = bytearray()
     while True:
         message = await receive()
         body += message.get("body", b"")
-        if message["type"] == "http.disconnect" or len(body) > limit:
+        if message["type"] == "http.disconnect" or len(body) > max_bytes:
             return None
         if not message.get("more_body", False):
             return bytes(body)
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
+def _replay_body(body: bytes, receive: Receive) -> Receive:
     """A receive that gives the body once more, then whatever comes (the end of the connection)."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def replay() -> Message:
+    async def receive_again() -> Message:
         return messages.pop() if messages else await receive()
 
-    return replay
+    return receive_again

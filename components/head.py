@@ -16,73 +16,73 @@ from dash.exceptions import PreventUpdate
 
 
 class Ids(StrEnum):
-    HEAD = "head"
+    UPDATE = "head"
     URL = "url"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PageLocation:
     """What a page is about to show: a thread, or the start page; its head, and how many messages of which thread."""
 
     thread_id: str | None
-    head: "Head"
+    last_update: "PageUpdate"
     window: dict[str, Any] | None = None
 
 
-class Where(TypedDict):
+class UndoTarget(TypedDict):
     """A change: the thread, and the version that it made."""
 
     thread: str
     version: int
 
 
-class Toast(TypedDict):
+class ToastMessage(TypedDict):
     text: str
-    undo: Where | None  # the change that the toast can undo
+    undo: UndoTarget | None  # the change that the toast can undo
 
 
-class Head(TypedDict, total=False):
+class PageUpdate(TypedDict, total=False):
     tick: float  # makes every head a new one
     go: str  # the address to go to
     fill: dict[str, str]  # for the composer, if it is empty: {key, text}
-    toast: Toast
+    toast: ToastMessage
     closed: str  # the notice that the user has closed
 
 
 def layout() -> Component:
-    return html.Div([dcc.Location(id=Ids.URL, refresh=False), dcc.Store(id=Ids.HEAD)])
+    return html.Div([dcc.Location(id=Ids.URL, refresh=False), dcc.Store(id=Ids.UPDATE)])
 
 
-def output() -> Output:
+def update_output() -> Output:
     """Several commands write the head; nothing else has several writers."""
-    return Output(Ids.HEAD, "data", allow_duplicate=True)
+    return Output(Ids.UPDATE, "data", allow_duplicate=True)
 
 
-def moved(**fields: Any) -> Head:
+def build_update(**fields: Any) -> PageUpdate:
     """A new head, after a command."""
     return {"tick": time.time(), **fields}  # type: ignore[typeddict-item]
 
 
-def undone(thread_id: str, version: int) -> Head:
+def update_after_undo(thread_id: str, version: int) -> PageUpdate:
     """After an undo or a redo: a prompt that a restore put into the composer goes, if it was left as it was."""
-    return moved(fill={"key": f"{thread_id}:{version}", "text": ""})
+    return build_update(fill={"key": f"{thread_id}:{version}", "text": ""})
 
 
-def again(before: Head | None) -> Head:
+def refresh_panels(last_update: PageUpdate | None) -> PageUpdate:
     """A new head that only makes the panels read again; what the page may not have seen yet stays in it."""
-    carried: Any = {key: value for key, value in (before or {}).items() if key in ("fill", "closed")}
-    return moved(**carried)
+    carried: Any = {key: value for key, value in (last_update or {}).items() if key in ("fill", "closed")}
+    return build_update(**carried)
 
 
-def problem(text: str) -> Head:
-    return moved(toast={"text": text, "undo": None})
+def report_problem(text: str) -> PageUpdate:
+    return build_update(toast={"text": text, "undo": None})
 
 
-def address(thread_id: str) -> str:
+def thread_address(thread_id: str) -> str:
     return f"/t/{thread_id}"
 
 
-def thread_at(pathname: str | None) -> str | None:
+def parse_thread_id(pathname: str | None) -> str | None:
     """The thread that an address names; None on the start page. Before the page has its address there is nothing to do."""
     if pathname is None:
         raise PreventUpdate

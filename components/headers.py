@@ -15,15 +15,15 @@ SECURITY_HEADERS = {
 }
 
 # For what users brought along: it is shown inside of the page, or kept, and may do nothing by itself.
-INERT = "default-src 'none'; frame-ancestors 'none'; sandbox"
-KEPT = "private, max-age=31536000, immutable"  # its address holds its hash
+INERT_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox"
+IMMUTABLE_CACHING = "private, max-age=31536000, immutable"  # its address holds its hash
 
 # What Dash puts into an address whose content never changes: "?m=1700000000.0", "dash_table.v4_4_1m1700000000.js".
 _VERSIONED_QUERY = re.compile(r"(^|&)[mv]=[\w.]+")
 _VERSIONED_PATH = re.compile(r"\.v[\w-]+m[0-9a-fA-F]+\.")
 
 
-def content_security_policy(script_hashes: Iterable[str]) -> str:
+def build_security_policy(script_hashes: Iterable[str]) -> str:
     """Nothing from elsewhere, and no inline script but those with a given hash ("'sha256-...'", as Dash returns them).
 
     Styles may be inline because Dash's renderer injects them.
@@ -33,7 +33,7 @@ def content_security_policy(script_hashes: Iterable[str]) -> str:
     return f"default-src 'none'; {scripts}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; {rest}"
 
 
-def file_caching(path: str, query: bytes) -> str:
+def choose_file_caching(path: str, query: bytes) -> str:
     """The Cache-Control of a file: for ever if its address changes with its content, else to be asked for each time."""
     versioned = _VERSIONED_QUERY.search(query.decode("latin-1")) or _VERSIONED_PATH.search(path)
     return "public, max-age=31536000, immutable" if versioned else "no-cache"

@@ -22,7 +22,9 @@ from components import dialog, head, preview
 from components.services import Services
 from components.widgets import Icon
 
-UPLOAD_BYTES = document.MAX_BYTES + 1_000_000  # a little more than is read, so that the reader says what is wrong
+MAX_UPLOAD_BYTES = (
+    document.MAX_DOCUMENT_BYTES + 1_000_000
+)  # a little more than is read, so that the reader says what is wrong
 
 
 class Ids(StrEnum):
@@ -37,7 +39,7 @@ class Ids(StrEnum):
 def buttons() -> list[Component]:
     name: Any = {"aria-label": "Import"}
     choose = html.Button(Icon(name="upload"), className="btn", title="Import a conversation", **name)
-    return [dcc.Upload(choose, id=Ids.UPLOAD, max_size=UPLOAD_BYTES, accept=".json,application/json")]
+    return [dcc.Upload(choose, id=Ids.UPLOAD, max_size=MAX_UPLOAD_BYTES, accept=".json,application/json")]
 
 
 def dialogs() -> list[Component]:
@@ -46,17 +48,17 @@ def dialogs() -> list[Component]:
         Button("Merge into this one", id=Ids.MERGE, color="secondary", outline=True),
         Button("As a new conversation", id=Ids.CONFIRM, color="primary"),
     ]
-    return [dialog.modal(Ids.DIALOG, "Import", [ModalBody(id=Ids.BODY), ModalFooter(footer)], scrollable=True)]
+    return [dialog.build_modal(Ids.DIALOG, "Import", [ModalBody(id=Ids.BODY), ModalFooter(footer)], scrollable=True)]
 
 
 def register(app: Dash, services: Services) -> None:
-    _register_look(app, services)
+    _register_preview(app, services)
     _register_import(app, services)
 
 
-def _register_look(app: Dash, services: Services) -> None:
+def _register_preview(app: Dash, services: Services) -> None:
     @app.callback(
-        head.output(),
+        head.update_output(),
         Output(Ids.DIALOG, "is_open", allow_duplicate=True),
         Output(Ids.BODY, "children"),
         Output(Ids.MERGE, "style"),
@@ -66,31 +68,35 @@ def _register_look(app: Dash, services: Services) -> None:
         State(head.Ids.URL, "pathname"),
         prevent_initial_call=True,
     )
-    async def look(contents: str | None, name: str, pathname: str) -> tuple[Any, ...]:
+    async def preview_file(contents: str | None, name: str, pathname: str) -> tuple[Any, ...]:
         stay = no_update
         if contents is None:
             return stay, stay, stay, stay, stay
-        thread_id = head.thread_at(pathname)
+        thread_id = head.parse_thread_id(pathname)
         try:
-            docs = await services.work(_read, contents)
+            docs = await services.run_blocking(_read_upload, contents)
             thread_id = (
-                thread_id if len(docs) == 1 and thread_id and await services.read(services.store.has, thread_id) else None
+                thread_id
+                if len(docs) == 1 and thread_id and await services.read_snapshot(services.store.thread_exists, thread_id)
+                else None
             )
-            previews = [await services.read(transfer.preview, services.store, doc, thread_id) for doc in docs]
+            previews = [
+                await services.read_snapshot(transfer.preview_import, services.store, doc, thread_id) for doc in docs
+            ]
         except StateError as error:
             # Forgetting the contents lets the same file be chosen again after it was mended.
-            return head.problem(f"{name} was not imported. {str(error).rstrip('.')}."), stay, stay, stay, None
-        body = preview.question(name, docs, previews, open_here=thread_id is not None)
+            return head.report_problem(f"{name} was not imported. {str(error).rstrip('.')}."), stay, stay, stay, None
+        body = preview.build_import_preview(name, docs, previews, open_here=thread_id is not None)
         return stay, True, body, {} if thread_id else {"display": "none"}, stay
 
-    dialog.closing(app, Ids.DIALOG, Input(Ids.CANCEL, "n_clicks"))
+    dialog.close_on(app, Ids.DIALOG, Input(Ids.CANCEL, "n_clicks"))
 
     @app.callback(
         Output(Ids.UPLOAD, "contents", allow_duplicate=True),
         Input(Ids.DIALOG, "is_open"),
         prevent_initial_call=True,
     )
-    async def forget(is_open: bool) -> Any:
+    async def forget_file(is_open: bool) -> Any:
         """However the dialog was closed, also by Escape: the same file can be chosen again."""
         return no_update if is_open else None
 
@@ -98,21 +104,21 @@ def _register_look(app: Dash, services: Services) -> None:
 def _register_import(app: Dash, services: Services) -> None:
     store = services.store
     outputs = (
-        head.output(),
+        head.update_output(),
         Output(Ids.DIALOG, "is_open", allow_duplicate=True),
         Output(Ids.UPLOAD, "contents", allow_duplicate=True),
     )
 
     @app.callback(*outputs, Input(Ids.CONFIRM, "n_clicks"), State(Ids.UPLOAD, "contents"), prevent_initial_call=True)
-    async def import_(_: int, contents: str | None) -> tuple[Any, ...]:
+    async def confirm_import(_: int, contents: str | None) -> tuple[Any, ...]:
         if contents is None:  # a second click on the same button
             return no_update, False, no_update
         try:
-            docs = await services.work(_read, contents)
-            made = [await services.work(transfer.import_thread, store, doc) for doc in docs]
+            docs = await services.run_blocking(_read_upload, contents)
+            made = [await services.run_blocking(transfer.import_thread, store, doc) for doc in docs]
         except StateError as error:
-            return head.problem(str(error)), False, None
-        return head.moved(go=head.address(made[0].result)), False, None
+            return head.report_problem(str(error)), False, None
+        return head.build_update(go=head.thread_address(made[0].result)), False, None
 
     @app.callback(
         *outputs,
@@ -121,27 +127,27 @@ def _register_import(app: Dash, services: Services) -> None:
         State(head.Ids.URL, "pathname"),
         prevent_initial_call=True,
     )
-    async def merge(_: int, contents: str | None, pathname: str) -> tuple[Any, ...]:
-        thread_id = head.thread_at(pathname)
+    async def confirm_merge(_: int, contents: str | None, pathname: str) -> tuple[Any, ...]:
+        thread_id = head.parse_thread_id(pathname)
         if contents is None or thread_id is None:
             return no_update, False, no_update
         try:
-            [doc] = await services.work(_read, contents)
-            done = await services.change(partial(transfer.merge, store), thread_id, doc)
+            [doc] = await services.run_blocking(_read_upload, contents)
+            done = await services.apply_change(partial(transfer.merge_document, store), thread_id, doc)
         except StateError as error:
-            return head.problem(str(error)), False, None
-        return head.moved(toast=_told(thread_id, done)), False, None
+            return head.report_problem(str(error)), False, None
+        return head.build_update(toast=_build_merge_toast(thread_id, done)), False, None
 
 
-def _told(thread_id: str, done: Receipt) -> head.Toast:
-    if done.repeated:
+def _build_merge_toast(thread_id: str, receipt: Receipt) -> head.ToastMessage:
+    if receipt.repeated:
         return {"text": "All of it is in this conversation already. Nothing was changed.", "undo": None}
-    return {"text": f"Merged {done.operation.note}.", "undo": {"thread": thread_id, "version": done.version}}
+    return {"text": f"Merged {receipt.operation.note}.", "undo": {"thread": thread_id, "version": receipt.version}}
 
 
-def _read(contents: str) -> list[Document]:
+def _read_upload(contents: str) -> list[Document]:
     try:
         raw = base64.b64decode(contents.partition(",")[2], validate=True)
     except (binascii.Error, ValueError) as error:
         raise InvalidDocumentError("The file did not arrive whole.") from error
-    return document.read_all(raw)
+    return document.read_documents(raw)

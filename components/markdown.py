@@ -83,14 +83,14 @@ def is_cheap(text: str) -> bool:
 
 def to_html_if_cheap(text: str) -> str:
     """Return safe HTML for `text`, unformatted unless it is cheap."""
-    return to_html(text) if is_cheap(text) else to_plain_html(text)
+    return render_markdown(text) if is_cheap(text) else to_plain_html(text)
 
 
 def highlight_code(source: str, lexer: Lexer) -> str:
     return highlight(source, lexer, _FORMATTER)
 
 
-def to_html(text: str, *, colour: Highlight = highlight_code) -> str:
+def render_markdown(text: str, *, colour: Highlight = highlight_code) -> str:
     """Return safe HTML for `text`. A line break stays a line break, as people expect of a chat.
 
     This takes as long as it takes: the server calls it for cheap texts only.
@@ -104,12 +104,12 @@ def format_text(text: str, definitions: Definitions, colour: Highlight = highlig
         return to_plain_html(text)
     longest = MAX_HIGHLIGHTED_TAIL_CHARS if is_tail else MAX_HIGHLIGHTED_CHARS
     env = {"references": definitions, "colour": colour, "longest": longest}
-    return _CLEANER.clean(_PARSER.render(_encodable(text), env))
+    return _CLEANER.clean(_PARSER.render(_replace_surrogates(text), env))
 
 
 def to_plain_html(text: str) -> str:
     """Return `text` as it was written, unformatted, with its line breaks."""
-    return f'<pre class="plain">{escape(_encodable(text), quote=False)}</pre>\n'
+    return f'<pre class="plain">{escape(_replace_surrogates(text), quote=False)}</pre>\n'
 
 
 def look_at(text: str, definitions: Definitions, colour: Highlight, colour_tail: Highlight) -> Look:
@@ -128,7 +128,7 @@ def cut_finished(text: str, definitions: Definitions, colour: Highlight = highli
     end = text.rfind("\n") + 1
     # Line numbers need one kind of line end; the last character is a "\n", so that no "\r\n" is cut in two.
     lines = text[:end].replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    last = _start_of_last_block(lines)
+    last = _find_last_block(lines)
     if last == 0:
         return "", text
     return format_text("\n".join(lines[:last]) + "\n", definitions, colour), "\n".join(lines[last:]) + text[end:]
@@ -152,7 +152,7 @@ def format_prose(line: str) -> str:
     return f"<p>{escape(line.rstrip(), quote=False)}</p>\n"
 
 
-def _encodable(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     """Join surrogate pairs and replace lone ones: models emit them, and neither nh3 nor a socket can carry them."""
     try:
         text.encode()
@@ -166,16 +166,16 @@ class _Renderer(RendererHTML):
 
     def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         words = tokens[idx].info.split(maxsplit=1)
-        return _code(tokens[idx].content, words[0] if words else "", env)
+        return _render_code(tokens[idx].content, words[0] if words else "", env)
 
     def code_block(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        return _code(tokens[idx].content, "", env)
+        return _render_code(tokens[idx].content, "", env)
 
     def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         """A link, or plain text where the image already stands in a link: links cannot be nested."""
         source = str(tokens[idx].attrs.get("src", ""))
         alt = self.renderInlineAsText(tokens[idx].children, options, env)
-        label = escape(f"{alt} ({_host(source)})".strip())
+        label = escape(f"{alt} ({_image_host(source)})".strip())
         if sum(token.nesting for token in tokens[:idx] if token.type.startswith("link_")):
             return label
         return f'<a href="{escape(source)}">{label}</a>'
@@ -190,24 +190,24 @@ class _Renderer(RendererHTML):
     td_open = th_open
 
 
-def _host(address: str) -> str:
+def _image_host(address: str) -> str:
     try:
         return urlsplit(address).hostname or "image"
     except ValueError:  # "http://[" is not an address at all
         return "image"
 
 
-def _code(source: str, language: str, env: EnvType) -> str:
+def _render_code(source: str, language: str, env: EnvType) -> str:
     """`source` as a code block; a language that is not known, and a very long block, stay without colours."""
     name = language if _LANGUAGE.fullmatch(language) else ""
-    lexer_class = _lexer_class(name.lower()) if name and len(source) <= env["longest"] else None
+    lexer_class = _find_lexer_class(name.lower()) if name and len(source) <= env["longest"] else None
     coloured = env["colour"](source, lexer_class(stripnl=False, ensurenl=False)) if lexer_class else None
     body = escape(source, quote=False) if coloured is None else coloured
     return f'<div class="code" data-language="{escape(name)}"><pre><code>{body}</code></pre></div>\n'
 
 
 @lru_cache(maxsize=512)
-def _lexer_class(name: str) -> type[Lexer] | None:
+def _find_lexer_class(name: str) -> type[Lexer] | None:
     """Looking up an unknown name goes through every lexer there is (80 ms at first): that is remembered too."""
     try:
         return find_lexer_class_by_name(name)
@@ -231,23 +231,23 @@ class _Parser(MarkdownIt):
 _PARSER = _Parser()
 
 
-def _start_of_last_block(lines: list[str]) -> int:
+def _find_last_block(lines: list[str]) -> int:
     """Return the line at which the last outermost block begins: everything before it is closed for good."""
     tokens: list[Token] = []
     _PARSER.block.parse("\n".join(lines), _PARSER, {}, tokens)
     return max((token.map[0] for token in tokens if token.level == 0 and token.map), default=0)
 
 
-def highlight_css() -> str:
+def build_highlight_css() -> str:
     """Return the rules for highlighted code in light and in dark colours.
 
     Of pygments' styles these two have at least 4.5:1 (WCAG AA) in every colour, on #f3f5f5 and on #1b1f20.
     """
-    light = _colours("xcode", ":root:not([data-bs-theme=dark]) .code")
-    return light + _colours("lightbulb", "[data-bs-theme=dark] .code")
+    light = _build_colour_rules("xcode", ":root:not([data-bs-theme=dark]) .code")
+    return light + _build_colour_rules("lightbulb", "[data-bs-theme=dark] .code")
 
 
-def _colours(style: str, selector: str) -> str:
+def _build_colour_rules(style: str, selector: str) -> str:
     """The token rules of a style without its backgrounds and frames, which are the page's own affair."""
     rules = HtmlFormatter(style=style).get_token_style_defs(selector)  # type: ignore[no-untyped-call]
     lines = (re.sub(r"(background-color|border): [^;}]+;? ?", "", rule) for rule in rules)

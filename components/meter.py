@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
 from agent.context import Context
-from agent.prices import Prices, Usage, usage_of
+from agent.prices import Prices, Usage, read_usage
 from checkpoints import Store, StoreUnavailableError, ThreadNotFoundError
 from components.services import Services
 
@@ -25,29 +25,29 @@ class MeterView(TypedDict):
     left_out: int  # messages, from the first one on
 
 
-def view(services: Services, thread_id: str) -> MeterView | None:
+def read_context_meter(services: Services, thread_id: str) -> MeterView | None:
     """None where there is nothing to measure: before the first message."""
-    context = services.runner.prospect.context(thread_id)
-    return None if context is None else shown(context)
+    context = services.runner.inputs.load_context(thread_id)
+    return None if context is None else describe_context(context)
 
 
-def shown(context: Context) -> MeterView:
+def describe_context(context: Context) -> MeterView:
     return {
         "tokens": context.tokens,
         "exact": context.is_exact,
-        "most": context.window.most,
-        "answer": context.window.answer,
-        "messages": context.messages,
-        "left_out": context.left_out,
+        "most": context.window.max_request_tokens,
+        "answer": context.window.answer_tokens,
+        "messages": context.message_count,
+        "left_out": context.left_out_count,
     }
 
 
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/usage")
-    async def usage(thread_id: str) -> Response:
+    async def get_usage(thread_id: str) -> Response:
         """Whether this browser may ask at all, the guard has decided."""
         try:
-            found = await services.read(used, services.store, thread_id, services.prices)
+            found = await services.read_snapshot(sum_usage, services.store, thread_id, services.prices)
         except ThreadNotFoundError:
             return Response(status_code=404)
         except StoreUnavailableError:
@@ -55,7 +55,7 @@ def add_route(server: FastAPI, services: Services) -> None:
         return JSONResponse(asdict(found))
 
 
-def used(store: Store, thread_id: str, prices: Prices) -> Usage:
+def sum_usage(store: Store, thread_id: str, prices: Prices) -> Usage:
     """What the answers of a conversation took, as of its head."""
-    taken = (usage_of(message, prices) for message in store.messages(thread_id))
+    taken = (read_usage(message, prices) for message in store.list_messages(thread_id))
     return sum(filter(None, taken), Usage())

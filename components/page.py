@@ -16,7 +16,7 @@ from components import branching, changes, chat, exporting, head, importing, log
 from components.services import Services
 from components.widgets import Icon
 
-INDEX = """<!DOCTYPE html>
+INDEX_TEMPLATE = """<!DOCTYPE html>
 <html lang="en">
   <head>
     {%metas%}
@@ -33,11 +33,11 @@ INDEX = """<!DOCTYPE html>
     <footer>{%config%}{%scripts%}{%renderer%}</footer>
   </body>
 </html>"""
-METAS = [{"name": "viewport", "content": "width=device-width, initial-scale=1, interactive-widget=resizes-content"}]
-UNUSED = ("/deps/polyfill@", "/dash_table/")  # scripts: for browsers older than modules, and for tables
+META_TAGS = [{"name": "viewport", "content": "width=device-width, initial-scale=1, interactive-widget=resizes-content"}]
+UNUSED_SCRIPTS = ("/deps/polyfill@", "/dash_table/")  # scripts: for browsers older than modules, and for tables
 PANELS = (threads, chat, timeline, branching, changes, settings, log, exporting, importing, toast, trouble)
-SHOWING = (threads, chat, timeline, changes, exporting)  # panels that show what stands at an address
-SHOWN = tuple(each for panel in SHOWING for each in panel.SHOWN)
+SHOWING_PANELS = (threads, chat, timeline, changes, exporting)  # panels that show what stands at an address
+SHOWN_PROPERTIES = tuple(each for panel in SHOWING_PANELS for each in panel.SHOWN)
 
 
 class Page(Dash):
@@ -48,39 +48,39 @@ class Page(Dash):
     after_each: Callable[[], None]
 
     def interpolate_index(self, *, scripts: str, **parts: str) -> str:  # type: ignore[override]  # Dash names each
-        used = [line for line in scripts.splitlines() if not any(name in line for name in UNUSED)]
+        used = [line for line in scripts.splitlines() if not any(name in line for name in UNUSED_SCRIPTS)]
         return super().interpolate_index(scripts="\n".join(used), **parts)  # type: ignore[no-untyped-call,no-any-return]
 
     def callback(self, *parts: Any, **options: Any) -> Callable[..., Any]:
         register = super().callback(*parts, **options)
 
-        def ending(function: Callable[..., Awaitable[Any]]) -> Any:
+        def wrap_callback(function: Callable[..., Awaitable[Any]]) -> Any:
             @wraps(function)
-            async def ended(*values: Any) -> Any:
+            async def run_callback(*values: Any) -> Any:
                 try:
                     return await function(*values)
                 finally:
                     self.after_each()
 
-            return register(ended)
+            return register(run_callback)
 
-        return ending
+        return wrap_callback
 
 
-def index(modules: Iterable[str]) -> str:
+def build_index(modules: Iterable[str]) -> str:
     """The page's frame. It names every module, so that the browser fetches them at once and not import by import."""
     links = (f'<link rel="modulepreload" href="/assets/modules/{name}">' for name in modules)
-    return INDEX.replace("MODULES", "\n    ".join(links))
+    return INDEX_TEMPLATE.replace("MODULES", "\n    ".join(links))
 
 
 def layout() -> Component:
     return html.Div(
         [
             head.layout(),
-            _topbar(),
-            html.Nav(threads.layout(), className="pane pane-threads", **_labelled("threads-heading")),
-            html.Main([_conversation_bar(), chat.layout()], className="pane pane-chat"),
-            html.Aside(timeline.layout(), className="pane pane-timeline", **_labelled("timeline-heading")),
+            _build_topbar(),
+            html.Nav(threads.layout(), className="pane pane-threads", **_aria_labelledby("threads-heading")),
+            html.Main([_build_conversation_bar(), chat.layout()], className="pane pane-chat"),
+            html.Aside(timeline.layout(), className="pane pane-timeline", **_aria_labelledby("timeline-heading")),
             *threads.dialogs(),
             *timeline.dialogs(),
             *branching.dialogs(),
@@ -96,48 +96,50 @@ def layout() -> Component:
     )
 
 
-def _topbar() -> Component:
+def _build_topbar() -> Component:
     return html.Header(
         [
-            html.Button(Icon(name="list"), id="show-threads", className="only-narrow", **_named("Conversations")),
+            html.Button(Icon(name="list"), id="show-threads", className="only-narrow", **_aria_label("Conversations")),
             html.A(html.Span("Waymark", className="brand-name"), href="/", className="brand"),
             html.Div(className="topbar-space"),
-            html.Button(Icon(name="theme"), id="theme", title="Light, dark or as the system", **_named("Theme")),
-            html.Button(Icon(name="signpost-split"), id="show-timeline", className="only-narrow", **_named("Checkpoints")),
+            html.Button(Icon(name="theme"), id="theme", title="Light, dark or as the system", **_aria_label("Theme")),
+            html.Button(
+                Icon(name="signpost-split"), id="show-timeline", className="only-narrow", **_aria_label("Checkpoints")
+            ),
         ],
         className="topbar",
     )
 
 
-def _conversation_bar() -> Component:
+def _build_conversation_bar() -> Component:
     """On a phone, what is seldom needed stands behind a button."""
     undo, redo, clear = changes.buttons()
     more = [clear, *settings.buttons(), *log.buttons(), *exporting.buttons(), *importing.buttons()]
-    names: Any = {"aria-expanded": "false", "aria-controls": "more", **_named("Conversation menu")}
+    names: Any = {"aria-expanded": "false", "aria-controls": "more", **_aria_label("Conversation menu")}
     show = html.Button(Icon(name="three-dots"), id="show-more", className="btn only-phone", **names)
     title = html.H1(id=chat.Ids.TITLE)
     return html.Div([title, undo, redo, html.Div(more, id="more"), show], className="topbar conversation-bar")
 
 
-def _named(name: str) -> Any:
+def _aria_label(name: str) -> Any:
     return {"aria-label": name}
 
 
-def _labelled(identifier: str) -> Any:
+def _aria_labelledby(identifier: str) -> Any:
     return {"aria-labelledby": identifier}
 
 
-def show(services: Services, at: head.Place) -> list[Any]:
+def show_location(services: Services, location: head.PageLocation) -> list[Any]:
     """What every panel shows of a place."""
-    return [value for panel in SHOWING for value in panel.show(services, at)]
+    return [value for panel in SHOWING_PANELS for value in panel.show(services, location)]
 
 
-def filled(services: Services, pathname: str) -> Component:
+def build_filled_layout(services: Services, pathname: str) -> Component:
     """The layout as it is to show what stands at an address: the panels need not ask for it one by one."""
     whole = layout()
-    at = head.Place(head.thread_at(pathname), {})
+    at = head.PageLocation(head.parse_thread_id(pathname), {})
     whole[head.Ids.URL].pathname = pathname
-    for (identifier, name), value in zip(SHOWN, show(services, at), strict=True):
+    for (identifier, name), value in zip(SHOWN_PROPERTIES, show_location(services, at), strict=True):
         setattr(whole[identifier], name, value)
     return whole
 
@@ -148,33 +150,37 @@ def add_route(server: FastAPI, services: Services) -> None:
     """
 
     @server.get("/_dash-layout")
-    async def first(request: Request) -> Response:
+    async def get_layout(request: Request) -> Response:
         came_from = urlsplit(request.headers.get("referer", ""))
         try:
-            shown = await services.read(filled, services, came_from.path) if came_from.path else layout()
+            shown = (
+                await services.read_snapshot(build_filled_layout, services, came_from.path) if came_from.path else layout()
+            )
         except StoreUnavailableError:
             shown = layout()  # the panels will ask, and be told
         return Response(to_json_plotly(shown), media_type="application/json")
 
 
 def register(app: Page, services: Services) -> None:
-    app.after_each = partial(trouble.tell, services.store.database)
+    app.after_each = partial(trouble.report_outage, services.store.database)
     for panel in PANELS:
         panel.register(app, services)
 
     @app.callback(
-        *(Output(identifier, name) for identifier, name in SHOWN),
+        *(Output(identifier, name) for identifier, name in SHOWN_PROPERTIES),
         Input(head.Ids.URL, "pathname"),
-        Input(head.Ids.HEAD, "data"),
+        Input(head.Ids.UPDATE, "data"),
         Input(chat.Ids.WINDOW, "data"),
         prevent_initial_call=True,
     )
-    async def read(pathname: str | None, moved: head.Head | None, window: dict[str, Any] | None) -> list[Any]:
+    async def show_page(pathname: str | None, update: head.PageUpdate | None, window: dict[str, Any] | None) -> list[Any]:
         """Every panel at once, and of one moment: that costs the server and the page one request and not six."""
-        return await services.read(show, services, head.Place(head.thread_at(pathname), moved or {}, window))
+        return await services.read_snapshot(
+            show_location, services, head.PageLocation(head.parse_thread_id(pathname), update or {}, window)
+        )
 
     app.clientside_callback(  # type: ignore[no-untyped-call]
-        ClientsideFunction("waymark", "go"), Output(head.Ids.URL, "pathname"), Input(head.Ids.HEAD, "data")
+        ClientsideFunction("waymark", "go"), Output(head.Ids.URL, "pathname"), Input(head.Ids.UPDATE, "data")
     )
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "theme"), Output("theme", "key"), Input("theme", "n_clicks"), State("theme", "key")

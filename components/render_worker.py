@@ -54,7 +54,7 @@ def answer(request: bytes) -> bytes:
     signal.setitimer(signal.ITIMER_PROF, seconds)
     started, colours = time.process_time(), _Colours(MAX_COLOUR_SECONDS)
     if definitions is None:
-        look = markdown.Look("", "", {}, markdown.to_html(text, colour=colours))
+        look = markdown.Look("", "", {}, markdown.render_markdown(text, colour=colours))
     else:
         look = markdown.look_at(text, definitions, colours, _Colours(MAX_TAIL_COLOUR_SECONDS))
     signal.setitimer(signal.ITIMER_PROF, 0)

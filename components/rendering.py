@@ -18,7 +18,7 @@ from multiprocessing.connection import Pipe
 from pathlib import Path
 from threading import Lock
 
-from components.markdown import MAX_FORMATTED_CHARS, Definitions, Look, is_cheap, to_html, to_plain_html
+from components.markdown import MAX_FORMATTED_CHARS, Definitions, Look, is_cheap, render_markdown, to_plain_html
 
 MAX_WORKERS = 2  # of some 25 MiB each; the second is started when the first is at work
 MAX_TEXT_SECONDS = 1.0  # of a worker's processor
@@ -211,7 +211,7 @@ class Renderer:
             return to_plain_html(text) if html is None else html, 0.0
         if is_cheap(text):
             started = time.thread_time()
-            html, cost_seconds = to_html(text), time.thread_time() - started
+            html, cost_seconds = render_markdown(text), time.thread_time() - started
         elif max_seconds <= 0:
             return to_plain_html(text), 0.0
         else:

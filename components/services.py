@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
 
-from agent.choice import Offer
+from agent.choice import ModelCatalog
 from agent.events import HeadMoved
 from agent.hub import RunHub
-from agent.models import DEMO
+from agent.models import DEMO_SPEC
 from agent.prices import Prices
 from agent.runner import Runner
-from agent.tracing import EVENTS, NO_TRACING, Tracer
-from checkpoints import By, Receipt, Runs, Store
+from agent.tracing import NO_TRACING, TRACED_OPERATIONS, Tracer
+from checkpoints import Caller, Receipt, Runs, Store
 from components.rendering import Renderer
 
 DEMO_LINE = "Demo model: it makes things up."
@@ -32,46 +32,46 @@ class Services:
     runner: Runner
     hub: RunHub
     pool: ThreadPoolExecutor
-    models: Offer
+    models: ModelCatalog
     tracer: Tracer = NO_TRACING
     prices: Prices = field(default_factory=dict)
     renderer: Renderer = field(default_factory=Renderer)  # starts nothing before a text is dear
 
-    def demo(self, name: str) -> str | None:
+    def describe_demo(self, name: str) -> str | None:
         """The line that says of a model that it is the demo; where it is everybody's, also how to change that."""
-        if name != DEMO:
+        if name != DEMO_SPEC:
             return None
-        return f"{DEMO_LINE} {SWITCH_LINE}" if self.models.default == DEMO else DEMO_LINE
+        return f"{DEMO_LINE} {SWITCH_LINE}" if self.models.default_spec == DEMO_SPEC else DEMO_LINE
 
-    async def work(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def run_blocking(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run blocking work on the pool."""
-        return await asyncio.get_running_loop().run_in_executor(self.pool, partial(work, *args, **kwargs))
+        return await asyncio.get_running_loop().run_in_executor(self.pool, partial(function, *args, **kwargs))
 
-    async def read(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def read_snapshot(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run work that only reads, on the pool. All that it reads is of one moment, so no panel shows half of a change."""
 
-        def look() -> T:
-            with self.store.database.reading():
-                return work(*args, **kwargs)
+        def run_in_snapshot() -> T:
+            with self.store.database.begin_read():
+                return function(*args, **kwargs)
 
-        return await self.work(look)
+        return await self.run_blocking(run_in_snapshot)
 
-    async def change(
-        self, verb: Callable[Concatenate[str, P], Receipt], thread_id: str, *args: P.args, **kwargs: P.kwargs
+    async def apply_change(
+        self, change: Callable[Concatenate[str, P], Receipt], thread_id: str, *args: P.args, **kwargs: P.kwargs
     ) -> Receipt:
         """Carry out one of the store's changes and tell every page that shows the thread."""
-        receipt = await self.work(verb, thread_id, *args, **kwargs)
+        receipt = await self.run_blocking(change, thread_id, *args, **kwargs)
         self.hub.publish(thread_id, HeadMoved(receipt.version))
-        self.trace(receipt)
+        self.trace_change(receipt)
         return receipt
 
-    def trace(self, receipt: Receipt) -> None:
+    def trace_change(self, receipt: Receipt) -> None:
         """Tell the tracer of a change to the course of the conversation."""
-        if receipt.operation.kind in EVENTS and not receipt.repeated:
-            self.tracer.tell(receipt.operation)
+        if receipt.operation.kind in TRACED_OPERATIONS and not receipt.repeated:
+            self.tracer.record(receipt.operation)
 
 
-def asked_by(action: dict[str, object]) -> By:
+def read_caller(action: dict[str, object]) -> Caller:
     """Who asks, from an action of the page: its operation id, and the version that the user saw."""
     version = action.get("version")
-    return By(request=str(action["op"]), version=version if isinstance(version, int) else None)
+    return Caller(request_id=str(action["op"]), expected_version=version if isinstance(version, int) else None)

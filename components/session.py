@@ -7,7 +7,7 @@ import secrets
 
 from itsdangerous import BadSignature, TimestampSigner
 
-MAX_AGE = 30 * 24 * 3600  # seconds
+MAX_COOKIE_SECONDS = 30 * 24 * 3600  # seconds
 
 
 class Session:
@@ -19,36 +19,36 @@ class Session:
     def __init__(self, secret: bytes, *, port: int) -> None:
         if len(secret) < 16:
             raise ValueError("a session secret has at least 16 bytes")
-        self.cookie = f"waymark_{port}"
+        self.cookie_name = f"waymark_{port}"
         self._signer = TimestampSigner(secret, salt="waymark session", digest_method=hashlib.sha256)
         self._token: bytes | None = None
 
-    def open_link(self) -> str:
+    def issue_link_token(self) -> str:
         """Return a new launch token, for `/?token=...`; an earlier one that was not used stops working."""
         token = secrets.token_urlsafe(32)
         self._token = token.encode()
         return token
 
     @property
-    def link_is_open(self) -> bool:
+    def has_open_link(self) -> bool:
         """Whether a link that was given out has still to be used."""
         return self._token is not None
 
-    def redeem(self, token: str) -> bool:
+    def redeem_link_token(self, token: str) -> bool:
         """Use the launch token up; false for any other. The comparison takes the same time for every guess."""
         if self._token is None or not secrets.compare_digest(token.encode("utf-8", "replace"), self._token):
             return False
         self._token = None
         return True
 
-    def issue(self) -> str:
+    def issue_cookie(self) -> str:
         """Return a cookie value that is valid for MAX_AGE."""
         return self._signer.sign(secrets.token_urlsafe(16)).decode()
 
-    def valid(self, value: str) -> bool:
+    def is_valid(self, value: str) -> bool:
         """Whether this is a value that we issued, not too long ago."""
         try:
-            self._signer.unsign(value, max_age=MAX_AGE)
+            self._signer.unsign(value, max_age=MAX_COOKIE_SECONDS)
         except BadSignature:
             return False
         return True

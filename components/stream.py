@@ -10,21 +10,21 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from agent.delegation import turn
+from agent.delegation import load_last_turn
 from agent.events import Event, HeadMoved, MessageAdded, RunFinished, RunStarted, TextDelta
-from agent.hub import Following, Lagging
+from agent.hub import SubscriberLagged, Subscription
 from checkpoints import MAIN, StoreUnavailableError, ThreadNotFoundError
 from components import forks, views
 from components.live_text import StreamingMarkdown
 from components.services import Services
 
-FRAME_SECONDS = 0.04
-FRAME_SECONDS_OF_EACH_RUN = 0.005
-MOST_FRAME_SECONDS = 0.25
+MIN_FRAME_SECONDS = 0.04
+FRAME_SECONDS_PER_RUN = 0.005
+MAX_FRAME_SECONDS = 0.25
 FRAME_SECONDS_OF_LOOK_SECONDS = 10  # a text that is dear to look at is looked at less often
 MAX_PAUSE_SECONDS = 2.0
-THREAD_IS_GONE = 4404
-TRY_AGAIN = 1013
+CLOSE_THREAD_GONE = 4404
+CLOSE_TRY_AGAIN = 1013
 
 Frame = dict[str, Any]
 _log = logging.getLogger(__name__)
@@ -32,21 +32,21 @@ _log = logging.getLogger(__name__)
 
 def add_route(server: FastAPI, services: Services) -> None:
     @server.websocket("/api/threads/{thread_id}/events")
-    async def events(socket: WebSocket, thread_id: str) -> None:
+    async def serve_events(socket: WebSocket, thread_id: str) -> None:
         """Whether this browser may ask at all, the guard has decided; closing the page changes nothing in the run."""
         await socket.accept()
         try:
-            await services.read(services.store.thread, thread_id)
+            await services.read_snapshot(services.store.get_thread, thread_id)
         except ThreadNotFoundError:
             with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # the browser may be gone as well
-                await socket.close(THREAD_IS_GONE)
+                await socket.close(CLOSE_THREAD_GONE)
             return
         except StoreUnavailableError:
             with contextlib.suppress(WebSocketDisconnect, RuntimeError):
-                await socket.close(TRY_AGAIN)
+                await socket.close(CLOSE_TRY_AGAIN)
             return
-        sending = asyncio.create_task(_send(socket, services, thread_id))
-        leaving = asyncio.create_task(_until_closed(socket))
+        sending = asyncio.create_task(_send_frames(socket, services, thread_id))
+        leaving = asyncio.create_task(_wait_for_close(socket))
         await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
         for task in (sending, leaving):
             task.cancel()
@@ -55,32 +55,32 @@ def add_route(server: FastAPI, services: Services) -> None:
             _log.error("a page of thread %s could not be told", thread_id, exc_info=error)
 
 
-async def _send(socket: WebSocket, services: Services, thread_id: str) -> None:
-    async with contextlib.aclosing(frames(services, thread_id)) as telling:
+async def _send_frames(socket: WebSocket, services: Services, thread_id: str) -> None:
+    async with contextlib.aclosing(stream_frames(services, thread_id)) as telling:
         try:
             async for frame in telling:
                 try:
                     await socket.send_text(json.dumps(frame))
                 except (WebSocketDisconnect, RuntimeError):  # the browser went away between two frames
                     return
-        except (Lagging, StoreUnavailableError):
-            await socket.close(TRY_AGAIN)
+        except (SubscriberLagged, StoreUnavailableError):
+            await socket.close(CLOSE_TRY_AGAIN)
 
 
-async def _until_closed(socket: WebSocket) -> None:
+async def _wait_for_close(socket: WebSocket) -> None:
     with contextlib.suppress(WebSocketDisconnect, RuntimeError):
         while True:
             await socket.receive_text()
 
 
-async def frames(services: Services, thread_id: str) -> AsyncGenerator[Frame]:
+async def stream_frames(services: Services, thread_id: str) -> AsyncGenerator[Frame]:
     """What one page is told, without end."""
-    async with services.hub.follow(thread_id) as following:
+    async with services.hub.subscribe(thread_id) as following:
         text = StreamingMarkdown(services.renderer.look)
-        yield await _hello(services, thread_id, following, text)
+        yield await _build_hello(services, thread_id, following, text)
         while True:
-            events = await following.take()
-            for batch in _batches(events):
+            events = await following.receive()
+            for batch in _join_deltas(events):
                 if isinstance(batch, str):
                     text.feed(batch)
                     stable, tail = await text.take()
@@ -88,29 +88,29 @@ async def frames(services: Services, thread_id: str) -> AsyncGenerator[Frame]:
                 else:
                     if isinstance(batch, RunStarted | MessageAdded):
                         text = StreamingMarkdown(services.renderer.look)
-                    if (frame := await _frame(services, thread_id, batch)) is not None:
+                    if (frame := await _build_frame(services, thread_id, batch)) is not None:
                         yield frame
             if any(isinstance(event, TextDelta) for event in events):  # only text comes in a flood; its first need not wait
-                await asyncio.sleep(_pause(services.hub.runs, text.cost_seconds))
+                await asyncio.sleep(_pause_seconds(services.hub.active_run_count, text.cost_seconds))
 
 
-def _pause(runs: int, look_seconds: float) -> float:
+def _pause_seconds(runs: int, look_seconds: float) -> float:
     """Seconds between two frames of text. Each costs the same, however much is new, and many runs share the processor."""
-    pause = min(max(FRAME_SECONDS, runs * FRAME_SECONDS_OF_EACH_RUN), MOST_FRAME_SECONDS)
+    pause = min(max(MIN_FRAME_SECONDS, runs * FRAME_SECONDS_PER_RUN), MAX_FRAME_SECONDS)
     return max(pause, min(look_seconds * FRAME_SECONDS_OF_LOOK_SECONDS, MAX_PAUSE_SECONDS))
 
 
-async def _hello(services: Services, thread_id: str, following: Following, text: StreamingMarkdown) -> Frame:
-    thread = await services.read(services.store.thread, thread_id)
+async def _build_hello(services: Services, thread_id: str, subscription: Subscription, text: StreamingMarkdown) -> Frame:
+    thread = await services.read_snapshot(services.store.get_thread, thread_id)
     run = None
-    if following.live is not None:
-        text.feed(following.live.text)
+    if subscription.live_run is not None:
+        text.feed(subscription.live_run.text)
         stable, tail = await text.take()
-        run = {"id": following.live.run_id, "stable": stable, "tail": tail}
+        run = {"id": subscription.live_run.run_id, "stable": stable, "tail": tail}
     return {"k": "hello", "version": thread.version, "run": run}
 
 
-def _batches(events: list[Event]) -> list[str | Event]:
+def _join_deltas(events: list[Event]) -> list[str | Event]:
     """The events in order, texts that follow each other joined."""
     batches: list[str | Event] = []
     for event in events:
@@ -124,15 +124,19 @@ def _batches(events: list[Event]) -> list[str | Event]:
     return batches
 
 
-async def _frame(services: Services, thread_id: str, event: Event) -> Frame | None:
+async def _build_frame(services: Services, thread_id: str, event: Event) -> Frame | None:
     match event:
         case RunStarted(run_id, version, message):
             to_html = services.renderer.page()
-            shown = await services.work(views.messages, [message], running=True, to_html=to_html) if message else [None]
+            shown = (
+                await services.run_blocking(views.describe_messages, [message], running=True, to_html=to_html)
+                if message
+                else [None]
+            )
             after = message.parent_id if message else None  # an edit stands elsewhere than at the end
             return {"k": "start", "version": version, "run": run_id, "message": shown[0], "after": after}
         case MessageAdded(message, version):
-            added = await services.read(_view_of, services, thread_id, message.id)
+            added = await services.read_snapshot(_find_message_view, services, thread_id, message.id)
             if added is None:
                 return None
             # Where the agent went back, it stands elsewhere than at the end.
@@ -145,14 +149,14 @@ async def _frame(services: Services, thread_id: str, event: Event) -> Frame | No
     return None
 
 
-def _view_of(services: Services, thread_id: str, message_id: str) -> views.MessageView | None:
+def _find_message_view(services: Services, thread_id: str, message_id: str) -> views.MessageView | None:
     """The view that shows a message: its own; for a tool's result that of the message which asked for it; for the work of
     another agent that of the main agent's newest message, whose cards tell of it.
     """
-    path = turn(services.store, thread_id)
+    path = load_last_turn(services.store, thread_id)
     is_asides = any(message.id == message_id and message.agent != MAIN for message in path)
-    ways, to_html = forks.ways(services.store, thread_id, path), services.renderer.page()
-    shown = views.messages(path, running=True, prices=services.prices, ways=ways, to_html=to_html)
+    ways, to_html = forks.read_attempts(services.store, thread_id, path), services.renderer.page()
+    shown = views.describe_messages(path, running=True, prices=services.prices, attempts=ways, to_html=to_html)
     if is_asides:
         return shown[-1] if shown else None
     for view in shown[::-1]:

@@ -5,78 +5,80 @@ from typing import Any, TypedDict
 
 from checkpoints import MAIN, Message, Store
 
-WINDOW = 50  # messages at first, and more that each "earlier" and "later" brings
-NEAR = 200  # messages from the end that are held as well, so that a place among them is joined to the newest
-MOVES = ("earlier", "later", "latest", "show")  # the transcript's actions that only change what the page holds
-_ROUND = 30  # messages of one run, among which that is looked for which a tool's result belongs to
+WINDOW_MESSAGES = 50  # messages at first, and more that each "earlier" and "later" brings
+MAX_JOINED_MESSAGES = 200  # messages from the end that are held as well, so that a place among them is joined to the newest
+WINDOW_ACTIONS = ("earlier", "later", "latest", "show")  # the transcript's actions that only change what the page holds
+MARGIN_MESSAGES = 30  # messages of one run, among which that is looked for which a tool's result belongs to
 
 
-class Stretch(TypedDict, total=False):
+class MessageWindow(TypedDict, total=False):
     thread: str | None
     count: int
     until: int  # the depth before which it ends; without one it ends where the conversation does, and grows with it
 
 
-def stretch(held: Mapping[str, Any] | None, thread_id: str | None) -> Stretch:
+def resolve_window(window: Mapping[str, Any] | None, thread_id: str | None) -> MessageWindow:
     """What is held of a thread; of another one than was held before, the newest messages."""
-    if held is None or held["thread"] != thread_id:
-        return {"thread": thread_id, "count": WINDOW}
-    return Stretch(**held)  # type: ignore[no-any-return,typeddict-item]  # it comes back from the page as it was sent
+    if window is None or window["thread"] != thread_id:
+        return {"thread": thread_id, "count": WINDOW_MESSAGES}
+    return MessageWindow(**window)  # type: ignore[no-any-return,typeddict-item]  # it comes back from the page as it was sent
 
 
-def read(store: Store, thread_id: str, held: Stretch) -> tuple[list[Message], bool, bool]:
+def read_window(store: Store, thread_id: str, window: MessageWindow) -> tuple[list[Message], bool, bool]:
     """The messages of a stretch, and whether there are earlier and later ones. A tool's result, and the work of agents that
     were asked, is never parted from the message that asked for it.
     """
-    until, margin = held.get("until"), _ROUND
+    until, margin = window.get("until"), MARGIN_MESSAGES
     while True:
         before = None if until is None else until + margin
-        path = store.messages(thread_id, last=held["count"] + 2 * margin, before=before)
+        path = store.list_messages(thread_id, last=window["count"] + 2 * margin, before=before)
         end = len(path)
         if until is not None:
-            end = next((index for index, message in enumerate(path) if message.depth >= until and _begins(message)), end)
-        first = max(0, end - held["count"])
-        while first and not _begins(path[first]):
+            end = next(
+                (index for index, message in enumerate(path) if message.depth >= until and _can_begin_window(message)), end
+            )
+        first = max(0, end - window["count"])
+        while first and not _can_begin_window(path[first]):
             first -= 1
-        is_begun = not path or path[0].depth == 0 or _begins(path[first])
+        is_begun = not path or path[0].depth == 0 or _can_begin_window(path[first])
         is_ended = before is None or end < len(path) or not path or path[-1].depth < before - 1
         if is_begun and is_ended:
             return path[first:end], bool(end and path[first].depth), end < len(path)
         margin *= 4  # so much was done for one answer
 
 
-def _begins(message: Message) -> bool:
+def _can_begin_window(message: Message) -> bool:
     return message.agent == MAIN and message.type != "tool"
 
 
-def moved(store: Store, thread_id: str, held: Stretch, action: Mapping[str, Any]) -> Stretch:
+def move_window(store: Store, thread_id: str, window: MessageWindow, action: Mapping[str, Any]) -> MessageWindow:
     """Another stretch of the same thread, as an action asks. Raises `MessageNotFoundError`."""
     match action["type"]:
         case "earlier":
-            return {**held, "count": held["count"] + WINDOW}
-        case "later" if "until" in held:
-            return _ending(store, thread_id, held["count"] + WINDOW, held["until"] + WINDOW)
+            return {**window, "count": window["count"] + WINDOW_MESSAGES}
+        case "later" if "until" in window:
+            return _window_until(store, thread_id, window["count"] + WINDOW_MESSAGES, window["until"] + WINDOW_MESSAGES)
         case "show":
-            return around(store, thread_id, action["message"])
-    return {"thread": thread_id, "count": WINDOW}
+            return window_around(store, thread_id, action["message"])
+    return {"thread": thread_id, "count": WINDOW_MESSAGES}
 
 
-def around(store: Store, thread_id: str, message_id: str) -> Stretch:
+def window_around(store: Store, thread_id: str, message_id: str) -> MessageWindow:
     """What to hold so that a message of the path is seen with some before and after it."""
-    place, length = store.message(thread_id, message_id).depth, store.length(thread_id)
-    if length - place <= NEAR:
-        return {"thread": thread_id, "count": max(WINDOW, length - place + WINDOW // 2)}
-    return {"thread": thread_id, "count": WINDOW, "until": place + WINDOW // 2}
+    place, length = store.get_message(thread_id, message_id).depth, store.count_messages(thread_id)
+    if length - place <= MAX_JOINED_MESSAGES:
+        return {"thread": thread_id, "count": max(WINDOW_MESSAGES, length - place + WINDOW_MESSAGES // 2)}
+    return {"thread": thread_id, "count": WINDOW_MESSAGES, "until": place + WINDOW_MESSAGES // 2}
 
 
-def reaching(store: Store, thread_id: str, message_id: str, held: Stretch) -> Stretch:
+def extend_window(store: Store, thread_id: str, message_id: str, window: MessageWindow) -> MessageWindow:
     """What to hold so that a message that the page showed is still seen, with some before it, where it stands now."""
-    if "until" in held:
-        return around(store, thread_id, message_id)
-    after = store.length(thread_id) - store.message(thread_id, message_id).depth
-    return {**held, "count": max(held["count"], after + WINDOW // 2)}
+    if "until" in window:
+        return window_around(store, thread_id, message_id)
+    after = store.count_messages(thread_id) - store.get_message(thread_id, message_id).depth
+    return {**window, "count": max(window["count"], after + WINDOW_MESSAGES // 2)}
 
 
-def _ending(store: Store, thread_id: str, count: int, until: int) -> Stretch:
-    whole: Stretch = {"thread": thread_id, "count": count}
-    return whole if until >= store.length(thread_id) else {**whole, "until": until}
+def _window_until(store: Store, thread_id: str, count: int, until: int) -> MessageWindow:
+    whole: MessageWindow = {"thread": thread_id, "count": count}
+    return whole if until >= store.count_messages(thread_id) else {**whole, "until": until}

@@ -6,15 +6,15 @@ from typing import Any
 from dash import Dash, Input, Output, State, html, no_update
 from dash.development.base_component import Component
 
-from checkpoints import By, StateError
+from checkpoints import Caller, StateError
 from components import dialog, head, views
-from components.services import Services, asked_by
+from components.services import Services, read_caller
 from components.widgets import Threads
 
 
 class Ids(StrEnum):
     LIST = "threads"
-    DELETE = "delete-thread"
+    DELETE_DIALOG = "delete-thread"
 
 
 def layout() -> Component:
@@ -22,10 +22,10 @@ def layout() -> Component:
 
 
 def dialogs() -> list[Component]:
-    return [dialog.confirmation(Ids.DELETE, "Delete this conversation?", "Delete")]
+    return [dialog.build_confirmation(Ids.DELETE_DIALOG, "Delete this conversation?", "Delete")]
 
 
-def question(title: str) -> list[Component]:
+def build_thread_deletion(title: str) -> list[Component]:
     return [
         html.P(["“", html.Strong(title), "” leaves the list, with its checkpoints."]),
         html.P("Nothing is erased: you can undo this.", className="quiet"),
@@ -35,74 +35,79 @@ def question(title: str) -> list[Component]:
 SHOWN = ((Ids.LIST, "data"),)
 
 
-def show(services: Services, at: head.Place) -> tuple[dict[str, Any]]:
-    return ({"threads": _list(services), "current": at.thread_id},)
+def show(services: Services, location: head.PageLocation) -> tuple[dict[str, Any]]:
+    return ({"threads": _read_thread_list(services), "current": location.thread_id},)
 
 
 def register(app: Dash, services: Services) -> None:
     store = services.store
-    dialog.register(app, Ids.DELETE)
+    dialog.register_dialog(app, Ids.DELETE_DIALOG)
 
     @app.callback(
-        head.output(),
-        Output(Ids.DELETE, "is_open", allow_duplicate=True),
-        Output(f"{Ids.DELETE}-body", "children"),
+        head.update_output(),
+        Output(Ids.DELETE_DIALOG, "is_open", allow_duplicate=True),
+        Output(f"{Ids.DELETE_DIALOG}-body", "children"),
         Output(Ids.LIST, "reply"),
         Input(Ids.LIST, "action"),
         prevent_initial_call=True,
     )
-    async def act(action: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
+    async def handle_action(action: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
         stay = no_update
         try:
             match action["type"]:
                 case "new":
-                    return head.moved(go="/"), stay, stay, stay
+                    return head.build_update(go="/"), stay, stay, stay
                 case "open":
-                    return head.moved(go=head.address(action["thread"])), stay, stay, stay
+                    return head.build_update(go=head.thread_address(action["thread"])), stay, stay, stay
                 case "rename":
-                    by = By(request=action["op"])
-                    await services.change(store.rename_thread, action["thread"], action["title"], by=by)
-                    return head.moved(), stay, stay, stay
+                    by = Caller(request_id=action["op"])
+                    await services.apply_change(store.rename_thread, action["thread"], action["title"], caller=by)
+                    return head.build_update(), stay, stay, stay
                 case "deleted" | "bring-back":
-                    moved = await _bring_back(services, action) if action["type"] == "bring-back" else stay
-                    return moved, stay, stay, await services.read(_deleted, services)
-            thread = await services.read(store.thread, action["thread"])
+                    moved = await _undo_thread_deletion(services, action) if action["type"] == "bring-back" else stay
+                    return moved, stay, stay, await services.read_snapshot(_read_deleted_threads, services)
+            thread = await services.read_snapshot(store.get_thread, action["thread"])
         except StateError as error:  # it was deleted in another tab
-            return head.problem(str(error)), stay, stay, stay
-        return stay, True, question(thread.title), stay
+            return head.report_problem(str(error)), stay, stay, stay
+        return stay, True, build_thread_deletion(thread.title), stay
 
     @app.callback(
-        head.output(),
-        Output(Ids.DELETE, "is_open", allow_duplicate=True),
-        Input(f"{Ids.DELETE}-confirm", "n_clicks"),
+        head.update_output(),
+        Output(Ids.DELETE_DIALOG, "is_open", allow_duplicate=True),
+        Input(f"{Ids.DELETE_DIALOG}-confirm", "n_clicks"),
         State(Ids.LIST, "action"),
         State(head.Ids.URL, "pathname"),
         prevent_initial_call=True,
     )
-    async def delete(_: int, action: dict[str, Any], pathname: str) -> tuple[head.Head, bool]:
+    async def confirm_deletion(_: int, action: dict[str, Any], pathname: str) -> tuple[head.PageUpdate, bool]:
         thread_id = action["thread"]
         try:
             await services.runner.stop(thread_id)
-            done = await services.change(store.delete_thread, thread_id, by=By(request=asked_by(action).request))
+            done = await services.apply_change(
+                store.delete_thread, thread_id, caller=Caller(request_id=read_caller(action).request_id)
+            )
         except StateError as error:
-            return head.problem(str(error)), False
-        where: head.Where = {"thread": thread_id, "version": done.version}
-        toast: head.Toast = {"text": f"Deleted the {done.operation.note}", "undo": where}
-        away = {"go": "/"} if head.thread_at(pathname) == thread_id else {}
-        return head.moved(toast=toast, **away), False
+            return head.report_problem(str(error)), False
+        where: head.UndoTarget = {"thread": thread_id, "version": done.version}
+        toast: head.ToastMessage = {"text": f"Deleted the {done.operation.note}", "undo": where}
+        away = {"go": "/"} if head.parse_thread_id(pathname) == thread_id else {}
+        return head.build_update(toast=toast, **away), False
 
 
-async def _bring_back(services: Services, action: dict[str, Any]) -> head.Head:
+async def _undo_thread_deletion(services: Services, action: dict[str, Any]) -> head.PageUpdate:
     """Undo a deletion; with the version that was listed, or else it could be a later change that is undone."""
-    by = By(request=action["op"], version=action["version"])
-    await services.change(services.store.undo, action["thread"], by=by)
-    return head.moved(go=head.address(action["thread"]))
+    by = Caller(request_id=action["op"], expected_version=action["version"])
+    await services.apply_change(services.store.undo, action["thread"], caller=by)
+    return head.build_update(go=head.thread_address(action["thread"]))
 
 
-def _deleted(services: Services) -> list[dict[str, Any]]:
-    return [views.thread(thread, frozenset()) | {"version": thread.version} for thread in services.store.deleted()]
+def _read_deleted_threads(services: Services) -> list[dict[str, Any]]:
+    return [
+        views.describe_thread(thread, frozenset()) | {"version": thread.version}
+        for thread in services.store.list_deleted_threads()
+    ]
 
 
-def _list(services: Services) -> list[dict[str, Any]]:
-    running = frozenset(services.runs.running())
-    return [views.thread(thread, running) for thread in services.store.threads()]
+def _read_thread_list(services: Services) -> list[dict[str, Any]]:
+    running = frozenset(services.runs.list_running_threads())
+    return [views.describe_thread(thread, running) for thread in services.store.list_threads()]

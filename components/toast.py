@@ -7,7 +7,7 @@ from dash import Dash, Input, Output, State, dcc, html, no_update, set_props
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, Toast
 
-from checkpoints import By, StateError
+from checkpoints import Caller, StateError
 from components import head
 from components.services import Services
 
@@ -16,18 +16,18 @@ class Ids(StrEnum):
     TOAST = "toast"
     TEXT = "toast-text"
     UNDO = "toast-undo"
-    WHERE = "toast-where"  # what Undo takes back: {thread, version}
+    UNDO_TARGET = "toast-where"  # what Undo takes back: {thread, version}
 
 
 def layout() -> Component:
     undo = Button("Undo", id=Ids.UNDO, size="sm", outline=True, color="secondary")
-    line = html.Div([html.Span(id=Ids.TEXT), undo, dcc.Store(id=Ids.WHERE)], className="toast-line")
+    line = html.Div([html.Span(id=Ids.TEXT), undo, dcc.Store(id=Ids.UNDO_TARGET)], className="toast-line")
     toast = Toast(line, id=Ids.TOAST, is_open=False, dismissable=True, duration=10_000, header="Waymark")
     testid: Any = {"data-testid": "toast"}
     return html.Div(toast, className="toasts", **testid)
 
 
-def say(text: str) -> None:
+def show_toast(text: str) -> None:
     """Show a word wherever a callback failed. Not through the head: every panel would read again, and fail again."""
     set_props(Ids.TEXT, {"children": text})
     set_props(Ids.UNDO, {"style": {"display": "none"}})
@@ -39,26 +39,28 @@ def register(app: Dash, services: Services) -> None:
         Output(Ids.TOAST, "is_open", allow_duplicate=True),
         Output(Ids.TEXT, "children"),
         Output(Ids.UNDO, "style"),
-        Output(Ids.WHERE, "data"),
-        Input(head.Ids.HEAD, "data"),
+        Output(Ids.UNDO_TARGET, "data"),
+        Input(head.Ids.UPDATE, "data"),
         prevent_initial_call=True,
     )
-    async def tell(moved: head.Head) -> tuple[Any, ...]:
-        toast = moved.get("toast")
+    async def show_update(update: head.PageUpdate) -> tuple[Any, ...]:
+        toast = update.get("toast")
         if toast is None:
             return no_update, no_update, no_update, no_update
         return True, toast["text"], {} if toast["undo"] else {"display": "none"}, toast["undo"]
 
     @app.callback(
-        head.output(),
+        head.update_output(),
         Output(Ids.TOAST, "is_open", allow_duplicate=True),
         Input(Ids.UNDO, "n_clicks"),
-        State(Ids.WHERE, "data"),
+        State(Ids.UNDO_TARGET, "data"),
         prevent_initial_call=True,
     )
-    async def undo(_: int, where: head.Where) -> tuple[head.Head, bool]:
+    async def undo_change(_: int, target: head.UndoTarget) -> tuple[head.PageUpdate, bool]:
         try:
-            await services.change(services.store.undo, where["thread"], by=By(version=where["version"]))
+            await services.apply_change(
+                services.store.undo, target["thread"], caller=Caller(expected_version=target["version"])
+            )
         except StateError as error:
-            return head.problem(str(error)), True
-        return head.moved(go=head.address(where["thread"])), False
+            return head.report_problem(str(error)), True
+        return head.build_update(go=head.thread_address(target["thread"])), False

@@ -16,63 +16,63 @@ from starlette.responses import JSONResponse, Response
 from checkpoints import Database, StoreUnavailableError
 from components import head
 from components.services import Services
-from components.widgets import Trouble
+from components.widgets import OutageBanner
 
 
 class Ids(StrEnum):
-    TROUBLE = "trouble"
+    BANNER = "trouble"
 
 
 def layout() -> Component:
-    return Trouble(id=Ids.TROUBLE)
+    return OutageBanner(id=Ids.BANNER)
 
 
-def tell(database: Database) -> None:
+def report_outage(database: Database) -> None:
     """From within a callback: what is wrong with the database, if anything is."""
-    if text := database.trouble:
-        set_props(Ids.TROUBLE, {"data": {"text": text}})
+    if text := database.outage:
+        set_props(Ids.BANNER, {"data": {"text": text}})
 
 
 def register(app: Dash, services: Services) -> None:
     @app.callback(
-        head.output(),
-        Input(Ids.TROUBLE, "action"),
-        State(head.Ids.HEAD, "data"),
+        head.update_output(),
+        Input(Ids.BANNER, "action"),
+        State(head.Ids.UPDATE, "data"),
         prevent_initial_call=True,
     )
-    async def recover(_: dict[str, Any], before: head.Head | None) -> head.Head:
-        await services.runner.settle()
-        return head.again(before)
+    async def settle_runs(_: dict[str, Any], last_update: head.PageUpdate | None) -> head.PageUpdate:
+        await services.runner.release_orphans()
+        return head.refresh_panels(last_update)
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    look = Look(services)
+    look = HealthCheck(services)
 
     @server.get("/healthz")
-    async def health() -> Response:
+    async def get_health() -> Response:
         if problem := await look():
             return JSONResponse({"status": "degraded", "store": problem}, status_code=503)
         return JSONResponse({"status": "ok", "store": services.store.database.kind})
 
 
-class Look:
+class HealthCheck:
     """One look at the database for all who ask meanwhile: it may take as long as somebody holds a lock, and every page
     asks, so that each looking for itself would take up the whole pool.
     """
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._looking: asyncio.Task[str] | None = None
+        self._pending_check: asyncio.Task[str] | None = None
 
     async def __call__(self) -> str:
         """What is wrong, or nothing."""
-        if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(self._look())
-        return await asyncio.shield(self._looking)
+        if self._pending_check is None or self._pending_check.done():
+            self._pending_check = asyncio.create_task(self._check_database())
+        return await asyncio.shield(self._pending_check)
 
-    async def _look(self) -> str:
+    async def _check_database(self) -> str:
         try:
-            await self._services.work(self._services.store.database.check)
+            await self._services.run_blocking(self._services.store.database.check_health)
         except StoreUnavailableError as error:
             return str(error)
         return ""

@@ -8,24 +8,36 @@ from typing import Any, Literal, TypedDict
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 
 from agent import compaction, time_travel
-from agent.delegation import OpenCall, decidable, open_calls
-from agent.dependence import asked
-from agent.prices import Prices, usage_of
-from agent.recording import STOPPED
+from agent.delegation import OpenCall, find_open_calls, find_undecided_calls
+from agent.dependence import read_question_mark
+from agent.prices import Prices, read_usage
+from agent.recording import STOPPED_TEXT
 from agent.time_travel import Move
-from checkpoints import MAIN, Branch, Checkpoint, Leaving, Message, MessageStatus, Run, RunState, Thread, counted, serde
+from checkpoints import (
+    MAIN,
+    Branch,
+    Checkpoint,
+    Message,
+    MessageStatus,
+    Removal,
+    Run,
+    RunState,
+    Thread,
+    limits,
+    pluralize,
+)
 from components import attachments
 from components import compaction as summaries
 from components.attachments import FileView
-from components.compaction import GoneView, SummaryView
-from components.forks import Ways, WayView
+from components.compaction import RemovalView, SummaryView
+from components.forks import AttemptsByCall, AttemptView
 from components.markdown import to_html_if_cheap
-from components.work import WorkView, held, works
+from components.work import WorkView, collect_work, find_waiting_calls
 
-DAMAGED = "This message is damaged and is not shown."
+DAMAGED_TEXT = "This message is damaged and is not shown."
 
 
-QUOTED = 300  # characters of a message that another text names
+MAX_BEGINNING_CHARS = 300  # characters of a message that another text names
 
 
 class MoveView(TypedDict):
@@ -48,7 +60,7 @@ class ToolView(TypedDict):
     result: str | None
     message_id: str | None
     move: MoveView | None  # of a call that would move the conversation, while it waits
-    ways: list[WayView]  # of a fork: its branches
+    ways: list[AttemptView]  # of a fork: its branches
     agent: str  # who makes the call
     work: WorkView | None  # of a call that asks an agent
 
@@ -77,19 +89,19 @@ class MessageView(TypedDict):
     trace: str | None  # of an answer that is traced, the address of its trace; empty while it is not known
     usage: UsageView | None  # of an answer whose provider told it
     summary: SummaryView | None  # of a note that stands for messages: `html` is then what it says of them
-    left: GoneView | None  # where the agent went back
+    left: RemovalView | None  # where the agent went back
 
 
-def messages(
+def describe_messages(
     path: Sequence[Message],
     *,
     running: bool,
     waiting: bool = False,
-    moves: Mapping[str, MoveView] | None = None,
+    waiting_moves: Mapping[str, MoveView] | None = None,
     siblings: Mapping[str, list[str]] | None = None,
     traces: Mapping[str, str] | None = None,
     prices: Prices | None = None,
-    ways: Ways | None = None,
+    attempts: AttemptsByCall | None = None,
     agent: str = MAIN,
     to_html: Callable[[str], str] = to_html_if_cheap,
 ) -> list[MessageView]:
@@ -101,64 +113,64 @@ def messages(
     """
     views: list[MessageView] = []
     cards: dict[str, ToolView] = {}
-    done_for = works(path, agent)
+    done_for = collect_work(path, agent)
     # Whose a damaged message is cannot be told from it: it is named where everybody looks.
     for stored in (message for message in path if message.agent == agent or (message.damaged and agent == MAIN)):
         if stored.damaged:
-            views.append(_damaged(stored, (siblings or {}).get(stored.id, [])))
+            views.append(_describe_damaged_message(stored, (siblings or {}).get(stored.id, [])))
             continue
         message = stored.langchain
         if isinstance(message, ToolMessage) and message.tool_call_id in cards:
-            _fill(cards.pop(message.tool_call_id), stored, message)
+            _fill_tool_card(cards.pop(message.tool_call_id), stored, message)
             continue
         if not isinstance(message, ToolMessage):
             cards = {}
-        view = _message(stored, message, to_html)
+        view = _describe_message(stored, message, to_html)
         view["siblings"] = (siblings or {}).get(stored.id, [])
         view["trace"] = (traces or {}).get(stored.id)
-        view["usage"] = usage(stored, prices or {})
+        view["usage"] = describe_usage(stored, prices or {})
         for tool in view["tools"]:
             tool["work"] = done_for.get((stored.id, tool["id"]))
-            tool["ways"] = (ways or {}).get((stored.id, tool["id"]), [])
+            tool["ways"] = (attempts or {}).get((stored.id, tool["id"]), [])
             cards[tool["id"]] = tool
         views.append(view)
     if not running:
-        for call_id, calls in (held(path, agent) if waiting else {}).items():
+        for call_id, calls in (find_waiting_calls(path, agent) if waiting else {}).items():
             if call_id in cards and (work := cards[call_id]["work"]) is not None:
-                work["waiting"] = [_waiting(each) for each in calls]
-        decided = {each.key for each in decidable(open_calls(path, agent))} if waiting else set()
+                work["waiting"] = [_build_waiting_card(each) for each in calls]
+        decided = {each.key for each in find_undecided_calls(find_open_calls(path, agent))} if waiting else set()
         for tool in cards.values():
             here = (agent, tool["id"]) in decided or tool["work"] is not None
             tool["status"] = ("waiting" if here else "queued") if waiting else "stopped"
-            tool["move"] = (moves or {}).get(tool["id"])
-    _stop_unanswered(views[:-1])
+            tool["move"] = (waiting_moves or {}).get(tool["id"])
+    _stop_open_tools(views[:-1])
     return views
 
 
-def usage(stored: Message, prices: Prices) -> UsageView | None:
-    used = usage_of(stored, prices)
+def describe_usage(stored: Message, prices: Prices) -> UsageView | None:
+    used = read_usage(stored, prices)
     if used is None:
         return None
     cost = used.cost if used.priced else None
     return {"input": used.input, "cached": used.cached, "output": used.output, "reasoning": used.reasoning, "cost": cost}
 
 
-def _stop_unanswered(views: Sequence[MessageView]) -> None:
+def _stop_open_tools(views: Sequence[MessageView]) -> None:
     for view in views:
         for tool in view["tools"]:
             if tool["status"] in ("running", "waiting"):
                 tool["status"] = "stopped"
 
 
-def _message(stored: Message, message: BaseMessage, to_html: Callable[[str], str]) -> MessageView:
-    text, marks = str(message.text), message.additional_kwargs.get(time_travel.KEY)
+def _describe_message(stored: Message, message: BaseMessage, to_html: Callable[[str], str]) -> MessageView:
+    text, marks = str(message.text), message.additional_kwargs.get(time_travel.TIME_TRAVEL_MARK)
     role: Literal["user", "assistant", "note"] = "note"
-    summary = summaries.shown(stored)
+    summary = summaries.describe_summary(stored)
     is_ours = stored.run_id is not None  # a file may hold the marks of a note: then all that the model reads is shown
     if isinstance(message, HumanMessage) and isinstance(marks, dict):
-        text = time_travel.words_of(text) if is_ours else text
+        text = time_travel.extract_note(text) if is_ours else text
     elif summary is not None:
-        text = compaction.words_of(text) if is_ours else text
+        text = compaction.extract_summary(text) if is_ours else text
     elif isinstance(message, HumanMessage):
         role = "user"
     elif isinstance(message, AIMessage):
@@ -167,64 +179,69 @@ def _message(stored: Message, message: BaseMessage, to_html: Callable[[str], str
         "id": stored.id,
         "role": role,
         "state": "partial" if stored.status is MessageStatus.PARTIAL else "done",
-        "html": to_html(text) if role == "assistant" or (summary and is_ours) else plain_html(text),
+        "html": to_html(text) if role == "assistant" or (summary and is_ours) else render_plain_text(text),
         "text": text,
-        "label": _label(marks) if isinstance(marks, dict) else "note" if role == "note" and not summary else _asked(stored),
+        "label": _build_move_label(marks)
+        if isinstance(marks, dict)
+        else "note"
+        if role == "note" and not summary
+        else _build_question_label(stored),
         "time": stored.created_at.isoformat(),
-        "tools": _tools(message, stored.agent) if isinstance(message, AIMessage) else [],
+        "tools": _describe_tools(message, stored.agent) if isinstance(message, AIMessage) else [],
         "siblings": [],
-        "files": attachments.shown(stored) if role == "user" else [],
+        "files": attachments.describe_files(stored) if role == "user" else [],
         "trace": None,
         "usage": None,
         "summary": summary,
-        "left": summaries.left(stored),
+        "left": summaries.describe_goto_removal(stored),
     }
 
 
-def _asked(stored: Message) -> str | None:
+def _build_question_label(stored: Message) -> str | None:
     """Over a question that an agent was asked: by whom."""
-    call = asked(stored)
+    call = read_question_mark(stored)
     return None if call is None else "asked by the main agent" if call[0] == MAIN else f"asked by {call[0]}"
 
 
-def _label(marks: dict[str, Any]) -> str:
+def _build_move_label(marks: dict[str, Any]) -> str:
     """What a move of the agent did here, and what it had read before."""
-    removed = counted(marks["removed"], "message") if isinstance(marks.get("removed"), int) else "some messages"
+    number = limits.to_number(marks.get("removed"))
+    removed = "some messages" if number is None else pluralize(number, "message")
     did = "replaced an answer here" if marks.get("kind") == "rewind" else "went back to here"
-    read = _read(marks)
+    read = _list_sources(marks)
     return f"the agent {did} · {removed} removed" + (f" · after reading {', '.join(read)}" if read else "")
 
 
-def _read(marks: object) -> list[str]:
+def _list_sources(marks: object) -> list[str]:
     """The sources of a move as the page names them."""
-    return [name[:40] for name in time_travel.sources_of(marks)][:5]
+    return [name[:40] for name in time_travel.read_sources(marks)][:5]
 
 
-def beginning(message: Message) -> str:
+def quote_beginning(message: Message) -> str:
     """The beginning of a message's text, on one line."""
-    text = DAMAGED if message.damaged else " ".join(str(message.langchain.text).split())
-    return text if len(text) <= QUOTED else f"{text[:QUOTED]}…"
+    text = DAMAGED_TEXT if message.damaged else " ".join(str(message.langchain.text).split())
+    return text if len(text) <= MAX_BEGINNING_CHARS else f"{text[:MAX_BEGINNING_CHARS]}…"
 
 
-def move(value: Move, leaving: Leaving) -> MoveView:
+def describe_move(value: Move, removal: Removal) -> MoveView:
     return {
-        "target": beginning(value.target),
+        "target": quote_beginning(value.target),
         "number": value.target.depth + 1,
-        "leaves": f"{leaving}{leaving.among}",
+        "leaves": f"{removal}{removal.agents_clause}",
         "argument": "message" if value.kind == "goto" else "content",
         "words": value.reason,
-        "read": _read(value.message.additional_kwargs[time_travel.KEY]),
+        "read": _list_sources(value.message.additional_kwargs[time_travel.TIME_TRAVEL_MARK]),
     }
 
 
-def _damaged(stored: Message, siblings: list[str]) -> MessageView:
+def _describe_damaged_message(stored: Message, siblings: list[str]) -> MessageView:
     """A note in the place of what cannot be trusted; it keeps its role, so that it can be edited or answered again."""
     roles: dict[str, Literal["user", "assistant"]] = {"human": "user", "ai": "assistant"}
     return {
         "id": stored.id,
         "role": roles.get(stored.type, "note"),
         "state": "error",
-        "html": plain_html(DAMAGED),
+        "html": render_plain_text(DAMAGED_TEXT),
         "text": "",
         "label": None,
         "time": stored.created_at.isoformat(),
@@ -238,22 +255,24 @@ def _damaged(stored: Message, siblings: list[str]) -> MessageView:
     }
 
 
-def plain_html(text: str) -> str:
+def render_plain_text(text: str) -> str:
     """Text exactly as it was written."""
     return escape(text).replace("\n", "<br>")
 
 
-def _tools(message: AIMessage, agent: str) -> list[ToolView]:
-    readable = [(c["id"], c["name"], _arguments(c)) for c in message.tool_calls]
+def _describe_tools(message: AIMessage, agent: str) -> list[ToolView]:
+    readable = [(c["id"], c["name"], _format_arguments(c)) for c in message.tool_calls]
     unreadable = [(c["id"], c["name"], c["args"] or "") for c in message.invalid_tool_calls]
-    return [_tool(identifier or "", name or "", text, agent) for identifier, name, text in [*readable, *unreadable]]
+    return [
+        _build_tool_card(identifier or "", name or "", text, agent) for identifier, name, text in [*readable, *unreadable]
+    ]
 
 
-def _arguments(call: ToolCall) -> str:
+def _format_arguments(call: ToolCall) -> str:
     return json.dumps(call["args"], ensure_ascii=False, indent=2)
 
 
-def _tool(identifier: str, name: str, arguments: str, agent: str) -> ToolView:
+def _build_tool_card(identifier: str, name: str, arguments: str, agent: str) -> ToolView:
     return {
         "id": identifier,
         "name": name,
@@ -269,22 +288,24 @@ def _tool(identifier: str, name: str, arguments: str, agent: str) -> ToolView:
     }
 
 
-def _waiting(each: OpenCall) -> ToolView:
+def _build_waiting_card(open_call: OpenCall) -> ToolView:
     """The card of a call that another agent waits with."""
-    tool = _tool(each.call["id"] or "", each.call["name"], _arguments(each.call), each.agent)
+    tool = _build_tool_card(
+        open_call.call["id"] or "", open_call.call["name"], _format_arguments(open_call.call), open_call.agent
+    )
     tool["status"] = "waiting"
     return tool
 
 
-def _fill(tool: ToolView, stored: Message, message: ToolMessage) -> None:
+def _fill_tool_card(tool: ToolView, stored: Message, message: ToolMessage) -> None:
     text = str(message.text)
-    tool["status"] = "stopped" if text == STOPPED else "error" if message.status == "error" else "done"
-    tool["duration_ms"] = serde.number(message.response_metadata.get("duration_ms"))
+    tool["status"] = "stopped" if text == STOPPED_TEXT else "error" if message.status == "error" else "done"
+    tool["duration_ms"] = limits.to_number(message.response_metadata.get("duration_ms"))
     tool["result"] = text
     tool["message_id"] = stored.id
 
 
-def thread(value: Thread, running: frozenset[str]) -> dict[str, Any]:
+def describe_thread(value: Thread, running: frozenset[str]) -> dict[str, Any]:
     return {
         "id": value.id,
         "title": value.title,
@@ -293,14 +314,14 @@ def thread(value: Thread, running: frozenset[str]) -> dict[str, Any]:
     }
 
 
-def run(value: Run | None) -> dict[str, Any] | None:
+def describe_run(value: Run | None) -> dict[str, Any] | None:
     """A run, if there is something to say of it."""
     if value is None or value.dismissed or value.state in (RunState.DONE, RunState.WAITING):
         return None
     return {"id": value.id, "state": value.state, "error": value.error, "compacts": value.compacts}
 
 
-def checkpoint(value: Checkpoint, *, here: bool) -> dict[str, Any]:
+def describe_checkpoint(value: Checkpoint, *, is_current: bool) -> dict[str, Any]:
     return {
         "id": value.id,
         "name": value.name,
@@ -311,10 +332,10 @@ def checkpoint(value: Checkpoint, *, here: bool) -> dict[str, Any]:
         "message": value.node.id if value.node and not value.detached else None,  # the one that it stands on, if it is here
         "tokens": value.tokens,
         "pinned": value.pinned,
-        "here": here,
+        "here": is_current,
     }
 
 
-def branch(value: Branch, length: int, shared: int, current: str) -> dict[str, Any]:
+def describe_branch(value: Branch, length: int, shared: int, current: str) -> dict[str, Any]:
     """`shared`: how many messages it has in common with the current branch."""
     return {"id": value.id, "name": value.name, "current": value.id == current, "messages": length, "shared": shared}

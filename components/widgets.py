@@ -8,8 +8,8 @@ from typing import Any
 
 from dash.development.base_component import Component
 
-TRANSCRIPT = "transcript"  # the ids of the lists whose actions more than one panel listens to
-TIMELINE = "timeline"
+TRANSCRIPT_ID = "transcript"  # the ids of the lists whose actions more than one panel listens to
+TIMELINE_ID = "timeline"
 
 
 class _Widget(Component):
@@ -47,11 +47,11 @@ class Log(_Widget):
     _type = "Log"
 
 
-class Settings(_Widget):
+class SettingsButton(_Widget):
     _type = "Settings"
 
 
-class Trouble(_Widget):
+class OutageBanner(_Widget):
     _type = "Trouble"
 
 

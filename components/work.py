@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, TypedDict
 
-from agent.delegation import OpenCall, decidable, open_calls
-from agent.dependence import asked, calls
+from agent.delegation import OpenCall, find_open_calls, find_undecided_calls
+from agent.dependence import list_call_ids, read_question_mark
 from checkpoints import Message
 
 
@@ -17,18 +17,18 @@ class WorkView(TypedDict):
     waiting: list[Any]  # calls that a person has to decide about (ToolView): its own, and those of whom it asked
 
 
-def works(path: Sequence[Message], by: str) -> dict[tuple[str, str], WorkView]:
+def collect_work(path: Sequence[Message], asker: str) -> dict[tuple[str, str], WorkView]:
     """By the messages of an agent and the ids of their calls, what others did for them."""
     found: dict[tuple[str, str], WorkView] = {}
     current: dict[str, WorkView] = {}
     asking: Message | None = None
     for message in path:
-        if message.agent == by:
-            asking = message if calls(message) else asking
+        if message.agent == asker:
+            asking = message if list_call_ids(message) else asking
             continue
-        if (call := asked(message)) is not None:
+        if (call := read_question_mark(message)) is not None:
             current.pop(message.agent, None)
-            if asking is not None and call[0] == by and call[1] in calls(asking):
+            if asking is not None and call[0] == asker and call[1] in list_call_ids(asking):
                 work: WorkView = {"agent": message.agent, "question": message.id, "messages": 0, "waiting": []}
                 current[message.agent] = found[asking.id, call[1]] = work
         if message.agent in current:
@@ -36,10 +36,12 @@ def works(path: Sequence[Message], by: str) -> dict[tuple[str, str], WorkView]:
     return found
 
 
-def held(path: Sequence[Message], by: str) -> dict[str, list[OpenCall]]:
+def find_waiting_calls(path: Sequence[Message], asker: str) -> dict[str, list[OpenCall]]:
     """By an agent's open calls, those among the calls of the agents at work for it that wait for a person."""
     return {
-        each.call["id"] or "": decidable(open_calls([m for m in path if m.depth > each.question.depth], each.question.agent))
-        for each in open_calls(path, by)
-        if each.agent == by and each.question is not None
+        each.call["id"] or "": find_undecided_calls(
+            find_open_calls([m for m in path if m.depth > each.question.depth], each.question.agent)
+        )
+        for each in find_open_calls(path, asker)
+        if each.agent == asker and each.question is not None
     }

@@ -28,5 +28,5 @@ def png(
 
 def asking(text: str, *attached: File) -> NewMessage:
     """A user's message with these files."""
-    content = files.content(text, list(map(files.part, attached)))
+    content = files.build_content(text, list(map(files.make_file_part, attached)))
     return NewMessage(serde.to_body(HumanMessage(content)), files=attached)

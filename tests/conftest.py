@@ -106,7 +106,7 @@ def file(tmp_path: Path) -> Path:
 @pytest.fixture
 def file_store(file: Path, clock: Clock) -> Iterator[Store]:
     """A store in a file."""
-    database = Database.at(file)
+    database = Database.open_file(file)
     yield Store(database, now=clock)
     database.close()
 
@@ -130,6 +130,6 @@ def postgres_url(postgres: Postgres) -> Iterator[str]:
 @pytest.fixture
 def postgres_store(postgres_url: str, clock: Clock) -> Iterator[Store]:
     """A store on PostgreSQL."""
-    database = Database.connect(postgres_url)
+    database = Database.open_url(postgres_url)
     yield Store(database, now=clock)
     database.close()

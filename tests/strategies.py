@@ -47,3 +47,8 @@ messages: st.SearchStrategy[BaseMessage] = st.one_of(
         artifact=json_values,
     ),
 )
+
+_counts = [0, 1, 2**31 - 1, 2**31, 2**53, 2**63, 10**40, 10**4000, -1, -(10**40)]
+_others = [1.5, 1e300, "nan", "12", "-1", True, None, [], {}]
+hostile_numbers = st.sampled_from([*_counts, *_others])
+"""What may stand where a count belongs."""

@@ -16,8 +16,8 @@ import pytest
 
 from agent.travelling import TimeTravelEvent
 from app import App, create_app
-from checkpoints import By, StoreInUseError
-from components.vendor import icon_sprite
+from checkpoints import Caller, NewMessage, StoreInUseError
+from components.vendor import build_icon_sprite
 from config import AgentDefinition, Settings, SettingsError
 from tests.app_process import ROOT, read_environment, run_app
 from tests.checkpoints.conversations import new
@@ -94,7 +94,7 @@ def test_only_the_head_and_what_opens_and_closes_have_several_writers(wiring: tu
 
 
 def test_every_icon_that_the_page_names_is_in_the_sprite() -> None:
-    sprite = set(re.findall(r'<symbol[^>]* id="([^"]+)"', icon_sprite()))
+    sprite = set(re.findall(r'<symbol[^>]* id="([^"]+)"', build_icon_sprite()))
     assert "sun" in sprite
     scripts = "".join(path.read_text() for path in (ROOT / "assets" / "modules").glob("*.mjs"))
     assert set(re.findall(r'\bicon\("([^"]+)"', scripts)) <= sprite
@@ -130,15 +130,32 @@ def test_a_layout_that_cannot_be_filled_is_empty_and_the_panels_ask(tmp_path: Pa
     asyncio.run(story())
 
 
+def test_an_answer_whose_provider_counted_beyond_all_measure_is_opened_and_saved(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with opened(tmp_path / "data", auth="none") as (app, browser):
+            store, usage = app.services.store, dict.fromkeys(("input_tokens", "output_tokens", "total_tokens"), 10**40)
+            thread_id = store.create_thread().id
+            note = {"request": {"estimated": 10**40, "left_out": 10**40}}
+            answer = {"type": "ai", "data": {"content": "yes", "usage_metadata": usage, "response_metadata": note}}
+            store.append(thread_id, [*new("hello"), NewMessage(answer)], caller=Caller(undo_group="a-run"))
+            page = await browser.get("/_dash-layout", headers={"referer": f"{ORIGIN}/t/{thread_id}"})
+            store.save(thread_id, tokens=app.services.runner.inputs.count_tokens(thread_id))
+            about = [await browser.get(f"/api/threads/{thread_id}/{part}") for part in ("growth", "usage")]
+        assert [message["text"] for message in props_of(page.json(), "transcript")["data"]["messages"]] == ["hello", "yes"]
+        assert [each.status_code for each in about] == [200, 200]
+
+    asyncio.run(story())
+
+
 def test_two_apps_in_one_process_share_nothing(tmp_path: Path) -> None:
     async def story() -> None:
         async with (
             opened(tmp_path / "one", auth="none") as (one, first),
             opened(tmp_path / "two", auth="none") as (two, second),
         ):
-            run = await one.services.runner.send(None, "only here", by=By())
-            assert [thread.id for thread in one.services.store.threads()] == [run.thread_id]
-            assert two.services.store.threads() == []
+            run = await one.services.runner.send(None, "only here", caller=Caller())
+            assert [thread.id for thread in one.services.store.list_threads()] == [run.thread_id]
+            assert two.services.store.list_threads() == []
             path = f"/api/threads/{run.thread_id}/export"
             assert [(await first.get(path)).status_code, (await second.get(path)).status_code] == [200, 404]
             counts = [len((await browser.get("/_dash-dependencies")).json()) for browser in (first, second)]
@@ -168,14 +185,14 @@ def test_who_asks_for_it_hears_of_every_move_of_an_agent_and_may_fail(tmp_path: 
         settings = Settings(data_dir=tmp_path / "data", model="demo", demo_seconds_per_token=0, time_travel="allow")
         app = create_app(settings, port=8050, on_time_travel=[raising(ValueError("not mine")), heard.append])
         async with asyncio.timeout(60):
-            run = await app.services.runner.send(None, "hello", by=By())
+            run = await app.services.runner.send(None, "hello", caller=Caller())
             await _rests(app, run.thread_id)
-            await app.services.runner.send(run.thread_id, "Please start over", by=By())
+            await app.services.runner.send(run.thread_id, "Please start over", caller=Caller())
             await _rests(app, run.thread_id)
         await app.close()
-        assert [(event.thread_id, event.kind, event.begin, event.position, event.removed) for event in heard] == [
-            (run.thread_id, "goto", 3, 0, 3)
-        ]
+        assert [
+            (event.thread_id, event.kind, event.call_position, event.target_position, event.removed_count) for event in heard
+        ] == [(run.thread_id, "goto", 3, 0, 3)]
 
     heard: list[TimeTravelEvent] = []
     asyncio.run(story())
@@ -189,7 +206,7 @@ def raising(error: Exception) -> Callable[[object], None]:
 
 
 async def _rests(app: App, thread_id: str) -> None:
-    while thread_id in await app.services.work(app.services.runs.running):  # noqa: ASYNC110  (nothing here listens)
+    while thread_id in await app.services.run_blocking(app.services.runs.list_running_threads):  # noqa: ASYNC110  (nothing here listens)
         await asyncio.sleep(0.005)
 
 
@@ -205,9 +222,9 @@ def test_a_second_app_on_the_same_data_is_refused(tmp_path: Path) -> None:
 def test_what_a_former_process_left_running_is_interrupted_at_the_start(tmp_path: Path) -> None:
     async def story() -> None:
         async with opened(tmp_path / "data") as (app, _):
-            run = app.services.runs.begin(None, new("a")[0])
+            run = app.services.runs.begin_run(None, new("a")[0])
         async with opened(tmp_path / "data") as (app, _):
-            latest = app.services.runs.latest(run.thread_id)
+            latest = app.services.runs.get_latest_run(run.thread_id)
             assert latest is not None
             assert (latest.id, latest.state.value) == (run.id, "interrupted")
 
@@ -226,7 +243,7 @@ def test_everything_in_the_data_folder_is_for_its_owner_alone(tmp_path: Path) ->
 def test_the_secret_outlives_a_restart_and_is_for_its_owner_alone(tmp_path: Path) -> None:
     async def cookie() -> str:
         async with opened(tmp_path / "data") as (app, browser):
-            await browser.get(app.link())
+            await browser.get(app.create_link())
             return browser.cookies["waymark_8050"]
 
     async def let_in(value: str) -> int:
@@ -286,7 +303,7 @@ def test_a_callback_that_fails_tells_the_page_an_id_and_the_log_the_rest(
 ) -> None:
     async def story() -> httpx.Response:
         async with opened(tmp_path / "data", auth="none") as (app, browser):
-            app.services.store.threads = lambda **_: 1 / 0  # type: ignore[method-assign,assignment,return-value]
+            app.services.store.list_threads = lambda **_: 1 / 0  # type: ignore[method-assign,assignment,return-value]
             return await _shown(browser)
 
     answer = asyncio.run(story())

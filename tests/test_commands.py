@@ -21,12 +21,12 @@ def folder(file: Path) -> Path:
 
 
 def run(folder: Path, *arguments: str) -> int:
-    return commands.carry_out(commands.parse(list(arguments)), Settings(data_dir=folder))
+    return commands.run_command(commands.parse_arguments(list(arguments)), Settings(data_dir=folder))
 
 
 def refused(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """The sentence that it says."""
-    assert run(folder, *arguments) == commands.REFUSED
+    assert run(folder, *arguments) == commands.EXIT_REFUSED
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.count("\n") == 1
@@ -44,8 +44,8 @@ def test_an_exported_conversation_is_imported_as_a_new_one_and_only_once(
         assert run(tmp_path / "other", "import", str(tmp_path / "talk.json")) == 0
     first, second = capsys.readouterr().out.splitlines()
     assert (first.partition(":")[0], second.partition(":")[0]) == ("Imported", "It was here already")
-    other = Store(Database.at(tmp_path / "other" / "waymark.db"))
-    assert [texts(other, thread.id) for thread in other.threads()] == [["one", "two"]]
+    other = Store(Database.open_file(tmp_path / "other" / "waymark.db"))
+    assert [texts(other, thread.id) for thread in other.list_threads()] == [["one", "two"]]
     other.database.close()
 
 
@@ -86,9 +86,9 @@ def test_all_conversations_are_exported_but_those_that_are_damaged(
     file_store: Store, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good, bad = talked(file_store, "one"), talked(file_store, "two")
-    with file_store.database.writing() as connection:
+    with file_store.database.begin_write() as connection:
         connection.execute(sa.update(schema.message).where(schema.message.c.thread_id == bad).values(body="{}"))
-    assert run(folder, "export", "--all", "-o", str(tmp_path / "out")) == commands.REFUSED
+    assert run(folder, "export", "--all", "-o", str(tmp_path / "out")) == commands.EXIT_REFUSED
     assert [path.name for path in (tmp_path / "out").iterdir()] == [f"Talk-{good}.json"]
     assert f"({bad}): Message 1 of this conversation is damaged" in capsys.readouterr().err
 
@@ -99,9 +99,9 @@ def test_an_import_goes_into_a_conversation_that_is_named(file_store: Store, fol
     file_store.append(thread_id, new("three"))
     file_store.database.close()
     assert run(folder, "import", str(tmp_path / "talk.json"), "--into", thread_id) == 0
-    store = Store(Database.at(folder / "waymark.db"))
+    store = Store(Database.open_file(folder / "waymark.db"))
     assert texts(store, thread_id) == ["one", "two", "three"]
-    assert len(store.threads()) == 1
+    assert len(store.list_threads()) == 1
     store.database.close()
 
 
@@ -111,9 +111,9 @@ def test_verify_says_what_it_looked_at_and_ends_with_1_where_something_is_damage
     talked(file_store, "one", "two")
     assert run(folder, "verify") == 0
     assert capsys.readouterr().out == "1 conversation, 2 messages, 1 checkpoint, 2 changes: all whole.\n"
-    with file_store.database.writing() as connection:
+    with file_store.database.begin_write() as connection:
         connection.execute(sa.update(schema.message).where(schema.message.c.depth == 1).values(body="{}"))
-    assert run(folder, "verify") == commands.DAMAGED
+    assert run(folder, "verify") == commands.EXIT_DAMAGED
     named, summary = capsys.readouterr().out.splitlines()
     assert named.startswith("conversation 'Talk'")
     assert named.endswith("is damaged: its content does not fit its hash")
@@ -125,7 +125,7 @@ def test_erasing_says_what_goes_and_needs_a_yes(
 ) -> None:
     gone, kept = talked(file_store, "one", "two"), talked(file_store, "three")
     file_store.database.close()
-    assert run(folder, "erase", gone) == commands.REFUSED
+    assert run(folder, "erase", gone) == commands.EXIT_REFUSED
     assert "--yes" in capsys.readouterr().err
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     for answer, said in (("n", "Nothing was erased."), ("y", "Erased.")):
@@ -134,8 +134,8 @@ def test_erasing_says_what_goes_and_needs_a_yes(
         asked, ended = capsys.readouterr().out.splitlines()
         assert asked.startswith("Erased will be: the conversation 'Talk', 2 messages, 1 checkpoint. That cannot be undone.")
         assert ended == said
-    store = Store(Database.at(folder / "waymark.db"))
-    assert [thread.id for thread in store.threads()] == [kept]
+    store = Store(Database.open_file(folder / "waymark.db"))
+    assert [thread.id for thread in store.list_threads()] == [kept]
     store.database.close()
 
 
@@ -156,10 +156,10 @@ def test_a_run_that_a_crash_left_behind_does_not_keep_a_conversation_from_being_
 ) -> None:
     from checkpoints import Runs
 
-    thread_id = Runs(file_store).begin(None, new("question")[0]).thread_id
+    thread_id = Runs(file_store).begin_run(None, new("question")[0]).thread_id
     file_store.database.close()
     assert run(folder, "erase", thread_id, "--yes") == 0
-    store = Store(Database.at(folder / "waymark.db"))
+    store = Store(Database.open_file(folder / "waymark.db"))
     assert all(not rows for rows in dump(store).values())
     store.database.close()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from config import NAMES_ARE, AgentDefinition, Price, Settings, SettingsError, load_settings
+from config import NAME_RULE, AgentDefinition, PriceDefinition, Settings, SettingsError, load_settings
 
 CANARY = "sk-canary-0123456789"
 
@@ -194,7 +194,7 @@ def test_agents_servers_and_prices_have_tables_of_their_own(tmp_path: Path) -> N
     near, far = found.mcp["files"], found.mcp["far_away"]
     assert (near.command, near.args, near.env["TOKEN"].get_secret_value()) == ("server", ("--root", "."), CANARY)
     assert (far.url, near.approval, far.approval) == ("http://127.0.0.1:9/mcp", True, False)
-    assert found.prices == {"openai:small": Price(input=1, output=2.5)}
+    assert found.prices == {"openai:small": PriceDefinition(input=1, output=2.5)}
     assert CANARY not in repr(found)
 
 
@@ -211,7 +211,7 @@ def test_agents_servers_and_prices_have_tables_of_their_own(tmp_path: Path) -> N
         ),
         (
             "[agents.'The critic']\ninstructions = 'x'",
-            f'The name of [agents."The critic"] in waymark.toml must be {NAMES_ARE}.',
+            f'The name of [agents."The critic"] in waymark.toml must be {NAME_RULE}.',
         ),
         ("[mcp.files]", "[mcp.files] in waymark.toml must be a table with either command or url."),
         ("[mcp.f]\ncommand='x'\nurl='http://x'", "[mcp.f] in waymark.toml must be a table with either command or url."),

@@ -8,26 +8,26 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.tool import tool_call_chunk
 
 # Chat Completions, Responses, Anthropic, Google, Ollama, Bedrock, in this order of their first words.
-_KEYS = ("finish_reason", "stop_reason", "done_reason", "stopReason", "status")
+_METADATA_KEYS = ("finish_reason", "stop_reason", "done_reason", "stopReason", "status")
 _REASONS = {
     "stop": ("completed", "complete", "end_turn", "stop_sequence", "eos_token"),
     "tool_calls": ("tool_use", "tool_call", "function_call"),
     "length": ("max_output_tokens", "max_tokens", "model_length", "model_context_window_exceeded"),
     "content_filter": ("refusal", "safety", "recitation", "blocklist", "prohibited_content", "guardrail_intervened"),
 }
-_MEANING = {other: reason for reason, others in _REASONS.items() for other in others}
+_REASON_OF_WORD = {other: reason for reason, others in _REASONS.items() for other in others}
 
 
-def finish_reason(metadata: Mapping[str, Any]) -> str | None:
+def read_finish_reason(metadata: Mapping[str, Any]) -> str | None:
     """Why an answer ended, in the words of Chat Completions where they have one; None while nothing was said about it."""
-    said = next((metadata[key] for key in _KEYS if metadata.get(key)), None)
+    said = next((metadata[key] for key in _METADATA_KEYS if metadata.get(key)), None)
     if said == "incomplete":
         said = (metadata.get("incomplete_details") or {}).get("reason")
     word = str(said).lower() if said else None
-    return _MEANING.get(word, word) if word else None
+    return _REASON_OF_WORD.get(word, word) if word else None
 
 
-def as_chunk(message: AIMessage) -> AIMessageChunk:
+def convert_to_chunk(message: AIMessage) -> AIMessageChunk:
     """A whole answer as the only chunk of a stream."""
     calls = [(call["name"], json.dumps(call["args"]), call["id"]) for call in message.tool_calls]
     calls += [(call["name"] or "", call["args"] or "", call["id"]) for call in message.invalid_tool_calls]

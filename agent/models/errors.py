@@ -23,7 +23,7 @@ _STATUS_OF_CODE = {"invalid_api_key": 401, "model_not_found": 404, "rate_limit_e
 _CODES = {*_STATUS_OF_CODE, "context_length_exceeded", "content_filter", "insufficient_quota"}
 _TOO_LONG = "The conversation is longer than this model can read; go back to an earlier checkpoint or shorten it."
 _NO_FILES = "This model does not take images or files. Choose another model, or go on: it will not see them."
-_ATTACHED = re.compile(  # how OpenAI, Azure, OpenRouter, Ollama, vLLM and llama.cpp say so
+_FILES_REFUSED = re.compile(  # how OpenAI, Azure, OpenRouter, Ollama, vLLM and llama.cpp say so
     r"image_url|image input|(?:not|n't) support\w* (?:image|vision|file)|multimodal|file_data|input_file|input_image",
     re.IGNORECASE,
 )
@@ -55,25 +55,25 @@ _BY_KIND: tuple[tuple[set[str], str], ...] = (  # class names, the telling ones 
     ),
 )
 _OTHER = "The model could not answer."
-_PASSING = {408, 409, 429}  # and all from 500 on: the same request may go well a little later
-_BROKEN = set().union(*(names for names, _ in _BY_KIND[3:5]))
-_LASTING = set().union(*(names for names, _ in _BY_KIND[:3]))
+_RETRYABLE_STATUSES = {408, 409, 429}  # and all from 500 on: the same request may go well a little later
+_RETRYABLE_KINDS = set().union(*(names for names, _ in _BY_KIND[3:5]))
+_FINAL_KINDS = set().union(*(names for names, _ in _BY_KIND[:3]))
 
 
-def model_error(error: BaseException) -> str:
+def describe_model_error(error: BaseException) -> str:
     """One sentence for a person. It never holds the provider's own text, which may show a part of the key.
 
     Errors are told apart by status, code and class name, so the providers' libraries need not be loaded for it.
     """
     if isinstance(error, ModelConfigurationError):
         return str(error)
-    chain, kinds, codes = _told(error)
-    return _by_content(error, kinds, codes) or _by_status(chain, codes) or _by_kind(kinds) or _OTHER
+    chain, kinds, codes = _inspect_error(error)
+    return _explain_content(error, kinds, codes) or _explain_status(chain, codes) or _explain_kind(kinds) or _OTHER
 
 
 def refuses_files(error: BaseException) -> bool:
     """Whether a model refused what was attached, and not the rest of the request."""
-    return model_error(error) == _NO_FILES
+    return describe_model_error(error) == _NO_FILES
 
 
 def retry_after(error: BaseException) -> float | None:
@@ -81,20 +81,20 @@ def retry_after(error: BaseException) -> float | None:
 
     Only for a request of which no answer had come yet. Not after a silence: a second one would double the user's wait.
     """
-    chain, kinds, codes = _told(error)
-    if _by_content(error, kinds, codes) is not None:
+    chain, kinds, codes = _inspect_error(error)
+    if _explain_content(error, kinds, codes) is not None:
         return None
-    refusal, status = _refusal(chain, codes)
+    refusal, status = _find_refusal(chain, codes)
     if status:
         headers = getattr(getattr(refusal, "response", None), "headers", {})
         is_final = headers.get("x-should-retry") == "false"
-        return _seconds(headers) if not is_final and (status in _PASSING or status >= 500) else None
-    return 0.0 if kinds & _BROKEN and not kinds & _LASTING else None
+        return _read_retry_seconds(headers) if not is_final and (status in _RETRYABLE_STATUSES or status >= 500) else None
+    return 0.0 if kinds & _RETRYABLE_KINDS and not kinds & _FINAL_KINDS else None
 
 
-def _told(error: BaseException) -> tuple[list[BaseException], set[str], set[str]]:
+def _inspect_error(error: BaseException) -> tuple[list[BaseException], set[str], set[str]]:
     """The error and what it came from, the names of all their classes, and the codes in them."""
-    chain = list(_chain(error))
+    chain = list(_iterate_causes(error))
     kinds = {kind.__name__ for link in chain for kind in type(link).__mro__}
     named = [getattr(link, attribute, None) for link in chain for attribute in ("code", "type")]
     codes = {code for code in named if isinstance(code, str)}
@@ -103,7 +103,7 @@ def _told(error: BaseException) -> tuple[list[BaseException], set[str], set[str]
     return chain, kinds, codes
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def _iterate_causes(error: BaseException) -> Iterator[BaseException]:
     """The error and what it was raised from: a refused connection and a bad certificate differ only down there.
 
     Where no cause is named, what was being handled: the HTTP library names none for a bad certificate, nor does a cancelled
@@ -126,38 +126,38 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
             ahead.append(below)
 
 
-def _by_content(error: BaseException, kinds: set[str], codes: set[str]) -> str | None:
+def _explain_content(error: BaseException, kinds: set[str], codes: set[str]) -> str | None:
     if "ContextOverflowError" in kinds or "context_length_exceeded" in codes or "context_length" in str(error):
         return _TOO_LONG
     if "ContentFilterFinishReasonError" in kinds or codes & {"content_filter", "content_policy_violation"}:
         return _FILTERED
     if "/v1/responses" in str(error):
         return _RESPONSES
-    if _ATTACHED.search(str(error)):
+    if _FILES_REFUSED.search(str(error)):
         return _NO_FILES
     return _QUOTA if "insufficient_quota" in codes else None
 
 
-def _by_status(chain: Sequence[BaseException], codes: set[str]) -> str | None:
+def _explain_status(chain: Sequence[BaseException], codes: set[str]) -> str | None:
     """By status, or by the code that stands for it when the error came in the middle of a stream."""
-    refusal, status = _refusal(chain, codes)
+    refusal, status = _find_refusal(chain, codes)
     if status == 429:
-        return f"The model provider is receiving too many requests; try again {_after(refusal)}."
+        return f"The model provider is receiving too many requests; try again {_describe_wait(refusal)}."
     return _SERVER if status >= 500 else _BY_STATUS.get(status)
 
 
-def _refusal(chain: Sequence[BaseException], codes: set[str]) -> tuple[BaseException, int]:
+def _find_refusal(chain: Sequence[BaseException], codes: set[str]) -> tuple[BaseException, int]:
     """Which of the errors has a status, and which; 0 if none has."""
-    told = next((link for link in chain if _status(link)), chain[0])
-    return told, _status(told) or next((_STATUS_OF_CODE[code] for code in codes if code in _STATUS_OF_CODE), 0)
+    told = next((link for link in chain if _read_status(link)), chain[0])
+    return told, _read_status(told) or next((_STATUS_OF_CODE[code] for code in codes if code in _STATUS_OF_CODE), 0)
 
 
-def _status(error: BaseException) -> int:
+def _read_status(error: BaseException) -> int:
     status = getattr(error, "status_code", None) or getattr(getattr(error, "response", None), "status_code", None)
     return status if isinstance(status, int) else 0
 
 
-def _after(error: BaseException) -> str:
+def _describe_wait(error: BaseException) -> str:
     headers = getattr(getattr(error, "response", None), "headers", {})
     text = str(headers.get("retry-after", "")).strip()
     try:
@@ -167,12 +167,12 @@ def _after(error: BaseException) -> str:
     return f"in {max(seconds, 1)} s" if seconds <= 3600 else "later"
 
 
-def _seconds(headers: Mapping[str, str]) -> float:
+def _read_retry_seconds(headers: Mapping[str, str]) -> float:
     try:
         return max(0.0, float(headers.get("retry-after", "")))
     except ValueError:  # none, or a date
         return 0.0
 
 
-def _by_kind(kinds: set[str]) -> str | None:
+def _explain_kind(kinds: set[str]) -> str | None:
     return next((text for names, text in _BY_KIND if kinds & names), None)

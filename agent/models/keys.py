@@ -7,7 +7,7 @@ from pydantic import SecretStr
 
 
 @dataclass(frozen=True)
-class Keys:
+class ProviderKeys:
     """What the settings say about providers. `idle_seconds` is the longest silence in a stream that is waited out.
 
     `others` are the keys of further providers by their usual names, such as ANTHROPIC_API_KEY.
@@ -21,8 +21,8 @@ class Keys:
     azure_openai_deployment_name: str | None = None
     azure_openai_reasoning_effort: str | None = None
     idle_seconds: float = 60.0
-    others: Mapping[str, SecretStr] = field(default_factory=dict)
+    other_keys: Mapping[str, SecretStr] = field(default_factory=dict)
 
 
-def present(key: SecretStr | None) -> bool:
+def is_present(key: SecretStr | None) -> bool:
     return key is not None and bool(key.get_secret_value().strip())

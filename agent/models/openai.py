@@ -14,11 +14,11 @@ from langchain_openai.chat_models.base import BaseChatOpenAI
 from openai import BadRequestError, Timeout, UnprocessableEntityError
 from pydantic import PrivateAttr, SecretStr
 
-from agent.models.answers import as_chunk
+from agent.models.answers import convert_to_chunk
 from agent.models.errors import ModelConfigurationError
-from agent.models.keys import Keys, present
-from agent.models.pacing import paced_client
-from agent.models.quick import Completions, Responses
+from agent.models.keys import ProviderKeys, is_present
+from agent.models.pacing import make_paced_client
+from agent.models.quick import JsonCompletions, JsonResponses
 
 AZURE_API_VERSION = "2024-10-21"
 AZURE_RESPONSES_API_VERSION = "2025-04-01-preview"  # they came to Azure after the version above
@@ -30,41 +30,41 @@ CONNECT_SECONDS = 5.0
 _RESPONSES_ONLY = ("gpt-5.5", "gpt-5.6", "gpt-6", "gpt-5-pro", "gpt-5.2-pro", "gpt-5.4-pro")
 
 
-def openai(name: str, keys: Keys, *, responses: bool = False) -> BaseChatModel:
+def load_openai_model(name: str, keys: ProviderKeys, *, responses: bool = False) -> BaseChatModel:
     """A model of OpenAI or of a compatible server. `responses`: through Responses also where Chat Completions would do."""
-    if not present(keys.openai_api_key) and not keys.openai_base_url:
+    if not is_present(keys.openai_api_key) and not keys.openai_base_url:
         raise ModelConfigurationError(f"OPENAI_API_KEY is missing; openai:{name[:80]} needs it.")
     needed = keys.openai_base_url is None and (name.startswith(_RESPONSES_ONLY) or "codex" in name)
-    model = _OpenAI(
+    model = _OpenAIModel(
         model=name,
-        api_key=keys.openai_api_key if present(keys.openai_api_key) else SecretStr(NO_KEY),
+        api_key=keys.openai_api_key if is_present(keys.openai_api_key) else SecretStr(NO_KEY),
         base_url=keys.openai_base_url or OPENAI_ADDRESS,  # never left open: the library would read the environment
-        **_shared(keys, responses or needed),
+        **_build_client_options(keys, responses or needed),
     )
-    return _quick(model)
+    return _use_json_streams(model)
 
 
-def azure(deployment: str | None, keys: Keys, *, responses: bool = False) -> BaseChatModel:
+def load_azure_model(deployment: str | None, keys: ProviderKeys, *, responses: bool = False) -> BaseChatModel:
     """A deployment on Azure."""
     if not deployment:
         raise ModelConfigurationError("AZURE_OPENAI_DEPLOYMENT_NAME is missing, or write MODEL=azure:DEPLOYMENT.")
     if not keys.azure_openai_endpoint:
         raise ModelConfigurationError(f"AZURE_OPENAI_ENDPOINT is missing; azure:{deployment[:80]} needs it.")
-    if not present(keys.azure_openai_api_key):
+    if not is_present(keys.azure_openai_api_key):
         raise ModelConfigurationError(f"AZURE_OPENAI_API_KEY is missing; azure:{deployment[:80]} needs it.")
-    model = _Azure(
+    model = _AzureModel(
         azure_deployment=deployment,
         model=deployment,  # often the model's own name, by which its window is known
         azure_endpoint=keys.azure_openai_endpoint,
         api_key=keys.azure_openai_api_key,
         api_version=keys.azure_openai_api_version or (AZURE_RESPONSES_API_VERSION if responses else AZURE_API_VERSION),
         reasoning_effort=keys.azure_openai_reasoning_effort or None,
-        **_shared(keys, responses),
+        **_build_client_options(keys, responses),
     )
-    return _quick(model)
+    return _use_json_streams(model)
 
 
-def _shared(keys: Keys, responses: bool) -> dict[str, Any]:
+def _build_client_options(keys: ProviderKeys, responses: bool) -> dict[str, Any]:
     """Streaming with usage, nothing kept by the provider, and short patience: else a dead stream is held for ten minutes."""
     return {
         "streaming": True,
@@ -73,36 +73,36 @@ def _shared(keys: Keys, responses: bool) -> dict[str, Any]:
         "store": False if responses else None,  # Responses would keep each answer for thirty days
         "max_retries": 0,  # agent.retrying asks again, as far as that is safe
         "timeout": Timeout(keys.idle_seconds, connect=CONNECT_SECONDS),
-        "http_async_client": paced_client(Timeout(keys.idle_seconds, connect=CONNECT_SECONDS)),
+        "http_async_client": make_paced_client(Timeout(keys.idle_seconds, connect=CONNECT_SECONDS)),
         "openai_proxy": "",  # of its own variable the library would want a client of its own; HTTPS_PROXY is heeded
         "stream_chunk_timeout": None,  # agent.answer has one; this would make a task of every token, a third of the work
     }
 
 
-class _OpenAI(ChatOpenAI):
-    _streams: bool = PrivateAttr(True)
+class _OpenAIModel(ChatOpenAI):
+    _can_stream: bool = PrivateAttr(True)
 
     async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        async for chunk in _willing(self, super()._astream, *args, **kwargs):
+        async for chunk in _stream_or_generate(self, super()._astream, *args, **kwargs):
             yield chunk
 
 
-class _Azure(AzureChatOpenAI):
-    _streams: bool = PrivateAttr(True)
+class _AzureModel(AzureChatOpenAI):
+    _can_stream: bool = PrivateAttr(True)
 
     async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        async for chunk in _willing(self, super()._astream, *args, **kwargs):
+        async for chunk in _stream_or_generate(self, super()._astream, *args, **kwargs):
             yield chunk
 
 
-async def _willing(
-    model: _OpenAI | _Azure, stream: Callable[..., AsyncIterator[ChatGenerationChunk]], *args: Any, **kwargs: Any
+async def _stream_or_generate(
+    model: _OpenAIModel | _AzureModel, stream: Callable[..., AsyncIterator[ChatGenerationChunk]], *args: Any, **kwargs: Any
 ) -> AsyncIterator[ChatGenerationChunk]:
     """The answer as a stream, or whole where the server refuses to stream; without usage where it refuses to tell it.
 
     What a server refused is not asked of it again.
     """
-    while model._streams:
+    while model._can_stream:
         try:
             async for chunk in stream(*args, **kwargs):
                 yield chunk
@@ -114,16 +114,16 @@ async def _willing(
                 break
             model.stream_usage = False
     result = await model._agenerate(*args, **kwargs, stream=False)
-    model._streams = False  # only now: what was refused may have been something else, that only spoke of streams
+    model._can_stream = False  # only now: what was refused may have been something else, that only spoke of streams
     whole = result.generations[0]
     assert isinstance(whole.message, AIMessage)
     said = {"model_name": (result.llm_output or {}).get("model_name"), **(whole.generation_info or {})}
-    yield ChatGenerationChunk(message=as_chunk(whole.message), generation_info=said)
+    yield ChatGenerationChunk(message=convert_to_chunk(whole.message), generation_info=said)
 
 
-def _quick(model: BaseChatOpenAI) -> BaseChatOpenAI:
+def _use_json_streams(model: BaseChatOpenAI) -> BaseChatOpenAI:
     client = model.root_async_client
-    model.async_client = Completions(client)
+    model.async_client = JsonCompletions(client)
     if model.use_responses_api:
-        client.responses = Responses(client)
+        client.responses = JsonResponses(client)
     return model

@@ -6,7 +6,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 
 from agent.models.errors import ModelConfigurationError
-from agent.models.keys import Keys
+from agent.models.keys import ProviderKeys
 
 PROVIDERS = {  # the package, its class, and the name of the key
     "anthropic": ("langchain_anthropic", "ChatAnthropic", "ANTHROPIC_API_KEY"),
@@ -23,7 +23,7 @@ PROVIDERS = {  # the package, its class, and the name of the key
 }
 
 
-def other(provider: str, name: str, keys: Keys) -> BaseChatModel:
+def load_provider_model(provider: str, name: str, keys: ProviderKeys) -> BaseChatModel:
     """A model of one of `PROVIDERS`. Raises ModelConfigurationError, which names the package where it is missing."""
     package, kind, key = PROVIDERS[provider]
     spec = f"{provider}:{name[:80]}"
@@ -34,9 +34,9 @@ def other(provider: str, name: str, keys: Keys) -> BaseChatModel:
         raise ModelConfigurationError(f"{spec} needs the package {install}: pip install {install}.") from None
     given: dict[str, Any] = {"model": name}
     if key is not None:  # some packages look at it only when they are first used
-        if key not in keys.others:
+        if key not in keys.other_keys:
             raise ModelConfigurationError(f"{key} is missing; {spec} needs it.")
-        given["api_key"] = keys.others[key]
+        given["api_key"] = keys.other_keys[key]
     if "stream_usage" in model_class.model_fields:
         given["stream_usage"] = True
     try:

@@ -13,14 +13,15 @@ from typing import Any
 from jiter import from_json
 from openai import AsyncOpenAI, AsyncStream
 
-from agent.models.pacing import gathered, streaming
+from agent.models.pacing import count_stream, gather_ready
+from agent.usage import drop_unreadable_usage
 
-PLAIN = b"data: {"
-DONE = re.compile(rb"(?:\A|[\r\n])data: ?\[DONE\]\s*\Z")  # a line of its own: an answer may speak of it
+DATA_PREFIX = b"data: {"
+DONE_EVENT = re.compile(rb"(?:\A|[\r\n])data: ?\[DONE\]\s*\Z")  # a line of its own: an answer may speak of it
 EVENT_ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
 
 
-class Completions:
+class JsonCompletions:
     """What the library asks of the client's chat completions: streams come as the JSON that was sent."""
 
     def __init__(self, client: AsyncOpenAI) -> None:
@@ -28,10 +29,12 @@ class Completions:
         self.with_raw_response = client.chat.completions.with_raw_response  # for answers that come whole
 
     async def create(self, **payload: Any) -> AsyncStream[object]:
-        return await self._client.post("/chat/completions", body=payload, cast_to=object, stream=True, stream_cls=_Stream)
+        return await self._client.post(
+            "/chat/completions", body=payload, cast_to=object, stream=True, stream_cls=_JsonStream
+        )
 
 
-class Responses:
+class JsonResponses:
     """What the library asks of the client's responses: it needs objects, but hardly anything of those that are many."""
 
     def __init__(self, client: AsyncOpenAI) -> None:
@@ -39,60 +42,66 @@ class Responses:
         from openai.types.responses import ResponseStreamEvent  # noqa: PLC0415
 
         self._client = client
-        self._event = ResponseStreamEvent
+        self._event_type = ResponseStreamEvent
         self.with_raw_response = client.responses.with_raw_response
 
-    async def create(self, **payload: Any) -> "_Events":
-        events: _Events = await self._client.post(
-            "/responses", body=payload, cast_to=object, stream=True, stream_cls=_Events
+    async def create(self, **payload: Any) -> "_ResponseStream":
+        events: _ResponseStream = await self._client.post(
+            "/responses", body=payload, cast_to=object, stream=True, stream_cls=_ResponseStream
         )
-        events.kind = self._event
+        events.event_type = self._event_type
         return events
 
 
-class _Stream(AsyncStream[object]):
+class _JsonStream(AsyncStream[object]):
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        self._decoder = _Joining(self._decoder)  # type: ignore[assignment]  # of the two ways, only the one that is used
+        self._decoder = _JoiningDecoder(self._decoder)  # type: ignore[assignment]  # of the two ways, only the one that is used
+
+    async def __aiter__(self) -> AsyncIterator[object]:
+        async for event in super().__aiter__():
+            if isinstance(event, dict):
+                drop_unreadable_usage(event)
+            yield event
 
 
-class _Events(_Stream):
-    kind: Any
+class _ResponseStream(_JsonStream):
+    event_type: Any
 
     async def __aiter__(self) -> AsyncIterator[object]:
         async for event in super().__aiter__():
             if isinstance(event, dict) and str(event.get("type")).endswith(".delta"):
                 yield SimpleNamespace(**event)
             else:
-                yield self._client._process_response_data(data=event, cast_to=self.kind, response=self.response)
+                yield self._client._process_response_data(data=event, cast_to=self.event_type, response=self.response)
 
 
-class _Joining:
+class _JoiningDecoder:
     """A decoder of streams that makes one event of texts that came together."""
 
     def __init__(self, decoder: Any) -> None:
         self._decoder = decoder
 
     async def aiter_bytes(self, parts: AsyncIterator[bytes]) -> AsyncIterator[Any]:
-        with streaming():
-            async for whole in _whole_events(gathered(parts, DONE)):
-                for event in _joined(self._events(whole)):
+        with count_stream():
+            async for whole in _cut_between_events(gather_ready(parts, DONE_EVENT)):
+                for event in _join_texts(self._parse_events(whole)):
                     yield event
 
-    def _events(self, whole: bytes) -> Iterator[Any]:
+    def _parse_events(self, whole: bytes) -> Iterator[Any]:
         *blocks, rest = whole.split(b"\n\n")
         for block in blocks:
             try:  # nearly all are one line
-                if not block.startswith(PLAIN) or b"\n" in block or b"\r" in block:
+                if not block.startswith(DATA_PREFIX) or b"\n" in block or b"\r" in block:
                     raise ValueError
-                yield _Event(from_json(block[len(PLAIN) - 1 :]))
+                yield _JsonEvent(from_json(block[len(DATA_PREFIX) - 1 :]))
             except ValueError:
                 yield from self._decoder.iter_bytes(iter([block + b"\n\n"]))
         if rest:
             yield from self._decoder.iter_bytes(iter([rest]))
 
 
-async def _whole_events(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _cut_between_events(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """The same bytes, cut between events."""
     rest = bytearray()
     async for part in parts:
@@ -106,7 +115,7 @@ async def _whole_events(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 @dataclass(slots=True)
-class _Event:
+class _JsonEvent:
     """What the client asks of a server-sent event whose data is an object."""
 
     body: dict[str, Any]
@@ -117,14 +126,14 @@ class _Event:
         return self.body
 
 
-def _joined(events: Iterator[Any]) -> Iterator[Any]:
+def _join_texts(events: Iterator[Any]) -> Iterator[Any]:
     """The events; of those that bring nothing but text for the same place, and follow one another, one with all of it."""
-    texts: list[_Text] = []
+    texts: list[_TextPiece] = []
     try:
         for event in events:
-            text = _text(event.body) if isinstance(event, _Event) else None
+            text = _find_text_piece(event.body) if isinstance(event, _JsonEvent) else None
             if texts and (text is None or text.where != texts[0].where):
-                yield _one(texts)
+                yield _merge_pieces(texts)
                 texts = []
             if text is None:
                 yield event
@@ -132,14 +141,14 @@ def _joined(events: Iterator[Any]) -> Iterator[Any]:
                 texts.append(text)
     except UnicodeDecodeError:
         if texts:
-            yield _one(texts)  # what came before it has come
+            yield _merge_pieces(texts)  # what came before it has come
         raise
     if texts:
-        yield _one(texts)
+        yield _merge_pieces(texts)
 
 
 @dataclass(slots=True)
-class _Text:
+class _TextPiece:
     """The text that an event brings: what holds it, under which key, and what it is a text of."""
 
     body: dict[str, Any]
@@ -148,21 +157,21 @@ class _Text:
     where: tuple[Any, ...]
 
 
-def _text(body: dict[str, Any]) -> _Text | None:
+def _find_text_piece(body: dict[str, Any]) -> _TextPiece | None:
     """None where an event brings anything but text."""
     match body:
         case {"type": "response.output_text.delta", "delta": str()}:
-            return _Text(body, body, "delta", (body.get("item_id"), body.get("content_index")))
+            return _TextPiece(body, body, "delta", (body.get("item_id"), body.get("content_index")))
         case {"choices": [{"delta": {"content": str(), **others} as delta, **about}]}:
             others.pop("role", None)
             if delta["content"] == "":
                 return None  # each stays one: so many with nothing in them are no way to go on for ever
             is_more = any(others.values()) or about.get("finish_reason") or about.get("logprobs") or body.get("usage")
-            return None if is_more else _Text(body, delta, "content", (body.get("id"), about.get("index")))
+            return None if is_more else _TextPiece(body, delta, "content", (body.get("id"), about.get("index")))
     return None
 
 
-def _one(texts: list[_Text]) -> _Event:
+def _merge_pieces(texts: list[_TextPiece]) -> _JsonEvent:
     first = texts[0]
     first.holder[first.key] = "".join(each.holder[each.key] for each in texts)
-    return _Event(first.body)
+    return _JsonEvent(first.body)

@@ -8,14 +8,14 @@ from pydantic import SecretStr
 
 from agent.tools.ask_agent import ask_agent
 from agent.tools.calculator import calculator
-from agent.tools.read_file import read_file_tool
-from agent.tools.web_search import web_search_tool
+from agent.tools.read_file import make_read_file_tool
+from agent.tools.web_search import make_web_search_tool
 
 PLAIN: tuple[BaseTool, ...] = (calculator,)  # what needs no settings: a new tool is named here
-NAMES = (*(tool.name for tool in PLAIN), "web_search", "read_file", ask_agent.name)
+TOOL_NAMES = (*(tool.name for tool in PLAIN), "web_search", "read_file", ask_agent.name)
 
 
-def tools_for(
+def select_tools(
     *,
     tavily_api_key: SecretStr | None,
     tavily_base_url: str | None,
@@ -27,7 +27,7 @@ def tools_for(
     """
     tools = list(PLAIN)
     if tavily_api_key is not None and tavily_api_key.get_secret_value().strip():
-        tools.append(web_search_tool(tavily_api_key, tavily_base_url))
+        tools.append(make_web_search_tool(tavily_api_key, tavily_base_url))
     if files_dir is not None:
-        tools.append(read_file_tool(files_dir))
+        tools.append(make_read_file_tool(files_dir))
     return [tool for tool in tools if enabled is None or tool.name in enabled]

@@ -2,7 +2,7 @@
 
 from langchain_core.tools import ToolException, tool
 
-ELSEWHERE = "This works only within a run of the agent."
+OUTSIDE_RUN_TEXT = "This works only within a run of the agent."
 
 
 @tool
@@ -15,4 +15,4 @@ def ask_agent(agent: str, question: str) -> str:
     agent: the name of one of the agents that you were told of.
     question: what to find out or to do, and what the answer should be like.
     """
-    raise ToolException(ELSEWHERE)
+    raise ToolException(OUTSIDE_RUN_TEXT)

@@ -11,13 +11,13 @@ from collections.abc import Callable
 
 from langchain_core.tools import ToolException, tool
 
-LONGEST_EXPRESSION = 200  # characters
-DEEPEST_NESTING = 20
-LONGEST_LITERAL = 30  # digits
-LARGEST_EXPONENT = 1000
-LARGEST_INTEGER = 4000  # bits
-LARGEST_FACTORIAL = 500
-FURTHEST_ROUNDING = 100  # decimal places
+MAX_EXPRESSION_CHARS = 200  # characters
+MAX_EXPRESSION_DEPTH = 20
+MAX_LITERAL_DIGITS = 30  # digits
+MAX_EXPONENT = 1000
+MAX_INTEGER_BITS = 4000  # bits
+MAX_FACTORIAL = 500
+MAX_ROUNDING_PLACES = 100  # decimal places
 
 Number = int | float
 
@@ -37,13 +37,13 @@ _TOKEN = re.compile(
 _AS_WRITTEN = str.maketrans({"×": "*", "·": "*", "÷": "/", "−": "-", "^": "**", "\u00a0": " ", "\u202f": " "})
 
 
-def evaluate(expression: str) -> str:
+def evaluate_expression(expression: str) -> str:
     """The value as text: whole numbers exactly, others to 15 significant digits.
 
     Raises CalculatorError, and nothing else, for any text that is not an expression within the limits.
     """
     try:
-        value = _value(parse(expression), 0)
+        value = _evaluate_node(parse_expression(expression), 0)
     except ZeroDivisionError:
         raise CalculatorError("This divides by zero. Change the expression or explain that it has no value.") from None
     except OverflowError:
@@ -52,15 +52,15 @@ def evaluate(expression: str) -> str:
         raise
     except ValueError:
         raise CalculatorError("A function has no value there, such as the root of a negative number.") from None
-    return _written(value)
+    return _format_number(value)
 
 
-def parse(expression: str) -> ast.expr:
+def parse_expression(expression: str) -> ast.expr:
     """The expression as a Python syntax tree of which nothing is trusted yet. Raises CalculatorError."""
-    if len(expression) > LONGEST_EXPRESSION:
-        raise CalculatorError(f"At most {LONGEST_EXPRESSION} characters. Split the calculation into several calls.")
+    if len(expression) > MAX_EXPRESSION_CHARS:
+        raise CalculatorError(f"At most {MAX_EXPRESSION_CHARS} characters. Split the calculation into several calls.")
     try:
-        return ast.parse(_as_python(expression.translate(_AS_WRITTEN)), mode="eval").body
+        return ast.parse(_to_python(expression.translate(_AS_WRITTEN)), mode="eval").body
     except SyntaxError:
         raise CalculatorError(
             "This is not a complete expression. Write it like 12 * (3 + 4), with every sign and parenthesis; "
@@ -68,7 +68,7 @@ def parse(expression: str) -> ast.expr:
         ) from None
 
 
-def _as_python(text: str) -> str:
+def _to_python(text: str) -> str:
     """Only known tokens, one space apart: what reaches Python's parser can hold no string, keyword or foreign sign."""
     tokens: list[str] = []
     calls: list[bool] = []  # for each open parenthesis: does it hold the arguments of a function?
@@ -80,22 +80,22 @@ def _as_python(text: str) -> str:
         position = match.end()
         if match.lastgroup == "space":
             continue
-        part = _checked(match, calls)
+        part = _check_token(match, calls)
         if part == "(":
             calls.append(bool(tokens) and tokens[-1] in _FUNCTIONS)
         elif part == ")" and calls:
             calls.pop()
-        if len(calls) > DEEPEST_NESTING:
-            raise _too_deep()
+        if len(calls) > MAX_EXPRESSION_DEPTH:
+            raise _make_nesting_error()
         tokens.append(part)
     return " ".join(tokens)
 
 
-def _checked(match: re.Match[str], calls: list[bool]) -> str:
+def _check_token(match: re.Match[str], calls: list[bool]) -> str:
     part = match.group()
     arguments = bool(calls) and calls[-1]
-    if match.lastgroup in ("grouped", "number") and sum(map(str.isdigit, part)) > LONGEST_LITERAL:
-        raise CalculatorError(f"A number may have at most {LONGEST_LITERAL} digits. Round it or use 1.5e30.")
+    if match.lastgroup in ("grouped", "number") and sum(map(str.isdigit, part)) > MAX_LITERAL_DIGITS:
+        raise CalculatorError(f"A number may have at most {MAX_LITERAL_DIGITS} digits. Round it or use 1.5e30.")
     if match.lastgroup == "grouped" and arguments:
         # log(1,000) may mean one number or two: a wrong guess would be a wrong answer.
         raise CalculatorError(f"{part} is unclear inside a function. Put a space after a comma between arguments.")
@@ -109,39 +109,39 @@ def _checked(match: re.Match[str], calls: list[bool]) -> str:
     return part
 
 
-def _value(node: ast.expr, depth: int) -> Number:
-    if depth > DEEPEST_NESTING:
-        raise _too_deep()
+def _evaluate_node(node: ast.expr, depth: int) -> Number:
+    if depth > MAX_EXPRESSION_DEPTH:
+        raise _make_nesting_error()
     match node:
         case ast.Constant(value=int() | float() as value):
-            return _bounded(value)
+            return _check_size(value)
         case ast.Name(id=name) if name in _CONSTANTS:
             return _CONSTANTS[name]
         case ast.Name(id=name):
             raise CalculatorError(f"{name} is a function. Write {name}(…) with its argument in parentheses.")
         case ast.UnaryOp(op=sign, operand=operand) if type(sign) in _SIGNS:
-            return _SIGNS[type(sign)](_value(operand, depth + 1))
+            return _SIGNS[type(sign)](_evaluate_node(operand, depth + 1))
         case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATIONS:
             # A long sum nests to the left only; that is length, which is bounded, and not depth.
-            return _bounded(_OPERATIONS[type(sign)](_value(left, depth), _value(right, depth + 1)))
+            return _check_size(_OPERATIONS[type(sign)](_evaluate_node(left, depth), _evaluate_node(right, depth + 1)))
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
-            return _call(name, [_value(argument, depth + 1) for argument in arguments])
+            return _call_function(name, [_evaluate_node(argument, depth + 1) for argument in arguments])
         case ast.Call():
             raise CalculatorError("Write every multiplication with *, as in 2 * (3 + 4).")
     raise CalculatorError("Only numbers, + - * / // % **, parentheses and the known functions are allowed.")
 
 
-def _call(name: str, arguments: list[Number]) -> Number:
+def _call_function(name: str, arguments: list[Number]) -> Number:
     function, fewest, most = _FUNCTIONS[name]
     if not fewest <= len(arguments) <= most:
         wanted = str(fewest) if fewest == most else f"{fewest} to {most}"
         raise CalculatorError(f"{name} takes {wanted} arguments, separated by a comma and a space.")
-    return _bounded(function(*arguments))
+    return _check_size(function(*arguments))
 
 
-def _bounded(value: Number) -> Number:
+def _check_size(value: Number) -> Number:
     if isinstance(value, int):
-        if value.bit_length() > LARGEST_INTEGER:
+        if value.bit_length() > MAX_INTEGER_BITS:
             raise OverflowError
         return value
     if not math.isfinite(value):
@@ -149,18 +149,18 @@ def _bounded(value: Number) -> Number:
     return value
 
 
-def _multiplied(left: Number, right: Number) -> Number:
+def _multiply_numbers(left: Number, right: Number) -> Number:
     whole = isinstance(left, int) and isinstance(right, int)
-    if whole and int(left).bit_length() + int(right).bit_length() > LARGEST_INTEGER + 1:
+    if whole and int(left).bit_length() + int(right).bit_length() > MAX_INTEGER_BITS + 1:
         raise OverflowError
     return left * right
 
 
-def _power(base: Number, exponent: Number) -> Number:
-    if abs(exponent) > LARGEST_EXPONENT:
-        raise CalculatorError(f"An exponent may be at most {LARGEST_EXPONENT}.")
+def _raise_power(base: Number, exponent: Number) -> Number:
+    if abs(exponent) > MAX_EXPONENT:
+        raise CalculatorError(f"An exponent may be at most {MAX_EXPONENT}.")
     # The result of b bits to the n-th has more than (b - 1) * n bits: refused before it is computed.
-    if isinstance(base, int) and isinstance(exponent, int) and (base.bit_length() - 1) * exponent > LARGEST_INTEGER:
+    if isinstance(base, int) and isinstance(exponent, int) and (base.bit_length() - 1) * exponent > MAX_INTEGER_BITS:
         raise OverflowError
     result = base**exponent
     if isinstance(result, complex):
@@ -168,23 +168,23 @@ def _power(base: Number, exponent: Number) -> Number:
     return int(result) if isinstance(result, int) else float(result)
 
 
-def _factorial(number: Number) -> Number:
-    if number != int(number) or not 0 <= number <= LARGEST_FACTORIAL:
-        raise CalculatorError(f"factorial takes a whole number from 0 to {LARGEST_FACTORIAL}.")
+def _compute_factorial(number: Number) -> Number:
+    if number != int(number) or not 0 <= number <= MAX_FACTORIAL:
+        raise CalculatorError(f"factorial takes a whole number from 0 to {MAX_FACTORIAL}.")
     return math.factorial(int(number))
 
 
-def _rounded(number: Number, places: Number = 0) -> Number:
-    if places != int(places) or abs(places) > FURTHEST_ROUNDING:
-        raise CalculatorError(f"round takes a whole number of places, at most {FURTHEST_ROUNDING}.")
+def _round_number(number: Number, places: Number = 0) -> Number:
+    if places != int(places) or abs(places) > MAX_ROUNDING_PLACES:
+        raise CalculatorError(f"round takes a whole number of places, at most {MAX_ROUNDING_PLACES}.")
     return round(number, int(places)) if places else round(number)
 
 
-def _too_deep() -> CalculatorError:
-    return CalculatorError(f"At most {DEEPEST_NESTING} levels of nesting. Split the calculation into several calls.")
+def _make_nesting_error() -> CalculatorError:
+    return CalculatorError(f"At most {MAX_EXPRESSION_DEPTH} levels of nesting. Split the calculation into several calls.")
 
 
-def _written(value: Number) -> str:
+def _format_number(value: Number) -> str:
     if isinstance(value, int):
         return str(value)
     return format(value or 0.0, ".15g")  # "or" turns -0.0 into 0
@@ -195,13 +195,13 @@ _SIGNS: dict[type[ast.unaryop], Callable[[Number], Number]] = {ast.UAdd: operato
 _OPERATIONS: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
-    ast.Mult: _multiplied,
+    ast.Mult: _multiply_numbers,
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
-    ast.Pow: _power,
+    ast.Pow: _raise_power,
 }
-_MANY = LONGEST_EXPRESSION
+_MAX_ARGUMENTS = MAX_EXPRESSION_CHARS
 _FUNCTIONS: dict[str, tuple[Callable[..., Number], int, int]] = {  # name: function, fewest and most arguments
     "sqrt": (math.sqrt, 1, 1),
     "sin": (math.sin, 1, 1),
@@ -211,14 +211,14 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Number], int, int]] = {  # name: funct
     "log10": (math.log10, 1, 1),
     "exp": (math.exp, 1, 1),
     "abs": (abs, 1, 1),
-    "round": (_rounded, 1, 2),
-    "min": (lambda *numbers: min(numbers), 1, _MANY),
-    "max": (lambda *numbers: max(numbers), 1, _MANY),
+    "round": (_round_number, 1, 2),
+    "min": (lambda *numbers: min(numbers), 1, _MAX_ARGUMENTS),
+    "max": (lambda *numbers: max(numbers), 1, _MAX_ARGUMENTS),
     "floor": (math.floor, 1, 1),
     "ceil": (math.ceil, 1, 1),
-    "factorial": (_factorial, 1, 1),
+    "factorial": (_compute_factorial, 1, 1),
 }
-NAMES = (*_CONSTANTS, *_FUNCTIONS)
+KNOWN_NAMES = (*_CONSTANTS, *_FUNCTIONS)
 
 
 @tool
@@ -228,4 +228,4 @@ def calculator(expression: str) -> str:
     Allowed: numbers, + - * / // % (remainder) ** (power), parentheses, pi, e, sqrt, sin, cos, tan (radians),
     log (natural, or log(x, base)), log10, exp, abs, round, min, max, floor, ceil, factorial. No variables or units.
     """
-    return evaluate(expression)
+    return evaluate_expression(expression)

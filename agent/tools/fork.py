@@ -2,7 +2,7 @@
 
 from langchain_core.tools import ToolException, tool
 
-ELSEWHERE = "This works only within a run of the agent."
+OUTSIDE_RUN_TEXT = "This works only within a run of the agent."
 
 
 @tool
@@ -14,4 +14,4 @@ def fork(prompts: list[str]) -> str:
 
     prompts: 1 to 10 complete instructions, one for each way.
     """
-    raise ToolException(ELSEWHERE)
+    raise ToolException(OUTSIDE_RUN_TEXT)

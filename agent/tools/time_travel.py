@@ -2,7 +2,7 @@
 
 from langchain_core.tools import BaseTool, ToolException, tool
 
-ELSEWHERE = "This works only within a run of the agent."
+OUTSIDE_RUN_TEXT = "This works only within a run of the agent."
 
 
 @tool
@@ -17,7 +17,7 @@ def goto(position: str, message: str, keep_target: bool = True) -> str:
     message: what to know from there on.
     keep_target: false puts your message in the place of the target instead of after it.
     """
-    raise ToolException(ELSEWHERE)
+    raise ToolException(OUTSIDE_RUN_TEXT)
 
 
 @tool
@@ -31,7 +31,7 @@ def rewind(n: int, content: str, agent: str = "", keep_independent: bool = False
     agent: the name of the agent whose answer it is; without one, your own.
     keep_independent: true keeps the work of others that does not depend on the old answer.
     """
-    raise ToolException(ELSEWHERE)
+    raise ToolException(OUTSIDE_RUN_TEXT)
 
 
 @tool
@@ -40,14 +40,14 @@ def save_checkpoint(name: str, description: str = "") -> str:
 
     name: a few words that say what is reached here.
     """
-    raise ToolException(ELSEWHERE)
+    raise ToolException(OUTSIDE_RUN_TEXT)
 
 
 @tool
 def list_checkpoints() -> str:
     """List the checkpoints of this conversation: name, message number, description."""
-    raise ToolException(ELSEWHERE)
+    raise ToolException(OUTSIDE_RUN_TEXT)
 
 
-MOVING: tuple[BaseTool, ...] = (goto, rewind)
-TIME_TRAVEL: tuple[BaseTool, ...] = (*MOVING, save_checkpoint, list_checkpoints)
+MOVE_TOOLS: tuple[BaseTool, ...] = (goto, rewind)
+TIME_TRAVEL_TOOLS: tuple[BaseTool, ...] = (*MOVE_TOOLS, save_checkpoint, list_checkpoints)

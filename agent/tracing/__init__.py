@@ -11,10 +11,10 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from agent.travelling import TimeTravelEvent
 from checkpoints import MAIN, Branch, Checkpoint, Operation, OperationKind, RunState
 
-SYSTEM = "system"  # the name of the prompt that every request begins with
-JUDGE = "judge"  # and of what the judge is told
-EVENTS = frozenset({OperationKind.SAVE, OperationKind.RESTORE, OperationKind.FORK})
-STOPPED = "Stopped before it finished."
+SYSTEM_PROMPT_NAME = "system"  # the name of the prompt that every request begins with
+JUDGE_PROMPT_NAME = "judge"  # and of what the judge is told
+TRACED_OPERATIONS = frozenset({OperationKind.SAVE, OperationKind.RESTORE, OperationKind.FORK})
+STOPPED_TEXT = "Stopped before it finished."
 _log = logging.getLogger(__name__)
 
 
@@ -28,7 +28,7 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RunStart:
     """Where in its thread a run began."""
 
     branch: Branch
@@ -44,9 +44,9 @@ class Place:
 class RunBegun:
     run_id: str
     thread_id: str
-    at: int
+    timestamp_ns: int
     question: str
-    place: Place | None
+    start: RunStart | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ class ModelAnswered:
     run_id: str
     model: str
     prompt: Prompt
-    asked: Sequence[AnyMessage]
+    messages: Sequence[AnyMessage]
     answer: AIMessage
-    began: int
-    first: int | None  # when the first token came
-    ended: int
+    began_ns: int
+    first_token_ns: int | None  # when the first token came
+    ended_ns: int
     error: str | None = None
     agent: str = MAIN
 
@@ -70,15 +70,15 @@ class ToolCarriedOut:
     run_id: str
     call: ToolCall
     result: ToolMessage
-    began: int
-    ended: int
+    began_ns: int
+    ended_ns: int
     agent: str = MAIN
 
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
     run_id: str
-    at: int
+    timestamp_ns: int
     state: RunState
     error: str | None
     answer: str
@@ -98,25 +98,25 @@ class Feedback:
 
     run_id: str
     message_id: str
-    good: bool | None
+    is_good: bool | None
 
 
-Told = RunBegun | ModelAnswered | ToolCarriedOut | RunEnded | Judged | Feedback | Operation | TimeTravelEvent
+TraceEvent = RunBegun | ModelAnswered | ToolCarriedOut | RunEnded | Judged | Feedback | Operation | TimeTravelEvent
 
 
 class Tracer(Protocol):
     """Where it is told. Every method returns at once, whatever the tracing service does; `close` within a second."""
 
     @property
-    def on(self) -> bool: ...
+    def is_on(self) -> bool: ...
 
-    def tell(self, told: Told) -> None: ...
+    def record(self, event: TraceEvent) -> None: ...
 
-    def prompt(self, name: str, builtin: str) -> Prompt:
+    def find_prompt(self, name: str, builtin: str) -> Prompt:
         """The operator's text for it, as far as it is known by now, else the built-in one."""
         ...
 
-    def link(self, run_id: str) -> str:
+    def link_run(self, run_id: str) -> str:
         """The address of the run's trace, for people; empty while it is not known."""
         ...
 
@@ -126,15 +126,15 @@ class Tracer(Protocol):
 class NoTracing:
     """Tells nobody."""
 
-    on = False
+    is_on = False
 
-    def tell(self, told: Told) -> None:
+    def record(self, event: TraceEvent) -> None:
         pass
 
-    def prompt(self, name: str, builtin: str) -> Prompt:
+    def find_prompt(self, name: str, builtin: str) -> Prompt:
         return Prompt(name, builtin)
 
-    def link(self, run_id: str) -> str:
+    def link_run(self, run_id: str) -> str:
         return ""
 
     def close(self) -> None:
@@ -145,97 +145,97 @@ NO_TRACING: Tracer = NoTracing()
 
 
 @dataclass(slots=True)
-class _Asking:
+class _PendingRequest:
     """A call of the model that has not ended yet."""
 
     model: str
-    asked: Sequence[AnyMessage]
-    began: int
-    first: int | None = None
-    text: list[str] = field(default_factory=list)
+    messages: Sequence[AnyMessage]
+    began_ns: int
+    first_token_ns: int | None = None
+    text_pieces: list[str] = field(default_factory=list)
 
 
 class RunTrace:
     """What one agent's nodes report as a run goes. It keeps the times, and tells each step when it has ended."""
 
     def __init__(
-        self, tracer: Tracer, run_id: str, prompt: Prompt, begun: RunBegun | None = None, agent: str = MAIN
+        self, tracer: Tracer, run_id: str, prompt: Prompt, start_event: RunBegun | None = None, agent: str = MAIN
     ) -> None:
         self._tracer = tracer
         self._run_id = run_id
         self._prompt = prompt
-        self._begun = begun
-        self._asking: _Asking | None = None
-        self._tools: dict[str, tuple[ToolCall, int]] = {}  # those at work, by the ids of their calls
+        self._start_event = start_event
+        self._pending_request: _PendingRequest | None = None
+        self._running_tools: dict[str, tuple[ToolCall, int]] = {}  # those at work, by the ids of their calls
         self._answer = ""
         self._agent = agent
-        self._others: list[RunTrace] = []  # of the agents that were asked
+        self._agent_traces: list[RunTrace] = []  # of the agents that were asked
 
-    def of(self, agent: str, system: str) -> "RunTrace":
+    def for_agent(self, agent: str, system_text: str) -> "RunTrace":
         """For an agent that was asked: several work at the same time."""
-        self._others.append(RunTrace(self._tracer, self._run_id, Prompt(SYSTEM, system), agent=agent))
-        return self._others[-1]
+        self._agent_traces.append(RunTrace(self._tracer, self._run_id, Prompt(SYSTEM_PROMPT_NAME, system_text), agent=agent))
+        return self._agent_traces[-1]
 
-    def begin(self) -> None:
-        if self._begun is not None:
-            self._tell(self._begun)
+    def record_start(self) -> None:
+        if self._start_event is not None:
+            self._record(self._start_event)
 
-    def asked(self, model: str, messages: Sequence[AnyMessage]) -> None:
-        self._asking = _Asking(model, messages, time_ns())
+    def on_request(self, model: str, messages: Sequence[AnyMessage]) -> None:
+        self._pending_request = _PendingRequest(model, messages, time_ns())
 
-    def heard(self, text: str) -> None:
+    def on_token(self, text: str) -> None:
         """More of the answer has come; text, or else a part of a tool call."""
-        if self._asking is not None:
-            self._asking.first = self._asking.first or time_ns()
-            self._asking.text.append(text)
+        if self._pending_request is not None:
+            self._pending_request.first_token_ns = self._pending_request.first_token_ns or time_ns()
+            self._pending_request.text_pieces.append(text)
 
-    def answered(self, answer: AIMessage, error: str | None = None) -> None:
-        if (asking := self._asking) is None:
+    def on_answer(self, answer: AIMessage, error: str | None = None) -> None:
+        if (asking := self._pending_request) is None:
             return
-        self._asking, self._answer = None, answer.text
-        times = (asking.began, asking.first, time_ns())
-        about = (self._run_id, asking.model, self._prompt, asking.asked, answer, *times, error, self._agent)
-        self._tell(ModelAnswered(*about))
+        self._pending_request, self._answer = None, answer.text
+        times = (asking.began_ns, asking.first_token_ns, time_ns())
+        about = (self._run_id, asking.model, self._prompt, asking.messages, answer, *times, error, self._agent)
+        self._record(ModelAnswered(*about))
 
-    def tool_began(self, call: ToolCall) -> None:
-        self._tools[call["id"] or ""] = (call, time_ns())
+    def on_tool_start(self, call: ToolCall) -> None:
+        self._running_tools[call["id"] or ""] = (call, time_ns())
 
-    def tool_ended(self, result: ToolMessage) -> None:
-        if (at_work := self._tools.pop(result.tool_call_id, None)) is not None:
+    def on_tool_end(self, result: ToolMessage) -> None:
+        if (at_work := self._running_tools.pop(result.tool_call_id, None)) is not None:
             call, began = at_work
-            self._tell(ToolCarriedOut(self._run_id, call, result, began, time_ns(), self._agent))
+            self._record(ToolCarriedOut(self._run_id, call, result, began, time_ns(), self._agent))
 
-    def changed(self, operation: Operation | None) -> None:
+    def on_operation(self, operation: Operation | None) -> None:
         """The run has changed the conversation's branches."""
         if operation is not None:
-            self._tell(operation)
+            self._record(operation)
 
-    def ended(self, state: RunState, error: str | None) -> None:
+    def on_end(self, state: RunState, error: str | None) -> None:
         """However it ended: what was still at work was cut off by that, and nothing is told of it any more."""
         self.cut_off(error)
-        self._tell(RunEnded(self._run_id, time_ns(), state, error, self._answer))
+        self._record(RunEnded(self._run_id, time_ns(), state, error, self._answer))
         self._fall_silent()
 
     def _fall_silent(self) -> None:
         self._tracer = NO_TRACING
-        for other in self._others:
+        for other in self._agent_traces:
             other._fall_silent()
 
-    def _tell(self, told: Told) -> None:
+    def _record(self, event: TraceEvent) -> None:
         try:
-            self._tracer.tell(told)
+            self._tracer.record(event)
         except Exception:  # noqa: BLE001  (somebody else's code, whose failure is no reason to lose a run)
             _log.exception("a tracer failed")
 
     def cut_off(self, error: str | None) -> None:
         """Nothing that is still at work here goes on."""
-        for other in self._others:
+        for other in self._agent_traces:
             other.cut_off(error)
-        if self._asking is not None:
-            self.answered(AIMessage("".join(self._asking.text)), error or STOPPED)
-        for call_id, (call, _) in list(self._tools.items()):
-            self.tool_ended(ToolMessage(STOPPED, tool_call_id=call_id, name=call["name"], status="error"))
+        if self._pending_request is not None:
+            self.on_answer(AIMessage("".join(self._pending_request.text_pieces)), error or STOPPED_TEXT)
+        for call_id, (call, _) in list(self._running_tools.items()):
+            self.on_tool_end(ToolMessage(STOPPED_TEXT, tool_call_id=call_id, name=call["name"], status="error"))
 
 
-def untraced() -> RunTrace:
-    return RunTrace(NO_TRACING, "", Prompt(SYSTEM, ""))
+def make_null_trace() -> RunTrace:
+    return RunTrace(NO_TRACING, "", Prompt(SYSTEM_PROMPT_NAME, ""))

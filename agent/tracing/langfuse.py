@@ -24,14 +24,14 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExportResult
 from pydantic import SecretStr
 
-from agent.tracing import SYSTEM, Feedback, Prompt, Told
-from agent.tracing.spans import Spans, trace_id
-from checkpoints import serde
+from agent.tracing import SYSTEM_PROMPT_NAME, Feedback, Prompt, TraceEvent
+from agent.tracing.spans import SpanRecorder, derive_trace_id
+from checkpoints import limits, serde
 
-EXPORT_SECONDS = 5.0
-CLOSE_SECONDS = 1.0
-FRESH_SECONDS = 60.0  # how long a prompt is taken to be the newest, and an answer that failed to fail again
-_ONCE: RequestOptions = {"timeout_in_seconds": 3, "max_retries": 0}
+MAX_EXPORT_SECONDS = 5.0
+MAX_CLOSE_SECONDS = 1.0
+MAX_PROMPT_AGE_SECONDS = 60.0  # how long a prompt is taken to be the newest, and an answer that failed to fail again
+_ONE_TRY: RequestOptions = {"timeout_in_seconds": 3, "max_retries": 0}
 _log = logging.getLogger(__name__)
 # What the exporter says at each try would fill the log, with addresses and answers in it; `Complaint` says it once.
 logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
@@ -42,12 +42,12 @@ class LangfuseTracer:
     other asks and tells the server the rest, in order. Both are daemons: what hangs in them never holds up the exit.
     """
 
-    on = True
+    is_on = True
 
     def __init__(self, *, public_key: str, secret_key: SecretStr, host: str, prompt_label: str, mask: bool) -> None:
         self._host = host.rstrip("/")
         self._label = prompt_label
-        self._complaint = Complaint()
+        self._warning = WarnOnce()
         self._http = httpx.Client()
         self._api = LangfuseAPI(
             base_url=self._host,
@@ -58,108 +58,110 @@ class LangfuseTracer:
             x_langfuse_public_key=public_key,
             httpx_client=self._http,
         )
-        self._spans = Spans(_Exporter(self._host, public_key, secret_key, self._complaint), mask=mask)
-        self._telling = Worker("tracing", self._complaint)
-        self._asking = Worker("langfuse", self._complaint)
+        self._spans = SpanRecorder(_LangfuseExporter(self._host, public_key, secret_key, self._warning), mask=mask)
+        self._span_worker = BackgroundWorker("tracing", self._warning)
+        self._api_worker = BackgroundWorker("langfuse", self._warning)
         self._prompts: dict[str, Prompt] = {}
         self._project = ""
-        self._looked_at: dict[str, float] = {}  # when each thing was last asked for
-        self.link("")
-        self.prompt(SYSTEM, "")
+        self._requested_at: dict[str, float] = {}  # when each thing was last asked for
+        self.link_run("")
+        self.find_prompt(SYSTEM_PROMPT_NAME, "")
 
-    def tell(self, told: Told) -> None:
-        if isinstance(told, Feedback):
-            self._asking.do(partial(self._score, told))
+    def record(self, event: TraceEvent) -> None:
+        if isinstance(event, Feedback):
+            self._api_worker.submit(partial(self._send_score, event))
         else:
-            self._telling.do(partial(self._spans.tell, told))
+            self._span_worker.submit(partial(self._spans.record, event))
 
-    def prompt(self, name: str, builtin: str) -> Prompt:
+    def find_prompt(self, name: str, builtin: str) -> Prompt:
         if self._is_due(f"prompt {name}"):
-            self._asking.do(partial(self._fetch_prompt, name))
+            self._api_worker.submit(partial(self._fetch_prompt, name))
         return self._prompts.get(name) or Prompt(name, builtin)
 
-    def link(self, run_id: str) -> str:
+    def link_run(self, run_id: str) -> str:
         if not self._project and self._is_due("project"):
-            self._asking.do(self._find_project)
-        return self._project and f"{self._host}/project/{self._project}/traces/{trace_id(run_id)}"
+            self._api_worker.submit(self._find_project)
+        return self._project and f"{self._host}/project/{self._project}/traces/{derive_trace_id(run_id)}"
 
     def close(self) -> None:
         """Send what can be sent within a second."""
-        end = time.monotonic() + CLOSE_SECONDS
-        for worker in (self._asking, self._telling):
-            worker.end()
-        self._telling.join(end)
+        end = time.monotonic() + MAX_CLOSE_SECONDS
+        for worker in (self._api_worker, self._span_worker):
+            worker.finish()
+        self._span_worker.join(end)
         closing = Thread(target=self._spans.close, daemon=True)
         closing.start()
         closing.join(max(0.0, end - time.monotonic()))
-        if self._asking.join(end):
+        if self._api_worker.join(end):
             self._http.close()
 
-    def _is_due(self, what: str) -> bool:
+    def _is_due(self, key: str) -> bool:
         now = time.monotonic()
-        if now - self._looked_at.get(what, -FRESH_SECONDS) < FRESH_SECONDS:
+        if now - self._requested_at.get(key, -MAX_PROMPT_AGE_SECONDS) < MAX_PROMPT_AGE_SECONDS:
             return False
-        self._looked_at[what] = now
+        self._requested_at[key] = now
         return True
 
     def _fetch_prompt(self, name: str) -> None:
         """The operator's text is trusted as the built-in one is; without one there, the built-in one counts."""
         try:
-            found = self._api.prompts.get(quote(name, safe=""), label=self._label, request_options=_ONCE)
+            found = self._api.prompts.get(quote(name, safe=""), label=self._label, request_options=_ONE_TRY)
         except NotFoundError:
             self._prompts.pop(name, None)
             return
+        if len(found.prompt) > limits.MAX_PROMPT_CHARS:
+            raise ValueError("the prompt is too long")
         if found.type == "text" and found.prompt.strip():
-            self._prompts[name] = Prompt(name, serde.writable(found.prompt), found.version)
+            self._prompts[name] = Prompt(name, serde.sanitize_text(found.prompt), limits.to_tokens(found.version))
 
     def _find_project(self) -> None:
-        self._project = quote(self._api.projects.get(request_options=_ONCE).data[0].id, safe="")
+        self._project = quote(self._api.projects.get(request_options=_ONE_TRY).data[0].id, safe="")
 
-    def _score(self, told: Feedback) -> None:
+    def _send_score(self, feedback: Feedback) -> None:
         """One score a message, under an id of its own: a second opinion takes the place of the first."""
-        trace = trace_id(told.run_id)
-        score_id = f"{trace}-{told.message_id}"
-        if told.good is None:
-            self._api.scores.delete(score_id, request_options=_ONCE)
+        trace = derive_trace_id(feedback.run_id)
+        score_id = f"{trace}-{feedback.message_id}"
+        if feedback.is_good is None:
+            self._api.scores.delete(score_id, request_options=_ONE_TRY)
             return
         score: Any = {  # as the client sends it: its own type of a request leaves out the metadata's shape
             "id": score_id,
             "traceId": trace,
             "name": "user-feedback",
-            "value": float(told.good),
+            "value": float(feedback.is_good),
             "dataType": "BOOLEAN",
-            "metadata": {"message": told.message_id},
+            "metadata": {"message": feedback.message_id},
         }
-        self._api.scores.create(request=[score], request_options=_ONCE)
+        self._api.scores.create(request=[score], request_options=_ONE_TRY)
 
 
-class Complaint:
+class WarnOnce:
     """Says once that Langfuse fails, and of what kind the failure was: what it answered may hold anything."""
 
     def __init__(self) -> None:
-        self._said = False
+        self._has_warned = False
 
-    def say(self, kind: str) -> None:
-        if not self._said:
-            self._said = True
+    def warn(self, kind: str) -> None:
+        if not self._has_warned:
+            self._has_warned = True
             _log.warning(
                 "Langfuse does not take or give what it should (%s). Only traces, scores and prompts miss it.", kind
             )
 
 
-class Worker:
+class BackgroundWorker:
     """A daemon thread that does one thing after the other."""
 
-    def __init__(self, name: str, complaint: Complaint) -> None:
-        self._complaint = complaint
+    def __init__(self, name: str, warning: WarnOnce) -> None:
+        self._warning = warning
         self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._thread = Thread(target=self._run, name=name, daemon=True)
+        self._thread = Thread(target=self._run_jobs, name=name, daemon=True)
         self._thread.start()
 
-    def do(self, work: Callable[[], None]) -> None:
+    def submit(self, work: Callable[[], None]) -> None:
         self._work.put(work)
 
-    def end(self) -> None:
+    def finish(self) -> None:
         """After what it has to do already."""
         self._work.put(None)
 
@@ -168,29 +170,29 @@ class Worker:
         self._thread.join(max(0.0, until - time.monotonic()))
         return not self._thread.is_alive()
 
-    def _run(self) -> None:
+    def _run_jobs(self) -> None:
         while (work := self._work.get()) is not None:
             try:
                 work()
             except Exception as error:  # noqa: BLE001  # tracing's outer edge: whatever a server answers, turns go on
-                self._complaint.say(type(error).__name__)
+                self._warning.warn(type(error).__name__)
 
 
-class _Exporter(OTLPSpanExporter):
+class _LangfuseExporter(OTLPSpanExporter):
     """Sends spans as Langfuse's own client does, and complains in our words."""
 
-    def __init__(self, host: str, public_key: str, secret_key: SecretStr, complaint: Complaint) -> None:
+    def __init__(self, host: str, public_key: str, secret_key: SecretStr, warning: WarnOnce) -> None:
         pair = f"{public_key}:{secret_key.get_secret_value()}"
         headers = {
             "Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}",
             "x-langfuse-ingestion-version": "4",  # shown at once, and not after minutes
         }
         endpoint = f"{host}/api/public/otel/v1/traces"
-        super().__init__(endpoint=endpoint, headers=headers, timeout=EXPORT_SECONDS, compression=Compression.Gzip)
-        self._complaint = complaint
+        super().__init__(endpoint=endpoint, headers=headers, timeout=MAX_EXPORT_SECONDS, compression=Compression.Gzip)
+        self._warning = warning
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         result = super().export(spans)
         if result is not SpanExportResult.SUCCESS:
-            self._complaint.say("traces")
+            self._warning.warn("traces")
         return result

@@ -19,20 +19,21 @@ from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.trace import Span, set_span_in_context
 
-from agent.tracing import JUDGE, Judged, ModelAnswered, Place, RunBegun, RunEnded, ToolCarriedOut
+from agent.tracing import JUDGE_PROMPT_NAME, Judged, ModelAnswered, RunBegun, RunEnded, RunStart, ToolCarriedOut
 from agent.travelling import TimeTravelEvent
+from agent.usage import readable_usage
 from checkpoints import Operation, RunState, serde
 
-SECONDS_BETWEEN_EXPORTS = 1.0
+EXPORT_INTERVAL_SECONDS = 1.0
 _LEVELS = {RunState.FAILED: "ERROR", RunState.STOPPED: "WARNING", RunState.INTERRUPTED: "WARNING"}
 
 
-def trace_id(seed: str) -> str:
+def derive_trace_id(seed: str) -> str:
     """Derived, so that nothing has to be stored to find a run's trace again."""
     return Langfuse.create_trace_id(seed=seed)
 
 
-class _Ids(RandomIdGenerator):
+class _SeededIds(RandomIdGenerator):
     """Gives the next trace the id that was laid out for it."""
 
     next_trace = ""
@@ -41,19 +42,19 @@ class _Ids(RandomIdGenerator):
         return int(self.next_trace, 16)
 
 
-class Spans:
+class SpanRecorder:
     """Told by one thread alone. With `mask`, sizes stand for all that people, models and tools wrote."""
 
     def __init__(self, exporter: SpanExporter, *, mask: bool) -> None:
         self._mask = mask
-        self._ids = _Ids()
+        self._ids = _SeededIds()
         self._provider = TracerProvider(
             sampler=ALWAYS_ON,
             resource=Resource({"service.name": "waymark"}),
             shutdown_on_exit=False,  # it would wait half a minute for a server that hangs
             id_generator=self._ids,
         )
-        self._provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=SECONDS_BETWEEN_EXPORTS * 1000))
+        self._provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=EXPORT_INTERVAL_SECONDS * 1000))
         self._tracer = self._provider.get_tracer("waymark")
         self._runs: dict[str, tuple[Span, str]] = {}  # those that are not over: their root spans and threads
 
@@ -61,121 +62,147 @@ class Spans:
         """Send what is left. Takes as long as the server does."""
         self._provider.shutdown()
 
-    def tell(
-        self, told: RunBegun | ModelAnswered | ToolCarriedOut | RunEnded | Judged | Operation | TimeTravelEvent
+    def record(
+        self, event: RunBegun | ModelAnswered | ToolCarriedOut | RunEnded | Judged | Operation | TimeTravelEvent
     ) -> None:
-        match told:
+        match event:
             case RunBegun():
-                self._begin(told)
+                self._start_run(event)
             case Operation():
-                self._event(told)
+                self._add_operation(event)
             case RunEnded():
-                self._end(told)
+                self._end_run(event)
             case ModelAnswered():
-                self._child(told, "answer", "generation", self._generation(told))
+                self._add_child(event, "answer", "generation", self._describe_generation(event))
             case Judged(thread_id, call):
-                seed = f"{JUDGE}:{call.run_id}"  # a trace of its own: the run's is over, and may be sent already
-                attributes = self._generation(call)
-                self._root(seed, JUDGE, thread_id, call.began, "generation", attributes).end(call.ended)
+                seed = f"{JUDGE_PROMPT_NAME}:{call.run_id}"  # a trace of its own: the run's is over, and may be sent already
+                attributes = self._describe_generation(call)
+                self._start_root(seed, JUDGE_PROMPT_NAME, thread_id, call.began_ns, "generation", attributes).end(
+                    call.ended_ns
+                )
             case ToolCarriedOut():
-                self._child(told, told.call["name"], "tool", self._tool(told))
+                self._add_child(event, event.call["name"], "tool", self._describe_tool(event))
             case TimeTravelEvent():
-                self._move(told)
+                self._add_move(event)
 
-    def _begin(self, told: RunBegun) -> None:
-        attributes = {Attribute.OBSERVATION_INPUT: self._text(told.question), **self._placed(told.place)}
-        self._runs[told.run_id] = (
-            self._root(told.run_id, "run", told.thread_id, told.at, "agent", attributes),
-            told.thread_id,
+    def _start_run(self, event: RunBegun) -> None:
+        attributes = {Attribute.OBSERVATION_INPUT: self._mask_text(event.question), **self._describe_start(event.start)}
+        self._runs[event.run_id] = (
+            self._start_root(event.run_id, "run", event.thread_id, event.timestamp_ns, "agent", attributes),
+            event.thread_id,
         )
 
-    def _end(self, told: RunEnded) -> None:
-        span, _ = self._runs.pop(told.run_id)
-        attributes = {Attribute.OBSERVATION_OUTPUT: self._text(told.answer), **_metadata({"state": str(told.state)})}
-        span.set_attributes(attributes | _level(_LEVELS.get(told.state), told.error))
-        span.end(told.at)
+    def _end_run(self, event: RunEnded) -> None:
+        span, _ = self._runs.pop(event.run_id)
+        attributes = {
+            Attribute.OBSERVATION_OUTPUT: self._mask_text(event.answer),
+            **_make_metadata({"state": str(event.state)}),
+        }
+        span.set_attributes(attributes | _make_level(_LEVELS.get(event.state), event.error))
+        span.end(event.timestamp_ns)
 
-    def _move(self, told: TimeTravelEvent) -> None:
+    def _add_move(self, event: TimeTravelEvent) -> None:
         """An event within the trace of the run that made the move."""
-        parent, thread_id = self._runs[told.run_id]
-        about = {"from": told.begin, "to": told.position, "removed": told.removed, "tokens_saved": told.tokens_saved}
-        names = None if self._mask else ", ".join(told.sources)  # files have the names that people gave them
-        attributes = _common(thread_id, "run", "event") | {Attribute.OBSERVATION_INPUT: self._text(told.reason)}
-        attributes |= _metadata(about | {"sources": names or None}, of="observation")
+        parent, thread_id = self._runs[event.run_id]
+        about = {
+            "from": event.call_position,
+            "to": event.target_position,
+            "removed": event.removed_count,
+            "tokens_saved": event.tokens_saved,
+        }
+        names = None if self._mask else ", ".join(event.sources)  # files have the names that people gave them
+        attributes = _make_common_attributes(thread_id, "run", "event") | {
+            Attribute.OBSERVATION_INPUT: self._mask_text(event.reason)
+        }
+        attributes |= _make_metadata(about | {"sources": names or None}, of="observation")
         context = set_span_in_context(parent, Context())
-        self._tracer.start_span(told.kind, context=context, start_time=told.at, attributes=attributes).end(told.at)
+        self._tracer.start_span(event.kind, context=context, start_time=event.timestamp_ns, attributes=attributes).end(
+            event.timestamp_ns
+        )
 
-    def _event(self, told: Operation) -> None:
-        made_at = round(told.created_at.timestamp() * 1e9)
-        about = {"operation": told.version, "actor": told.actor, "result": told.result, **_way(told)}
-        attributes = _metadata(about) | {Attribute.OBSERVATION_INPUT: self._text(told.note)}
-        seed = f"{told.thread_id}:{told.version}"
-        self._root(seed, str(told.kind), told.thread_id, made_at, "event", attributes).end(made_at)
+    def _add_operation(self, operation: Operation) -> None:
+        made_at = round(operation.created_at.timestamp() * 1e9)
+        about = {
+            "operation": operation.version,
+            "actor": operation.actor,
+            "result": operation.result,
+            **_describe_transition(operation),
+        }
+        attributes = _make_metadata(about) | {Attribute.OBSERVATION_INPUT: self._mask_text(operation.note)}
+        seed = f"{operation.thread_id}:{operation.version}"
+        self._start_root(seed, str(operation.kind), operation.thread_id, made_at, "event", attributes).end(made_at)
 
-    def _root(self, seed: str, name: str, thread_id: str, at: int, kind: str, attributes: Mapping[str, str | int]) -> Span:
-        self._ids.next_trace = trace_id(seed)
-        common = _common(thread_id, name, kind)
-        return self._tracer.start_span(name, context=Context(), start_time=at, attributes=common | dict(attributes))
+    def _start_root(
+        self, seed: str, name: str, thread_id: str, timestamp_ns: int, kind: str, attributes: Mapping[str, str | int]
+    ) -> Span:
+        self._ids.next_trace = derive_trace_id(seed)
+        common = _make_common_attributes(thread_id, name, kind)
+        return self._tracer.start_span(
+            name, context=Context(), start_time=timestamp_ns, attributes=common | dict(attributes)
+        )
 
-    def _child(
-        self, told: ModelAnswered | ToolCarriedOut, name: str, kind: str, attributes: Mapping[str, str | int]
+    def _add_child(
+        self, event: ModelAnswered | ToolCarriedOut, name: str, kind: str, attributes: Mapping[str, str | int]
     ) -> None:
-        parent, thread_id = self._runs[told.run_id]
+        parent, thread_id = self._runs[event.run_id]
         context = set_span_in_context(parent, Context())
-        everything = _common(thread_id, "run", kind) | dict(attributes)
-        self._tracer.start_span(name, context=context, start_time=told.began, attributes=everything).end(told.ended)
+        everything = _make_common_attributes(thread_id, "run", kind) | dict(attributes)
+        self._tracer.start_span(name, context=context, start_time=event.began_ns, attributes=everything).end(event.ended_ns)
 
-    def _generation(self, told: ModelAnswered) -> dict[str, str | int]:
-        answer = told.answer
+    def _describe_generation(self, event: ModelAnswered) -> dict[str, str | int]:
+        answer = event.answer
         attributes: dict[str, str | int] = {
-            Attribute.OBSERVATION_INPUT: self._messages(told.asked),
-            Attribute.OBSERVATION_OUTPUT: self._messages([answer]),
-            **_level("ERROR" if told.error else None, told.error),
-            **_metadata(
-                {"finish_reason": answer.response_metadata.get("finish_reason"), "agent": told.agent}, of="observation"
+            Attribute.OBSERVATION_INPUT: self._encode_messages(event.messages),
+            Attribute.OBSERVATION_OUTPUT: self._encode_messages([answer]),
+            **_make_level("ERROR" if event.error else None, event.error),
+            **_make_metadata(
+                {"finish_reason": answer.response_metadata.get("finish_reason"), "agent": event.agent}, of="observation"
             ),
         }
-        if model := answer.response_metadata.get("model_name") or told.model:
+        if model := answer.response_metadata.get("model_name") or event.model:
             attributes[Attribute.OBSERVATION_MODEL] = str(model)
-        if answer.usage_metadata:
-            attributes[Attribute.OBSERVATION_USAGE_DETAILS] = json.dumps(usage(answer))
-        if told.first is not None:
-            attributes[Attribute.OBSERVATION_COMPLETION_START_TIME] = json.dumps(_iso(told.first))
-        if told.prompt.version is not None:
-            attributes[Attribute.OBSERVATION_PROMPT_NAME] = told.prompt.name
-            attributes[Attribute.OBSERVATION_PROMPT_VERSION] = told.prompt.version
+        if counted := count_usage(answer):
+            attributes[Attribute.OBSERVATION_USAGE_DETAILS] = json.dumps(counted)
+        if event.first_token_ns is not None:
+            attributes[Attribute.OBSERVATION_COMPLETION_START_TIME] = json.dumps(_format_time(event.first_token_ns))
+        if event.prompt.version is not None:
+            attributes[Attribute.OBSERVATION_PROMPT_NAME] = event.prompt.name
+            attributes[Attribute.OBSERVATION_PROMPT_VERSION] = event.prompt.version
         return attributes
 
-    def _tool(self, told: ToolCarriedOut) -> dict[str, str | int]:
-        failed = told.result.status == "error"
+    def _describe_tool(self, event: ToolCarriedOut) -> dict[str, str | int]:
+        failed = event.result.status == "error"
         return {
-            Attribute.OBSERVATION_INPUT: self._text(_json(told.call["args"])),
-            Attribute.OBSERVATION_OUTPUT: self._text(told.result.text),
-            **_level("ERROR" if failed else None, self._text(told.result.text) if failed else None),
-            **_metadata({"call": told.call["id"], "agent": told.agent}, of="observation"),
+            Attribute.OBSERVATION_INPUT: self._mask_text(_encode_json(event.call["args"])),
+            Attribute.OBSERVATION_OUTPUT: self._mask_text(event.result.text),
+            **_make_level("ERROR" if failed else None, self._mask_text(event.result.text) if failed else None),
+            **_make_metadata({"call": event.call["id"], "agent": event.agent}, of="observation"),
         }
 
-    def _placed(self, place: Place | None) -> dict[str, str]:
-        if place is None:
+    def _describe_start(self, start: RunStart | None) -> dict[str, str]:
+        if start is None:
             return {}
-        checkpoint = place.checkpoint
-        names = {"branch": place.branch.name, "checkpoint": checkpoint and checkpoint.name}
-        ids = {"branch": place.branch.id, "checkpoint": checkpoint and checkpoint.id}
-        return _metadata((ids if self._mask else names) | {"rewound_from": place.rewound_from, "operation": place.version})
+        checkpoint = start.checkpoint
+        names = {"branch": start.branch.name, "checkpoint": checkpoint and checkpoint.name}
+        ids = {"branch": start.branch.id, "checkpoint": checkpoint and checkpoint.id}
+        return _make_metadata(
+            (ids if self._mask else names) | {"rewound_from": start.rewound_from, "operation": start.version}
+        )
 
-    def _text(self, text: str) -> str:
-        return f"({len(text):,} characters)" if self._mask else serde.writable(text)
+    def _mask_text(self, text: str) -> str:
+        return f"({len(text):,} characters)" if self._mask else serde.sanitize_text(text)
 
-    def _messages(self, messages: Sequence[AnyMessage]) -> str:
+    def _encode_messages(self, messages: Sequence[AnyMessage]) -> str:
         if self._mask:
-            return _json([_size(message) for message in messages])
-        return _json(convert_to_openai_messages(list(messages)))
+            return _encode_json([_measure_message(message) for message in messages])
+        return _encode_json(convert_to_openai_messages(list(messages)))
 
 
-def usage(answer: AIMessage) -> dict[str, int]:
-    """The tokens of an answer, each in one place only: Langfuse adds them up."""
-    metadata = answer.usage_metadata
-    assert metadata is not None
+def count_usage(answer: AIMessage) -> dict[str, int] | None:
+    """The tokens of an answer, each in one place only: Langfuse adds them up. None where its provider told none."""
+    metadata = readable_usage(answer.usage_metadata)
+    if metadata is None:
+        return None
     counted = {"input": metadata["input_tokens"], "output": metadata["output_tokens"]}
     details = {"input": metadata.get("input_token_details"), "output": metadata.get("output_token_details")}
     for side, kinds in details.items():
@@ -186,16 +213,16 @@ def usage(answer: AIMessage) -> dict[str, int]:
     return {**counted, "total": metadata["total_tokens"]}
 
 
-def _way(told: Operation) -> dict[str, object]:
+def _describe_transition(operation: Operation) -> dict[str, object]:
     """From which head to which other one a change led: of a restore the branch's, of a fork the branches' ids."""
-    for change in told.changes:
+    for change in operation.changes:
         for column in ("head_id", "branch_id"):
             if change.table != "checkpoint" and column in change.before:
                 return {"from": change.before[column], "to": change.after[column]}
     return {}
 
 
-def _common(thread_id: str, trace_name: str, kind: str) -> dict[str, str | int]:
+def _make_common_attributes(thread_id: str, trace_name: str, kind: str) -> dict[str, str | int]:
     return {
         Attribute.TRACE_NAME: trace_name,
         Attribute.TRACE_SESSION_ID: thread_id,
@@ -203,26 +230,28 @@ def _common(thread_id: str, trace_name: str, kind: str) -> dict[str, str | int]:
     }
 
 
-def _metadata(values: Mapping[str, object], of: str = "trace") -> dict[str, str]:
+def _make_metadata(values: Mapping[str, object], of: str = "trace") -> dict[str, str]:
     prefix = Attribute.TRACE_METADATA if of == "trace" else Attribute.OBSERVATION_METADATA
     return {f"{prefix}.{key}": str(value) for key, value in values.items() if value is not None}
 
 
-def _level(level: str | None, message: str | None) -> dict[str, str]:
+def _make_level(level: str | None, message: str | None) -> dict[str, str]:
     attributes = {Attribute.OBSERVATION_LEVEL: level, Attribute.OBSERVATION_STATUS_MESSAGE: message}
     return {key: value for key, value in attributes.items() if value}
 
 
-def _size(message: BaseMessage) -> dict[str, Any]:
+def _measure_message(message: BaseMessage) -> dict[str, Any]:
     size: dict[str, Any] = {"role": message.type, "characters": len(message.text)}
     if isinstance(message, AIMessage) and message.tool_calls:
-        size["tool_calls"] = [{"name": call["name"], "characters": len(_json(call["args"]))} for call in message.tool_calls]
+        size["tool_calls"] = [
+            {"name": call["name"], "characters": len(_encode_json(call["args"]))} for call in message.tool_calls
+        ]
     return size
 
 
-def _json(value: object) -> str:
-    return serde.writable(json.dumps(value, ensure_ascii=False, default=str))
+def _encode_json(value: object) -> str:
+    return serde.sanitize_text(json.dumps(value, ensure_ascii=False, default=str))
 
 
-def _iso(nanoseconds: int) -> str:
+def _format_time(nanoseconds: int) -> str:
     return datetime.fromtimestamp(nanoseconds / 1e9, UTC).isoformat()

@@ -10,10 +10,10 @@ from checkpoints import postgresql
 from checkpoints.errors import StoreUnavailableError
 
 FOLDER = Path(__file__).parent
-HEAD = "0003"  # the newest file in versions/; a test holds the two together
+NEWEST_REVISION = "0003"  # the newest file in versions/; a test holds the two together
 
 
-def bring_up(engine: sa.Engine, path: Path | None = None) -> None:
+def upgrade_schema(engine: sa.Engine, path: Path | None = None) -> None:
     """Bring a database to the newest schema: a file (at `path`) after a backup of what was there.
 
     Raises `StoreUnavailableError` for one of a newer Waymark or of something else, and leaves it as it was.
@@ -22,19 +22,19 @@ def bring_up(engine: sa.Engine, path: Path | None = None) -> None:
     with engine.connect() as connection:
         # In this order: tables that another process makes in between are known by their revision.
         tables = sa.inspect(connection).get_table_names()
-        found = revision(connection)
-        if found == HEAD:
+        found = read_revision(connection)
+        if found == NEWEST_REVISION:
             return
         if found is None and tables:
             raise StoreUnavailableError(f"{name} is a database of something else; it was not used.")
         if found is not None:
-            check_known(found, name)
+            check_revision(found, name)
             if path is not None:
-                _back_up(connection, path.with_name(f"{path.stem}-before-{HEAD}.db"))
-    _upgrade(engine)
+                _copy_before_upgrade(connection, path.with_name(f"{path.stem}-before-{NEWEST_REVISION}.db"))
+    _run_migrations(engine)
 
 
-def revision(connection: sa.Connection) -> str | None:
+def read_revision(connection: sa.Connection) -> str | None:
     """The schema that is there; None where there is none of Waymark's."""
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
@@ -42,12 +42,12 @@ def revision(connection: sa.Connection) -> str | None:
     return found
 
 
-def check_known(revision: str, name: object) -> None:
+def check_revision(revision: str, name: object) -> None:
     if not (FOLDER / "versions" / f"{revision}.py").exists():
         raise StoreUnavailableError(f"{name} was written by a newer Waymark (schema {revision}); it was left untouched.")
 
 
-def _upgrade(engine: sa.Engine) -> None:
+def _run_migrations(engine: sa.Engine) -> None:
     from alembic import command  # noqa: PLC0415  (0.4 s that only a migration pays)
     from alembic.config import Config  # noqa: PLC0415
 
@@ -55,12 +55,12 @@ def _upgrade(engine: sa.Engine) -> None:
     config.set_main_option("script_location", str(FOLDER))
     with engine.connect().execution_options(writing=True) as connection, connection.begin():
         if engine.dialect.name == "postgresql":  # of two that open an empty database at the same time, one makes the tables
-            connection.execute(postgresql.ALONE, {"key": "migration"})
+            connection.execute(postgresql.ADVISORY_LOCK, {"key": "migration"})
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
 
 
-def _back_up(connection: sa.Connection, target: Path) -> None:
+def _copy_before_upgrade(connection: sa.Connection, target: Path) -> None:
     """By SQLite's own backup: a copy of the file would miss what is still in the log beside it."""
     raw = connection.connection.driver_connection
     assert isinstance(raw, sqlite3.Connection)

@@ -9,7 +9,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from starlette.requests import Request
 
 from agent.agents import Agent
-from agent.time_travel import KEY
+from agent.time_travel import TIME_TRAVEL_MARK
 from agent.travelling import Policy
 from checkpoints import MAIN
 from tests.agent.running import Running, model_at, running
@@ -95,4 +95,4 @@ def memory(chat: Running, name: str) -> list[str]:
 
 def replaced(chat: Running) -> list[str]:
     """The answers that a move put in the place of others."""
-    return [str(s.langchain.text) for s in chat.path() if KEY in s.langchain.additional_kwargs]
+    return [str(s.langchain.text) for s in chat.path() if TIME_TRAVEL_MARK in s.langchain.additional_kwargs]

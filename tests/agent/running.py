@@ -13,18 +13,18 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import SecretStr
 
 from agent.agents import Agents
-from agent.choice import Offer
+from agent.choice import ModelCatalog
 from agent.events import Event, RunFinished, TextDelta
 from agent.graph import build_graph
 from agent.hub import RunHub
 from agent.judge import Judge
-from agent.models import Keys, load_chat_model
+from agent.models import ProviderKeys, load_chat_model
 from agent.runner import Runner
 from agent.state import Limits
 from agent.tools.calculator import calculator
 from agent.tracing import NO_TRACING, Tracer
 from agent.travelling import Policy, TimeTravelEvent
-from checkpoints import By, Database, Message, Run, Runs, Store
+from checkpoints import Caller, Database, Message, Run, Runs, Store
 from tests.fakes.openai import FakeOpenAI
 
 KEY = "sk-very-secret-0123456789"
@@ -34,7 +34,7 @@ LIMITS = Limits(idle_seconds=60, tool_seconds=60, draft_seconds=0.02)
 @asynccontextmanager
 async def model_at(fake: FakeOpenAI, spec: str = "openai:some") -> AsyncIterator[BaseChatModel]:
     """The real client of the provider; it is closed because the next test has another event loop."""
-    model: Any = load_chat_model(spec, Keys(openai_api_key=SecretStr(KEY), openai_base_url=fake.base_url))
+    model: Any = load_chat_model(spec, ProviderKeys(openai_api_key=SecretStr(KEY), openai_base_url=fake.base_url))
     try:
         yield model
     finally:
@@ -46,10 +46,10 @@ class Only:
     """No choice but this model."""
 
     chat: BaseChatModel
-    default: str = "openai:some"
-    names: Sequence[str] = ()
+    default_spec: str = "openai:some"
+    specs: Sequence[str] = ()
 
-    def model(self, spec: str | None = None) -> BaseChatModel:
+    def load_model(self, spec: str | None = None) -> BaseChatModel:
         return self.chat
 
 
@@ -65,12 +65,12 @@ class Running:
     events: list[Event]
 
     async def send(self, text: str, *, request: str | None = None) -> Run:
-        return await self.runner.send(self.thread_id, text, by=By(request=request))
+        return await self.runner.send(self.thread_id, text, caller=Caller(request_id=request))
 
     async def end(self, run: Run) -> Run:
         """The run once it rests."""
         await self.until(lambda: any(isinstance(event, RunFinished) and event.run_id == run.id for event in self.events))
-        latest = self.runs.latest(self.thread_id)
+        latest = self.runs.get_latest_run(self.thread_id)
         assert latest is not None
         assert latest.id == run.id
         return latest
@@ -84,7 +84,7 @@ class Running:
                 await asyncio.sleep(0.002)
 
     def path(self) -> list[Message]:
-        return self.store.messages(self.thread_id)
+        return self.store.list_messages(self.thread_id)
 
     def said(self) -> list[tuple[str, str, str]]:
         """The conversation as (type, status, text)."""
@@ -114,7 +114,7 @@ async def running(
     tracer: Tracer = NO_TRACING,
     time_travel: Policy = "off",
     heard: list[TimeTravelEvent] | None = None,
-    models: Offer | None = None,
+    models: ModelCatalog | None = None,
     judge: float | None = None,  # seconds that it has; None: there is none
     agents: Agents | None = None,
     **limits: float,
@@ -129,15 +129,15 @@ async def running(
     moving: Any = {"time_travel": time_travel, "on_time_travel": told, "agents": agents}
     offer = models or Only(model)
     if judge is not None:
-        moving["judge"] = Judge(store, runs, hub, offer, pool, tracer, seconds=judge)
+        moving["judge"] = Judge(store, runs, hub, offer, pool, tracer, max_seconds=judge)
     runner = Runner(store, runs, hub, graph, offer, pool=pool, limits=kept, tracer=tracer, **moving)
     thread_id = store.create_thread().id
     events: list[Event] = []
-    async with hub.follow(thread_id) as following:
+    async with hub.subscribe(thread_id) as following:
 
         async def listen() -> None:
             while True:
-                events.extend(await following.take())
+                events.extend(await following.receive())
 
         listening = asyncio.create_task(listen())
         try:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from langchain_core.messages.tool import tool_call_chunk
 
-from agent.answer import CutOff, stream_answer
+from agent.answer import AnswerCutOff, stream_answer
 from agent.state import Limits, RunContext
 from checkpoints import MessageStatus
 
@@ -24,16 +24,16 @@ class Heard:
     def __init__(self) -> None:
         self.texts: list[str] = []
 
-    def text(self, delta: str) -> None:
+    def append_text(self, delta: str) -> None:
         self.texts.append(delta)
 
-    def tool_started(self, call_id: str) -> None:
+    def report_tool_start(self, call_id: str) -> None:
         raise AssertionError("an answer starts no tool")
 
     async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE) -> int:
         raise AssertionError("an answer commits nothing")
 
-    async def work(self, work: Callable[[], T]) -> T:
+    async def run_blocking(self, work: Callable[[], T]) -> T:
         return work()
 
 
@@ -86,13 +86,13 @@ def test_a_whole_answer_is_its_text_told_as_it_came() -> None:
 )
 def test_an_answer_that_is_not_finished_is_cut_off_whatever_it_holds(reason: str | None, sentence: str) -> None:
     heard = Heard()
-    with pytest.raises(CutOff, match=sentence):
+    with pytest.raises(AnswerCutOff, match=sentence):
         answer(said("Let me"), call('{"expression": "1+1"}'), finish(reason), heard=heard)
     assert heard.texts == ["Let me"]
 
 
 def test_no_answer_at_all_is_cut_off() -> None:
-    with pytest.raises(CutOff):
+    with pytest.raises(AnswerCutOff):
         answer()
 
 

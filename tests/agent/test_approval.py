@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from langchain_core.tools import BaseTool, StructuredTool
 
-from agent.approval import DENIED, NOT_APPROVED, Decision
-from agent.recording import STOPPED
+from agent.approval import DENIED_TEXT, NOT_APPROVED_TEXT, Decision
+from agent.recording import STOPPED_TEXT
 from agent.runner import NothingToDecideError
-from checkpoints import By, RunState
+from checkpoints import Caller, RunState
 from tests.agent.running import Running, model_at, running
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
 
@@ -47,7 +47,7 @@ def play(story: Story, *replies: Any) -> list[str]:
 
 async def decide(chat: Running, kind: Any, call: str = "1", **fields: Any) -> RunState:
     decision = Decision(call, kind, **fields)
-    return (await chat.end(await chat.runner.decide(chat.thread_id, decision, by=By()))).state
+    return (await chat.end(await chat.runner.decide(chat.thread_id, decision, caller=Caller()))).state
 
 
 def results(chat: Running) -> list[str]:
@@ -58,7 +58,7 @@ def results(chat: Running) -> list[str]:
     ("decision", "result", "sent"),
     [
         ({"kind": "allow"}, "sent to Ann", ["Ann"]),
-        ({"kind": "deny"}, DENIED, []),
+        ({"kind": "deny"}, DENIED_TEXT, []),
         ({"kind": "respond", "text": "Ann is ill."}, "The user answered instead of the tool:\nAnn is ill.", []),
         (
             {"kind": "edit", "arguments": {"to": "Bob"}},
@@ -86,7 +86,7 @@ def test_what_needs_no_leave_is_done_at_once_and_each_call_waits_for_its_own_dec
         assert await decide(chat, "deny", "2") is RunState.WAITING
         assert len(fake.requests) == 1
         assert await decide(chat, "allow", "1") is RunState.DONE
-        assert results(chat) == ["sunny", DENIED, "sent to Ann"]
+        assert results(chat) == ["sunny", DENIED_TEXT, "sent to Ann"]
         assert chat.unanswered() == set()
 
     calls = Calls((ASK, Call("look", {}, id="3"), Call("send", {"to": "Bob"}, id="2")))
@@ -97,9 +97,9 @@ def test_typing_instead_of_deciding_closes_the_call() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("write to Ann")
         await chat.say("never mind")
-        assert [text for *_, text in chat.said()] == ["write to Ann", "", NOT_APPROVED, "never mind", "Fine."]
+        assert [text for *_, text in chat.said()] == ["write to Ann", "", NOT_APPROVED_TEXT, "never mind", "Fine."]
         with pytest.raises(NothingToDecideError):
-            await chat.runner.decide(chat.thread_id, Decision("1", "allow"), by=By())
+            await chat.runner.decide(chat.thread_id, Decision("1", "allow"), caller=Caller())
 
     assert play(story, ASK, Say("Fine.")) == []
 
@@ -107,7 +107,7 @@ def test_typing_instead_of_deciding_closes_the_call() -> None:
 def test_two_who_decide_at_once_decide_once() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("write to Ann")
-        both = [chat.runner.decide(chat.thread_id, Decision("1", kind), by=By()) for kind in ("allow", "deny")]  # type: ignore[arg-type]
+        both = [chat.runner.decide(chat.thread_id, Decision("1", kind), caller=Caller()) for kind in ("allow", "deny")]  # type: ignore[arg-type]
         first, second = await asyncio.gather(*both, return_exceptions=True)
         assert not isinstance(first, BaseException)
         assert isinstance(second, BaseException)
@@ -121,7 +121,9 @@ def test_the_same_decision_sent_twice_is_one() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("write to Ann")
         for _ in range(2):
-            await chat.end(await chat.runner.decide(chat.thread_id, Decision("1", "allow"), by=By(request="wish")))
+            await chat.end(
+                await chat.runner.decide(chat.thread_id, Decision("1", "allow"), caller=Caller(request_id="wish"))
+            )
 
     assert play(story, ASK, Say("Done.")) == ["Ann"]
 
@@ -129,8 +131,8 @@ def test_the_same_decision_sent_twice_is_one() -> None:
 def test_a_restart_leaves_the_call_waiting() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("write to Ann")
-        assert chat.runs.interrupt_left() == []
-        latest = chat.runs.latest(chat.thread_id)
+        assert chat.runs.interrupt_orphans() == []
+        latest = chat.runs.get_latest_run(chat.thread_id)
         assert latest is not None
         assert latest.state is RunState.WAITING
         assert await decide(chat, "allow") is RunState.DONE
@@ -145,7 +147,7 @@ def test_a_call_that_was_gone_back_over_waits_no_more_and_again_after_the_undo()
         await chat.say("write to Ann")
         chat.store.restore(chat.thread_id, saved)
         with pytest.raises(NothingToDecideError):
-            await chat.runner.decide(chat.thread_id, Decision("1", "allow"), by=By())
+            await chat.runner.decide(chat.thread_id, Decision("1", "allow"), caller=Caller())
         chat.store.undo(chat.thread_id)
         assert await decide(chat, "allow") is RunState.DONE
 
@@ -167,7 +169,7 @@ def test_what_is_no_decision_runs_nothing() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("write to Ann")
         await decide(chat, "whatever")
-        assert results(chat) == [DENIED]
+        assert results(chat) == [DENIED_TEXT]
 
     assert play(story, ASK, Say("Done.")) == []
 
@@ -175,11 +177,11 @@ def test_what_is_no_decision_runs_nothing() -> None:
 def test_stopping_what_was_allowed_closes_every_call() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("both")
-        run = await chat.runner.decide(chat.thread_id, Decision("2", "allow"), by=By())
+        run = await chat.runner.decide(chat.thread_id, Decision("2", "allow"), caller=Caller())
         await asyncio.sleep(0.05)
         assert await chat.runner.stop(chat.thread_id)
         assert (await chat.end(run)).state is RunState.STOPPED
-        assert results(chat) == [STOPPED, STOPPED]
+        assert results(chat) == [STOPPED_TEXT, STOPPED_TEXT]
         assert chat.unanswered() == set()
 
     play(story, Calls((ASK, Call("send", {"to": "nobody"}, id="2"))))

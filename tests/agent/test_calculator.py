@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.tools import ToolException
 
-from agent.tools.calculator import CalculatorError, _power, calculator, evaluate
+from agent.tools.calculator import CalculatorError, _raise_power, calculator, evaluate_expression
 
 NUMBERS = st.integers(0, 9999).map(str) | st.decimals("0", "999", places=2).map(str)
 
@@ -25,12 +25,12 @@ def test_it_agrees_with_python(expression: str) -> None:
         expected = eval(expression)
     except ZeroDivisionError:
         with pytest.raises(CalculatorError, match="zero"):
-            evaluate(expression)
+            evaluate_expression(expression)
         return
     if isinstance(expected, int):
-        assert evaluate(expression) == str(expected)
+        assert evaluate_expression(expression) == str(expected)
     else:
-        assert math.isclose(float(evaluate(expression)), expected, rel_tol=1e-14, abs_tol=1e-14)
+        assert math.isclose(float(evaluate_expression(expression)), expected, rel_tol=1e-14, abs_tol=1e-14)
 
 
 @settings(deadline=None)  # the bound below counts computing time, which a busy machine does not stretch
@@ -38,7 +38,7 @@ def test_it_agrees_with_python(expression: str) -> None:
 def test_any_text_ends_quickly_in_a_value_or_an_explanation(text: str) -> None:
     start = time.thread_time()
     try:
-        answer = evaluate(text)
+        answer = evaluate_expression(text)
     except CalculatorError as error:
         answer = str(error)
     assert answer
@@ -63,7 +63,7 @@ def test_any_text_ends_quickly_in_a_value_or_an_explanation(text: str) -> None:
     ],
 )
 def test_what_people_write_is_understood(expression: str, value: str) -> None:
-    assert evaluate(expression) == value
+    assert evaluate_expression(expression) == value
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_what_people_write_is_understood(expression: str, value: str) -> None:
 )
 def test_what_it_refuses_it_explains(expression: str, advice: str) -> None:
     with pytest.raises(CalculatorError, match=advice):
-        evaluate(expression)
+        evaluate_expression(expression)
 
 
 def test_a_power_that_is_too_large_is_refused_before_it_is_computed() -> None:
@@ -111,7 +111,7 @@ def test_a_power_that_is_too_large_is_refused_before_it_is_computed() -> None:
             raise AssertionError("computed")
 
     with pytest.raises(OverflowError):
-        _power(NeverRaised(2**3999), 1000)
+        _raise_power(NeverRaised(2**3999), 1000)
 
 
 def test_the_tool_takes_an_expression_and_fails_as_a_tool_does() -> None:

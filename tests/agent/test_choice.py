@@ -9,11 +9,11 @@ import pytest
 from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr
 
-from agent.choice import LONGEST_INSTRUCTIONS, Choice, InvalidChoiceError, told
-from agent.models import Keys, ModelConfigurationError, Models
-from agent.prompts import INSTRUCTIONS, SYSTEM_PROMPT
+from agent.choice import MAX_INSTRUCTIONS_CHARS, InvalidSettingsError, ThreadSettings, describe_change
+from agent.models import ConfiguredModels, ModelConfigurationError, ProviderKeys
+from agent.prompts import INSTRUCTIONS_HEADING, SYSTEM_PROMPT
 from agent.tracing import ModelAnswered
-from checkpoints import By, RunState
+from checkpoints import Caller, RunState
 from tests.agent.running import KEY, Only, Running, running
 from tests.agent.test_tracing import Listener
 from tests.fakes.openai import Call, FakeOpenAI, Say
@@ -23,20 +23,23 @@ Story = Callable[[Running, FakeOpenAI, Listener], Awaitable[None]]
 
 
 @asynccontextmanager
-async def two_models(fake: FakeOpenAI) -> AsyncIterator[Models]:
+async def two_models(fake: FakeOpenAI) -> AsyncIterator[ConfiguredModels]:
     """The default `openai:some` and `openai:other`, whose clients are closed with this test's event loop."""
-    keys = Keys(openai_api_key=SecretStr(KEY), openai_base_url=fake.base_url)
-    models = Models(keys, "openai:some", offered=("openai:other",))
+    keys = ProviderKeys(openai_api_key=SecretStr(KEY), openai_base_url=fake.base_url)
+    models = ConfiguredModels(keys, "openai:some", offered=("openai:other",))
     yield models
     for name in ("openai:some", "openai:other"):
-        model: Any = models.model(name)
+        model: Any = models.load_model(name)
         await model.root_async_client.close()
 
 
 def play(story: Story, *replies: Any, **options: Any) -> None:
     async def whole(fake: FakeOpenAI) -> None:
         listener = Listener()
-        async with two_models(fake) as models, running(models.model(), models=models, tracer=listener, **options) as chat:
+        async with (
+            two_models(fake) as models,
+            running(models.load_model(), models=models, tracer=listener, **options) as chat,
+        ):
             await story(chat, fake, listener)
 
     with FakeOpenAI() as fake:
@@ -79,7 +82,7 @@ def test_a_model_that_is_not_offered_any_more_fails_with_a_sentence_and_no_other
         assert str(ended.error).startswith(sentence)
         assert (fake.requests, chat.said()) == ([], [("human", "done", "hello")])
         choose(chat, model="")
-        await chat.end(await chat.runner.retry(chat.thread_id, by=By()))
+        await chat.end(await chat.runner.retry(chat.thread_id, caller=Caller()))
         assert chat.said()[1:] == [("ai", "done", "Hi.")]
 
     play(story, Say("Hi."))
@@ -103,7 +106,7 @@ def test_instructions_stand_after_the_general_ones_in_every_request_of_a_run() -
     async def story(chat: Running, fake: FakeOpenAI, _: Listener) -> None:
         choose(chat, instructions=FRENCH)
         await chat.say("hello")
-        general, heading, own = system(fake.requests[0]).partition(f"\n\n{INSTRUCTIONS}\n\n")
+        general, heading, own = system(fake.requests[0]).partition(f"\n\n{INSTRUCTIONS_HEADING}\n\n")
         assert (general, bool(heading), own) == (SYSTEM_PROMPT, True, FRENCH)
         assert {system(request) for request in fake.requests} == {system(fake.requests[0])}
         assert len(fake.requests) == 3
@@ -115,11 +118,11 @@ def test_instructions_stand_after_the_general_ones_in_every_request_of_a_run() -
 def test_what_was_chosen_before_the_first_message_is_there_with_it() -> None:
     async def story(chat: Running, fake: FakeOpenAI, _: Listener) -> None:
         choice = {"model": "openai:other", "instructions": f" {FRENCH} ", "time_travel": "off", "else": "x"}
-        run = await chat.runner.send(None, "hello", by=By(request="once"), choice=choice)
-        again = await chat.runner.send(None, "hello", by=By(request="once"), choice={})
-        await chat.until(lambda: not chat.runs.running())
+        run = await chat.runner.send(None, "hello", caller=Caller(request_id="once"), chosen_settings=choice)
+        again = await chat.runner.send(None, "hello", caller=Caller(request_id="once"), chosen_settings={})
+        await chat.until(lambda: not chat.runs.list_running_threads())
         kept = {"model": "openai:other", "instructions": FRENCH, "time_travel": "off"}
-        assert (again.id, chat.store.thread(run.thread_id).settings) == (run.id, kept)
+        assert (again.id, chat.store.get_thread(run.thread_id).settings) == (run.id, kept)
         assert (fake.requests[0]["model"], system(fake.requests[0]).endswith(FRENCH)) == ("other", True)
         assert "goto" not in offered(fake.requests[0])
 
@@ -130,32 +133,32 @@ def test_what_was_chosen_before_the_first_message_is_there_with_it() -> None:
     ("choice", "sentence"),
     [
         ({"model": "openai:gpt-9"}, "There is no model 'openai:gpt-9' to choose."),
-        ({"instructions": "x" * (LONGEST_INSTRUCTIONS + 1)}, "The instructions are longer than 8,000 characters."),
+        ({"instructions": "x" * (MAX_INSTRUCTIONS_CHARS + 1)}, "The instructions are longer than 8,000 characters."),
         ({"time_travel": "always"}, "Going back can be asked for, allowed or off."),
     ],
 )
 def test_a_choice_that_cannot_be_made_begins_no_conversation(choice: dict[str, str], sentence: str) -> None:
     async def story(chat: Running, fake: FakeOpenAI, _: Listener) -> None:
-        before = chat.store.threads()
-        with pytest.raises(InvalidChoiceError) as refused:
-            await chat.runner.send(None, "hello", by=By(), choice=choice)
-        assert (str(refused.value), chat.store.threads(), fake.requests) == (sentence, before, [])
+        before = chat.store.list_threads()
+        with pytest.raises(InvalidSettingsError) as refused:
+            await chat.runner.send(None, "hello", caller=Caller(), chosen_settings=choice)
+        assert (str(refused.value), chat.store.list_threads(), fake.requests) == (sentence, before, [])
 
     play(story)
 
 
 def test_where_going_back_is_off_for_all_no_conversation_can_allow_it() -> None:
-    assert Choice(time_travel="allow").policy("off") == "off"
-    assert Choice(time_travel="off").policy("allow") == "off"
-    assert Choice().policy("ask") == "ask"
+    assert ThreadSettings(time_travel="allow").resolve_policy("off") == "off"
+    assert ThreadSettings(time_travel="off").resolve_policy("allow") == "off"
+    assert ThreadSettings().resolve_policy("ask") == "ask"
 
 
 def test_a_model_that_a_conversation_has_can_be_kept_when_something_else_is_changed() -> None:
-    before = Choice(model="openai:gone")
-    after = before.changed({"model": "openai:gone", "instructions": FRENCH}, Only(None))  # type: ignore[arg-type]
-    assert after.since(before) == {"instructions": FRENCH}
+    before = ThreadSettings(model="openai:gone")
+    after = before.with_changes({"model": "openai:gone", "instructions": FRENCH}, Only(None))  # type: ignore[arg-type]
+    assert after.changes_since(before) == {"instructions": FRENCH}
 
 
 def test_the_log_names_what_was_set_and_leaves_the_text_of_instructions_out() -> None:
     values = {"instructions": FRENCH, "model": "", "time_travel": "allow"}
-    assert told(values) == "the instructions and the model to the default and time travel to allow"
+    assert describe_change(values) == "the instructions and the model to the default and time travel to allow"

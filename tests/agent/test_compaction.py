@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage
 from langchain_openai.chat_models.base import _convert_message_to_dict
 
-from agent.compaction import KEY, NotCompactedError, Part, kept, note, passage
-from agent.context import stored_tokens
+from agent.compaction import COMPACTION_MARK, NotCompactedError, SummaryScope, build_note, copy_following, select_passage
+from agent.context import estimate_stored_tokens
 from agent.prompts import COMPACTION_PROMPT
-from agent.request import request
-from checkpoints import By, NothingToUndoError, OperationKind, RunState
+from agent.request import build_request
+from checkpoints import Caller, NothingToUndoError, OperationKind, RunState
 from tests.agent.running import Running, model_at, running
 from tests.agent.test_request import done, paths, stored
 from tests.checkpoints.conversations import picture
@@ -23,7 +23,7 @@ from tests.fakes.pairing import check_messages
 
 Story = Callable[[Running, FakeOpenAI], Awaitable[None]]
 LONG = "The harbour of Ystad froze over that year, and nobody crossed it. " * 40
-EVERYTHING = Part()
+EVERYTHING = SummaryScope()
 
 
 def play(story: Story, *replies: Any, approval: tuple[str, ...] = (), **limits: Any) -> None:
@@ -37,9 +37,9 @@ def play(story: Story, *replies: Any, approval: tuple[str, ...] = (), **limits: 
         assert fake.violations == []
 
 
-async def compact(chat: Running, part: Part = EVERYTHING) -> str:
+async def compact(chat: Running, part: SummaryScope = EVERYTHING) -> str:
     """How the run ended, with its sentence."""
-    run = await chat.end(await chat.runner.compact(chat.thread_id, part, by=By()))
+    run = await chat.end(await chat.runner.compact(chat.thread_id, part, caller=Caller()))
     return run.error or run.state.value
 
 
@@ -54,10 +54,10 @@ def wire(fake: FakeOpenAI) -> str:
 def test_a_conversation_becomes_its_summary_and_goes_on_from_it() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say(f"Who lives there? {LONG}")
-        before = sum(map(stored_tokens, chat.path()))
-        assert await compact(chat, Part(focus="the names")) == "done"
+        before = sum(map(estimate_stored_tokens, chat.path()))
+        assert await compact(chat, SummaryScope(focus="the names")) == "done"
         assert (chat.said()[0][0], len(chat.path()), "Anna, 41" in texts(chat)[0]) == ("human", 1, True)
-        assert stored_tokens(chat.path()[0]) < 0.4 * before
+        assert estimate_stored_tokens(chat.path()[0]) < 0.4 * before
         assert fake.requests[-1]["messages"][0]["content"] == COMPACTION_PROMPT
         assert "Keep above all, as the user asks: the names" in wire(fake)
         assert "tools" not in fake.requests[-1]
@@ -74,8 +74,8 @@ def test_a_summary_is_undone_and_redone_exactly_and_the_log_says_what_it_did() -
         await chat.say("More")
         before = picture(chat.store, chat.thread_id)
         assert await compact(chat) == "done"
-        (after, operation) = picture(chat.store, chat.thread_id), chat.store.operations(chat.thread_id)[0]
-        assert [c.name for c in chat.store.checkpoints(chat.thread_id)] == ["early"]
+        (after, operation) = picture(chat.store, chat.thread_id), chat.store.list_operations(chat.thread_id)[0]
+        assert [c.name for c in chat.store.list_checkpoints(chat.thread_id)] == ["early"]
         assert (operation.kind, operation.note[:10]) == (OperationKind.COMPACT, "4 messages")
         chat.store.undo(chat.thread_id)
         assert picture(chat.store, chat.thread_id) == before
@@ -91,8 +91,8 @@ def test_a_part_is_summarised_with_the_whole_turn_of_its_message(side: Any, left
         for text in ("one", "two 1+1", "three"):
             await chat.say(text)
         result = next(message for message in chat.path() if message.type == "tool")
-        assert await compact(chat, Part(side, result.id)) == "done"
-        assert [text if KEY not in text and "<summary>" not in text else "*" for text in texts(chat)] == left
+        assert await compact(chat, SummaryScope(side, result.id)) == "done"
+        assert [text if COMPACTION_MARK not in text and "<summary>" not in text else "*" for text in texts(chat)] == left
         await chat.say("four")
         assert chat.unanswered() == set()
 
@@ -104,9 +104,9 @@ def test_what_follows_a_summary_is_measured_anew() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("one")
         await chat.say("two")
-        full = chat.runner.prospect.context(chat.thread_id)
-        await compact(chat, Part("up_to", chat.path()[0].id))
-        less = chat.runner.prospect.context(chat.thread_id)
+        full = chat.runner.inputs.load_context(chat.thread_id)
+        await compact(chat, SummaryScope("up_to", chat.path()[0].id))
+        less = chat.runner.inputs.load_context(chat.thread_id)
         assert full is not None
         assert less is not None
         assert (full.is_exact, less.is_exact, less.tokens < 0.7 * full.tokens) == (True, False, True)
@@ -126,10 +126,10 @@ def test_what_follows_a_summary_is_measured_anew() -> None:
 def test_a_summary_that_fails_says_why_and_changes_nothing(reply: Any, sentence: str) -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("Hello")
-        before, version = picture(chat.store, chat.thread_id), chat.store.thread(chat.thread_id).version
+        before, version = picture(chat.store, chat.thread_id), chat.store.get_thread(chat.thread_id).version
         assert sentence in await compact(chat)
-        assert (picture(chat.store, chat.thread_id), chat.store.thread(chat.thread_id).version) == (before, version)
-        latest = chat.runs.latest(chat.thread_id)
+        assert (picture(chat.store, chat.thread_id), chat.store.get_thread(chat.thread_id).version) == (before, version)
+        latest = chat.runs.get_latest_run(chat.thread_id)
         assert latest is not None
         assert latest.compacts
         assert (await chat.say("Go on")).state is RunState.DONE
@@ -141,9 +141,9 @@ def test_stopping_a_summary_keeps_nothing_of_it_and_the_conversation_is_locked_m
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("Hello")
         before = texts(chat)
-        run = await chat.runner.compact(chat.thread_id, EVERYTHING, by=By())
+        run = await chat.runner.compact(chat.thread_id, EVERYTHING, caller=Caller())
         await chat.until(lambda: len(fake.requests) == 2)
-        assert chat.runs.running() == {chat.thread_id}
+        assert chat.runs.list_running_threads() == {chat.thread_id}
         await chat.runner.stop(chat.thread_id)
         assert ((await chat.end(run)).state, texts(chat)) == (RunState.STOPPED, before)
 
@@ -155,7 +155,7 @@ def test_there_must_be_something_to_summarise() -> None:
         with pytest.raises(NotCompactedError):
             await compact(chat)
         await chat.say("What is 1+1?")
-        assert chat.runs.latest(chat.thread_id).state is RunState.WAITING  # type: ignore[union-attr]
+        assert chat.runs.get_latest_run(chat.thread_id).state is RunState.WAITING  # type: ignore[union-attr]
         with pytest.raises(NotCompactedError, match="decide about it first"):
             await compact(chat)
         with pytest.raises(NothingToUndoError):
@@ -166,7 +166,7 @@ def test_there_must_be_something_to_summarise() -> None:
 
 def test_an_unanswered_question_is_kept() -> None:
     path = done(HumanMessage("a"), HumanMessage("b"), HumanMessage("c"))
-    found = passage(path, EVERYTHING)
+    found = select_passage(path, EVERYTHING)
     assert ([m.id for m in found.messages], [m.id for m in found.following]) == (["m0", "m1"], ["m2"])
 
 
@@ -198,21 +198,21 @@ def test_a_conversation_cannot_leave_the_marks_that_it_stands_in() -> None:
 def test_whatever_stretch_is_summarised_no_pair_is_torn(path: list[Any], side: Any, index: int) -> None:
     whole = stored(path)
     try:
-        found = passage(whole, Part(side, f"m{min(index, len(path) - 1)}"))
+        found = select_passage(whole, SummaryScope(side, f"m{min(index, len(path) - 1)}"))
     except (NotCompactedError, KeyError):
         return
     first = whole.index(found.messages[0])
     assert [*whole[:first], *found.messages, *found.following] == whole
     for part in (found.messages, found.following):  # each begins with a turn
         assert not part or part[0] is whole[0] or part[0].type == "human"
-    sent = request("", [*whole[:first], *done(HumanMessage("A summary.")), *found.following])
+    sent = build_request("", [*whole[:first], *done(HumanMessage("A summary.")), *found.following])
     check_messages([_convert_message_to_dict(each) for each in sent])
-    assert [copy.body["data"]["content"] for copy in kept(found.following)] == [
+    assert [copy.body["data"]["content"] for copy in copy_following(found.following)] == [
         m.body["data"]["content"] for m in found.following
     ]
 
 
 def test_a_note_is_refused_that_saves_nothing() -> None:
-    found = passage(done(HumanMessage("a"), HumanMessage("b"), HumanMessage("c")), EVERYTHING)
+    found = select_passage(done(HumanMessage("a"), HumanMessage("b"), HumanMessage("c")), EVERYTHING)
     with pytest.raises(NotCompactedError):
-        note(found, "x")
+        build_note(found, "x")

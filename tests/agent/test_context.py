@@ -12,18 +12,18 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langchain_openai.chat_models.base import _convert_message_to_dict
 
 from agent.context import (
-    EMPTIED,
-    UNKNOWN_WINDOW,
-    Asked,
+    DEFAULT_WINDOW_TOKENS,
+    LEFT_OUT_TEXT,
+    ModelRequest,
     Window,
-    context_of,
-    estimated_tokens,
-    fitted,
-    recent,
-    stored_tokens,
-    window_of,
+    estimate_stored_tokens,
+    estimate_tokens,
+    find_window,
+    fit_to_window,
+    measure_context,
+    read_recent_messages,
 )
-from agent.request import SENT, position_of, request
+from agent.request import SIZE_NOTE_KEY, build_request, read_position
 from checkpoints import Database, Message, MessageStatus, NewMessage, Store, serde
 from tests.agent.running import Running, model_at, running, tool
 from tests.agent.test_request import asking, done, paths, stored
@@ -38,11 +38,13 @@ LONG = "a longer text " * 400  # 1,400 tokens
 def counted(text: str, tokens: int, estimated: int, left_out: int = 0, **more: Any) -> AIMessage:
     """An answer whose provider told its usage: what was estimated at so much was so many tokens."""
     usage: Any = {"input_tokens": tokens, "output_tokens": 10, "total_tokens": tokens + 10} | more
-    return AIMessage(text, usage_metadata=usage, response_metadata={SENT: {"estimated": estimated, "left_out": left_out}})
+    return AIMessage(
+        text, usage_metadata=usage, response_metadata={SIZE_NOTE_KEY: {"estimated": estimated, "left_out": left_out}}
+    )
 
 
-def asked(path: list[Message], most: int) -> Asked:
-    return fitted(request("Be good.", path), most)
+def asked(path: list[Message], most: int) -> ModelRequest:
+    return fit_to_window(build_request("Be good.", path), most)
 
 
 def shape(messages: list[AnyMessage]) -> list[tuple[type, Any]]:
@@ -62,14 +64,14 @@ def test_whatever_the_window_a_request_obeys_the_pairing_rules(
 def test_a_request_is_cut_at_a_user_message_and_never_loses_the_last_turn(
     path: list[tuple[BaseMessage, MessageStatus]], most: int
 ) -> None:
-    whole, cut = request("Be good.", stored(path)), asked(stored(path), most)
+    whole, cut = build_request("Be good.", stored(path)), asked(stored(path), most)
     kept = cut.messages[1:]
     assert [type(message) for message in kept] == [type(message) for message in whole[len(whole) - len(kept) :]]
     if len(kept) < len(whole) - 1:
         assert isinstance(kept[0], HumanMessage)
-        assert cut.left_out == position_of(kept[0])
+        assert cut.left_out_count == read_position(kept[0])
         turns = [message for message in kept if isinstance(message, HumanMessage)]
-        assert len(turns) == 1 or sum(map(estimated_tokens, cut.messages)) <= most
+        assert len(turns) == 1 or sum(map(estimate_tokens, cut.messages)) <= most
     last = [message.content for message in whole if isinstance(message, HumanMessage)][-1:]
     assert [message.content for message in kept if isinstance(message, HumanMessage)][-1:] == last
 
@@ -77,37 +79,37 @@ def test_a_request_is_cut_at_a_user_message_and_never_loses_the_last_turn(
 def test_of_a_turn_that_is_too_long_old_results_are_left_out_and_the_newest_stay() -> None:
     rounds = [asking("a"), ToolMessage(LONG, tool_call_id="a"), asking("b"), ToolMessage(LONG, tool_call_id="b")]
     cut = asked(done(HumanMessage("earlier"), HumanMessage("read"), *rounds), 1_000)
-    assert [message.content for message in cut.messages[1:]] == ["read", "", EMPTIED, "", LONG]
-    assert cut.left_out == 1
+    assert [message.content for message in cut.messages[1:]] == ["read", "", LEFT_OUT_TEXT, "", LONG]
+    assert cut.left_out_count == 1
 
 
 def test_the_providers_count_of_an_earlier_request_corrects_the_estimate() -> None:
     path = done(HumanMessage("a" * 400), counted("yes", tokens=700, estimated=200), HumanMessage("b" * 400))
     whole = asked(path, PLENTY)
-    assert whole.tokens == whole.estimated + 500
-    assert asked(path, whole.tokens).left_out == 0
-    assert asked(path, whole.tokens - 1).left_out == 2
+    assert whole.tokens == whole.estimated_tokens + 500
+    assert asked(path, whole.tokens).left_out_count == 0
+    assert asked(path, whole.tokens - 1).left_out_count == 2
 
 
 @pytest.mark.parametrize("note", [None, "x", {}, {"estimated": "9"}, {"estimated": -9, "left_out": 0}])
 def test_what_a_file_says_of_a_request_corrects_nothing_if_it_is_no_note_of_ours(note: Any) -> None:
     answer = counted("yes", tokens=700, estimated=1)
-    answer.response_metadata = {SENT: note}
-    assert asked(done(HumanMessage("a"), answer), PLENTY).correction == 0
+    answer.response_metadata = {SIZE_NOTE_KEY: note}
+    assert asked(done(HumanMessage("a"), answer), PLENTY).correction_tokens == 0
 
 
 def test_a_note_that_a_file_made_up_makes_no_long_request_a_short_one() -> None:
     path = done(HumanMessage("a"), counted("yes", tokens=1, estimated=1_000_000), HumanMessage("b" * 8_000))
-    assert asked(path, 900).left_out == 2
+    assert asked(path, 900).left_out_count == 2
 
 
 def test_what_a_file_says_of_an_answer_corrects_nothing() -> None:
     huge = replace(done(counted("yes", tokens=10**9, estimated=1))[0], run_id=None)
     path = [*done(HumanMessage("a")), replace(huge, depth=1), replace(done(HumanMessage("b"))[0], depth=2)]
-    assert (asked(path, 900).correction, asked(path, 900).left_out) == (0, 0)
+    assert (asked(path, 900).correction_tokens, asked(path, 900).left_out_count) == (0, 0)
     store, thread_id = in_store(HumanMessage("a"))
     store.append(thread_id, [NewMessage(huge.body)])
-    found = context_of(store, thread_id, WINDOW, "Be good.", 2_000)
+    found = measure_context(store, thread_id, WINDOW, "Be good.", 2_000)
     store.database.close()
     assert found is not None
     assert (found.is_exact, found.tokens < 100) == (False, True)
@@ -116,23 +118,23 @@ def test_what_a_file_says_of_an_answer_corrects_nothing() -> None:
 def test_what_holds_the_messages_of_a_sub_agent_alone_can_be_measured() -> None:
     store, thread_id = in_store()
     store.append(thread_id, [NewMessage(serde.to_body(HumanMessage("a")), agent="researcher")])
-    found = context_of(store, thread_id, WINDOW, "Be good.", 2_000)
+    found = measure_context(store, thread_id, WINDOW, "Be good.", 2_000)
     store.database.close()
     assert found is not None
-    assert (found.tokens, found.messages, found.left_out) == (6, 1, 1)
+    assert (found.tokens, found.message_count, found.left_out_count) == (6, 1, 1)
 
 
 def test_a_stored_message_takes_as_much_as_what_is_sent_of_it() -> None:
     image = {"type": "image", "file": "sha256:0", "name": "a.png", "mime_type": "image/png", "size": 9}
     picture = [{"type": "text", "text": "what is this?"}, image]
     for message in (HumanMessage("é" * 100), asking("a", text="yes"), HumanMessage(picture)):  # type: ignore[arg-type]
-        assert stored_tokens(done(message)[0]) == estimated_tokens(message)
+        assert estimate_stored_tokens(done(message)[0]) == estimate_tokens(message)
 
 
 @pytest.mark.parametrize(
     ("profile", "most", "window"),
     [
-        (None, None, Window(UNKNOWN_WINDOW, 16_384)),
+        (None, None, Window(DEFAULT_WINDOW_TOKENS, 16_384)),
         (None, 6_000, Window(6_000, 2_000)),
         ({"max_input_tokens": 128_000, "max_output_tokens": 4_096}, None, Window(128_000, 4_096)),
         ({"max_input_tokens": 128_000, "max_output_tokens": 4_096}, 32_000, Window(32_000, 4_096)),
@@ -142,7 +144,7 @@ def test_a_stored_message_takes_as_much_as_what_is_sent_of_it() -> None:
 def test_a_window_is_as_large_as_the_model_is_known_to_have_and_as_the_setting_allows(
     profile: Any, most: int | None, window: Window
 ) -> None:
-    assert window_of(FakeListChatModel(responses=[], profile=profile), most) == window
+    assert find_window(FakeListChatModel(responses=[], profile=profile), most) == window
 
 
 def in_store(*messages: BaseMessage) -> tuple[Store, str]:
@@ -155,9 +157,9 @@ def in_store(*messages: BaseMessage) -> tuple[Store, str]:
 
 def context(*messages: BaseMessage, window: Window = WINDOW) -> tuple[int, bool, int, int] | None:
     store, thread_id = in_store(*messages)
-    found = context_of(store, thread_id, window, "Be good.", 2_000)
+    found = measure_context(store, thread_id, window, "Be good.", 2_000)
     store.database.close()
-    return found and (found.tokens, found.is_exact, found.messages, found.left_out)
+    return found and (found.tokens, found.is_exact, found.message_count, found.left_out_count)
 
 
 def test_after_an_answer_that_was_counted_the_context_is_exact_and_without_its_reasoning() -> None:
@@ -197,7 +199,7 @@ def test_the_last_turn_stays_however_large_it_is() -> None:
 def test_only_so_much_of_a_long_path_is_read_as_a_request_can_hold(most_tokens: int, most_messages: int, first: int) -> None:
     turns = [part for _ in range(367) for part in (HumanMessage("a"), asking("a"), ToolMessage("b", tool_call_id="a"))]
     store, thread_id = in_store(*turns)
-    path = recent(store, thread_id, most_tokens, most_messages)
+    path = read_recent_messages(store, thread_id, most_tokens, most_messages)
     store.database.close()
     assert (path[0].type, path[-1].depth) == ("human", 1_100)
     assert path[0].depth == first
@@ -223,13 +225,13 @@ def test_a_run_that_reads_more_than_fits_is_cut_on_its_way_and_the_store_keeps_a
 
     fake = play(story, *[Call("read", {})] * 3, Say("Done."), window=4_500)
     results = [message["content"] for message in fake.requests[-1]["messages"] if message["role"] == "tool"]
-    assert results == [EMPTIED, EMPTIED, LONG]
+    assert results == [LEFT_OUT_TEXT, LEFT_OUT_TEXT, LONG]
 
 
 def test_a_checkpoint_of_the_agent_says_how_many_tokens_its_state_takes() -> None:
     async def story(chat: Running) -> None:
         await chat.say("please")
-        (saved,) = chat.store.checkpoints(chat.thread_id)
+        (saved,) = chat.store.list_checkpoints(chat.thread_id)
         asking_for_it: Any = chat.path()[1].langchain
         assert saved.tokens is not None
         assert saved.tokens > asking_for_it.usage_metadata["total_tokens"]
@@ -241,10 +243,10 @@ def test_after_a_run_the_context_is_what_the_provider_counted() -> None:
     async def story(chat: Running) -> None:
         await chat.say("please")
         usage = chat.path()[-1].langchain.usage_metadata  # type: ignore[attr-defined]
-        found = chat.runner.prospect.context(chat.thread_id)
+        found = chat.runner.inputs.load_context(chat.thread_id)
         assert found is not None
         assert (found.tokens, found.is_exact) == (usage["total_tokens"], True)
         await chat.say("again")
-        assert chat.runner.prospect.context(chat.thread_id).tokens > found.tokens  # type: ignore[union-attr]
+        assert chat.runner.inputs.load_context(chat.thread_id).tokens > found.tokens  # type: ignore[union-attr]
 
     play(story, Say("Yes."), Say("And yes."))

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from agent.approval import NOT_APPROVED, Decision
-from agent.delegation import KEY, open_calls
-from agent.recording import STOPPED
-from agent.request import NOT_CARRIED_OUT
+from agent.approval import NOT_APPROVED_TEXT, Decision
+from agent.delegation import QUESTION_MARK, find_open_calls
+from agent.recording import STOPPED_TEXT
+from agent.request import NOT_CARRIED_OUT_TEXT
 from agent.runner import NothingToDecideError
-from checkpoints import MAIN, By, NewMessage, OperationKind, RunState, document, serde, transfer
+from checkpoints import MAIN, Caller, NewMessage, OperationKind, RunState, document, serde, transfer
 from components import views
 from tests.agent.cast import Cast, agent, ask, chain, memory, perform, replaced
 from tests.agent.running import Running
@@ -134,10 +134,10 @@ def test_two_that_work_side_by_side_and_ask_each_other_do_not_wait_for_ever() ->
 def test_a_call_of_a_sub_agent_waits_for_a_person_and_everybody_goes_on_after_it() -> None:
     async def story(chat: Running, cast: Cast) -> None:
         assert (await chat.say("hello")).state is RunState.WAITING
-        assert [each.agent for each in open_calls(chat.path())] == ["ben", "ann", MAIN]
+        assert [each.agent for each in find_open_calls(chat.path())] == ["ben", "ann", MAIN]
         with pytest.raises(NothingToDecideError):
-            await chat.runner.decide(chat.thread_id, Decision("m1", "allow"), by=By())
-        run = await chat.runner.decide(chat.thread_id, Decision("s1", "allow"), by=By())
+            await chat.runner.decide(chat.thread_id, Decision("m1", "allow"), caller=Caller())
+        run = await chat.runner.decide(chat.thread_id, Decision("s1", "allow"), caller=Caller())
         assert (await chat.end(run)).state is RunState.DONE
         assert [text for *_, text in chain(chat)][-6:] == ["sent to Ann", "b", "b", "a", "a", "So."]
         assert len(memory(chat, "ann")) == 4  # asked once
@@ -159,8 +159,8 @@ def test_typing_instead_of_deciding_closes_the_calls_of_all_agents_innermost_fir
         await chat.say("hello")
         await chat.say("never mind")
         assert chain(chat)[4:7] == [
-            ("ann", "tool", NOT_APPROVED),
-            (MAIN, "tool", NOT_APPROVED),
+            ("ann", "tool", NOT_APPROVED_TEXT),
+            (MAIN, "tool", NOT_APPROVED_TEXT),
             (MAIN, "human", "never mind"),
         ]
 
@@ -173,7 +173,7 @@ def test_one_that_waits_lets_the_others_finish_and_its_next_question_waits_as_we
         assert (await chat.say("hello")).state is RunState.WAITING
         assert memory(chat, "cid") == ["c", "from cid"]
         assert memory(chat, "ann") == ["a", ""]
-        await chat.end(await chat.runner.decide(chat.thread_id, Decision("s1", "deny"), by=By()))
+        await chat.end(await chat.runner.decide(chat.thread_id, Decision("s1", "deny"), caller=Caller()))
         assert memory(chat, "ann")[3:] == ["to a", "b", "to b"]
         assert chat.unanswered() == set()
 
@@ -185,11 +185,11 @@ def test_one_that_waits_lets_the_others_finish_and_its_next_question_waits_as_we
 def test_ids_that_a_server_uses_again_belong_to_one_call_each() -> None:
     async def story(chat: Running, cast: Cast) -> None:
         await chat.say("hello")
-        waiting = [each.call["id"] for each in open_calls(chat.path()) if each.question is None]
+        waiting = [each.call["id"] for each in find_open_calls(chat.path()) if each.question is None]
         assert len({*waiting, "0"}) == 3
         for call in waiting:
             decision = Decision(str(call), "allow")
-            await chat.end(await chat.runner.decide(chat.thread_id, decision, by=By()))
+            await chat.end(await chat.runner.decide(chat.thread_id, decision, caller=Caller()))
         assert memory(chat, MAIN)[-1] == "So."
 
     same = Call("send", {"to": "Ann"}, id="0")
@@ -204,7 +204,7 @@ def test_stopping_closes_the_calls_of_every_agent_in_its_own_name() -> None:
         await chat.until(lambda: len(chat.path()) == 4)
         await chat.runner.stop(chat.thread_id)
         assert (await chat.end(run)).state is RunState.STOPPED
-        assert chain(chat)[4:] == [("ann", "tool", STOPPED), (MAIN, "tool", STOPPED)]
+        assert chain(chat)[4:] == [("ann", "tool", STOPPED_TEXT), (MAIN, "tool", STOPPED_TEXT)]
         await chat.say("go on")
 
     parts: Any = {"main": [ask("ann", "1"), Say("So.")], "ann": [Call("send", {"to": "nobody"})]}
@@ -219,9 +219,9 @@ def crashed(chat: Running) -> None:
     wrote = [
         (MAIN, HumanMessage("hello")),
         (MAIN, AIMessage("", tool_calls=[ask_ann])),
-        ("ann", HumanMessage("1", additional_kwargs={KEY: {"by": MAIN, "call": "m1"}})),
+        ("ann", HumanMessage("1", additional_kwargs={QUESTION_MARK: {"by": MAIN, "call": "m1"}})),
         ("ann", AIMessage("", tool_calls=[letter, ask_cid])),
-        ("cid", HumanMessage("2", additional_kwargs={KEY: {"by": "ann", "call": "a1"}})),
+        ("cid", HumanMessage("2", additional_kwargs={QUESTION_MARK: {"by": "ann", "call": "a1"}})),
     ]
     chat.store.append(chat.thread_id, [NewMessage(serde.to_body(message), agent=who) for who, message in wrote])
 
@@ -229,10 +229,10 @@ def crashed(chat: Running) -> None:
 def test_after_a_crash_what_was_asked_goes_on_and_nothing_else_is_done_again() -> None:
     async def story(chat: Running, cast: Cast) -> None:
         crashed(chat)
-        run = await chat.runner.go_on(chat.thread_id, by=By())
+        run = await chat.runner.continue_answer(chat.thread_id, caller=Caller())
         assert (await chat.end(run)).state is RunState.DONE
         assert chain(chat)[5:] == [
-            ("ann", "tool", NOT_CARRIED_OUT),
+            ("ann", "tool", NOT_CARRIED_OUT_TEXT),
             ("cid", "ai", "c"),
             ("ann", "tool", "c"),
             ("ann", "ai", "a"),
@@ -261,7 +261,7 @@ def test_calls_beyond_the_limit_have_results_before_the_one_that_asked_goes_on()
     async def story(chat: Running, cast: Cast) -> None:
         assert (await chat.say("hello")).state is RunState.DONE
         assert chain(chat)[-3:] == [
-            ("ann", "tool", STOPPED),
+            ("ann", "tool", STOPPED_TEXT),
             (MAIN, "tool", "ann could not answer: The agent was stopped after 50 tool calls."),
             (MAIN, "ai", "So."),
         ]
@@ -323,10 +323,10 @@ def test_stopping_keeps_what_an_agent_was_writing_under_its_name() -> None:
     async def story(chat: Running, cast: Cast) -> None:
         run = await chat.send("hello")
         await chat.until(lambda: len(chat.path()) == 3)
-        await chat.until(lambda: chat.runner._active[chat.thread_id].recording.text_of("cid") == "one two ")
+        await chat.until(lambda: chat.runner._active[chat.thread_id].recording.find_text("cid") == "one two ")
         await chat.runner.stop(chat.thread_id)
         assert (await chat.end(run)).state is RunState.STOPPED
-        assert chain(chat)[3:] == [("cid", "ai", "one two "), (MAIN, "tool", STOPPED)]
+        assert chain(chat)[3:] == [("cid", "ai", "one two "), (MAIN, "tool", STOPPED_TEXT)]
         assert chat.path()[3].status.value == "partial"
 
     cut = Fault("hang", Say("one two three"), after_tokens=2)
@@ -416,7 +416,7 @@ def test_independent_work_is_kept_when_asked() -> None:
         assert memory(chat, "ann") == ["a", "better"]
         assert chat.unanswered() == set()
         assert memory(chat, MAIN)[-1] == "So."
-        assert [op.kind for op in chat.store.operations(chat.thread_id)].count(OperationKind.REWIND) == 1
+        assert [op.kind for op in chat.store.list_operations(chat.thread_id)].count(OperationKind.REWIND) == 1
 
     async def slowly(chat: Running, cast: Cast) -> None:
         await asyncio.wait_for(story(chat, cast), 20)
@@ -430,8 +430,10 @@ def test_independent_work_is_kept_when_asked() -> None:
 def test_agents_come_back_from_an_export() -> None:
     async def story(chat: Running, cast: Cast) -> None:
         await chat.say("hello")
-        thread_id = transfer.import_thread(chat.store, document.read(transfer.export(chat.store, chat.thread_id))).result
-        assert [(m.agent, m.hash) for m in chat.store.messages(thread_id)] == [(m.agent, m.hash) for m in chat.path()]
+        thread_id = transfer.import_thread(
+            chat.store, document.read_document(transfer.export(chat.store, chat.thread_id))
+        ).result
+        assert [(m.agent, m.hash) for m in chat.store.list_messages(thread_id)] == [(m.agent, m.hash) for m in chat.path()]
 
     perform(story, *GO, main=[ask("cid", "1"), Say("So.")], cid=[Say("c")])
 
@@ -439,11 +441,11 @@ def test_agents_come_back_from_an_export() -> None:
 def test_a_second_question_to_an_agent_that_waits_for_a_person_is_nothing_to_decide_about() -> None:
     async def story(chat: Running, cast: Cast) -> None:
         assert (await chat.say("hello")).state is RunState.WAITING
-        [view] = [view for view in views.messages(chat.path(), running=False, waiting=True) if view["tools"]]
+        [view] = [view for view in views.describe_messages(chat.path(), running=False, waiting=True) if view["tools"]]
         assert [(tool["id"], tool["status"]) for tool in view["tools"]] == [("a1", "waiting"), ("a2", "queued")]
         with pytest.raises(NothingToDecideError):
-            await chat.runner.decide(chat.thread_id, Decision("a2", "deny"), by=By())
-        await chat.end(await chat.runner.decide(chat.thread_id, Decision("s1", "allow"), by=By()))
+            await chat.runner.decide(chat.thread_id, Decision("a2", "deny"), caller=Caller())
+        await chat.end(await chat.runner.decide(chat.thread_id, Decision("s1", "allow"), caller=Caller()))
         assert [text for name, kind, text in chain(chat) if (name, kind) == (MAIN, "tool")] == ["First.", "Second."]
 
     asked = Calls((ask("ann", "one", id="a1"), ask("ann", "two", id="a2")))

@@ -10,9 +10,9 @@ from pydantic import SecretStr
 
 from agent.demo import DemoChatModel
 from agent.prompts import SYSTEM_PROMPT
-from agent.tools import tools_for
+from agent.tools import select_tools
 
-TOOLS = tools_for(tavily_api_key=SecretStr("key"), tavily_base_url=None)
+TOOLS = select_tools(tavily_api_key=SecretStr("key"), tavily_base_url=None)
 DEMO = DemoChatModel(seconds_per_token=0)
 
 

@@ -4,10 +4,10 @@ import json
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
-from agent.compaction import question
+from agent.compaction import build_summary_question
 from agent.demo import DemoChatModel
-from agent.demo_summary import LABEL
-from agent.demo_ways import about_ways, wanted
+from agent.demo_summary import DEMO_SUMMARY_LABEL
+from agent.demo_ways import describe_attempts, parse_attempts
 from agent.prompts import COMPACTION_PROMPT
 
 DEMO = DemoChatModel(seconds_per_token=0)
@@ -18,13 +18,13 @@ def said(role: str, text: str) -> str:
 
 
 def summarised(*entries: str, written: str = "") -> str:
-    asked = question(entries, written, "")
+    asked = build_summary_question(entries, written, "")
     return str(DEMO.invoke([SystemMessage(COMPACTION_PROMPT), HumanMessage(asked)]).text)
 
 
 def test_it_keeps_first_sentences_and_numbers() -> None:
     text = summarised(said("user", "Hello there. How are you?"), said("assistant", "Fine. It is 21 degrees. Nothing else."))
-    assert text == f"{LABEL}\n- You: Hello there.\n- Agent: Fine. It is 21 degrees."
+    assert text == f"{DEMO_SUMMARY_LABEL}\n- You: Hello there.\n- Agent: Fine. It is 21 degrees."
 
 
 def test_what_it_wrote_of_a_portion_stays_in_front() -> None:
@@ -40,10 +40,10 @@ def test_it_tries_the_ways_that_it_is_told_when_it_can() -> None:
     assert isinstance(answer, AIMessage)
     assert [call["args"] for call in answer.tool_calls] == [{"prompts": ["tea", "coffee"]}]
     assert not DEMO.invoke(asked).tool_calls
-    assert wanted("I tried both.") == []
+    assert parse_attempts("I tried both.") == []
 
 
 def test_it_tells_what_came_of_each_way() -> None:
     result = json.dumps([{"branch": "tea", "answer": "Hot."}, {"branch": "coffee", "failed": "No."}])
-    assert about_ways(result).splitlines()[-2:] == ["1. **tea**: Hot.", "2. **coffee**: failed: No."]
-    assert about_ways("Neither, thanks.") == "Neither, thanks."
+    assert describe_attempts(result).splitlines()[-2:] == ["1. **tea**: Hot.", "2. **coffee**: failed: No."]
+    assert describe_attempts("Neither, thanks.") == "Neither, thanks."

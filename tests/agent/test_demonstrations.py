@@ -12,13 +12,13 @@ import pytest
 
 import commands
 from agent.demo import DemoChatModel
-from agent.demonstrations import AGAIN, DEMONSTRATIONS, LOG
-from agent.models import Keys, Models
+from agent.demonstrations import AGAIN, DEMONSTRATIONS, LOGBOOK_NAME
+from agent.models import ConfiguredModels, ProviderKeys
 from tests.app_process import ROOT
 from tests.fakes.openai import Call, FakeOpenAI, Say
 
-OFFLINE = Models(Keys(), "demo", demo_seconds_per_token=0)
-READING = (Call("read_file", {"path": LOG}, id="1"), Say("Day 143, and day 151 by Ingrid Sorensen for 412 crowns."))
+OFFLINE = ConfiguredModels(ProviderKeys(), "demo", demo_seconds_per_token=0)
+READING = (Call("read_file", {"path": LOGBOOK_NAME}, id="1"), Say("Day 143, and day 151 by Ingrid Sorensen for 412 crowns."))
 NOTE = "The logbook is read: Ingrid Sorensen repaired the lamp on day 151 for 412 crowns."
 
 
@@ -69,7 +69,7 @@ def test_the_talk_shows_its_state_begins_anew_and_counts_the_moves(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "stdin", StringIO("hello\n/state\nstart over\n/reset\n/state\n"))
-    assert commands.demonstrate(commands.parse(["demo", "goto"]), OFFLINE) == commands.FINE
+    assert commands.run_demonstration(commands.parse_arguments(["demo", "goto"]), OFFLINE) == commands.EXIT_OK
     told = capsys.readouterr().out.replace("you: ", "")
     assert "\n[msg_0] human: hello\n[msg_1] ai: Hello! I am the demo model." in told
     assert "\n  <= went back to msg_0: 3 messages removed\n" in told

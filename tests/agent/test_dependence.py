@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from agent.delegation import KEY, open_calls
-from agent.dependence import asked, calls, dependents
+from agent.delegation import QUESTION_MARK, find_open_calls
+from agent.dependence import find_dependents, list_call_ids, read_question_mark
 from checkpoints import MAIN, Message, MessageStatus, serde
 
 AGENTS = ("ann", "ben", "cid")
@@ -47,7 +47,7 @@ class Work:
         while agent in self.busy:
             yield
         self.busy.add(agent)
-        self.add(agent, HumanMessage("?", additional_kwargs={KEY: {"by": by, "call": call}}))
+        self.add(agent, HumanMessage("?", additional_kwargs={QUESTION_MARK: {"by": by, "call": call}}))
         yield
         yield from self.answer(agent, above)
         self.busy.discard(agent)
@@ -77,33 +77,33 @@ class Work:
 @st.composite
 def paths(draw: st.DrawFn) -> tuple[list[Message], Message]:
     path = Work(draw).whole()
-    answers = [message for message in path if message.type == "ai" and not calls(message)]
+    answers = [message for message in path if message.type == "ai" and not list_call_ids(message)]
     return path, draw(st.sampled_from(answers or path))
 
 
 @given(paths())
 def test_what_stays_is_whole_without_what_leaves(made: tuple[list[Message], Message]) -> None:
     path, target = made
-    gone = dependents(path, target)
+    gone = find_dependents(path, target)
     assert gone <= {message.id for message in path[target.depth + 1 :]}
     kept = [message for message in path if message.id not in gone]
     for agent in (MAIN, *AGENTS):
         own = [message for message in kept if message.agent == agent]
         for place, message in enumerate(own):
-            before = [calls(each) for each in own[:place] if calls(each)]
+            before = [list_call_ids(each) for each in own[:place] if list_call_ids(each)]
             assert message.type != "tool" or message.body["data"]["tool_call_id"] in before[-1]
         # Calls without a result are only in an agent's last answer: the run goes on from them.
         results = {message.body["data"]["tool_call_id"] for message in own if message.type == "tool"}
-        asking = [message for message in own if calls(message)]
-        assert all(set(calls(message)) <= results for message in asking[:-1])
-    everything = {call for message in kept for call in calls(message)}
-    assert all(call[1] in everything for message in kept if (call := asked(message)))
+        asking = [message for message in own if list_call_ids(message)]
+        assert all(set(list_call_ids(message)) <= results for message in asking[:-1])
+    everything = {call for message in kept for call in list_call_ids(message)}
+    assert all(call[1] in everything for message in kept if (call := read_question_mark(message)))
 
 
 @given(paths())
 def test_what_an_agent_said_after_the_answer_was_told_to_it_leaves(made: tuple[list[Message], Message]) -> None:
     path, target = made
-    gone = dependents(path, target)
+    gone = find_dependents(path, target)
     for agent in (MAIN, *AGENTS):
         said = [
             message.id in gone for message in path[target.depth + 1 :] if message.agent == agent and message.type == "ai"
@@ -115,6 +115,6 @@ def test_what_an_agent_said_after_the_answer_was_told_to_it_leaves(made: tuple[l
 def test_the_innermost_open_call_comes_first() -> None:
     work = Work(lambda _: None)  # type: ignore[arg-type,return-value]
     work.add(MAIN, AIMessage("", tool_calls=[{"name": "ask_agent", "args": {}, "id": "1"}]))
-    work.add("ann", HumanMessage("?", additional_kwargs={KEY: {"by": MAIN, "call": "1"}}))
+    work.add("ann", HumanMessage("?", additional_kwargs={QUESTION_MARK: {"by": MAIN, "call": "1"}}))
     work.add("ann", AIMessage("", tool_calls=[{"name": "send", "args": {}, "id": "1"}]))
-    assert [(each.agent, each.question is not None) for each in open_calls(work.path)] == [("ann", False), (MAIN, True)]
+    assert [(each.agent, each.question is not None) for each in find_open_calls(work.path)] == [("ann", False), (MAIN, True)]

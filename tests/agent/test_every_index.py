@@ -11,9 +11,9 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, convert_to_messages
 
 from agent.approval import Decision
-from agent.delegation import KEY
+from agent.delegation import QUESTION_MARK
 from agent.travelling import Policy
-from checkpoints import MAIN, By, Message, MessageStatus, NewMessage, OperationKind, RunState, serde
+from checkpoints import MAIN, Caller, Message, MessageStatus, NewMessage, OperationKind, RunState, serde
 from tests.agent.cast import Cast, agent, perform
 from tests.agent.running import Running
 from tests.checkpoints.conversations import picture
@@ -36,7 +36,7 @@ def asking(**calls: str) -> AIMessage:
 
 
 def question(call_id: str, by: str = MAIN) -> HumanMessage:
-    return HumanMessage(f"What of {call_id}?", additional_kwargs={KEY: {"by": by, "call": call_id}})
+    return HumanMessage(f"What of {call_id}?", additional_kwargs={QUESTION_MARK: {"by": by, "call": call_id}})
 
 
 def result(call_id: str, name: str = "send") -> ToolMessage:
@@ -71,12 +71,12 @@ async def build(chat: Running, cast: Cast) -> None:
     chat.store.save(chat.thread_id, name="Agreed")
     cast.parts[MAIN] = [Call("goto", {"position": "msg_16", "message": NOTE}, id="g"), Say("On from there.")]
     await chat.say("a wrong way")
-    await chat.end(await chat.runner.decide(chat.thread_id, Decision("g", "allow"), by=By()))
+    await chat.end(await chat.runner.decide(chat.thread_id, Decision("g", "allow"), caller=Caller()))
     half = NewMessage(serde.to_body(AIMessage("Half of")), status=MessageStatus.PARTIAL)
     chat.store.append(chat.thread_id, [NewMessage(serde.to_body(HumanMessage("and?"))), half])
     await chat.say("Thank you")
     chat.store.save(chat.thread_id, name="Thanked")
-    branch = chat.store.thread(chat.thread_id).branch_id
+    branch = chat.store.get_thread(chat.thread_id).branch_id
     chat.store.fork(chat.thread_id, chat.path()[4].id, name="Elsewhere")
     chat.store.switch(chat.thread_id, branch)
     assert len(chat.path()) == len(CHAIN) + 6
@@ -92,9 +92,9 @@ async def moved(chat: Running, cast: Cast, call: Call, start: object) -> None:
     first, cast.parts[MAIN] = len(cast.requests), [call]
     assert (await chat.say("move")).state is RunState.WAITING, call
     before = state(chat)
-    run = await chat.runner.decide(chat.thread_id, Decision("move", "allow"), by=By())
+    run = await chat.runner.decide(chat.thread_id, Decision("move", "allow"), caller=Caller())
     assert (await chat.end(run)).state is RunState.DONE, call
-    made = [op.kind for op in chat.store.operations(chat.thread_id, last=20) if op.group == run.id]
+    made = [op.kind for op in chat.store.list_operations(chat.thread_id, last=20) if op.undo_group == run.id]
     assert made.count(OperationKind.GOTO) + made.count(OperationKind.REWIND) == 1, call
     if call.name == "rewind":  # of the main agent's own answer: only then something is asked
         await chat.say("next")
@@ -102,7 +102,7 @@ async def moved(chat: Running, cast: Cast, call: Call, start: object) -> None:
     assert len(cast.requests) > first + 1
     for request in cast.requests[first:]:
         check_messages(as_sent(convert_to_messages(request["messages"])))
-    while chat.store.undoable(chat.thread_id).group == run.id:  # type: ignore[union-attr]
+    while chat.store.find_undoable(chat.thread_id).undo_group == run.id:  # type: ignore[union-attr]
         chat.store.undo(chat.thread_id)
     assert state(chat) == before, call
     chat.store.undo(chat.thread_id)

@@ -10,11 +10,12 @@ import pytest
 from langchain_core.messages import ToolMessage
 
 from agent.approval import Decision
-from agent.calls import NOBODY
-from agent.request import request
+from agent.calls import NOBODY_TO_ASK_TEXT
+from agent.forking import BranchRecorder
+from agent.request import build_request
 from agent.tracing import ModelAnswered
 from agent.travelling import Policy
-from checkpoints import By, RunState
+from checkpoints import Caller, RunState
 from tests.agent.cast import Cast, agent, ask
 from tests.agent.running import Running, model_at, running
 from tests.agent.test_tracing import Listener
@@ -41,8 +42,8 @@ def play(story: Story, *replies: Any, policy: Policy = "allow", approval: tuple[
 
 def branches(chat: Running) -> dict[str, list[str]]:
     """What stands on each branch but the one that is stood on, after the question that all share."""
-    others = [branch for branch, _ in chat.store.branches(chat.thread_id) if branch.name != "main"]
-    paths = {branch.name: chat.store.leading_to(chat.thread_id, branch.head_id or "") for branch in others}
+    others = [branch for branch, _ in chat.store.list_branches(chat.thread_id) if branch.name != "main"]
+    paths = {branch.name: chat.store.list_messages_to(chat.thread_id, branch.head_id or "") for branch in others}
     return {name: [str(message.langchain.text) for message in path[1:]] for name, path in paths.items()}
 
 
@@ -99,7 +100,7 @@ def test_a_way_that_fails_is_told_as_such_and_the_others_go_on() -> None:
 def test_a_way_has_tools_of_its_own_and_what_needs_leave_is_refused_there() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         assert (await chat.say("Go")).state is RunState.DONE
-        assert branches(chat)["Try a"] == ["Try a", "", NOBODY, "I cannot."]
+        assert branches(chat)["Try a"] == ["Try a", "", NOBODY_TO_ASK_TEXT, "I cannot."]
 
     play(
         story,
@@ -135,7 +136,7 @@ def test_a_person_is_asked_first_and_may_change_the_prompts() -> None:
         assert branches(chat) == {}
         call = chat.path()[-1].langchain.tool_calls[0]["id"]  # type: ignore[attr-defined]
         changed = Decision(call, "edit", arguments={"prompts": ["Try tea"]})
-        run = await chat.end(await chat.runner.decide(chat.thread_id, changed, by=By()))
+        run = await chat.end(await chat.runner.decide(chat.thread_id, changed, caller=Caller()))
         assert (run.state, branches(chat)) == (RunState.DONE, {"Try tea": ["Try tea", "Tea."]})
 
     play(story, fork("Try a", "Try b"), Say("Tea."), Say("Tea it is."), policy="ask")
@@ -161,7 +162,7 @@ def test_no_request_is_built_on_the_event_loop(module: str, call: Call, monkeypa
 
     def noted(*args: Any, **kwargs: Any) -> Any:
         built.append(threading.current_thread())
-        return request(*args, **kwargs)
+        return build_request(*args, **kwargs)
 
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         assert (await chat.say("Go")).state is RunState.DONE
@@ -180,7 +181,7 @@ def test_the_answer_that_asks_is_found_however_much_other_agents_have_written_si
             assert len(chat.path()) > 100
             asking = next(each.langchain for each in chat.path() if each.type == "ai")
             allowed = Decision(asking.tool_calls[1]["id"], "allow")  # type: ignore[attr-defined]
-            run = await chat.end(await chat.runner.decide(chat.thread_id, allowed, by=By()))
+            run = await chat.end(await chat.runner.decide(chat.thread_id, allowed, caller=Caller()))
             assert (run.state, branches(chat)) == (RunState.DONE, {"Try tea": ["Try tea", "Tea."]})
 
     sums = Calls(tuple(Call("calculator", {"expression": "1+1"}) for _ in range(100)))
@@ -239,7 +240,7 @@ def test_without_leave_to_travel_it_is_not_offered() -> None:
 def test_no_run_opens_more_than_twenty_branches() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         assert (await chat.say("Which is best?")).state is RunState.DONE
-        assert len(chat.store.branches(chat.thread_id)) == 1 + 20
+        assert len(chat.store.list_branches(chat.thread_id)) == 1 + 20
         refusals = [m for m in chat.path() if m.type == "tool" and "No more than 20 ways" in str(m.langchain.text)]
         assert len(refusals) == 1
 
@@ -248,15 +249,22 @@ def test_no_run_opens_more_than_twenty_branches() -> None:
 
 
 @pytest.mark.parametrize("is_stopped", [True, False])
-def test_a_way_that_comes_no_further_keeps_what_it_had_written(is_stopped: bool) -> None:
+def test_a_way_that_comes_no_further_keeps_what_it_had_written(is_stopped: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[str] = []
+    text = BranchRecorder.append_text
+
+    def noted(recorder: BranchRecorder, delta: str) -> None:
+        text(recorder, delta)
+        heard.append(delta)
+
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         run = await chat.send("Go")
         if is_stopped:
-            await chat.until(lambda: len(fake.first_byte_times) == 2)
-            await asyncio.sleep(0.2)
+            await chat.until(lambda: "".join(heard) == "one two ")
             await chat.runner.stop(chat.thread_id)
         await chat.end(run)
         assert branches(chat) == {"Try a": ["Try a", "one two "]}
 
+    monkeypatch.setattr(BranchRecorder, "text", noted)
     cut = Fault("hang" if is_stopped else "cut", Say("one two three"), after_tokens=2)
     play(story, fork("Try a"), cut, Say("Too bad."))

@@ -8,7 +8,7 @@ import pytest
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from agent.prompts import SYSTEM_PROMPT
-from agent.recording import STOPPED
+from agent.recording import STOPPED_TEXT
 from agent.tools.calculator import calculator
 from checkpoints import Run, RunState
 from tests.agent.running import model_at, raising, running, tool
@@ -131,14 +131,14 @@ def test_a_thousand_calls_in_one_answer_are_stopped_at_the_limit_and_all_have_a_
     ended, said, fake = run(Calls(calls))
     assert (ended.state, ended.error) == (RunState.FAILED, "The agent was stopped after 50 tool calls.")
     results = [text for kind, _, text in said if kind == "tool"]
-    assert (len(results), results.count(STOPPED)) == (1_000, 950)
+    assert (len(results), results.count(STOPPED_TEXT)) == (1_000, 950)
     assert len(fake.requests) == 1
 
 
 def test_the_limit_of_calls_is_counted_over_the_whole_run() -> None:
     ended, said, _ = run(*[Call("calculator", {"expression": f"{number}+1"}) for number in range(9)], most_calls=4)
     assert ended.error == "The agent was stopped after 4 tool calls."
-    assert [text for kind, _, text in said if kind == "tool"] == ["1", "2", "3", "4", STOPPED]
+    assert [text for kind, _, text in said if kind == "tool"] == ["1", "2", "3", "4", STOPPED_TEXT]
 
 
 def test_an_answer_that_grows_without_end_is_cut_and_kept_as_far_as_it_may_go() -> None:

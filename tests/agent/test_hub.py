@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from agent import hub as hub_module
 from agent.events import Event, HeadMoved, MessageAdded, RunFinished, RunStarted, TextDelta
-from agent.hub import Following, Lagging, RunHub
+from agent.hub import RunHub, SubscriberLagged, Subscription
 from checkpoints import Database, RunState, Store
 from tests.checkpoints.conversations import new
 
 _store = Store(Database.in_memory())
 _thread = _store.create_thread().id
 _store.append(_thread, new("a"))
-MESSAGE = _store.messages(_thread)[0]
+MESSAGE = _store.list_messages(_thread)[0]
 _store.database.close()
 
 START, ADDED, END = RunStarted("r", 1, None), MessageAdded(MESSAGE, 2), RunFinished("r", RunState.DONE, 3)
@@ -25,10 +25,10 @@ runs = st.lists(_deltas, min_size=1, max_size=3).map(
 )
 
 
-async def _rest(following: Following) -> list[Event]:
+async def _rest(following: Subscription) -> list[Event]:
     """What has been published since and not taken yet."""
     following.put(HeadMoved(0))  # so that there is something to take
-    return (await following.take())[:-1]
+    return (await following.receive())[:-1]
 
 
 def _open_text(text: str, events: list[Event]) -> str:
@@ -45,16 +45,16 @@ def test_a_follower_that_comes_at_any_moment_has_the_same_text_as_one_from_the_s
     async def story() -> None:
         hub = RunHub()
         at = min(moment, len(events))
-        async with hub.follow("t") as first:
+        async with hub.subscribe("t") as first:
             for event in events[:at]:
                 hub.publish("t", event)
-            async with hub.follow("t") as second:
+            async with hub.subscribe("t") as second:
                 for event in events[at:]:
                     hub.publish("t", event)
-                before = second.live.text if second.live else ""
+                before = second.live_run.text if second.live_run else ""
                 whole = _open_text("", await _rest(first))
                 assert _open_text(before, await _rest(second)) == whole
-                live = hub.live("t")
+                live = hub.find_live_run("t")
                 assert live is not None
                 assert live.text == whole
 
@@ -66,14 +66,14 @@ def test_nothing_of_a_finished_run_is_kept(events: list[Event]) -> None:
     hub = RunHub()
     for event in [*events, END]:
         hub.publish("t", event)
-    assert hub.live("t") is None
-    assert (hub._run, hub._text, dict(hub._followers)) == ({}, {}, {})
+    assert hub.find_live_run("t") is None
+    assert (hub._run_ids, hub._texts, dict(hub._subscribers)) == ({}, {}, {})
 
 
 def test_threads_do_not_hear_one_another() -> None:
     async def story() -> None:
         hub = RunHub()
-        async with hub.follow("mine") as mine, hub.follow("yours") as yours:
+        async with hub.subscribe("mine") as mine, hub.subscribe("yours") as yours:
             hub.publish("yours", START)
             assert await _rest(mine) == []
             assert await _rest(yours) == [START]
@@ -87,13 +87,13 @@ def test_a_follower_that_does_not_read_is_let_go_and_holds_nobody_up(monkeypatch
     async def story() -> None:
         hub = RunHub()
         hub.publish("t", START)
-        async with hub.follow("t") as slow:
+        async with hub.subscribe("t") as slow:
             for _ in range(11):
                 hub.publish("t", TextDelta("x"))
-            with pytest.raises(Lagging):
-                await slow.take()
-        async with hub.follow("t") as again:
-            assert again.live is not None
-            assert again.live.text == "x" * 11
+            with pytest.raises(SubscriberLagged):
+                await slow.receive()
+        async with hub.subscribe("t") as again:
+            assert again.live_run is not None
+            assert again.live_run.text == "x" * 11
 
     asyncio.run(story())

@@ -10,7 +10,15 @@ import pytest
 
 from agent.demo import DemoChatModel
 from agent.events import HeadMoved
-from agent.judge import APART, MOST, UnreadableVerdictError, is_due, plain, question, read_verdict
+from agent.judge import (
+    MAX_MILESTONES,
+    MIN_MESSAGES_APART,
+    UnreadableVerdictError,
+    build_judge_question,
+    clean_line,
+    is_due,
+    parse_verdict,
+)
 from agent.prompts import CONVERSATION, CONVERSATION_END, JUDGE_PROMPT
 from agent.tracing import Judged, Prompt
 from checkpoints import OperationKind, Store
@@ -51,20 +59,20 @@ async def idle(chat: Running) -> None:
 
 
 def saved(chat: Running) -> list[tuple[str, str, int]]:
-    return [(each.name, each.created_by, each.message_count) for each in chat.store.checkpoints(chat.thread_id)]
+    return [(each.name, each.created_by, each.message_count) for each in chat.store.list_checkpoints(chat.thread_id)]
 
 
 def test_a_milestone_is_saved_as_the_judges_and_pages_are_told() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         run = await chat.say("How much is it?")
         await judged(chat)
-        (checkpoint,) = chat.store.checkpoints(chat.thread_id)
+        (checkpoint,) = chat.store.list_checkpoints(chat.thread_id)
         assert (checkpoint.name, checkpoint.created_by, checkpoint.message_count) == ("The sum", "judge", 4)
         assert checkpoint.description == "It is settled."
         assert checkpoint.state["messages"][-1].text == "It is 42."
-        operation = chat.store.last_operation(chat.thread_id)
+        operation = chat.store.get_last_operation(chat.thread_id)
         assert operation is not None
-        assert (operation.kind, operation.actor, operation.group) == (OperationKind.SAVE, "judge", run.id)
+        assert (operation.kind, operation.actor, operation.undo_group) == (OperationKind.SAVE, "judge", run.id)
 
     play(story, *SUM, says())
 
@@ -128,9 +136,9 @@ def test_a_state_has_one_milestone_and_the_next_ones_are_too_near() -> None:
         run = await chat.say("How much is it?")
         await judged(chat)
         node = chat.path()[-1].id
-        assert chat.runs.mark(run, node, "Again", "") is None
-        chat.store.delete_checkpoint(chat.thread_id, chat.store.checkpoints(chat.thread_id)[0].id)
-        assert chat.runs.mark(run, node, "Once more", "") is None  # it was unwanted there
+        assert chat.runs.save_milestone(run, node, "Again", "") is None
+        chat.store.delete_checkpoint(chat.thread_id, chat.store.list_checkpoints(chat.thread_id)[0].id)
+        assert chat.runs.save_milestone(run, node, "Once more", "") is None  # it was unwanted there
         chat.store.undo(chat.thread_id)
         await chat.say("Thanks")
         await idle(chat)
@@ -142,11 +150,11 @@ def test_a_state_has_one_milestone_and_the_next_ones_are_too_near() -> None:
 
 def test_a_milestone_keeps_its_distance_from_every_checkpoint_and_there_are_only_so_many(store: Store) -> None:
     thread_id = talked(store, *"abcdef")
-    mine = store.checkpoints(thread_id)[-1]
-    assert not is_due(mine.message_count + APART - 1, [mine])
-    assert is_due(mine.message_count + APART, [mine])
-    assert not is_due(APART - 1, [])
-    judges = [replace(mine, created_by="judge")] * MOST
+    mine = store.list_checkpoints(thread_id)[-1]
+    assert not is_due(mine.message_count + MIN_MESSAGES_APART - 1, [mine])
+    assert is_due(mine.message_count + MIN_MESSAGES_APART, [mine])
+    assert not is_due(MIN_MESSAGES_APART - 1, [])
+    judges = [replace(mine, created_by="judge")] * MAX_MILESTONES
     assert not is_due(10_000, judges)
     assert is_due(10_000, judges[:-1])
 
@@ -162,7 +170,7 @@ def test_a_verdict_about_a_state_that_was_left_meanwhile_saves_nothing() -> None
         fake.release()
         await idle(chat)
         assert saved(chat) == [("Mine", "user", 2)]
-        assert chat.store.operations(chat.thread_id)[0].kind is OperationKind.RESTORE
+        assert chat.store.list_operations(chat.thread_id)[0].kind is OperationKind.RESTORE
 
     play(story, *SUM, says(reason="It was settled in the middle of a long day."))
 
@@ -211,7 +219,7 @@ def test_the_call_is_told_as_a_generation_of_its_own_with_the_operators_prompt()
 
 def test_langfuse_gets_a_trace_of_its_own_in_the_threads_session() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
-        langfuse.wait_for(lambda: tracer.prompt("judge", "").version == 5)
+        langfuse.wait_for(lambda: tracer.find_prompt("judge", "").version == 5)
         await chat.say("How much is it?")
         await judged(chat)
         tracer.close()
@@ -239,31 +247,31 @@ def test_the_demo_model_finds_a_milestone_where_a_tool_was_used() -> None:
             await chat.say("What is 6 * 7?")
             await judged(chat)
             assert saved(chat) == [("What is 6 * 7?", "judge", 8)]
-            assert "The demo" in chat.store.checkpoints(chat.thread_id)[0].description
+            assert "The demo" in chat.store.list_checkpoints(chat.thread_id)[0].description
 
     asyncio.run(story())
 
 
 @pytest.mark.parametrize("before", ["", "Let me see.\n```json\n", "<think>{maybe}</think>"])
 def test_a_verdict_is_found_in_what_models_put_around_it(before: str) -> None:
-    verdict = read_verdict(before + '{"should_save": true, "reason": "r", "suggested_name": "n", "more": 1}\n```')
+    verdict = parse_verdict(before + '{"should_save": true, "reason": "r", "suggested_name": "n", "more": 1}\n```')
     assert (verdict.should_save, verdict.reason, verdict.suggested_name) == (True, "r", "n")
-    assert not read_verdict('{"should_save": false}').should_save
+    assert not parse_verdict('{"should_save": false}').should_save
 
 
 @pytest.mark.parametrize("text", ["", "{", "[true]", '{"should_save": 1}', '{"should_save": true}', "{" * 10_000 + "}"])
 def test_anything_else_is_no_verdict(text: str) -> None:
     with pytest.raises(UnreadableVerdictError, match="The answer was no verdict"):
-        read_verdict(text)
+        parse_verdict(text)
 
 
 def test_a_name_is_one_line_of_visible_characters() -> None:
-    assert plain("  <b>A\n name\u202e\x00 ", 80) == "<b>A name"
-    assert len(plain("x" * 1_000, 80)) == 80
+    assert clean_line("  <b>A\n name\u202e\x00 ", 80) == "<b>A name"
+    assert len(clean_line("x" * 1_000, 80)) == 80
 
 
 def test_the_question_holds_only_the_end_of_a_long_conversation(store: Store) -> None:
     thread_id = talked(store, *(f"{number} {'x' * 1_500}" for number in range(30)), "last " + "y" * 5_000)
-    entries = json.loads(question(store.messages(thread_id)).splitlines()[1])
+    entries = json.loads(build_judge_question(store.list_messages(thread_id)).splitlines()[1])
     assert len(entries) < 12
     assert entries[-1]["text"] == f"last {'y' * 1_995}…"

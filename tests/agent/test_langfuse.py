@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from agent.prompts import SYSTEM_PROMPT
 from agent.tracing import Feedback, Prompt, RunBegun, RunTrace
 from agent.tracing.langfuse import LangfuseTracer
-from agent.tracing.spans import trace_id, usage
+from agent.tracing.spans import count_usage, derive_trace_id
 from app import create_app
 from checkpoints import RunState
 from config import Settings, SettingsError
@@ -141,33 +141,33 @@ def test_tokens_are_counted_in_one_place_each() -> None:
     details = {"input_token_details": {"cache_read": 40}, "output_token_details": {"reasoning": 5}}
     answer = AIMessage("", usage_metadata={"input_tokens": 100, "output_tokens": 20, "total_tokens": 120, **details})  # type: ignore[typeddict-item]
     parts = {"input": 60, "input_cache_read": 40, "output": 15, "output_reasoning": 5}
-    assert usage(answer) == {**parts, "total": 120}
+    assert count_usage(answer) == {**parts, "total": 120}
 
 
 def test_a_thumb_is_a_score_on_the_trace_of_its_run_and_can_be_turned_and_taken_back(
     fake: FakeLangfuse, tracer: LangfuseTracer
 ) -> None:
-    tracer.tell(Feedback("run", "message", True))
+    tracer.record(Feedback("run", "message", True))
     fake.wait_for(lambda: len(fake.scores) == 1)
     score = next(iter(fake.scores.values()))
-    assert (score["traceId"], score["name"], score["value"]) == (trace_id("run"), "user-feedback", 1)
+    assert (score["traceId"], score["name"], score["value"]) == (derive_trace_id("run"), "user-feedback", 1)
     assert score["metadata"] == {"message": "message"}
-    tracer.tell(Feedback("run", "message", False))
+    tracer.record(Feedback("run", "message", False))
     fake.wait_for(lambda: [each["value"] for each in fake.scores.values()] == [0])
-    tracer.tell(Feedback("run", "message", None))
+    tracer.record(Feedback("run", "message", None))
     fake.wait_for(lambda: not fake.scores)
 
 
 def test_the_link_leads_to_the_trace_of_the_run(fake: FakeLangfuse, tracer: LangfuseTracer) -> None:
-    fake.wait_for(lambda: bool(tracer.link("run")))
-    assert tracer.link("run") == f"{fake.origin}/project/project-1/traces/{trace_id('run')}"
+    fake.wait_for(lambda: bool(tracer.link_run("run")))
+    assert tracer.link_run("run") == f"{fake.origin}/project/project-1/traces/{derive_trace_id('run')}"
 
 
 def test_the_prompt_with_the_label_takes_the_place_of_the_built_in_text(fake: FakeLangfuse) -> None:
     fake.prompts[("system", "production")] = ("Answer like a pirate.", 7)
     fake.prompts[("system", "latest")] = ("Not this one.", 8)
     tracer = tracer_at(fake)
-    fake.wait_for(lambda: tracer.prompt("system", "built in").version == 7)
+    fake.wait_for(lambda: tracer.find_prompt("system", "built in").version == 7)
 
     async def story(model: FakeOpenAI) -> None:
         async with model_at(model) as client, running(client, tracer=tracer) as chat:
@@ -184,7 +184,7 @@ def test_the_prompt_with_the_label_takes_the_place_of_the_built_in_text(fake: Fa
 def test_without_a_prompt_there_the_built_in_text_counts(fake: FakeLangfuse, tracer: LangfuseTracer) -> None:
     fake.wait_for(lambda: any(b"/prompts/system" in each for each in fake.received))
     tracer.close()  # after what it was asked for
-    assert tracer.prompt("system", "built in").text == "built in"
+    assert tracer.find_prompt("system", "built in").text == "built in"
 
 
 @pytest.mark.parametrize("text", ["", "  \n"])
@@ -192,26 +192,26 @@ def test_a_prompt_that_says_nothing_is_none(fake: FakeLangfuse, text: str) -> No
     fake.prompts[("system", "production")] = (text, 1)
     tracer = tracer_at(fake)
     tracer.close()
-    assert tracer.prompt("system", "built in").text == "built in"
+    assert tracer.find_prompt("system", "built in").text == "built in"
 
 
 def test_half_a_surrogate_in_a_prompt_cannot_fail_a_turn(fake: FakeLangfuse) -> None:
     fake.prompts[("system", "production")] = ("\ud800 is half of a pair.", 1)
     tracer = tracer_at(fake)
     tracer.close()
-    assert tracer.prompt("system", "").text == "\ufffd is half of a pair."
+    assert tracer.find_prompt("system", "").text == "\ufffd is half of a pair."
 
 
 def test_a_text_that_was_cut_in_mid_character_loses_no_trace(fake: FakeLangfuse) -> None:
     tracer = tracer_at(fake)
     trace = RunTrace(tracer, "run", Prompt("system", ""), RunBegun("run", "thread", time.time_ns(), "go", None))
-    trace.begin()
-    trace.asked("some-model", [])
-    trace.heard("half: \ud83d")
-    trace.ended(RunState.STOPPED, None)
+    trace.record_start()
+    trace.on_request("some-model", [])
+    trace.on_token("half: \ud83d")
+    trace.on_end(RunState.STOPPED, None)
     tracer.close()
     run = fake.traces()[0]
-    assert run.trace == trace_id("run")
+    assert run.trace == derive_trace_id("run")
     assert (run["output"], run["metadata.state"], run["level"]) == ("half: \ufffd", "stopped", "WARNING")
     assert (run.children[0]["model.name"], run.children[0]["level"]) == ("some-model", "ERROR")
 
@@ -223,7 +223,7 @@ def test_moves_of_the_agent_and_forks_are_events_that_say_from_where_to_where(fa
         async with model_at(model) as client, running(client, tracer=tracer, time_travel="allow") as chat:
             for _ in range(4):
                 await chat.say("hello")
-            tracer.tell(chat.store.fork(chat.thread_id, chat.path()[0].id, name="Elsewhere").operation)
+            tracer.record(chat.store.fork(chat.thread_id, chat.path()[0].id, name="Elsewhere").operation)
 
     tracer = tracer_at(fake)
     with FakeOpenAI() as model:
@@ -279,8 +279,8 @@ def test_telling_does_not_wait_for_the_server(fake: FakeLangfuse) -> None:
     tracer = tracer_at(fake)
     began = time.monotonic()
     for number in range(1_000):
-        tracer.tell(Feedback("run", str(number), True))
-        tracer.prompt("system", "")
-        tracer.link("run")
+        tracer.record(Feedback("run", str(number), True))
+        tracer.find_prompt("system", "")
+        tracer.link_run("run")
     assert time.monotonic() - began < 60  # a thousand waits would be many times that
     tracer.close()

@@ -19,13 +19,21 @@ from langchain_openai.chat_models.base import OpenAIContextOverflowError
 from pydantic import SecretStr
 
 from agent.demo import DemoChatModel
-from agent.models import Keys, ModelConfigurationError, Models, default_spec, load_chat_model, model_error, retry_after
+from agent.models import (
+    ConfiguredModels,
+    ModelConfigurationError,
+    ProviderKeys,
+    choose_default_spec,
+    describe_model_error,
+    load_chat_model,
+    retry_after,
+)
 from agent.tools.calculator import calculator
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 
 KEY = "sk-very-secret-0123456789"
-OPENAI = Keys(openai_api_key=SecretStr(KEY))
-AZURE = Keys(azure_openai_api_key=SecretStr(KEY), azure_openai_endpoint="https://a.example")
+OPENAI = ProviderKeys(openai_api_key=SecretStr(KEY))
+AZURE = ProviderKeys(azure_openai_api_key=SecretStr(KEY), azure_openai_endpoint="https://a.example")
 REQUEST = httpx2.Request("POST", "https://api.openai.com/v1/chat/completions")
 
 
@@ -43,10 +51,10 @@ async def _streamed(model: Any, text: str = "hello") -> BaseMessageChunk:
 def _failure(fault: Fault, idle_seconds: float = 60.0) -> str:
     with FakeOpenAI() as fake:
         fake.reply(fault, fault, fault)
-        keys = Keys(openai_api_key=SecretStr(KEY), openai_base_url=fake.base_url, idle_seconds=idle_seconds)
+        keys = ProviderKeys(openai_api_key=SecretStr(KEY), openai_base_url=fake.base_url, idle_seconds=idle_seconds)
         with pytest.raises(BaseException) as caught:  # noqa: PT011  any kind at all must be explained
             asyncio.run(_streamed(load_chat_model("openai:some", keys)))
-        return model_error(caught.value)
+        return describe_model_error(caught.value)
 
 
 def _refusal(
@@ -70,16 +78,16 @@ def _caused(cause: BaseException) -> openai.APIConnectionError:
 @pytest.mark.parametrize(
     ("keys", "spec"),
     [
-        (Keys(), "demo"),
+        (ProviderKeys(), "demo"),
         (OPENAI, "openai:gpt-5.4-mini"),
-        (Keys(openai_api_key=SecretStr("")), "demo"),
+        (ProviderKeys(openai_api_key=SecretStr("")), "demo"),
         (AZURE, "azure:"),
-        (Keys(azure_openai_endpoint="https://a.example"), "demo"),
-        (Keys(OPENAI.openai_api_key, None, AZURE.azure_openai_api_key, "https://a.example"), "openai:gpt-5.4-mini"),
+        (ProviderKeys(azure_openai_endpoint="https://a.example"), "demo"),
+        (ProviderKeys(OPENAI.openai_api_key, None, AZURE.azure_openai_api_key, "https://a.example"), "openai:gpt-5.4-mini"),
     ],
 )
-def test_the_keys_decide_the_default(keys: Keys, spec: str) -> None:
-    assert default_spec(keys) == spec
+def test_the_keys_decide_the_default(keys: ProviderKeys, spec: str) -> None:
+    assert choose_default_spec(keys) == spec
 
 
 @pytest.mark.parametrize(
@@ -89,20 +97,20 @@ def test_the_keys_decide_the_default(keys: Keys, spec: str) -> None:
         ("openai:", OPENAI, "MODEL"),
         ("demo:x", OPENAI, "MODEL"),
         ("other:name", OPENAI, "MODEL"),
-        ("openai:gpt", Keys(), "OPENAI_API_KEY"),
+        ("openai:gpt", ProviderKeys(), "OPENAI_API_KEY"),
         ("azure:", AZURE, "AZURE_OPENAI_DEPLOYMENT_NAME"),
-        ("azure:mine", Keys(azure_openai_api_key=SecretStr(KEY)), "AZURE_OPENAI_ENDPOINT"),
-        ("azure:mine", Keys(azure_openai_endpoint="https://a.example"), "AZURE_OPENAI_API_KEY"),
+        ("azure:mine", ProviderKeys(azure_openai_api_key=SecretStr(KEY)), "AZURE_OPENAI_ENDPOINT"),
+        ("azure:mine", ProviderKeys(azure_openai_endpoint="https://a.example"), "AZURE_OPENAI_API_KEY"),
     ],
 )
-def test_a_bad_setting_is_named_in_one_sentence(spec: str, keys: Keys, setting: str) -> None:
+def test_a_bad_setting_is_named_in_one_sentence(spec: str, keys: ProviderKeys, setting: str) -> None:
     with pytest.raises(ModelConfigurationError, match=setting) as caught:
         load_chat_model(spec, keys)
-    assert model_error(caught.value) == str(caught.value)
+    assert describe_model_error(caught.value) == str(caught.value)
 
 
 def test_the_demo_needs_no_key() -> None:
-    assert isinstance(load_chat_model("demo", Keys()), DemoChatModel)
+    assert isinstance(load_chat_model("demo", ProviderKeys()), DemoChatModel)
 
 
 def test_the_demo_does_not_load_a_provider() -> None:
@@ -114,7 +122,7 @@ def test_the_demo_does_not_load_a_provider() -> None:
 def test_an_answer_streams_with_usage_and_its_finish_reason() -> None:
     with FakeOpenAI() as fake:
         fake.reply(Say("Good morning to you"))
-        keys = Keys(openai_api_key=SecretStr(KEY), openai_base_url=fake.base_url)
+        keys = ProviderKeys(openai_api_key=SecretStr(KEY), openai_base_url=fake.base_url)
         whole: Any = asyncio.run(_streamed(load_chat_model("openai:llama3.2:3b", keys)))
     assert (whole.text, whole.response_metadata["finish_reason"]) == ("Good morning to you", "stop")
     assert whole.usage_metadata["total_tokens"] > 0
@@ -124,14 +132,14 @@ def test_an_answer_streams_with_usage_and_its_finish_reason() -> None:
 
 def test_a_compatible_server_needs_no_key() -> None:
     with FakeOpenAI() as fake:
-        keys = Keys(openai_api_key=SecretStr(""), openai_base_url=fake.base_url)
+        keys = ProviderKeys(openai_api_key=SecretStr(""), openai_base_url=fake.base_url)
         whole = asyncio.run(_streamed(load_chat_model("openai:local", keys)))
     assert "hello" in whole.text
 
 
 def test_models_that_prefer_responses_are_still_spoken_to_with_chat_completions() -> None:
     with FakeOpenAI() as fake:
-        keys = Keys(openai_api_key=SecretStr(KEY), openai_base_url=fake.base_url)
+        keys = ProviderKeys(openai_api_key=SecretStr(KEY), openai_base_url=fake.base_url)
         assert "hello" in asyncio.run(_streamed(load_chat_model("openai:gpt-6-astra", keys))).text
 
 
@@ -147,7 +155,7 @@ def test_models_that_prefer_responses_are_still_spoken_to_with_chat_completions(
 def test_azure_is_spoken_to_under_its_own_paths(spec: str, version: str | None, address: str) -> None:
     with FakeOpenAI() as fake:
         fake.reply(Call("calculator", {"expression": "6 * 7"}))
-        keys = Keys(azure_openai_api_key=SecretStr(KEY), azure_openai_endpoint=fake.azure_endpoint,
+        keys = ProviderKeys(azure_openai_api_key=SecretStr(KEY), azure_openai_endpoint=fake.azure_endpoint,
                     azure_openai_deployment_name="mine", azure_openai_api_version=version)  # fmt: skip
         whole: Any = asyncio.run(_streamed(load_chat_model(spec, keys)))
     assert whole.tool_calls[0]["args"] == {"expression": "6 * 7"}
@@ -187,16 +195,16 @@ def test_models_that_reason_with_tools_only_through_responses_get_them() -> None
 
 
 def test_the_models_to_choose_from_are_each_named_and_made_once() -> None:
-    models = Models(OPENAI, offered=["openai:a", "openai:gpt-5.4-mini", "openai:a"])
-    assert models.names == ("openai:gpt-5.4-mini", "openai:a", "demo")
-    assert models.model() is models.model("openai:gpt-5.4-mini")
-    assert models.model("openai:a") is models.model("openai:a") is not models.model()
-    assert isinstance(models.model("demo"), DemoChatModel)
+    models = ConfiguredModels(OPENAI, offered=["openai:a", "openai:gpt-5.4-mini", "openai:a"])
+    assert models.specs == ("openai:gpt-5.4-mini", "openai:a", "demo")
+    assert models.load_model() is models.load_model("openai:gpt-5.4-mini")
+    assert models.load_model("openai:a") is models.load_model("openai:a") is not models.load_model()
+    assert isinstance(models.load_model("demo"), DemoChatModel)
 
 
 def test_a_model_that_is_offered_and_cannot_be_made_is_told_at_the_start() -> None:
     with pytest.raises(ModelConfigurationError, match="AZURE_OPENAI_ENDPOINT"):
-        Models(OPENAI, offered=["azure:mine"])
+        ConfiguredModels(OPENAI, offered=["azure:mine"])
 
 
 def test_no_key_shows_when_a_model_or_keys_are_printed() -> None:
@@ -240,7 +248,7 @@ def test_no_key_shows_when_a_model_or_keys_are_printed() -> None:
     ids=lambda value: repr(value)[:50],
 )
 def test_every_failure_has_a_sentence_that_shows_no_key(error: BaseException, words: str) -> None:
-    sentence = model_error(error)
+    sentence = describe_model_error(error)
     assert words in sentence
     assert sentence.endswith(".")
     assert "sk-" not in sentence
@@ -272,10 +280,10 @@ def test_a_silent_stream_ends_after_the_idle_time(fault: Fault) -> None:
 def test_a_refused_connection_names_the_address_setting() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
-        keys = Keys(openai_base_url=f"http://127.0.0.1:{closed.getsockname()[1]}/v1")
+        keys = ProviderKeys(openai_base_url=f"http://127.0.0.1:{closed.getsockname()[1]}/v1")
         with pytest.raises(openai.APIConnectionError) as caught:
             asyncio.run(_streamed(load_chat_model("openai:local", keys)))
-    assert "Nothing answers" in model_error(caught.value)
+    assert "Nothing answers" in describe_model_error(caught.value)
 
 
 def _endless() -> BaseException:
@@ -296,5 +304,5 @@ def _deep() -> BaseException:
 @pytest.mark.parametrize("make", [_endless, _deep])
 def test_causes_without_end_are_looked_at_once(make: Callable[[], BaseException]) -> None:
     error = make()
-    assert "did not accept the request" in model_error(error)
+    assert "did not accept the request" in describe_model_error(error)
     assert retry_after(error) is None

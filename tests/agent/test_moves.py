@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from agent.approval import DENIED, NOT_APPROVED, Decision
-from agent.calls import SWITCHED_OFF, TOO_LATE
+from agent.approval import DENIED_TEXT, NOT_APPROVED_TEXT, Decision
+from agent.calls import AFTER_MOVE_TEXT, SWITCHED_OFF_TEXT
 from agent.events import ToolStarted
-from agent.recording import STOPPED
+from agent.recording import STOPPED_TEXT
 from agent.runner import NothingToDecideError
 from agent.travelling import Policy, TimeTravelEvent
-from checkpoints import By, OperationKind, Run, RunState, StateError
+from checkpoints import Caller, OperationKind, Run, RunState, StateError
 from tests.agent.running import Running, model_at, running, tool
 from tests.checkpoints.conversations import picture
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Fault, Say
@@ -61,7 +61,7 @@ def test_the_worked_example() -> None:
 
     answer = Calls((go(),), text="Black holes are …")
     (event,) = play(story, Say("I can help with many things."), answer, Say("AI is …"))
-    assert (event.kind, event.position, event.removed, event.reason) == ("goto", 0, 3, NOTE)
+    assert (event.kind, event.target_position, event.removed_count, event.reason) == ("goto", 0, 3, NOTE)
 
 
 def test_every_message_that_the_model_can_name_carries_its_number_and_nothing_stored_does() -> None:
@@ -88,7 +88,7 @@ def test_the_move_is_undone_exactly_and_apart_from_what_came_before_it() -> None
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("hello")
         await chat.say("more")
-        moved = chat.store.operations(chat.thread_id)
+        moved = chat.store.list_operations(chat.thread_id)
         assert [op.kind for op in moved][:3] == [OperationKind.APPEND, OperationKind.GOTO, OperationKind.APPEND]
         chat.store.undo(chat.thread_id)
         assert texts(chat) == ["hello", "Hi.", "more", ""]
@@ -129,7 +129,7 @@ def test_what_is_asked_for_after_a_move_in_the_same_answer_is_not_done() -> None
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("hello")
         chat.store.undo(chat.thread_id)
-        assert [text for kind, _, text in chat.said() if kind == "tool"] == [TOO_LATE, TOO_LATE, "2"]
+        assert [text for kind, _, text in chat.said() if kind == "tool"] == [AFTER_MOVE_TEXT, AFTER_MOVE_TEXT, "2"]
 
     calls = (
         Call("calculator", {"expression": "1+1"}),
@@ -145,7 +145,7 @@ def test_asking_first_moves_only_when_a_person_allows_it_and_the_note_can_be_cha
         assert (await chat.say("hello")).state is RunState.WAITING
         assert texts(chat) == ["hello", ""]
         decision = Decision("1", "edit", arguments={"position": "msg_0", "message": "Only this."})
-        assert (await chat.end(await chat.runner.decide(chat.thread_id, decision, by=By()))).state is RunState.DONE
+        assert (await chat.end(await chat.runner.decide(chat.thread_id, decision, caller=Caller()))).state is RunState.DONE
         assert "<time_travel_message>\nOnly this.\n" in texts(chat)[1]
         assert NOTE not in str(fake.requests[-1])
 
@@ -155,8 +155,8 @@ def test_asking_first_moves_only_when_a_person_allows_it_and_the_note_can_be_cha
 def test_a_move_that_is_denied_changes_nothing() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("hello")
-        await chat.end(await chat.runner.decide(chat.thread_id, Decision("1", "deny"), by=By()))
-        assert texts(chat) == ["hello", "", DENIED, "Fine."]
+        await chat.end(await chat.runner.decide(chat.thread_id, Decision("1", "deny"), caller=Caller()))
+        assert texts(chat) == ["hello", "", DENIED_TEXT, "Fine."]
 
     assert play(story, Call("goto", {"position": "0", "message": NOTE}, id="1"), Say("Fine."), policy="ask") == []
 
@@ -198,7 +198,7 @@ def test_an_answer_is_rewound_and_all_that_followed_leaves() -> None:
         assert len(fake.requests) == 3
 
     (event,) = play(story, Say("A"), Say("B"), Call("rewind", {"n": 1, "content": "Better."}))
-    assert (event.kind, event.position, event.removed) == ("rewind", 1, 5)
+    assert (event.kind, event.target_position, event.removed_count) == ("rewind", 1, 5)
 
 
 @pytest.mark.parametrize("n", [0, 3, -3])
@@ -213,7 +213,7 @@ def test_an_answer_that_is_not_there_cannot_be_rewound(n: int) -> None:
 def test_the_agent_saves_lists_and_goes_to_checkpoints_by_name() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("plan")
-        (saved,) = chat.store.checkpoints(chat.thread_id)
+        (saved,) = chat.store.list_checkpoints(chat.thread_id)
         assert (saved.name, saved.created_by, saved.message_count) == ("Plan", "agent", 3)
         await chat.say("on")
         assert "Plan (msg_" in str(fake.requests[-1]["messages"][-1])
@@ -231,10 +231,10 @@ def test_the_agent_cannot_take_over_the_name_of_a_checkpoint_that_the_user_saved
         await chat.say("good")
         chat.store.save(chat.thread_id, name="Plan")
         await chat.say("bad")
-        own, theirs = chat.store.checkpoints(chat.thread_id)
+        own, theirs = chat.store.list_checkpoints(chat.thread_id)
         assert (own.name, theirs.name) == ("Plan", "Plan · 4")
         assert "Saved 'Plan · 4'." in str(fake.requests[-1]["messages"][-1])
-        assert chat.store.places(chat.thread_id) == {"Plan": 1, "Plan · 4": 4}
+        assert chat.store.map_checkpoint_depths(chat.thread_id) == {"Plan": 1, "Plan · 4": 4}
 
     play(story, Say("Yes."), SAVE, Say("Saved."))
 
@@ -250,8 +250,8 @@ def test_nothing_is_said_to_be_saved_that_is_not() -> None:
             await chat.until(lambda: any(isinstance(event, ToolStarted) for event in chat.events))
             await chat.runner.stop(chat.thread_id)
             assert (await chat.end(run)).state is RunState.STOPPED
-            assert [text for kind, _, text in chat.said() if kind == "tool"] == [STOPPED, STOPPED]
-            assert chat.store.checkpoints(chat.thread_id) == []
+            assert [text for kind, _, text in chat.said() if kind == "tool"] == [STOPPED_TEXT, STOPPED_TEXT]
+            assert chat.store.list_checkpoints(chat.thread_id) == []
 
     with FakeOpenAI() as fake:
         fake.reply(Calls((SAVE, Call("slow", {}))))
@@ -263,7 +263,7 @@ def test_what_was_said_to_be_saved_is_there_when_a_limit_ends_the_run() -> None:
         async with model_at(fake) as model, running(model, time_travel="allow", most_calls=1) as chat:
             assert (await chat.say("plan")).state is RunState.FAILED
             assert "Saved 'Plan'" in texts(chat)[2]
-            assert [saved.name for saved in chat.store.checkpoints(chat.thread_id)] == ["Plan"]
+            assert [saved.name for saved in chat.store.list_checkpoints(chat.thread_id)] == ["Plan"]
 
     with FakeOpenAI() as fake:
         fake.reply(Calls((SAVE, Call("calculator", {"expression": "1+1"}))))
@@ -291,7 +291,7 @@ def test_text_that_looks_like_a_move_does_nothing() -> None:
 
 
 async def allowed(chat: Running, call: str) -> RunState:
-    return (await chat.end(await chat.runner.decide(chat.thread_id, Decision(call, "allow"), by=By()))).state
+    return (await chat.end(await chat.runner.decide(chat.thread_id, Decision(call, "allow"), caller=Caller()))).state
 
 
 def test_the_cap_holds_over_all_runs_of_a_turn_and_begins_anew_with_the_next_message() -> None:
@@ -347,8 +347,8 @@ WAITING_MOVE = Call("goto", {"position": "msg_0", "message": NOTE}, id="1")
 def test_a_move_that_waits_is_made_after_a_restart_and_in_another_tab_and_only_once() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         assert (await chat.say("hello")).state is RunState.WAITING
-        assert chat.runs.interrupt_left() == []  # as at a start
-        both = [chat.runner.decide(chat.thread_id, Decision("1", "allow"), by=By()) for _ in range(2)]
+        assert chat.runs.interrupt_orphans() == []  # as at a start
+        both = [chat.runner.decide(chat.thread_id, Decision("1", "allow"), caller=Caller()) for _ in range(2)]
         first, second = await asyncio.gather(*both, return_exceptions=True)
         assert isinstance(second, StateError)
         assert isinstance(first, Run)
@@ -362,7 +362,7 @@ def test_a_move_that_waits_is_not_made_when_the_user_types_instead() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("hello")
         await chat.say("never mind")
-        assert texts(chat) == ["hello", "", NOT_APPROVED, "never mind", "Fine."]
+        assert texts(chat) == ["hello", "", NOT_APPROVED_TEXT, "never mind", "Fine."]
         with pytest.raises(NothingToDecideError):
             await allowed(chat, "1")
 
@@ -372,10 +372,10 @@ def test_a_move_that_waits_is_not_made_when_the_user_types_instead() -> None:
 def test_always_here_pressed_too_late_leaves_no_leave_behind() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("hello")
-        await chat.end(await chat.runner.decide(chat.thread_id, Decision("1", "deny"), by=By()))
+        await chat.end(await chat.runner.decide(chat.thread_id, Decision("1", "deny"), caller=Caller()))
         with pytest.raises(NothingToDecideError):
-            await chat.runner.decide(chat.thread_id, Decision("1", "allow"), by=By(), always=True)
-        assert chat.store.thread(chat.thread_id).settings == {}
+            await chat.runner.decide(chat.thread_id, Decision("1", "allow"), caller=Caller(), allow_moves=True)
+        assert chat.store.get_thread(chat.thread_id).settings == {}
 
     play(story, WAITING_MOVE, Say("Fine."), policy="ask")
 
@@ -385,6 +385,6 @@ def test_a_move_that_waits_while_moves_are_switched_off_is_not_made_and_the_mode
         await chat.say("hello")
         chat.store.change_settings(chat.thread_id, {"time_travel": "off"}, note="never")
         assert await allowed(chat, "1") is RunState.DONE
-        assert SWITCHED_OFF in str(fake.requests[-1]["messages"][-1])
+        assert SWITCHED_OFF_TEXT in str(fake.requests[-1]["messages"][-1])
 
     assert play(story, WAITING_MOVE, Say("Fine."), policy="ask") == []

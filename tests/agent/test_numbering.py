@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.numbering import Unnumbering, numbered, unnumbered
+from agent.numbering import NumberStripper, prefix_number, strip_number
 
 
 @pytest.mark.parametrize(
@@ -22,12 +22,12 @@ from agent.numbering import Unnumbering, numbered, unnumbered
     ],
 )
 def test_an_imitated_number_at_the_beginning_is_taken_off_and_nothing_else(written: str, kept: str) -> None:
-    assert unnumbered(written) == kept
+    assert strip_number(written) == kept
 
 
 @given(st.integers(0, 10**6), st.text())
 def test_what_was_numbered_comes_back(position: int, text: str) -> None:
-    assert unnumbered(numbered(position, text)) == unnumbered(text).lstrip()
+    assert strip_number(prefix_number(position, text)) == strip_number(text).lstrip()
 
 
 PIECES = st.lists(st.sampled_from(["[", "msg_", "1", "23", "]", " ", "\n", "[msg_7] ", "Hello", "[x]", "m", "s"]))
@@ -35,15 +35,15 @@ PIECES = st.lists(st.sampled_from(["[", "msg_", "1", "23", "]", " ", "\n", "[msg
 
 @given(PIECES)
 def test_in_pieces_it_is_the_same_text(pieces: list[str]) -> None:
-    unnumbering = Unnumbering()
-    assert "".join(map(unnumbering.take, pieces)) + unnumbering.rest() == unnumbered("".join(pieces))
+    unnumbering = NumberStripper()
+    assert "".join(map(unnumbering.feed, pieces)) + unnumbering.flush() == strip_number("".join(pieces))
 
 
 def test_ordinary_text_is_not_held_back() -> None:
-    unnumbering = Unnumbering()
-    assert [unnumbering.take(piece) for piece in ("Hel", "lo", " [msg_1]")] == ["Hel", "lo", " [msg_1]"]
+    unnumbering = NumberStripper()
+    assert [unnumbering.feed(piece) for piece in ("Hel", "lo", " [msg_1]")] == ["Hel", "lo", " [msg_1]"]
 
 
 def test_endless_spaces_are_not_held_back_for_ever() -> None:
-    unnumbering = Unnumbering()
-    assert sum(len(unnumbering.take(" " * 50)) for _ in range(10)) >= 250
+    unnumbering = NumberStripper()
+    assert sum(len(unnumbering.feed(" " * 50)) for _ in range(10)) >= 250

@@ -9,8 +9,8 @@ import pytest
 from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr
 
-from agent.models import Keys, ModelConfigurationError, load_chat_model
-from agent.models.answers import finish_reason
+from agent.models import ModelConfigurationError, ProviderKeys, load_chat_model
+from agent.models.answers import read_finish_reason
 from agent.models.others import PROVIDERS
 from checkpoints import RunState
 from config import PROVIDER_KEYS, SettingsError, load_settings
@@ -47,7 +47,7 @@ class ChatAnthropic(BaseChatModel):
         )
         return ChatResult(generations=[ChatGeneration(message=message)])
 '''
-KEYS = Keys(others={"ANTHROPIC_API_KEY": SecretStr("sk-ant-secret")})
+KEYS = ProviderKeys(other_keys={"ANTHROPIC_API_KEY": SecretStr("sk-ant-secret")})
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_a_model_of_another_package_that_cannot_stream_answers_and_calls_tools()
 @pytest.mark.usefixtures("tiny")
 def test_a_missing_key_is_named() -> None:
     with pytest.raises(ModelConfigurationError, match="ANTHROPIC_API_KEY is missing"):
-        load_chat_model("anthropic:claude", Keys())
+        load_chat_model("anthropic:claude", ProviderKeys())
 
 
 def test_a_missing_package_is_named_as_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,4 +112,4 @@ def test_a_bad_key_of_a_provider_is_named_and_not_shown(tmp_path: Path) -> None:
     ids=str,
 )
 def test_every_provider_says_in_its_own_words_why_an_answer_ended(metadata: dict[str, Any], reason: str | None) -> None:
-    assert finish_reason(metadata) == reason
+    assert read_finish_reason(metadata) == reason

@@ -64,7 +64,7 @@ def test_a_tool_may_raise_what_is_no_exception(caplog: pytest.LogCaptureFixture)
 
 def test_whatever_the_work_raises_its_run_ends() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
-        chat.runs.commit = fail(Panic())  # type: ignore[method-assign]
+        chat.runs.commit_message = fail(Panic())  # type: ignore[method-assign]
         assert (await chat.say("hello")).state is RunState.FAILED
 
     play(story, Say("Hello."))
@@ -82,14 +82,14 @@ def test_work_that_is_cancelled_by_nobody_is_interrupted_and_logged(caplog: pyte
 
 def test_a_run_whose_last_messages_cannot_be_written_ends_without_them(caplog: pytest.LogCaptureFixture) -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
-        end = chat.runs.end
+        end = chat.runs.end_run
 
         def refuse(*given: Any, last: Any = (), **options: Any) -> int:
             if last:
                 raise ValueError
             return end(*given, **options)
 
-        chat.runs.end = refuse  # type: ignore[method-assign]
+        chat.runs.end_run = refuse  # type: ignore[method-assign]
         assert (await chat.say("hello")).state is RunState.FAILED
         assert [text for *_, text in chat.said()] == ["hello"]
 
@@ -104,14 +104,14 @@ def interrupted(chat: Running) -> bool:
 
 def test_a_run_whose_end_the_database_did_not_take_is_ended_later_and_told(caplog: pytest.LogCaptureFixture) -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
-        end = chat.runs.end
-        chat.runs.end = fail(StoreUnavailableError("full"))  # type: ignore[method-assign]
+        end = chat.runs.end_run
+        chat.runs.end_run = fail(StoreUnavailableError("full"))  # type: ignore[method-assign]
         await chat.send("hello")
         await chat.until(lambda: any(isinstance(event, RunFinished) for event in chat.events))
-        assert chat.runs.running() == {chat.thread_id}
-        chat.runs.end = end  # type: ignore[method-assign]
+        assert chat.runs.list_running_threads() == {chat.thread_id}
+        chat.runs.end_run = end  # type: ignore[method-assign]
         await chat.until(lambda: interrupted(chat))
-        assert chat.runs.running() == set()
+        assert chat.runs.list_running_threads() == set()
 
     play(story, Say("Hello."), watch_seconds=0.02)
     assert "nobody drove it" in caplog.text

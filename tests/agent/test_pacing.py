@@ -13,7 +13,7 @@ from openai import Timeout
 from openai._streaming import SSEDecoder
 
 from agent.models import pacing
-from agent.models.quick import _Joining
+from agent.models.quick import _JoiningDecoder
 
 T = TypeVar("T")
 HEAD = {"id": "a", "object": "chat.completion.chunk", "model": "m"}
@@ -58,7 +58,7 @@ def decoded(parts: Iterable[bytes | float]) -> list[Any]:
                 await asyncio.sleep(part)
 
     async def read() -> list[Any]:
-        events = _Joining(SSEDecoder()).aiter_bytes(coming())
+        events = _JoiningDecoder(SSEDecoder()).aiter_bytes(coming())
         return [event.data if event.data.startswith("[DONE]") else event.json() async for event in events]
 
     return without_clock(read())
@@ -102,7 +102,7 @@ def test_an_answer_that_speaks_of_the_end_is_not_at_its_end() -> None:
 
 
 def test_what_came_before_something_unreadable_is_kept() -> None:
-    events = _Joining(SSEDecoder()).aiter_bytes(_once(chunk("so ") + chunk("far") + b"data: {\xff}\n\n"))
+    events = _JoiningDecoder(SSEDecoder()).aiter_bytes(_once(chunk("so ") + chunk("far") + b"data: {\xff}\n\n"))
 
     async def read() -> None:
         assert (await anext(events)).json()["choices"][0]["delta"]["content"] == "so far"
@@ -133,10 +133,10 @@ def test_a_stream_of_many_pauses_and_never_falls_behind() -> None:
     """Each read gives one piece, as with records of TLS, although several have come."""
 
     async def read() -> tuple[float, int]:
-        paced = pacing._Connection(Connection(0.01, 100))
+        paced = pacing._PacedConnection(Connection(0.01, 100))
         with ExitStack() as others:
             for _ in range(10):
-                others.enter_context(pacing.streaming())
+                others.enter_context(pacing.count_stream())
             moments = []
             for _ in range(100):
                 await paced.read(100)
@@ -151,8 +151,8 @@ def test_a_stream_of_many_pauses_and_never_falls_behind() -> None:
 
 def test_a_stream_alone_is_read_as_it_comes() -> None:
     async def read() -> list[float]:
-        paced = pacing._Connection(Connection(0.01, 20))
-        with pacing.streaming():
+        paced = pacing._PacedConnection(Connection(0.01, 20))
+        with pacing.count_stream():
             moments = [asyncio.get_running_loop().time()]
             for _ in range(20):
                 await paced.read(100)
@@ -164,6 +164,6 @@ def test_a_stream_alone_is_read_as_it_comes() -> None:
 
 def test_the_client_reads_through_it() -> None:
     """What is set is no public part of the library: another version of it must be looked at."""
-    transport: Any = pacing.paced_client(Timeout(1.0))._transport
-    assert isinstance(transport._pool._network_backend, pacing._Backend)
+    transport: Any = pacing.make_paced_client(Timeout(1.0))._transport
+    assert isinstance(transport._pool._network_backend, pacing._PacedBackend)
     assert "_network_backend" in vars(httpcore2.AsyncConnectionPool())

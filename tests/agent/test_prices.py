@@ -5,10 +5,13 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from agent.prices import Price, Usage, usage_of
+from agent.prices import ModelPrice, Usage, read_usage
 from tests.agent.test_request import done
 
-PRICES = {"openai:small": Price(input=0.25, cached=0.025, output=2.0), "openai:plain": Price(input=1.0, output=4.0)}
+PRICES = {
+    "openai:small": ModelPrice(input_usd=0.25, cached_usd=0.025, output_usd=2.0),
+    "openai:plain": ModelPrice(input_usd=1.0, output_usd=4.0),
+}
 
 
 def answer(spec: str | None, **usage: Any) -> AIMessage:
@@ -17,7 +20,7 @@ def answer(spec: str | None, **usage: Any) -> AIMessage:
 
 
 def usage(message: Any) -> Usage | None:
-    return usage_of(done(message)[0], PRICES)
+    return read_usage(done(message)[0], PRICES)
 
 
 def test_cached_input_costs_its_own_price_and_reasoning_is_output() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_openai.chat_models.base import _convert_message_to_dict
 
-from agent.request import NOT_CARRIED_OUT, request
+from agent.request import NOT_CARRIED_OUT_TEXT, build_request
 from checkpoints import MAIN, Message, MessageStatus, serde
 from tests.fakes.pairing import check_messages
 
@@ -55,7 +55,7 @@ REUSED = [
 def test_every_request_obeys_the_pairing_rules_and_carries_one_system_message_of_ours(
     path: list[tuple[BaseMessage, MessageStatus]], go_on: bool
 ) -> None:
-    sent = request("Be good.", stored(path), go_on=go_on)
+    sent = build_request("Be good.", stored(path), continue_answer=go_on)
     wire = [_convert_message_to_dict(message) for message in sent]
     check_messages(wire)
     assert [each["content"] for each in wire if each["role"] == "system"] == ["Be good."]
@@ -64,22 +64,22 @@ def test_every_request_obeys_the_pairing_rules_and_carries_one_system_message_of
 
 def test_each_result_stands_right_behind_its_call_in_the_order_of_the_calls() -> None:
     late = [ToolMessage("two", tool_call_id="b"), HumanMessage("go on"), ToolMessage("one", tool_call_id="a")]
-    sent = request("", done(HumanMessage("sum"), asking("a", "b"), *late))
+    sent = build_request("", done(HumanMessage("sum"), asking("a", "b"), *late))
     assert [message.content for message in sent[1:]] == ["sum", "", "one", "two", "go on"]
 
 
 def test_a_call_without_a_result_is_answered_as_not_carried_out() -> None:
-    sent = request("", done(HumanMessage("sum"), asking("a"), HumanMessage("and?")))
-    assert [message.content for message in sent[1:]] == ["sum", "", NOT_CARRIED_OUT, "and?"]
+    sent = build_request("", done(HumanMessage("sum"), asking("a"), HumanMessage("and?")))
+    assert [message.content for message in sent[1:]] == ["sum", "", NOT_CARRIED_OUT_TEXT, "and?"]
 
 
 def test_each_of_two_calls_with_one_id_in_two_turns_keeps_its_own_result() -> None:
-    sent = request("", stored(REUSED))[1:]
+    sent = build_request("", stored(REUSED))[1:]
     assert [message.content for message in sent if isinstance(message, ToolMessage)] == ["1", "2"]
 
 
 def test_a_partial_answer_keeps_its_text_and_none_of_its_calls() -> None:
     path = stored([(HumanMessage("sum"), MessageStatus.DONE), (asking("a", text="Let me"), MessageStatus.PARTIAL)])
-    sent = request("", path, go_on=True)
+    sent = build_request("", path, continue_answer=True)
     assert [type(message) for message in sent[1:]] == [HumanMessage, AIMessage, HumanMessage]
     assert not isinstance(sent[2], AIMessage) or not sent[2].tool_calls

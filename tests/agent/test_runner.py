@@ -9,12 +9,12 @@ import pytest
 
 from agent.demo import DemoChatModel
 from agent.events import MessageAdded, RunFinished, RunStarted, TextDelta, ToolStarted
-from agent.prompts import GO_ON
+from agent.prompts import CONTINUE_TEXT
 from agent.prospect import NothingToAnswerError
-from agent.recording import STOPPED
-from agent.runner import title_of
+from agent.recording import STOPPED_TEXT
+from agent.runner import make_title
 from agent.tools.calculator import calculator
-from checkpoints import By, Run, RunActiveError, RunState, StoreUnavailableError, serde
+from checkpoints import Caller, Run, RunActiveError, RunState, StoreUnavailableError, serde
 from tests.agent.running import KEY, Running, model_at, running, tool
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 
@@ -73,7 +73,7 @@ def test_stopping_in_a_tool_closes_its_call() -> None:
         run = await chat.send("hello")
         await chat.until(lambda: any(isinstance(event, ToolStarted) for event in chat.events))
         await stopped_and_usable(chat, fake, run)
-        assert chat.said()[1:3] == [("ai", "done", "A moment."), ("tool", "done", STOPPED)]
+        assert chat.said()[1:3] == [("ai", "done", "A moment."), ("tool", "done", STOPPED_TEXT)]
 
     play(story, Call("slow", {}, text="A moment."))
 
@@ -90,14 +90,14 @@ def test_stopping_twice_at_once_ends_the_run_once() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         run = await chat.send("hello")
         await chat.until(lambda: fake.requests)
-        reached, free, end = threading.Event(), threading.Event(), chat.runs.end
+        reached, free, end = threading.Event(), threading.Event(), chat.runs.end_run
 
         def slow_end(*args: Any, **options: Any) -> int:
             reached.set()
             free.wait(5)
             return end(*args, **options)
 
-        chat.runs.end = slow_end  # type: ignore[method-assign]
+        chat.runs.end_run = slow_end  # type: ignore[method-assign]
         first = asyncio.create_task(chat.runner.stop(chat.thread_id))
         await chat.until(reached.is_set)
         second = asyncio.create_task(chat.runner.stop(chat.thread_id))  # another tab, while the end is being written
@@ -106,7 +106,7 @@ def test_stopping_twice_at_once_ends_the_run_once() -> None:
         await asyncio.gather(first, second)
         assert (await chat.end(run)).state is RunState.STOPPED
         assert sum(isinstance(event, RunFinished) for event in chat.events) == 1
-        assert chat.hub.live(chat.thread_id) is None
+        assert chat.hub.find_live_run(chat.thread_id) is None
 
     play(story, Fault("hang"))
 
@@ -114,14 +114,14 @@ def test_stopping_twice_at_once_ends_the_run_once() -> None:
 @pytest.mark.parametrize("reply", [Say("A whole answer."), Call("slow", {}, text="A whole answer.")])
 def test_stopping_while_the_answer_is_being_written_to_disk_keeps_it_once(reply: Any) -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
-        reached, free, commit = threading.Event(), threading.Event(), chat.runs.commit
+        reached, free, commit = threading.Event(), threading.Event(), chat.runs.commit_message
 
         def slow_commit(*args: Any) -> Any:
             reached.set()
             free.wait(5)
             return commit(*args)
 
-        chat.runs.commit = slow_commit  # type: ignore[method-assign]
+        chat.runs.commit_message = slow_commit  # type: ignore[method-assign]
         await chat.send("hello")
         await chat.until(reached.is_set)
         stopping = asyncio.create_task(chat.runner.stop(chat.thread_id))
@@ -154,7 +154,7 @@ def test_one_request_sent_twice_is_one_run() -> None:
 
 def test_a_repeated_request_never_drives_its_run_again_however_late_it_learns_of_it() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
-        looked, free, messages = threading.Event(), threading.Event(), chat.store.messages
+        looked, free, messages = threading.Event(), threading.Event(), chat.store.list_messages
 
         def slow_second(*args: Any, **options: Any) -> Any:
             if chat.events:  # the first request is under way: this is the second, which saw the run as running
@@ -165,7 +165,7 @@ def test_a_repeated_request_never_drives_its_run_again_however_late_it_learns_of
         fake.hold(1)
         run = await chat.send("hello", request="r1")
         await chat.until(lambda: chat.events)
-        chat.store.messages = slow_second  # type: ignore[method-assign]
+        chat.store.list_messages = slow_second  # type: ignore[method-assign]
         second = asyncio.create_task(chat.send("hello", request="r1"))
         await chat.until(looked.is_set)
         fake.release()
@@ -192,7 +192,7 @@ def test_retry_answers_the_question_anew_and_undo_brings_the_old_answer_back() -
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("sum")
         before = chat.said()
-        await chat.end(await chat.runner.retry(chat.thread_id, by=By()))
+        await chat.end(await chat.runner.retry(chat.thread_id, caller=Caller()))
         assert chat.said() == [("human", "done", "sum"), ("ai", "done", "Another.")]
         assert [m["content"] for m in fake.requests[-1]["messages"][1:]] == ["sum"]
         chat.store.undo(chat.thread_id)
@@ -204,7 +204,7 @@ def test_retry_answers_the_question_anew_and_undo_brings_the_old_answer_back() -
 def test_retry_without_a_question_says_so() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         with pytest.raises(NothingToAnswerError):
-            await chat.runner.retry(chat.thread_id, by=By())
+            await chat.runner.retry(chat.thread_id, caller=Caller())
 
     play(story)
 
@@ -213,12 +213,12 @@ def test_an_edited_question_is_answered_anew_and_what_followed_is_an_alternative
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("one")
         await chat.say("two")
-        asked = chat.store.messages(chat.thread_id)[0]
-        await chat.end(await chat.runner.edit(chat.thread_id, asked.id, "other", by=By()))
+        asked = chat.store.list_messages(chat.thread_id)[0]
+        await chat.end(await chat.runner.edit(chat.thread_id, asked.id, "other", caller=Caller()))
         assert [text for *_, text in chat.said()] == ["other", "Third."]
         assert [m["content"] for m in fake.requests[-1]["messages"][1:]] == ["other"]
-        path = chat.store.messages(chat.thread_id)
-        assert chat.store.siblings(chat.thread_id, path) == {path[0].id: [asked.id, path[0].id]}
+        path = chat.store.list_messages(chat.thread_id)
+        assert chat.store.find_alternatives(chat.thread_id, path) == {path[0].id: [asked.id, path[0].id]}
 
     play(story, Say("First."), Say("Second."), Say("Third."))
 
@@ -227,8 +227,8 @@ def test_an_earlier_answer_can_be_asked_for_again() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("one")
         await chat.say("two")
-        first = chat.store.messages(chat.thread_id)[1]
-        await chat.end(await chat.runner.retry(chat.thread_id, message_id=first.id, by=By()))
+        first = chat.store.list_messages(chat.thread_id)[1]
+        await chat.end(await chat.runner.retry(chat.thread_id, message_id=first.id, caller=Caller()))
         assert [text for *_, text in chat.said()] == ["one", "Third."]
 
     play(story, Say("First."), Say("Second."), Say("Third."))
@@ -237,9 +237,9 @@ def test_an_earlier_answer_can_be_asked_for_again() -> None:
 def test_only_a_persons_message_can_be_edited() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("one")
-        answer = chat.store.messages(chat.thread_id)[1]
+        answer = chat.store.list_messages(chat.thread_id)[1]
         with pytest.raises(NothingToAnswerError):
-            await chat.runner.edit(chat.thread_id, answer.id, "mine", by=By())
+            await chat.runner.edit(chat.thread_id, answer.id, "mine", caller=Caller())
         assert [text for *_, text in chat.said()] == ["one", "First."]
 
     play(story, Say("First."))
@@ -249,9 +249,9 @@ def test_going_on_asks_for_the_rest_of_a_cut_answer() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         assert (await chat.say("count")).state is RunState.FAILED
         fake.reply(Say("three four"))
-        await chat.end(await chat.runner.go_on(chat.thread_id, by=By()))
+        await chat.end(await chat.runner.continue_answer(chat.thread_id, caller=Caller()))
         assert [text for _, _, text in chat.said()] == ["count", "one two ", "three four"]
-        assert [m["content"] for m in fake.requests[-1]["messages"][1:]] == ["count", "one two ", GO_ON]
+        assert [m["content"] for m in fake.requests[-1]["messages"][1:]] == ["count", "one two ", CONTINUE_TEXT]
 
     play(story, Fault("end", Say("one two three four"), after_tokens=2))
 
@@ -281,7 +281,7 @@ def test_a_failed_run_says_why_keeps_its_text_and_leaves_the_thread_usable(fault
         assert chat.said()[1:] == ([("ai", "partial", text)] if text else [])
         assert not any(isinstance(event, ToolStarted) for event in chat.events)
         fake.script(Say("Here again."))
-        await chat.end(await chat.runner.retry(chat.thread_id, by=By()))
+        await chat.end(await chat.runner.retry(chat.thread_id, caller=Caller()))
         assert chat.said()[1:] == [("ai", "done", "Here again.")]
 
     play(story, fault, idle_seconds=1.0)
@@ -312,15 +312,15 @@ def test_while_an_answer_is_written_the_next_message_is_refused_and_nothing_of_i
 
 def test_a_run_whose_end_cannot_be_written_holds_the_thread_no_longer() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
-        end = chat.runs.end
+        end = chat.runs.end_run
 
         def full(*_: Any, **__: Any) -> int:
             raise StoreUnavailableError("The database did not answer: database or disk is full.")
 
-        chat.runs.end = full  # type: ignore[method-assign]
+        chat.runs.end_run = full  # type: ignore[method-assign]
         await chat.send("hello")
         await chat.until(lambda: any(isinstance(event, RunFinished) for event in chat.events))
-        chat.runs.end = end  # type: ignore[method-assign]
+        chat.runs.end_run = end  # type: ignore[method-assign]
         await chat.until(lambda: not chat.runner._active)
         await chat.say("and now?")
         assert chat.said()[-1][1] == "done"
@@ -332,7 +332,7 @@ def test_a_run_whose_end_cannot_be_written_holds_the_thread_no_longer() -> None:
 def test_a_run_that_began_and_was_never_driven_does_not_hold_the_thread() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("hello")
-        chat.runs.begin(chat.thread_id, None)  # as if the database had failed in the instant after this
+        chat.runs.begin_run(chat.thread_id, None)  # as if the database had failed in the instant after this
         fake.script(Say("Here again."))
         assert (await chat.say("and now?")).state is RunState.DONE
         assert chat.said()[-1] == ("ai", "done", "Here again.")
@@ -344,7 +344,7 @@ def test_a_draft_of_the_answer_is_kept_while_it_is_written() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         fake.hold(2)
         run = await chat.send("hello")
-        await chat.until(lambda: (run := chat.runs.latest(chat.thread_id)) and run.draft == "one two ")
+        await chat.until(lambda: (run := chat.runs.get_latest_run(chat.thread_id)) and run.draft == "one two ")
         fake.release()
         assert (await chat.end(run)).draft == ""
 
@@ -383,12 +383,12 @@ def test_any_text_of_a_person_can_be_sent(text: str) -> None:
     async def story() -> None:
         async with running(DemoChatModel(seconds_per_token=0)) as chat:
             assert (await chat.say(text)).state is RunState.DONE
-            assert chat.said()[0][2] == serde.writable(text)
+            assert chat.said()[0][2] == serde.sanitize_text(text)
 
     asyncio.run(story())
 
 
 def test_a_title_is_the_beginning_of_the_first_line() -> None:
-    assert title_of("\n  Weather today \nand more") == "Weather today"
-    assert title_of("  \n") == "New conversation"
-    assert (len(title_of("word " * 50)), title_of("word " * 50)[-1]) == (60, "…")
+    assert make_title("\n  Weather today \nand more") == "Weather today"
+    assert make_title("  \n") == "New conversation"
+    assert (len(make_title("word " * 50)), make_title("word " * 50)[-1]) == (60, "…")

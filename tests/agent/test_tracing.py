@@ -9,8 +9,8 @@ import pytest
 import agent.runner
 from agent.demo import DemoChatModel
 from agent.tools.calculator import calculator
-from agent.tracing import ModelAnswered, Prompt, RunBegun, RunEnded, Told, ToolCarriedOut
-from checkpoints import By, RunState
+from agent.tracing import ModelAnswered, Prompt, RunBegun, RunEnded, ToolCarriedOut, TraceEvent
+from checkpoints import Caller, RunState
 from tests.agent.running import Running, model_at, running, tool
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Fault, Say
 
@@ -18,19 +18,19 @@ from tests.fakes.openai import Call, Calls, FakeOpenAI, Fault, Say
 class Listener:
     """A tracer that keeps what it is told."""
 
-    on = True
+    is_on = True
 
     def __init__(self) -> None:
-        self.told: list[Told] = []
+        self.told: list[TraceEvent] = []
         self.prompts: dict[str, Prompt] = {}
 
-    def tell(self, told: Told) -> None:
-        self.told.append(told)
+    def record(self, event: TraceEvent) -> None:
+        self.told.append(event)
 
-    def prompt(self, name: str, builtin: str) -> Prompt:
+    def find_prompt(self, name: str, builtin: str) -> Prompt:
         return self.prompts.get(name, Prompt(name, builtin))
 
-    def link(self, run_id: str) -> str:
+    def link_run(self, run_id: str) -> str:
         return ""
 
     def close(self) -> None:
@@ -73,8 +73,8 @@ def test_a_turn_with_tools_tells_each_step_in_order_and_with_its_times() -> None
         assert isinstance(begun, RunBegun)
         assert (begun.run_id, begun.thread_id, begun.question) == (run.id, chat.thread_id, "How much?")
         assert isinstance(asked, ModelAnswered)
-        assert asked.first is not None  # although no text came
-        assert begun.at <= asked.began <= asked.first <= asked.ended
+        assert asked.first_token_ns is not None  # although no text came
+        assert begun.timestamp_ns <= asked.began_ns <= asked.first_token_ns <= asked.ended_ns
         assert isinstance(first, ToolCarriedOut)
         assert (first.call["args"], first.result.text) == ({"expression": "6 * 7"}, "42")
         assert isinstance(answered, ModelAnswered)
@@ -136,7 +136,7 @@ def test_a_run_after_a_restore_tells_the_head_that_was_left_and_the_checkpoint_i
         await chat.say("three")
         place = listener.last(RunBegun).place
         assert (place.checkpoint.name, place.rewound_from) == ("Good", left)
-        assert place.version == chat.store.thread(chat.thread_id).version - 1  # the answer came after it
+        assert place.version == chat.store.get_thread(chat.thread_id).version - 1  # the answer came after it
 
     play(story)
 
@@ -145,11 +145,11 @@ def test_an_edit_and_a_retry_tell_the_head_that_they_left() -> None:
     async def story(chat: Running, _: FakeOpenAI, listener: Listener) -> None:
         await chat.say("one")
         question, answer = chat.path()
-        await chat.end(await chat.runner.retry(chat.thread_id, by=By()))
+        await chat.end(await chat.runner.retry(chat.thread_id, caller=Caller()))
         begun = listener.last(RunBegun)
         assert (begun.question, begun.place.rewound_from) == ("one", answer.id)
         again = chat.path()[-1]
-        await chat.end(await chat.runner.edit(chat.thread_id, question.id, "other", by=By()))
+        await chat.end(await chat.runner.edit(chat.thread_id, question.id, "other", caller=Caller()))
         begun = listener.last(RunBegun)
         assert (begun.question, begun.place.rewound_from) == ("other", again.id)
 

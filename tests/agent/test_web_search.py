@@ -7,15 +7,15 @@ import pytest
 from langchain_core.tools import ToolException
 from pydantic import SecretStr, ValidationError
 
-from agent.tools import tools_for, web_search
-from agent.tools.web_search import CLOSING, OPENING, web_search_tool
+from agent.tools import select_tools, web_search
+from agent.tools.web_search import CLOSING, OPENING, make_web_search_tool
 from tests.fakes.tavily import FakeTavily, Fault, Found, Result
 
 KEY = "tvly-very-secret"
 
 
 def _search(base_url: str, query: str = "red pandas", **asked: str) -> str:
-    tool = web_search_tool(SecretStr(KEY), base_url)
+    tool = make_web_search_tool(SecretStr(KEY), base_url)
     return str(asyncio.run(tool.ainvoke({"query": query, **asked})))
 
 
@@ -107,10 +107,10 @@ def test_an_impossible_query_is_not_sent(query: str) -> None:
 
 @pytest.mark.parametrize("key", [None, SecretStr(""), SecretStr(" ")])
 def test_without_a_key_web_search_is_not_offered(key: SecretStr | None) -> None:
-    assert [tool.name for tool in tools_for(tavily_api_key=key, tavily_base_url=None)] == ["calculator"]
+    assert [tool.name for tool in select_tools(tavily_api_key=key, tavily_base_url=None)] == ["calculator"]
 
 
 def test_with_a_key_web_search_is_offered() -> None:
-    tools = tools_for(tavily_api_key=SecretStr(KEY), tavily_base_url=None)
+    tools = select_tools(tavily_api_key=SecretStr(KEY), tavily_base_url=None)
     assert [tool.name for tool in tools] == ["calculator", "web_search"]
     assert list(tools[1].args) == ["query", "topic", "time_range"]

@@ -23,11 +23,11 @@ def state(*texts: str, **extra: Any) -> State:
 
 def texts(store: Store, thread_id: str) -> list[str]:
     """The conversation as of its head."""
-    return [message.body["data"]["content"] for message in store.messages(thread_id)]
+    return [message.body["data"]["content"] for message in store.list_messages(thread_id)]
 
 
 def names(store: Store, thread_id: str) -> list[str]:
-    return [checkpoint.name for checkpoint in store.checkpoints(thread_id)]
+    return [checkpoint.name for checkpoint in store.list_checkpoints(thread_id)]
 
 
 def talked(store: Store, *lines: str) -> str:
@@ -41,7 +41,7 @@ def talked(store: Store, *lines: str) -> str:
 
 def dump(store: Store) -> dict[str, list[Any]]:
     """Every row of every table."""
-    with store.database.reading() as connection:
+    with store.database.begin_read() as connection:
         return {
             t.name: [tuple(r) for r in connection.execute(sa.select(t).order_by(*t.primary_key))]
             for t in schema.metadata.sorted_tables
@@ -49,7 +49,7 @@ def dump(store: Store) -> dict[str, list[Any]]:
 
 
 def count(store: Store, table: sa.Table) -> int:
-    with store.database.reading() as connection:
+    with store.database.begin_read() as connection:
         return connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
 
 
@@ -58,7 +58,7 @@ def picture(store: Store, thread_id: str) -> dict[str, Any]:
     found = dump(store)
     thread, branch, checkpoint = schema.thread.c, schema.branch.c, schema.checkpoint.c
     moving = [thread.id, thread.title, thread.settings, thread.branch_id, thread.deleted_at]
-    with store.database.reading() as connection:
+    with store.database.begin_read() as connection:
         return {
             "thread": [tuple(r) for r in connection.execute(sa.select(*moving).where(thread.id == thread_id))],
             "branches": [r for r in found["branch"] if r[_at(branch.deleted_at)] is None],

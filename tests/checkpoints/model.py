@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from checkpoints import (
     UNTITLED,
     BranchNotFoundError,
-    By,
+    Caller,
     CheckpointNotFoundError,
     ConflictError,
     CurrentBranchError,
@@ -50,7 +50,7 @@ class Entry:
 
     kind: OperationKind
     actor: str
-    group: str | None
+    undo_group: str | None
     changes: dict[Row, tuple[Columns, Columns]]
     took: list["Entry"] = field(default_factory=list)  # of an undo or a redo
     undone: bool = False
@@ -166,30 +166,30 @@ class Conversation:
         self,
         kind: OperationKind,
         body: Callable[[], Any],
-        by: By = USER,
+        caller: Caller = USER,
         *,
         while_running: bool = False,
         even_deleted: bool = False,
     ) -> Any:
-        self.check(kind, by, while_running=while_running, even_deleted=even_deleted)
+        self.check(kind, caller, while_running=while_running, even_deleted=even_deleted)
         rows, tree = _copied(self.rows), dict(self.tree)
         try:
             result = body()
         except StateError:
             self.rows, self.tree = rows, tree
             raise
-        self.log.append(Entry(kind, by.actor, by.group, _difference(rows, self.rows)))
-        if by.request:
-            self.requests[by.request] = self.version
+        self.log.append(Entry(kind, caller.actor, caller.undo_group, _difference(rows, self.rows)))
+        if caller.request_id:
+            self.requests[caller.request_id] = self.version
         return result
 
-    def check(self, kind: OperationKind, by: By, *, while_running: bool, even_deleted: bool = False) -> None:
+    def check(self, kind: OperationKind, caller: Caller, *, while_running: bool, even_deleted: bool = False) -> None:
         if self.thread["deleted"] and not even_deleted:
             raise ThreadNotFoundError("")
-        seen = self.version if by.version is None else by.version
+        seen = self.version if caller.expected_version is None else caller.expected_version
         if seen != self.version and (kind not in ORDINARY or self._moved_since(seen)):
             raise ConflictError("", 0, 0)
-        if self.running and not while_running and self.running.id != by.group:
+        if self.running and not while_running and self.running.id != caller.undo_group:
             raise RunActiveError("", "")
 
     def _moved_since(self, version: int) -> bool:
@@ -201,7 +201,7 @@ class Conversation:
                 return True
         return False
 
-    def undo(self, *, by: By = USER) -> None:
+    def undo(self, *, caller: Caller = USER) -> None:
         took: list[Entry] = []
 
         def body() -> None:
@@ -212,10 +212,10 @@ class Conversation:
             for entry in took:
                 self._put(entry, 0)
 
-        self.change(OperationKind.UNDO, body, by, even_deleted=True)
+        self.change(OperationKind.UNDO, body, caller, even_deleted=True)
         self._take(took, undone=True)
 
-    def redo(self, *, by: By = USER) -> None:
+    def redo(self, *, caller: Caller = USER) -> None:
         took: list[Entry] = []
 
         def body() -> None:
@@ -225,7 +225,7 @@ class Conversation:
             took.append(undone)
             self._put(undone, 0)
 
-        self.change(OperationKind.REDO, body, by, even_deleted=True)
+        self.change(OperationKind.REDO, body, caller, even_deleted=True)
         self._take(took[0].took, undone=False)
         took[0].undone = True
 
@@ -240,25 +240,25 @@ class Conversation:
 
     def _group(self, newest: Entry) -> list[Entry]:
         """What is undone together with it, the newest first: its group, and what was done since to the same rows."""
-        if newest.group is None:
+        if newest.undo_group is None:
             return [newest]
         standing = [entry for entry in self.log if entry.kind in ORDINARY and not entry.undone]
-        first = next(index for index, entry in enumerate(standing) if entry.group == newest.group)
+        first = next(index for index, entry in enumerate(standing) if entry.undo_group == newest.undo_group)
         taken: list[Entry] = []
         for entry in standing[first:]:
             touched = {row for each in taken for row in each.changes}
-            if entry.group == newest.group or touched & set(entry.changes):
+            if entry.undo_group == newest.undo_group or touched & set(entry.changes):
                 taken.append(entry)
         return taken[::-1]
 
     # the changes
 
     def append(
-        self, messages: Sequence[Said], *, after: Path | str | None = "(head)", title: str = "", by: By = USER
+        self, messages: Sequence[Said], *, after: Path | str | None = "(head)", title: str = "", caller: Caller = USER
     ) -> None:
         at_head = isinstance(after, str)
         kind = OperationKind.APPEND if at_head else OperationKind.EDIT
-        self.change(kind, lambda: self._append(messages, self.head if at_head else after, title), by)
+        self.change(kind, lambda: self._append(messages, self.head if at_head else after, title), caller)
 
     def _append(self, messages: Sequence[Said], after: Any, title: str = "") -> None:
         if title and self.thread["title"] == UNTITLED:
@@ -274,7 +274,7 @@ class Conversation:
         keep: int | None = None,
         new: Sequence[Said] = (),
         time: Any = None,
-        by: By = USER,
+        caller: Caller = USER,
     ) -> None:
         def body() -> None:
             if keep is not None and (new or keep != len(self.head)):
@@ -286,17 +286,17 @@ class Conversation:
                 description=description,
                 pinned=False,
                 extra=extra or {},
-                created_by=by.actor,
+                created_by=caller.actor,
                 time=time,
                 path=self.head,
                 branch=self.current,
                 detached=False,
             )
 
-        self.change(OperationKind.SAVE, body, by, while_running=keep is None)
+        self.change(OperationKind.SAVE, body, caller, while_running=keep is None)
 
-    def restore(self, checkpoint_id: int, *, keep_future: bool = False, by: By = USER) -> None:
-        self.change(OperationKind.RESTORE, lambda: self._restore(checkpoint_id, keep_future), by)
+    def restore(self, checkpoint_id: int, *, keep_future: bool = False, caller: Caller = USER) -> None:
+        self.change(OperationKind.RESTORE, lambda: self._restore(checkpoint_id, keep_future), caller)
 
     def _restore(self, number: int, keep_future: bool) -> None:
         target = self._shown(number)
@@ -304,14 +304,14 @@ class Conversation:
         self._let_go(number, future)
         self._move_head(target["path"])
 
-    def switch(self, branch_id: int, *, by: By = USER) -> None:
-        self.change(OperationKind.SWITCH, lambda: self.thread.update(branch=self._standing(branch_id)), by)
+    def switch(self, branch_id: int, *, caller: Caller = USER) -> None:
+        self.change(OperationKind.SWITCH, lambda: self.thread.update(branch=self._standing(branch_id)), caller)
 
-    def fork(self, message_id: Path | None, *, name: str = "", by: By = USER) -> None:
+    def fork(self, message_id: Path | None, *, name: str = "", caller: Caller = USER) -> None:
         body = lambda: self.thread.update(branch=self._branch(name, message_id or ()))  # noqa: E731
-        self.change(OperationKind.FORK, body, by)
+        self.change(OperationKind.FORK, body, caller)
 
-    def fork_thread(self, message_id: Path | None, *, title: str = "", by: By = USER) -> "Conversation":
+    def fork_thread(self, message_id: Path | None, *, title: str = "", caller: Caller = USER) -> "Conversation":
         if self.thread["deleted"]:
             raise ThreadNotFoundError("")
         path = message_id or ()
@@ -324,10 +324,10 @@ class Conversation:
                 made._bookmark(**{**each, "branch": 0, "detached": False})
             made.thread["deleted"] = False
 
-        made.change(OperationKind.FORK, body, By(actor=by.actor), even_deleted=True)
+        made.change(OperationKind.FORK, body, Caller(actor=caller.actor), even_deleted=True)
         return made
 
-    def choose(self, message_id: Path, *, by: By = USER) -> None:
+    def choose(self, message_id: Path, *, caller: Caller = USER) -> None:
         def body() -> None:
             for branch, head in self._ways():
                 if _holds(head, message_id):
@@ -338,9 +338,9 @@ class Conversation:
                     return
             raise MessageNotFoundError("")
 
-        self.change(OperationKind.SWITCH, body, by)
+        self.change(OperationKind.SWITCH, body, caller)
 
-    def replace(self, message_id: Path, new: Said, *, drop: Collection[Path] = (), by: By = USER) -> None:
+    def replace(self, message_id: Path, new: Said, *, drop: Collection[Path] = (), caller: Caller = USER) -> None:
         def body() -> None:
             if not _holds(self.head, message_id):
                 raise MessageNotFoundError("")
@@ -350,33 +350,33 @@ class Conversation:
             stays = _standing(self.head[place], new, following, kept)
             self._leave_for(self._add(self.head[:place], [new, *stays]))
 
-        self.change(OperationKind.EDIT, body, by)
+        self.change(OperationKind.EDIT, body, caller)
 
-    def rename_branch(self, branch_id: int, name: str, *, by: By = USER) -> None:
+    def rename_branch(self, branch_id: int, name: str, *, caller: Caller = USER) -> None:
         def body() -> None:
             branch = self.rows["branch", self._standing(branch_id)]
             branch["name"] = name.strip() or branch["name"]
 
-        self.change(OperationKind.RENAME, body, by, while_running=True)
+        self.change(OperationKind.RENAME, body, caller, while_running=True)
 
-    def delete_branch(self, branch_id: int, *, by: By = USER) -> None:
+    def delete_branch(self, branch_id: int, *, caller: Caller = USER) -> None:
         def body() -> None:
             if self._standing(branch_id) == self.current:
                 raise CurrentBranchError
             self.rows["branch", branch_id]["deleted"] = True
 
-        self.change(OperationKind.DELETE, body, by)
+        self.change(OperationKind.DELETE, body, caller)
 
-    def prune_branches(self, *, by: By = USER) -> None:
+    def prune_branches(self, *, caller: Caller = USER) -> None:
         def body() -> None:
             for number, branch in self.branches().items():
                 branch["deleted"] = number != self.current
 
-        self.change(OperationKind.DELETE, body, by)
+        self.change(OperationKind.DELETE, body, caller)
 
-    def delete_checkpoint(self, checkpoint_id: int, *, by: By = USER) -> None:
+    def delete_checkpoint(self, checkpoint_id: int, *, caller: Caller = USER) -> None:
         body = lambda: self._shown(checkpoint_id).update(deleted=True)  # noqa: E731
-        self.change(OperationKind.DELETE, body, by, while_running=True)
+        self.change(OperationKind.DELETE, body, caller, while_running=True)
 
     def change_checkpoint(
         self,
@@ -385,28 +385,28 @@ class Conversation:
         name: str | None = None,
         description: str | None = None,
         pinned: bool | None = None,
-        by: By = USER,
+        caller: Caller = USER,
     ) -> None:
         given = {"name": (name or "").strip() or None, "description": description, "pinned": pinned}
         after = {column: value for column, value in given.items() if value is not None}
         kind = OperationKind.RENAME if pinned is None else OperationKind.PIN
-        self.change(kind, lambda: self._shown(checkpoint_id).update(after), by, while_running=True)
+        self.change(kind, lambda: self._shown(checkpoint_id).update(after), caller, while_running=True)
 
-    def clear_checkpoints(self, *, by: By = USER) -> None:
-        self.change(OperationKind.CLEAR, self._hide_shown, by, while_running=True)
+    def clear_checkpoints(self, *, caller: Caller = USER) -> None:
+        self.change(OperationKind.CLEAR, self._hide_shown, caller, while_running=True)
 
-    def clear(self, *, by: By = USER) -> None:
+    def clear(self, *, caller: Caller = USER) -> None:
         def body() -> None:
             self._let_go(-1, None)
             self._move_head(())
 
-        self.change(OperationKind.CLEAR, body, by)
+        self.change(OperationKind.CLEAR, body, caller)
 
-    def rename_thread(self, title: str, *, by: By = USER) -> None:
-        self.change(OperationKind.RENAME, lambda: self.thread.update(title=title), by, while_running=True)
+    def rename_thread(self, title: str, *, caller: Caller = USER) -> None:
+        self.change(OperationKind.RENAME, lambda: self.thread.update(title=title), caller, while_running=True)
 
-    def delete_thread(self, *, by: By = USER) -> None:
-        self.change(OperationKind.DELETE, lambda: self.thread.update(deleted=True), by)
+    def delete_thread(self, *, caller: Caller = USER) -> None:
+        self.change(OperationKind.DELETE, lambda: self.thread.update(deleted=True), caller)
 
     # transfer
 
@@ -420,16 +420,16 @@ class Conversation:
         tree = tuple(path for path in self.tree if any(_holds(end, path) for end in ends))
         return Export(self, self.thread["title"], tree, branches, dict(sorted(shown.items())), self.current)
 
-    def import_into(self, document: Export, *, by: By = USER) -> None:
-        self.change(OperationKind.IMPORT, lambda: self._fill(document), by)
+    def import_into(self, document: Export, *, caller: Caller = USER) -> None:
+        self.change(OperationKind.IMPORT, lambda: self._fill(document), caller)
 
-    def merge(self, document: Export, *, by: By = USER) -> bool:
+    def merge(self, document: Export, *, caller: Caller = USER) -> bool:
         """Whether there was anything new."""
         before = (dict(self.tree), _copied(self.rows))
-        self.change(OperationKind.IMPORT, lambda: self._bring(document), by)
+        self.change(OperationKind.IMPORT, lambda: self._bring(document), caller)
         if before == (self.tree, self.rows):
             self.log.pop()
-            self.requests.pop(by.request or "", None)
+            self.requests.pop(caller.request_id or "", None)
             return False
         return True
 
@@ -465,14 +465,14 @@ class Conversation:
         return numbers
 
     @staticmethod
-    def import_thread(document: Export, *, by: By = USER) -> "Conversation":
+    def import_thread(document: Export, *, caller: Caller = USER) -> "Conversation":
         made = Conversation(document.title, deleted=True)
 
         def body() -> None:
             made._fill(document)
             made.thread["deleted"] = False
 
-        made.change(OperationKind.IMPORT, body, By(actor=by.actor), even_deleted=True)
+        made.change(OperationKind.IMPORT, body, Caller(actor=caller.actor), even_deleted=True)
         return made
 
     def _fill(self, document: Export) -> None:
@@ -505,20 +505,26 @@ class Conversation:
     # runs
 
     def begin(
-        self, message: Said | None, *, run_id: str, after: Path | str | None = "(head)", title: str = "", by: By = USER
+        self,
+        message: Said | None,
+        *,
+        run_id: str,
+        after: Path | str | None = "(head)",
+        title: str = "",
+        caller: Caller = USER,
     ) -> None:
         at_head = isinstance(after, str)
         kind = OperationKind.APPEND if at_head else OperationKind.EDIT
-        self.check(kind, by, while_running=False)
+        self.check(kind, caller, while_running=False)
         if message is not None or not at_head:
             messages = [message] if message else []
-            by = By(by.actor, group=run_id)
-            self.change(kind, lambda: self._append(messages, self.head if at_head else after, title), by)
+            caller = Caller(caller.actor, undo_group=run_id)
+            self.change(kind, lambda: self._append(messages, self.head if at_head else after, title), caller)
         self.runs.append(Run(run_id))
 
     def say(self, run: Run, messages: Sequence[Said]) -> None:
         """What the agent writes."""
-        by = By(actor="agent", group=run.id)
+        by = Caller(actor="agent", undo_group=run.id)
         self.change(OperationKind.APPEND, lambda: self._append(messages, self.head), by, even_deleted=True)
         run.draft = ""
 

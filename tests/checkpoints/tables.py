@@ -14,7 +14,7 @@ Tables = dict[str, dict[tuple[Any, ...], Columns]]  # by the table's name and th
 def read(store: Store, thread_id: str | None = None) -> Tables:
     """Every row of every table (or those of one thread), at one moment. Past SQLAlchemy's types: they take long."""
     found: Tables = {}
-    with store.database.reading() as connection:
+    with store.database.begin_read() as connection:
         for table in schema.metadata.sorted_tables:
             names = [column.name for column in table.columns]
             keys = [column.name for column in table.primary_key]
@@ -61,7 +61,7 @@ class View:
         for row in sorted(new, key=lambda row: row["depth"]):
             above, body = row["parent_id"], json.loads(row["body"])
             self.paths[row["id"]] = (*(self.paths[above] if above else ()), said(body, row["status"]))
-            hash_ = serde.content_hash(body, row["agent"], row["status"], self.hashes[above] if above else None)
+            hash_ = serde.hash_message(body, row["agent"], row["status"], self.hashes[above] if above else None)
             self.hashes[row["id"]] = hash_
             assert (row["hash"], row["depth"] + 1) == (hash_, len(self.paths[row["id"]]))
         return tables

@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from checkpoints import (
-    By,
+    Caller,
     CheckpointManager,
     Database,
     Run,
@@ -27,7 +27,7 @@ from tests.checkpoints.conversations import new, said, talked
 from tests.checkpoints.tables import read
 from tests.conftest import Clock
 
-WISH = By(request="a wish")
+WISH = Caller(request_id="a wish")
 WRITES = ("INSERT", "UPDATE", "DELETE")
 
 
@@ -47,64 +47,64 @@ class World:
     @classmethod
     def made(cls, store: Store) -> "World":
         other = talked(store, "m", "n", "o", "p")
-        store.fork(other, store.messages(other)[1].id, name="Way")
-        run = Runs(store).begin(None, new("q")[0])
+        store.fork(other, store.list_messages(other)[1].id, name="Way")
+        run = Runs(store).begin_run(None, new("q")[0])
         Runs(store).save_drafts({run.id: "half"})
         thread = talked(store, "a", "b", "c", "d")
-        first = [message.id for message in store.messages(thread)]
+        first = [message.id for message in store.list_messages(thread)]
         store.append(thread, new("C", "D"), after=first[1])
-        store.fork(thread, store.messages(thread)[3].id)
+        store.fork(thread, store.list_messages(thread)[3].id)
         store.rename_thread(thread, "Undone")
         store.undo(thread)
         return cls(
             store,
             thread,
-            branch=store.branches(thread)[0][0].id,
-            messages=tuple(message.id for message in store.messages(thread)),
+            branch=store.list_branches(thread)[0][0].id,
+            messages=tuple(message.id for message in store.list_messages(thread)),
             set_aside=first[2],
-            checkpoint=store.checkpoints(thread)[0].id,
-            exported=document.read(transfer.export(store, other)),
+            checkpoint=store.list_checkpoints(thread)[0].id,
+            exported=document.read_document(transfer.export(store, other)),
             run=run,
         )
 
 
 Change = Callable[[World], Any]
 CHANGES: dict[str, Change] = {
-    "append": lambda w: w.store.append(w.thread, new("x", "y", "z"), title="Title", by=WISH),
-    "edit": lambda w: w.store.append(w.thread, new("x"), after=w.messages[1], by=WISH),
-    "replace": lambda w: w.store.replace(w.thread, w.messages[0], new("A")[0], drop={w.messages[2]}, by=WISH),
-    "choose": lambda w: w.store.choose(w.thread, w.set_aside, by=WISH),
-    "save": lambda w: w.store.save(w.thread, description="why", extra={"k": 1}, by=WISH),
-    "save what was compacted": lambda w: w.store.save(w.thread, keep=1, new=new("", "short"), by=WISH),
-    "change a checkpoint": lambda w: w.store.change_checkpoint(w.thread, w.checkpoint, name="N", pinned=True, by=WISH),
-    "delete a checkpoint": lambda w: w.store.delete_checkpoint(w.thread, w.checkpoint, by=WISH),
-    "clear the checkpoints": lambda w: w.store.clear_checkpoints(w.thread, by=WISH),
-    "restore": lambda w: w.store.restore(w.thread, w.checkpoint, by=WISH),
-    "restore and keep": lambda w: w.store.restore(w.thread, w.checkpoint, keep_future=True, by=WISH),
-    "switch": lambda w: w.store.switch(w.thread, w.branch, by=WISH),
-    "fork": lambda w: w.store.fork(w.thread, w.messages[1], by=WISH),
-    "fork a conversation": lambda w: w.store.fork_thread(w.thread, w.messages[1], by=WISH),
-    "rename a branch": lambda w: w.store.rename_branch(w.thread, w.branch, "Other", by=WISH),
-    "delete a branch": lambda w: w.store.delete_branch(w.thread, w.branch, by=WISH),
-    "prune": lambda w: w.store.prune_branches(w.thread, by=WISH),
-    "clear": lambda w: w.store.clear(w.thread, by=WISH),
-    "rename": lambda w: w.store.rename_thread(w.thread, "Other", by=WISH),
-    "delete": lambda w: w.store.delete_thread(w.thread, by=WISH),
-    "undo": lambda w: w.store.undo(w.thread, by=WISH),
-    "redo": lambda w: w.store.redo(w.thread, by=WISH),
+    "append": lambda w: w.store.append(w.thread, new("x", "y", "z"), title="Title", caller=WISH),
+    "edit": lambda w: w.store.append(w.thread, new("x"), after=w.messages[1], caller=WISH),
+    "replace": lambda w: w.store.replace(w.thread, w.messages[0], new("A")[0], drop={w.messages[2]}, caller=WISH),
+    "choose": lambda w: w.store.choose(w.thread, w.set_aside, caller=WISH),
+    "save": lambda w: w.store.save(w.thread, description="why", extra={"k": 1}, caller=WISH),
+    "save what was compacted": lambda w: w.store.save(w.thread, keep=1, new=new("", "short"), caller=WISH),
+    "change a checkpoint": lambda w: w.store.change_checkpoint(w.thread, w.checkpoint, name="N", pinned=True, caller=WISH),
+    "delete a checkpoint": lambda w: w.store.delete_checkpoint(w.thread, w.checkpoint, caller=WISH),
+    "clear the checkpoints": lambda w: w.store.clear_checkpoints(w.thread, caller=WISH),
+    "restore": lambda w: w.store.restore(w.thread, w.checkpoint, caller=WISH),
+    "restore and keep": lambda w: w.store.restore(w.thread, w.checkpoint, keep_future=True, caller=WISH),
+    "switch": lambda w: w.store.switch(w.thread, w.branch, caller=WISH),
+    "fork": lambda w: w.store.fork(w.thread, w.messages[1], caller=WISH),
+    "fork a conversation": lambda w: w.store.fork_thread(w.thread, w.messages[1], caller=WISH),
+    "rename a branch": lambda w: w.store.rename_branch(w.thread, w.branch, "Other", caller=WISH),
+    "delete a branch": lambda w: w.store.delete_branch(w.thread, w.branch, caller=WISH),
+    "prune": lambda w: w.store.prune_branches(w.thread, caller=WISH),
+    "clear": lambda w: w.store.clear(w.thread, caller=WISH),
+    "rename": lambda w: w.store.rename_thread(w.thread, "Other", caller=WISH),
+    "delete": lambda w: w.store.delete_thread(w.thread, caller=WISH),
+    "undo": lambda w: w.store.undo(w.thread, caller=WISH),
+    "redo": lambda w: w.store.redo(w.thread, caller=WISH),
     "import": lambda w: transfer.import_thread(w.store, w.exported),
-    "import into": lambda w: w.store.import_into(w.thread, transfer.filling(w.exported), by=WISH),
-    "begin a run": lambda w: Runs(w.store).begin(w.thread, new("x")[0], by=WISH, title="Title"),
-    "begin a run and a conversation": lambda w: Runs(w.store).begin(None, new("x")[0], by=WISH),
-    "end a run": lambda w: Runs(w.store).end(w.run, RunState.DONE, last=new("x", "y")),
-    "interrupt runs": lambda w: Runs(w.store).interrupt_left(),
+    "import into": lambda w: w.store.import_into(w.thread, transfer.make_replacement(w.exported), caller=WISH),
+    "begin a run": lambda w: Runs(w.store).begin_run(w.thread, new("x")[0], caller=WISH, title="Title"),
+    "begin a run and a conversation": lambda w: Runs(w.store).begin_run(None, new("x")[0], caller=WISH),
+    "end a run": lambda w: Runs(w.store).end_run(w.run, RunState.DONE, last_messages=new("x", "y")),
+    "interrupt runs": lambda w: Runs(w.store).interrupt_orphans(),
     "keep a draft": lambda w: Runs(w.store).save_drafts({w.run.id: "so far"}),
 }
 UNNAMED: dict[str, Change] = {  # they carry no id by which a repetition would be known
     "make a conversation": lambda w: w.store.create_thread(),
-    "commit": lambda w: Runs(w.store).commit(w.run, new("", "x")[1]),
-    "commit on a branch": lambda w: Runs(w.store).commit(w.run, new("x")[0], branch_id=_branch(w)),
-    "summarise": lambda w: Runs(w.store).compact(w.run, new("short"), after=None, note="1 message"),
+    "commit": lambda w: Runs(w.store).commit_message(w.run, new("", "x")[1]),
+    "commit on a branch": lambda w: Runs(w.store).commit_message(w.run, new("x")[0], branch_id=_branch(w)),
+    "summarise": lambda w: Runs(w.store).replace_with_summary(w.run, new("short"), after=None, note="1 message"),
     "branch off": lambda w: Runs(w.store).branch_off(w.run, [("a", new("x")[0]), ("b", new("y")[0])], after=None),
     "save a state": lambda w: CheckpointManager(w.store, w.thread).save_checkpoint({"messages": said("x"), "k": 1}),
 }
@@ -112,14 +112,14 @@ EVERY = CHANGES | UNNAMED
 
 
 def _branch(world: World) -> str:
-    return world.store.branches(world.run.thread_id)[0][0].id
+    return world.store.list_branches(world.run.thread_id)[0][0].id
 
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A new database file, to be copied: making one takes half a second."""
     path = tmp_path_factory.mktemp("empty") / "waymark.db"
-    Database.at(path).close()
+    Database.open_file(path).close()
     return path
 
 
@@ -129,7 +129,7 @@ def world(request: pytest.FixtureRequest, empty: Path, tmp_path: Path, clock: Cl
         address = f"sqlite:///{shutil.copy(empty, tmp_path)}"
     else:
         address = request.getfixturevalue("postgres_url")
-    database = Database.connect(address)
+    database = Database.open_url(address)
     yield World.made(Store(database, now=clock))
     database.close()
 

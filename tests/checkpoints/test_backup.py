@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from checkpoints import Database, Store
-from checkpoints.backup import backup
+from checkpoints.backup import write_backup
 from checkpoints.errors import BackupError
 from tests.checkpoints.conversations import dump, talked
 
@@ -16,21 +16,21 @@ def test_a_backup_holds_everything_that_was_written_until_then_and_only_its_owne
 ) -> None:
     talked(file_store, "one", "two")
     expected = dump(file_store)
-    backup(file_store.database, target := tmp_path / "copy.db")
+    write_backup(file_store.database, target := tmp_path / "copy.db")
     talked(file_store, "three")
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.db", "data"]
-    database = Database.at(target)
+    database = Database.open_file(target)
     assert dump(Store(database)) == expected
     database.close()
 
 
 def test_a_backup_is_made_beside_the_process_that_has_the_file(file_store: Store, file: Path, tmp_path: Path) -> None:
     talked(file_store, "one")
-    reader = Database.reader(f"sqlite:///{file}")
-    backup(reader, target := tmp_path / "copy.db")
+    reader = Database.open_read_only(f"sqlite:///{file}")
+    write_backup(reader, target := tmp_path / "copy.db")
     reader.close()
-    copy = Database.reader(f"sqlite:///{target}")
+    copy = Database.open_read_only(f"sqlite:///{target}")
     assert dump(Store(copy)) == dump(file_store)
     copy.close()
 
@@ -39,7 +39,7 @@ def test_a_backup_overwrites_nothing(file_store: Store, tmp_path: Path) -> None:
     target = tmp_path / "precious"
     target.write_text("mine")
     with pytest.raises(BackupError, match="is there already"):
-        backup(file_store.database, target)
+        write_backup(file_store.database, target)
     assert target.read_text() == "mine"
 
 
@@ -49,17 +49,17 @@ def test_what_came_to_the_place_of_a_backup_meanwhile_stays(
     target = tmp_path / "precious"
     monkeypatch.setattr("checkpoints.backup._check", lambda _: target.write_text("mine"))
     with pytest.raises(BackupError, match="is there already"):
-        backup(file_store.database, target)
+        write_backup(file_store.database, target)
     assert target.read_text() == "mine"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "precious"]
 
 
 def test_a_backup_that_cannot_be_written_says_why_and_leaves_nothing(file_store: Store, tmp_path: Path) -> None:
     with pytest.raises(BackupError, match="No such file or directory"):
-        backup(file_store.database, tmp_path / "nowhere" / "copy.db")
+        write_backup(file_store.database, tmp_path / "nowhere" / "copy.db")
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
 def test_a_database_on_postgresql_is_left_to_pg_dump(postgres_store: Store, tmp_path: Path) -> None:
     with pytest.raises(BackupError, match="pg_dump"):
-        backup(postgres_store.database, tmp_path / "copy.db")
+        write_backup(postgres_store.database, tmp_path / "copy.db")

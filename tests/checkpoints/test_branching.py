@@ -7,7 +7,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from checkpoints import (
-    By,
+    Caller,
     ConflictError,
     CurrentBranchError,
     Message,
@@ -21,14 +21,14 @@ from tests.checkpoints.conversations import names, new, picture, talked, texts
 
 
 def ids(store: Store, thread_id: str) -> list[str]:
-    return [message.id for message in store.messages(thread_id)]
+    return [message.id for message in store.list_messages(thread_id)]
 
 
 def alternatives(store: Store, thread_id: str) -> dict[int, list[str]]:
     """The texts of the alternatives at each place of the conversation that has several, by place."""
-    path = store.messages(thread_id)
-    found = store.siblings(thread_id, path)
-    return {m.depth: [_text(store.message(thread_id, i)) for i in found[m.id]] for m in path if m.id in found}
+    path = store.list_messages(thread_id)
+    found = store.find_alternatives(thread_id, path)
+    return {m.depth: [_text(store.get_message(thread_id, i)) for i in found[m.id]] for m in path if m.id in found}
 
 
 def _text(message: Message) -> str:
@@ -37,7 +37,7 @@ def _text(message: Message) -> str:
 
 def edited(store: Store, thread_id: str, place: int, *lines: str) -> None:
     """As when a user message is edited and answered anew."""
-    parent = store.messages(thread_id)[place].parent_id
+    parent = store.list_messages(thread_id)[place].parent_id
     store.append(thread_id, new(*lines), after=parent)
 
 
@@ -47,7 +47,7 @@ def test_what_was_edited_away_is_an_alternative_and_can_be_chosen_with_all_that_
     assert alternatives(store, thread_id) == {2: ["c", "C"]}
     edited(store, thread_id, 0, "A", "B")
     assert alternatives(store, thread_id) == {0: ["a", "A"]}
-    first = store.siblings(thread_id, store.messages(thread_id))[ids(store, thread_id)[0]][0]
+    first = store.find_alternatives(thread_id, store.list_messages(thread_id))[ids(store, thread_id)[0]][0]
     store.choose(thread_id, first)
     assert texts(store, thread_id) == ["a", "b", "C", "D"]
     assert alternatives(store, thread_id) == {0: ["a", "A"], 2: ["c", "C"]}
@@ -62,7 +62,7 @@ def test_another_answer_is_an_alternative_of_the_first_one(store: Store) -> None
 
 def test_what_a_restore_took_out_is_no_alternative_and_neither_is_what_was_undone(store: Store) -> None:
     thread_id = talked(store, "a", "b", "c", "d")
-    store.restore(thread_id, store.checkpoints(thread_id)[0].id)
+    store.restore(thread_id, store.list_checkpoints(thread_id)[0].id)
     store.append(thread_id, new("e", "f"))
     assert alternatives(store, thread_id) == {}
     edited(store, thread_id, 0, "A", "B")
@@ -84,7 +84,7 @@ def test_choosing_is_undone_exactly(store: Store) -> None:
 def test_a_message_that_is_no_alternative_cannot_be_chosen(store: Store) -> None:
     thread_id = talked(store, "a", "b", "c", "d")
     gone = ids(store, thread_id)[2]
-    store.restore(thread_id, store.checkpoints(thread_id)[0].id)
+    store.restore(thread_id, store.list_checkpoints(thread_id)[0].id)
     with pytest.raises(MessageNotFoundError):
         store.choose(thread_id, gone)
 
@@ -94,13 +94,13 @@ def test_a_fork_stands_on_its_message_and_leaves_the_other_branch_alone(store: S
     made = store.fork(thread_id, ids(store, thread_id)[1], name="Elsewhere")
     assert (texts(store, thread_id), names(store, thread_id)) == (["a", "b"], ["after b"])
     store.append(thread_id, new("x", "y"))
-    assert [(b.name, n, b.id == made.result) for b, n in store.branches(thread_id)] == [
+    assert [(b.name, n, b.id == made.result) for b, n in store.list_branches(thread_id)] == [
         ("main", 4, False),
         ("Elsewhere", 4, True),
     ]
     assert alternatives(store, thread_id) == {2: ["c", "x"]}
-    store.choose(thread_id, store.siblings(thread_id, store.messages(thread_id))[ids(store, thread_id)[2]][0])
-    assert store.thread(thread_id).branch_id == store.branches(thread_id)[0][0].id
+    store.choose(thread_id, store.find_alternatives(thread_id, store.list_messages(thread_id))[ids(store, thread_id)[2]][0])
+    assert store.get_thread(thread_id).branch_id == store.list_branches(thread_id)[0][0].id
     assert texts(store, thread_id) == ["a", "b", "c", "d"]
 
 
@@ -108,18 +108,20 @@ def test_a_fork_before_the_first_message_is_empty_and_gets_a_name(store: Store) 
     thread_id = talked(store, "a", "b")
     store.fork(thread_id, None)
     assert texts(store, thread_id) == []
-    assert [branch.name for branch, _ in store.branches(thread_id)] == ["main", "Branch 2"]
+    assert [branch.name for branch, _ in store.list_branches(thread_id)] == ["main", "Branch 2"]
 
 
 BRANCH_CHANGES: dict[str, Callable[[Store, str, str], Any]] = {
     "fork": lambda store, thread_id, _: store.fork(thread_id, ids(store, thread_id)[0]),
-    "switch": lambda store, thread_id, _: store.switch(thread_id, store.branches(thread_id)[0][0].id),
+    "switch": lambda store, thread_id, _: store.switch(thread_id, store.list_branches(thread_id)[0][0].id),
     "rename": lambda store, thread_id, branch_id: store.rename_branch(thread_id, branch_id, "Other"),
-    "delete": lambda store, thread_id, _: store.delete_branch(thread_id, store.branches(thread_id)[0][0].id),
+    "delete": lambda store, thread_id, _: store.delete_branch(thread_id, store.list_branches(thread_id)[0][0].id),
     "prune": lambda store, thread_id, _: store.prune_branches(thread_id),
-    "pin": lambda store, thread_id, _: store.change_checkpoint(thread_id, store.checkpoints(thread_id)[0].id, pinned=True),
+    "pin": lambda store, thread_id, _: store.change_checkpoint(
+        thread_id, store.list_checkpoints(thread_id)[0].id, pinned=True
+    ),
     "call": lambda store, thread_id, _: store.change_checkpoint(
-        thread_id, store.checkpoints(thread_id)[0].id, name="New", description="About it"
+        thread_id, store.list_checkpoints(thread_id)[0].id, name="New", description="About it"
     ),
     "replace": lambda store, thread_id, _: store.replace(thread_id, ids(store, thread_id)[0], new("A")[0]),
 }
@@ -144,7 +146,7 @@ def test_every_change_of_branches_and_checkpoints_is_undone_and_redone_exactly(
 def test_the_branch_that_is_stood_on_cannot_be_deleted(store: Store) -> None:
     thread_id = talked(store, "a", "b")
     with pytest.raises(CurrentBranchError):
-        store.delete_branch(thread_id, store.thread(thread_id).branch_id)
+        store.delete_branch(thread_id, store.get_thread(thread_id).branch_id)
 
 
 def test_pruning_keeps_the_branch_that_is_stood_on(store: Store) -> None:
@@ -152,42 +154,42 @@ def test_pruning_keeps_the_branch_that_is_stood_on(store: Store) -> None:
     for name in ("one", "two", "three"):
         store.fork(thread_id, ids(store, thread_id)[0], name=name)
     assert store.prune_branches(thread_id).operation.note == "3 other branches"
-    assert [branch.name for branch, _ in store.branches(thread_id)] == ["three"]
+    assert [branch.name for branch, _ in store.list_branches(thread_id)] == ["three"]
 
 
 def test_what_is_done_to_another_branch_is_no_conflict_for_who_writes_here(store: Store) -> None:
     thread_id = talked(store, "a", "b")
-    main = store.thread(thread_id).branch_id
+    main = store.get_thread(thread_id).branch_id
     store.fork(thread_id, ids(store, thread_id)[1])
-    seen = store.thread(thread_id).version
+    seen = store.get_thread(thread_id).version
     store.rename_branch(thread_id, main, "First")
     store.delete_branch(thread_id, main)
-    store.append(thread_id, new("c"), by=By(version=seen))
+    store.append(thread_id, new("c"), caller=Caller(expected_version=seen))
     with pytest.raises(ConflictError):
-        store.append(thread_id, new("d"), by=By(version=seen))
+        store.append(thread_id, new("d"), caller=Caller(expected_version=seen))
 
 
 def test_a_forked_conversation_holds_the_path_and_its_checkpoints_and_stands_for_itself(store: Store) -> None:
     thread_id = talked(store, "a", "b", "c", "d")
-    made = store.fork_thread(thread_id, ids(store, thread_id)[1], by=By(request="wish"))
-    assert store.fork_thread(thread_id, ids(store, thread_id)[1], by=By(request="wish")).repeated
+    made = store.fork_thread(thread_id, ids(store, thread_id)[1], caller=Caller(request_id="wish"))
+    assert store.fork_thread(thread_id, ids(store, thread_id)[1], caller=Caller(request_id="wish")).repeated
     assert (texts(store, made.result), names(store, made.result)) == (["a", "b"], ["after b"])
-    assert [m.hash for m in store.messages(made.result)] == [m.hash for m in store.messages(thread_id)[:2]]
+    assert [m.hash for m in store.list_messages(made.result)] == [m.hash for m in store.list_messages(thread_id)[:2]]
     assert set(ids(store, made.result)) & set(ids(store, thread_id)) == set()
     store.append(made.result, new("x"))
     assert texts(store, thread_id) == ["a", "b", "c", "d"]
     store.delete_thread(thread_id)
-    assert store.fork_thread(thread_id, None, by=By(request="wish")).repeated
+    assert store.fork_thread(thread_id, None, caller=Caller(request_id="wish")).repeated
     store.undo(thread_id)
-    assert len(store.threads()) == 2
+    assert len(store.list_threads()) == 2
     store.undo(made.result)
     store.undo(made.result)
-    assert len(store.threads()) == 1
+    assert len(store.list_threads()) == 1
 
 
 def test_a_replaced_message_leaves_what_follows_and_the_checkpoints_restore_what_was(store: Store) -> None:
     thread_id = talked(store, "a", "b", "c", "d")
-    first = store.checkpoints(thread_id)[1]
+    first = store.list_checkpoints(thread_id)[1]
     store.replace(thread_id, ids(store, thread_id)[1], new("", "B")[1])
     assert texts(store, thread_id) == ["a", "B", "c", "d"]
     assert alternatives(store, thread_id)[1] == ["b", "B"]
@@ -246,7 +248,7 @@ def test_a_later_turn_whose_calls_have_the_same_ids_stays(store: Store) -> None:
 def test_only_a_message_of_the_conversation_as_it_stands_can_be_replaced(store: Store) -> None:
     thread_id = talked(store, "a", "b", "c", "d")
     gone = ids(store, thread_id)[3]
-    store.restore(thread_id, store.checkpoints(thread_id)[0].id)
+    store.restore(thread_id, store.list_checkpoints(thread_id)[0].id)
     with pytest.raises(MessageNotFoundError):
         store.replace(thread_id, gone, new("A")[0])
 
@@ -255,29 +257,29 @@ def test_the_difference_of_two_places_is_what_each_has_after_what_they_share(sto
     thread_id = talked(store, "a", "b", "c", "d")
     there = ids(store, thread_id)
     edited(store, thread_id, 2, "C", "D", "E")
-    found = store.difference(thread_id, there[3], ids(store, thread_id)[4])
-    assert (found.common, [_text(m) for m in found.one], [_text(m) for m in found.other]) == (
+    found = store.compare_paths(thread_id, there[3], ids(store, thread_id)[4])
+    assert (found.last_shared_id, [_text(m) for m in found.left], [_text(m) for m in found.right]) == (
         there[1], ["c", "d"], ["C", "D", "E"],
     )  # fmt: skip
-    assert (found.shared, found.lengths) == (2, (2, 3))
-    first = store.difference(thread_id, there[3], ids(store, thread_id)[4], most=2)
-    assert ([_text(m) for m in first.one], [_text(m) for m in first.other]) == (["c", "d"], ["C", "D"])
-    assert (first.common, first.lengths) == (there[1], (2, 3))
-    same = store.difference(thread_id, there[1], there[1], most=2)
-    assert (same.shared, same.one, same.other, same.lengths) == (2, [], [], (0, 0))
-    assert store.difference(thread_id, there[3], None).common is None
-    assert [_text(m) for m in store.difference(thread_id, there[0], there[2]).other] == ["b", "c"]
+    assert (found.shared_length, found.lengths) == (2, (2, 3))
+    first = store.compare_paths(thread_id, there[3], ids(store, thread_id)[4], max_messages=2)
+    assert ([_text(m) for m in first.left], [_text(m) for m in first.right]) == (["c", "d"], ["C", "D"])
+    assert (first.last_shared_id, first.lengths) == (there[1], (2, 3))
+    same = store.compare_paths(thread_id, there[1], there[1], max_messages=2)
+    assert (same.shared_length, same.left, same.right, same.lengths) == (2, [], [], (0, 0))
+    assert store.compare_paths(thread_id, there[3], None).last_shared_id is None
+    assert [_text(m) for m in store.compare_paths(thread_id, there[0], there[2]).right] == ["b", "c"]
 
 
 def test_every_change_is_an_operation_in_words(store: Store) -> None:
     thread_id = talked(store, "a", "b")
     branch = store.fork(thread_id, ids(store, thread_id)[1], name="Two").result
     store.rename_branch(thread_id, branch, "Three")
-    store.change_checkpoint(thread_id, store.checkpoints(thread_id)[0].id, name="Mine")
-    store.change_checkpoint(thread_id, store.checkpoints(thread_id)[0].id, pinned=True)
-    store.switch(thread_id, store.branches(thread_id)[0][0].id)
+    store.change_checkpoint(thread_id, store.list_checkpoints(thread_id)[0].id, name="Mine")
+    store.change_checkpoint(thread_id, store.list_checkpoints(thread_id)[0].id, pinned=True)
+    store.switch(thread_id, store.list_branches(thread_id)[0][0].id)
     store.delete_branch(thread_id, branch)
-    assert [(op.kind, op.note) for op in store.operations(thread_id)][:6] == [
+    assert [(op.kind, op.note) for op in store.list_operations(thread_id)][:6] == [
         (OperationKind.DELETE, "branch Three"),
         (OperationKind.SWITCH, "branch main"),
         (OperationKind.PIN, "checkpoint Mine"),

@@ -24,12 +24,12 @@ from tests.postgres import Postgres, name_of
 
 
 def test_a_restart_keeps_everything(address: str) -> None:
-    first = Database.connect(address)
+    first = Database.open_url(address)
     thread_id = talked(Store(first), "a", "b", "c", "d")
-    Store(first).restore(thread_id, Store(first).checkpoints(thread_id)[0].id, keep_future=True)
+    Store(first).restore(thread_id, Store(first).list_checkpoints(thread_id)[0].id, keep_future=True)
     before = dump(Store(first))
     first.close()
-    second = Database.connect(address)
+    second = Database.open_url(address)
     assert dump(Store(second)) == before
     assert (texts(Store(second), thread_id), names(Store(second), thread_id)) == (["a", "b"], ["after b"])
     second.close()
@@ -43,7 +43,7 @@ def test_what_was_acknowledged_survives_kill_9(file: Path) -> None:
     )
     child = subprocess.run([sys.executable, "-c", code, file], capture_output=True, text=True, check=False)
     assert child.returncode == -9
-    reopened = Database.at(file)
+    reopened = Database.open_file(file)
     assert texts(Store(reopened), child.stdout.strip()) == ["a", "b"]
     reopened.close()
 
@@ -54,13 +54,13 @@ def test_a_second_process_is_refused(file_store: Store, file: Path) -> None:
     assert child.returncode == 1
     assert f"StoreInUseError: {file} is in use by another Waymark process." in child.stderr
     with pytest.raises(StoreInUseError):
-        Database.at(file)
-    assert file_store.threads() == []
+        Database.open_file(file)
+    assert file_store.list_threads() == []
 
 
 def test_a_closed_database_lets_another_in(file: Path) -> None:
-    Database.at(file).close()
-    Database.at(file).close()
+    Database.open_file(file).close()
+    Database.open_file(file).close()
 
 
 @contextmanager
@@ -78,7 +78,7 @@ def test_a_folder_that_cannot_be_written_is_refused_in_one_sentence() -> None:
     (folder / "data").mkdir(mode=0o555)
     folder.chmod(0o555)
     with _as_nobody(), pytest.raises(StoreUnavailableError, match=r"data folder .* cannot be used"):
-        Database.at(folder / "data" / "deep" / "waymark.db")
+        Database.open_file(folder / "data" / "deep" / "waymark.db")
     folder.chmod(0o755)
     shutil.rmtree(folder)
 
@@ -86,7 +86,7 @@ def test_a_folder_that_cannot_be_written_is_refused_in_one_sentence() -> None:
 def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("not a folder")
     with pytest.raises(StoreUnavailableError, match=r"data folder .* cannot be used"):
-        Database.at(tmp_path / "data" / "waymark.db")
+        Database.open_file(tmp_path / "data" / "waymark.db")
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_alone(file: Path) -> None:
@@ -94,14 +94,14 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(file: Path) -> Non
     file.write_bytes(b"this is not a database" * 100)
     for _ in range(2):  # the second time shows that the lock was let go
         with pytest.raises(StoreUnavailableError, match="did not answer"):
-            Database.at(file)
+            Database.open_file(file)
     assert file.read_bytes() == b"this is not a database" * 100
 
 
 def test_a_full_disk_refuses_the_write_and_keeps_what_was(file_store: Store) -> None:
     thread_id = talked(file_store, "a", "b")
     before = dump(file_store)
-    with file_store.database.reading() as connection:
+    with file_store.database.begin_read() as connection:
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
         connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(StoreUnavailableError, match="full"):
@@ -110,19 +110,19 @@ def test_a_full_disk_refuses_the_write_and_keeps_what_was(file_store: Store) -> 
 
 
 def test_a_file_of_a_newer_schema_is_refused_and_left_untouched(file: Path) -> None:
-    Database.at(file).close()
+    Database.open_file(file).close()
     with sqlite3.connect(file) as raw:
         raw.execute("UPDATE alembic_version SET version_num = '9999'")
     raw.close()
     before = file.read_bytes()
     with pytest.raises(StoreUnavailableError, match=r"newer Waymark \(schema 9999\)"):
-        Database.at(file)
+        Database.open_file(file)
     assert file.read_bytes() == before
     assert sorted(p.name for p in file.parent.iterdir()) == ["waymark.db", "waymark.lock"]
 
 
 def test_a_migration_makes_a_backup_first(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = Database.at(file)
+    first = Database.open_file(file)
     thread_id = talked(Store(first), "a", "b")
     first.close()
     copy = shutil.copytree(migrations.FOLDER, tmp_path / "migrations")
@@ -130,7 +130,7 @@ def test_a_migration_makes_a_backup_first(file: Path, tmp_path: Path, monkeypatc
     (copy / "versions" / "0004.py").write_text(step)
     monkeypatch.setattr(migrations, "FOLDER", copy)
     monkeypatch.setattr(migrations, "HEAD", "0004")
-    Database.at(file).close()
+    Database.open_file(file).close()
     backup = sqlite3.connect(file.parent / "waymark-before-0004.db")
     assert backup.execute("SELECT version_num FROM alembic_version").fetchall() == [("0003",)]
     assert backup.execute("SELECT count(*) FROM message WHERE thread_id = ?", [thread_id]).fetchall() == [(2,)]
@@ -139,20 +139,20 @@ def test_a_migration_makes_a_backup_first(file: Path, tmp_path: Path, monkeypatc
 
 
 def test_a_database_from_before_attached_files_is_brought_up_and_keeps_what_it_has(file: Path) -> None:
-    first = Database.at(file)
+    first = Database.open_file(file)
     thread_id = talked(Store(first), "a", "b")
-    with first.writing() as connection:
+    with first.begin_write() as connection:
         connection.exec_driver_sql("DROP TABLE file")
         connection.exec_driver_sql("ALTER TABLE run DROP COLUMN compacts")
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
     first.close()
-    now = Database.at(file)
-    assert (texts(Store(now), thread_id), Store(now).held(["sha256:0"])) == (["a", "b"], {})
+    now = Database.open_file(file)
+    assert (texts(Store(now), thread_id), Store(now).read_files(["sha256:0"])) == (["a", "b"], {})
     now.close()
 
 
 def test_the_migrations_make_the_tables_that_the_code_uses(lasting_store: Store) -> None:
-    with lasting_store.database.reading() as connection:
+    with lasting_store.database.begin_read() as connection:
         assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []
 
 
@@ -163,13 +163,13 @@ def test_the_migrations_make_the_same_indices_and_conditions(memory_store: Store
 def _definitions(store: Store) -> set[tuple[str, ...]]:
     """What SQLite says of each table and index, in words whose order does not matter."""
     query = sa.text("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND tbl_name != 'alembic_version'")
-    with store.database.reading() as connection:
+    with store.database.begin_read() as connection:
         return {tuple(sorted(re.findall(r"[\w'=]+", sql))) for sql in connection.scalars(query)}
 
 
 def test_the_newest_migration_is_the_one_that_the_code_asks_for() -> None:
     files = sorted(path.stem for path in (migrations.FOLDER / "versions").glob("[0-9]*.py"))
-    assert files[-1] == migrations.HEAD
+    assert files[-1] == migrations.NEWEST_REVISION
 
 
 def test_the_safety_settings_are_on_for_every_connection(file_store: Store) -> None:
@@ -188,7 +188,7 @@ def test_only_the_user_can_read_the_folder_and_the_file(file_store: Store, file:
 
 def test_a_folder_that_was_there_keeps_its_mode_and_the_files_are_closed(file: Path) -> None:
     file.parent.mkdir(mode=0o755)
-    database = Database.at(file)
+    database = Database.open_file(file)
     Store(database).create_thread()
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o755
     assert {stat.S_IMODE(path.stat().st_mode) for path in file.parent.glob("*.db*")} == {0o600}
@@ -201,7 +201,7 @@ def test_a_database_of_something_else_is_refused_and_gets_no_tables(file: Path) 
         other.execute("CREATE TABLE song (name TEXT)")
     other.close()
     with pytest.raises(StoreUnavailableError, match="something else"):
-        Database.at(file)
+        Database.open_file(file)
     with sqlite3.connect(file) as other:
         assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("song",)]
     other.close()
@@ -214,7 +214,7 @@ def test_a_file_that_is_read_only_is_refused_and_left_alone() -> None:
     file.write_bytes(b"")
     file.chmod(0o444)
     with _as_nobody(), pytest.raises(StoreUnavailableError, match=r"data folder .* cannot be used"):
-        Database.at(file)
+        Database.open_file(file)
     assert file.read_bytes() == b""
     shutil.rmtree(folder)
 
@@ -231,9 +231,9 @@ def test_a_write_that_failed_is_only_forgotten_when_one_succeeds(file_store: Sto
     with pytest.raises(StoreUnavailableError):
         file_store.append(thread_id, new("x" * 1_000_000))
     assert dump(file_store) == before
-    assert file_store.database.trouble == "The disk is full: nothing can be saved."
-    file_store.database.check()
-    assert file_store.database.trouble == ""
+    assert file_store.database.outage == "The disk is full: nothing can be saved."
+    file_store.database.check_health()
+    assert file_store.database.outage == ""
 
 
 def test_a_file_locked_by_another_program_is_said_and_then_written(
@@ -243,15 +243,15 @@ def test_a_file_locked_by_another_program_is_said_and_then_written(
     file_store.database.engine.dispose()  # so that the next connection waits no longer than that
     other = sqlite3.connect(file, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
-    for attempt in (file_store.create_thread, file_store.database.check):
+    for attempt in (file_store.create_thread, file_store.database.check_health):
         with pytest.raises(StoreUnavailableError, match=r"^The database is locked by another program\.$"):
             attempt()
-    assert file_store.threads() == []  # reading goes on
+    assert file_store.list_threads() == []  # reading goes on
     other.execute("ROLLBACK")
     other.close()
-    file_store.database.check()
+    file_store.database.check_health()
     assert file_store.create_thread().id
-    assert file_store.database.trouble == ""
+    assert file_store.database.outage == ""
 
 
 def test_a_connection_that_was_opened_read_only_is_not_kept(file_store: Store) -> None:
@@ -271,7 +271,7 @@ def test_the_log_says_once_that_the_database_fails(
     try:
         for _ in range(3):
             with pytest.raises(StoreUnavailableError, match=r"^The database server does not answer\.$"):
-                postgres_store.threads()
+                postgres_store.list_threads()
     finally:
         postgres.start()
     assert (len(caplog.records), "fails to read" in caplog.text) == (1, True)
@@ -286,15 +286,15 @@ def test_a_restart_of_the_server_needs_none_of_ours(postgres_store: Store, postg
     finally:
         postgres.start()
     postgres_store.append(thread_id, new("c"))
-    assert (texts(postgres_store, thread_id), postgres_store.database.trouble) == (["a", "b", "c"], "")
+    assert (texts(postgres_store, thread_id), postgres_store.database.outage) == (["a", "b", "c"], "")
 
 
 def test_a_row_that_another_holds_is_not_waited_for_without_end(
     postgres_store: Store, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "WAIT_SECONDS", 1)
-    thread_id, impatient = talked(postgres_store, "a", "b"), Database.connect(postgres_url)
-    with postgres_store.database.writing() as holding:
+    thread_id, impatient = talked(postgres_store, "a", "b"), Database.open_url(postgres_url)
+    with postgres_store.database.begin_write() as holding:
         holding.execute(sa.text("SELECT id FROM thread FOR UPDATE"))
         with pytest.raises(StoreUnavailableError, match="locked by another program"):
             Store(impatient).append(thread_id, new("c"))
@@ -304,7 +304,7 @@ def test_a_row_that_another_holds_is_not_waited_for_without_end(
 
 
 def test_a_reader_sees_one_moment_and_cannot_write(postgres_store: Store) -> None:
-    with pytest.raises(StoreUnavailableError, match="read-only"), postgres_store.database.reading() as connection:
+    with pytest.raises(StoreUnavailableError, match="read-only"), postgres_store.database.begin_read() as connection:
         connection.execute(sa.delete(schema.thread))
 
 
@@ -313,31 +313,31 @@ def test_a_reader_sees_one_moment_and_cannot_write(postgres_store: Store) -> Non
 
 def test_two_that_open_an_empty_database_at_once_make_its_tables_once(postgres: Postgres) -> None:
     address = postgres.bare()
-    for opened in at_once(lambda: Database.connect(address)):
+    for opened in at_once(lambda: Database.open_url(address)):
         assert isinstance(opened, Database)
-        assert Store(opened).threads() == []
+        assert Store(opened).list_threads() == []
         opened.close()
     postgres.drop(address)
 
 
 def test_a_second_server_on_a_database_is_refused_and_a_library_is_not(postgres_url: str) -> None:
-    first, second = Database.connect(postgres_url), Database.connect(postgres_url)
+    first, second = Database.open_url(postgres_url), Database.open_url(postgres_url)
     first.claim()
     with pytest.raises(StoreInUseError, match=r"PostgreSQL database waymark_\d+ is in use .* another DATABASE_URL"):
         second.claim()
-    assert Store(second).create_thread() in Store(first).threads()
+    assert Store(second).create_thread() in Store(first).list_threads()
     first.close()
     second.claim()
     second.close()
 
 
 def test_a_claim_is_taken_again_after_the_database_was_restarted(postgres: Postgres, postgres_url: str) -> None:
-    first = Database.connect(postgres_url)
+    first = Database.open_url(postgres_url)
     first.claim()
     postgres.stop()
     postgres.start()
     Store(first).create_thread()
-    second = Database.connect(postgres_url)
+    second = Database.open_url(postgres_url)
     with pytest.raises(StoreInUseError):
         second.claim()
     first.close()
@@ -345,14 +345,14 @@ def test_a_claim_is_taken_again_after_the_database_was_restarted(postgres: Postg
 
 
 def test_who_lost_its_claim_to_another_server_writes_no_more(postgres: Postgres, postgres_url: str) -> None:
-    first, second = Database.connect(postgres_url), Database.connect(postgres_url)
+    first, second = Database.open_url(postgres_url), Database.open_url(postgres_url)
     first.claim()
     postgres.stop()
     postgres.start()
     second.claim()
     with pytest.raises(StoreInUseError):
         Store(first).create_thread()
-    assert Store(second).threads() == []
+    assert Store(second).list_threads() == []
     second.close()
     Store(first).create_thread()
     first.close()
@@ -361,7 +361,7 @@ def test_who_lost_its_claim_to_another_server_writes_no_more(postgres: Postgres,
 def test_a_newer_schema_on_postgresql_is_refused_and_left_untouched(postgres: Postgres, postgres_url: str) -> None:
     postgres.execute("UPDATE alembic_version SET version_num = '9999'", name_of(postgres_url))
     with pytest.raises(StoreUnavailableError, match=r"newer Waymark \(schema 9999\)"):
-        Database.connect(postgres_url)
+        Database.open_url(postgres_url)
     assert postgres.execute("SELECT version_num FROM alembic_version", name_of(postgres_url)) == [("9999",)]
 
 
@@ -369,7 +369,7 @@ def test_a_postgresql_database_of_something_else_gets_no_tables(postgres: Postgr
     address = postgres.bare()
     postgres.execute("CREATE TABLE song (name text)", name_of(address))
     with pytest.raises(StoreUnavailableError, match="something else"):
-        Database.connect(address)
+        Database.open_url(address)
     listed = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
     assert postgres.execute(listed, name_of(address)) == [("song",)]
     postgres.drop(address)
@@ -378,7 +378,7 @@ def test_a_postgresql_database_of_something_else_gets_no_tables(postgres: Postgr
 @pytest.mark.parametrize("where", ["127.0.0.1:1/name", "127.0.0.1:port/name", "no.host.invalid/name"])
 def test_the_password_stands_in_no_error_and_in_no_log(where: str, caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(StoreUnavailableError) as caught:
-        Database.connect(f"postgresql+psycopg://user:s3cret@{where}")
+        Database.open_url(f"postgresql+psycopg://user:s3cret@{where}")
     error: BaseException | None = caught.value
     while error is not None:
         assert "s3cret" not in f"{error} {error!r}"

@@ -28,8 +28,8 @@ from tests.attachments import GIF, JPEG, PDF, WEBP, asking, png
 from tests.checkpoints.conversations import count, new, talked
 
 Json = dict[str, Any]
-PICTURE = files.read("a.png", png())
-NOTES = files.read("notes.txt", b"secret plans\n")
+PICTURE = files.parse_file("a.png", png())
+NOTES = files.parse_file("notes.txt", b"secret plans\n")
 
 
 def conversation(store: Store) -> str:
@@ -40,7 +40,7 @@ def conversation(store: Store) -> str:
 
 
 def spoil(store: Store, file: File = PICTURE) -> None:
-    with store.database.writing() as connection:
+    with store.database.begin_write() as connection:
         connection.execute(sa.update(schema.file).where(schema.file.c.hash == file.hash).values(bytes=b"other"))
 
 
@@ -57,7 +57,7 @@ def spoil(store: Store, file: File = PICTURE) -> None:
     ],
 )
 def test_a_file_is_what_its_bytes_say_and_not_its_name(data: bytes, media_type: str) -> None:
-    assert files.read("whatever", data).media_type == media_type
+    assert files.parse_file("whatever", data).media_type == media_type
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_file_is_what_its_bytes_say_and_not_its_name(data: bytes, media_type: 
 )
 def test_what_cannot_be_attached_is_refused_with_its_name_and_the_reason(name: str, data: bytes, reason: str) -> None:
     with pytest.raises(InvalidFileError, match=reason):
-        files.read(name, data)
+        files.parse_file(name, data)
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,8 @@ def test_what_cannot_be_attached_is_refused_with_its_name_and_the_reason(name: s
     ],
 )
 def test_a_name_has_no_folder_and_nothing_that_cannot_be_seen(given: str, kept: str) -> None:
-    assert files.read(given, b"text").name == kept
-    assert files.name_of(kept) == kept
+    assert files.parse_file(given, b"text").name == kept
+    assert files.clean_file_name(kept) == kept
 
 
 @pytest.mark.parametrize(
@@ -112,24 +112,24 @@ def test_a_name_has_no_folder_and_nothing_that_cannot_be_seen(given: str, kept: 
 )
 def test_files_that_are_too_many_or_too_large_together_or_not_whole_are_refused(sent: list[Any]) -> None:
     with pytest.raises(InvalidFileError):
-        files.received(sent)
+        files.decode_uploads(sent)
 
 
 def test_a_file_is_kept_once_however_often_it_is_attached(store: Store) -> None:
     thread_id = conversation(store)
-    store.fork_thread(thread_id, store.messages(thread_id)[-1].id)
+    store.fork_thread(thread_id, store.list_messages(thread_id)[-1].id)
     assert count(store, schema.file) == 2
-    assert store.held([PICTURE.hash, NOTES.hash]) == {PICTURE.hash: PICTURE.data, NOTES.hash: NOTES.data}
-    message = store.messages(thread_id)[0]
-    assert (str(message.langchain.text), files.parts(message.langchain.content)) == (
+    assert store.read_files([PICTURE.hash, NOTES.hash]) == {PICTURE.hash: PICTURE.data, NOTES.hash: NOTES.data}
+    message = store.list_messages(thread_id)[0]
+    assert (str(message.langchain.text), files.find_file_parts(message.langchain.content)) == (
         "look",
-        [files.part(PICTURE), files.part(NOTES)],
+        [files.make_file_part(PICTURE), files.make_file_part(NOTES)],
     )
 
 
 def test_a_file_is_not_kept_without_its_message(store: Store) -> None:
     thread_id = talked(store, "a", "b")
-    taken = store.messages(thread_id)[0].id
+    taken = store.list_messages(thread_id)[0].id
     with pytest.raises(sa.exc.IntegrityError):
         store.append(thread_id, [asking("look", PICTURE), replace(new("x")[0], id=taken)])
     assert count(store, schema.file) == 0
@@ -138,18 +138,18 @@ def test_a_file_is_not_kept_without_its_message(store: Store) -> None:
 def test_a_damaged_file_is_held_by_nobody_and_whole_again_when_it_is_attached_again(store: Store) -> None:
     thread_id = conversation(store)
     spoil(store)
-    assert store.held([PICTURE.hash, NOTES.hash]) == {NOTES.hash: NOTES.data}
+    assert store.read_files([PICTURE.hash, NOTES.hash]) == {NOTES.hash: NOTES.data}
     with pytest.raises(DamagedFileError, match=r"a\.png is damaged"):
         transfer.export(store, thread_id)
     store.append(thread_id, [asking("again", PICTURE)])
-    assert store.held([PICTURE.hash]) == {PICTURE.hash: PICTURE.data}
+    assert store.read_files([PICTURE.hash]) == {PICTURE.hash: PICTURE.data}
 
 
 def test_verifying_names_damaged_and_missing_files_and_whose_they_are(store: Store) -> None:
     thread_id = conversation(store)
     assert str(verification.verify(store.database)).endswith(", 2 attached files: all whole.")
     spoil(store)
-    with store.database.writing() as connection:
+    with store.database.begin_write() as connection:
         connection.execute(sa.delete(schema.file).where(schema.file.c.hash == NOTES.hash))
     told = [str(damage) for damage in verification.verify(store.database).damages]
     assert [PICTURE.hash in told[0], thread_id in told[1], "message 1" in told[1], "message 3" in told[2]] == [True] * 4
@@ -160,7 +160,7 @@ def test_erasing_takes_the_files_that_no_message_names_any_more(store: Store) ->
     store.append(second, [asking("mine too", PICTURE)])
     plan = erasure.erase(store.database, first)
     assert str(plan).endswith("1 attached file")
-    assert (store.held([NOTES.hash]), set(store.held([PICTURE.hash]))) == ({}, {PICTURE.hash})
+    assert (store.read_files([NOTES.hash]), set(store.read_files([PICTURE.hash]))) == ({}, {PICTURE.hash})
     assert erasure.erase(store.database, second).files == 1
     assert count(store, schema.file) == 0
 
@@ -168,8 +168,8 @@ def test_erasing_takes_the_files_that_no_message_names_any_more(store: Store) ->
 def test_an_erased_file_is_gone_with_the_branch_that_was_left(store: Store) -> None:
     thread_id = talked(store, "a", "b")
     store.append(thread_id, [asking("look", NOTES)])
-    store.restore(thread_id, store.checkpoints(thread_id)[0].id)
-    assert erasure.plan(store.database).files == 0  # undo can bring it back
+    store.restore(thread_id, store.list_checkpoints(thread_id)[0].id)
+    assert erasure.plan_erasure(store.database).files == 0  # undo can bring it back
     assert erasure.erase(store.database, keep_undo=False).files == 1
     assert verification.verify(store.database).damages == ()
 
@@ -181,10 +181,10 @@ def test_an_export_brings_its_files_along_once_each(store: Store) -> None:
         (PICTURE.hash, "image/png"),
         (NOTES.hash, "text/plain"),
     ]
-    doc = document.read(text)
-    assert transfer.preview(elsewhere, doc).files == 2
+    doc = document.read_document(text)
+    assert transfer.preview_import(elsewhere, doc).files == 2
     thread_id = transfer.import_thread(elsewhere, doc).result
-    assert elsewhere.held([PICTURE.hash, NOTES.hash]) == {PICTURE.hash: PICTURE.data, NOTES.hash: NOTES.data}
+    assert elsewhere.read_files([PICTURE.hash, NOTES.hash]) == {PICTURE.hash: PICTURE.data, NOTES.hash: NOTES.data}
     again = json.loads(transfer.export(elsewhere, thread_id))
     assert {key: again[key] for key in ("files", "messages")} == {key: made[key] for key in ("files", "messages")}
     elsewhere.database.close()
@@ -193,10 +193,10 @@ def test_an_export_brings_its_files_along_once_each(store: Store) -> None:
 def test_merging_brings_the_files_of_what_it_adds(store: Store) -> None:
     elsewhere = Store(Database.in_memory())
     thread_id = talked(store, "a", "b")
-    copy = transfer.import_thread(elsewhere, document.read(transfer.export(store, thread_id))).result
+    copy = transfer.import_thread(elsewhere, document.read_document(transfer.export(store, thread_id))).result
     store.append(thread_id, [asking("look", NOTES)])
-    transfer.merge(elsewhere, copy, document.read(transfer.export(store, thread_id)))
-    assert elsewhere.held([NOTES.hash]) == {NOTES.hash: NOTES.data}
+    transfer.merge_document(elsewhere, copy, document.read_document(transfer.export(store, thread_id)))
+    assert elsewhere.read_files([NOTES.hash]) == {NOTES.hash: NOTES.data}
     elsewhere.database.close()
 
 
@@ -225,7 +225,7 @@ def test_a_forged_file_is_refused_by_the_field(memory_store: Store, forge: Calla
     made = json.loads(transfer.export(memory_store, conversation(memory_store)))
     forge(made)
     with pytest.raises(InvalidDocumentError, match=field):
-        document.read(json.dumps(made))
+        document.read_document(json.dumps(made))
 
 
 def test_an_export_that_would_be_too_large_says_to_leave_the_files_out(
@@ -249,11 +249,11 @@ def test_files_that_are_left_out_or_cannot_be_searched_for_words_leave_their_nam
         {"type": "text", "text": "[left out: a.png]"},
         {"type": "text", "text": f"[left out: {name}]"},
     ]
-    document.read(json.dumps(made))
+    document.read_document(json.dumps(made))
 
 
 def test_exports_for_reading_name_what_was_attached(memory_store: Store) -> None:
     thread_id = conversation(memory_store)
-    assert "look\n\n*Attached: a.png*\n\n*Attached: notes.txt*" in readable.markdown(memory_store, thread_id)
-    said = json.loads(readable.jsonl(memory_store, thread_id))["messages"][0]
+    assert "look\n\n*Attached: a.png*\n\n*Attached: notes.txt*" in readable.export_markdown(memory_store, thread_id)
+    said = json.loads(readable.export_jsonl(memory_store, thread_id))["messages"][0]
     assert said == {"role": "user", "content": "look\n[attached: a.png]\n[attached: notes.txt]"}

@@ -54,7 +54,7 @@ def places(tree: Tree) -> list[int | None]:
 
 def bookmark(node: Node, order: int, *, detached: bool = False, branch: str = "main") -> Checkpoint:
     made = datetime(2025, 1, 1, tzinfo=UTC)
-    return Checkpoint(str(order), "", made, 1, node=node, order=order, detached=detached, branch_id=branch)
+    return Checkpoint(str(order), "", made, 1, node=node, position=order, detached=detached, branch_id=branch)
 
 
 @settings(max_examples=80, deadline=None, database=None)
@@ -85,11 +85,11 @@ def test_a_branch_lists_what_is_on_its_path_or_was_detached_on_it(tree: Tree, da
     head = data.draw(st.sampled_from(places(tree)))
     walked = tree.walk(head)
     expected = [str(n) for n, (i, d, b) in enumerate(made) if i in walked or (d and b == "main")]
-    assert [c.id for c in history.listed(checkpoints, "main", tree.path(head))] == expected
+    assert [c.id for c in history.filter_visible(checkpoints, "main", tree.path(head))] == expected
 
 
 def test_only_messages_are_on_a_path() -> None:
     tree = Tree([None])
     assert "0" not in tree.path(0)
     assert None not in tree.path(0)
-    assert tree.nodes[0] not in history.EMPTY
+    assert tree.nodes[0] not in history.EMPTY_PATH

@@ -146,8 +146,8 @@ def test_keeping_the_future_makes_a_branch_of_it(manager: CheckpointManager, sto
     first = manager.save_checkpoint(state("a"), "one")
     manager.save_checkpoint(state("a", "b"), "two")
     manager.restore_checkpoint(first.id, keep_future=True)
-    thread_id = store.threads()[0].id
-    [(branch, length)] = [(b, n) for b, n in store.branches(thread_id) if b.name == "Before restoring one"]
+    thread_id = store.list_threads()[0].id
+    [(branch, length)] = [(b, n) for b, n in store.list_branches(thread_id) if b.name == "Before restoring one"]
     assert length == 2
     store.switch(thread_id, branch.id)
     assert (texts(store, thread_id), listed(manager)) == (["a", "b"], ["one", "two"])
@@ -165,7 +165,7 @@ def test_clearing_deletes_the_checkpoints_and_keeps_the_conversation(manager: Ch
     manager.save_checkpoint(state("a", "b"))
     manager.clear_all()
     assert (manager.list_checkpoints(), manager.get_latest_checkpoint()) == ([], None)
-    assert texts(store, store.threads()[0].id) == ["a", "b"]
+    assert texts(store, store.list_threads()[0].id) == ["a", "b"]
 
 
 def test_other_keys_of_a_state_travel_with_it(manager: CheckpointManager) -> None:
@@ -212,7 +212,7 @@ def test_a_state_that_goes_on_stores_only_its_new_messages(manager: CheckpointMa
 
 def test_a_state_that_another_manager_wrote_is_recognised(manager: CheckpointManager, store: Store) -> None:
     manager.save_checkpoint(state("a", "b"))
-    other = CheckpointManager(store, store.threads()[0].id)
+    other = CheckpointManager(store, store.list_threads()[0].id)
     other.save_checkpoint(state("a", "b", "c"))
     manager.save_checkpoint(state("a", "b", "c", "d"))
     assert count(store, schema.message) == 4
@@ -243,8 +243,8 @@ def test_keeping_the_future_keeps_what_a_compaction_left(manager: CheckpointMana
     manager.save_checkpoint(state("c"), "three")
     manager.restore_checkpoint(first.id, keep_future=True)
     assert listed(manager) == ["one"]
-    thread_id = store.threads()[0].id
-    store.switch(thread_id, store.branches(thread_id)[1][0].id)
+    thread_id = store.list_threads()[0].id
+    store.switch(thread_id, store.list_branches(thread_id)[1][0].id)
     assert listed(manager) == ["two", "three"]
 
 
@@ -266,22 +266,22 @@ def test_a_save_after_an_undo_compares_with_what_is_there_now(manager: Checkpoin
     manager.undo()
     saved = manager.save_checkpoint(state("a", "b", "c", "d", "e"))
     assert contents(saved.state) == ["a", "b", "c", "d", "e"]
-    assert texts(store, store.threads()[0].id) == ["a", "b", "c", "d", "e"]
+    assert texts(store, store.list_threads()[0].id) == ["a", "b", "c", "d", "e"]
 
 
 def test_a_state_is_saved_as_it_was_given_although_the_page_wrote_meanwhile(store: Store) -> None:
     thread_id = store.create_thread().id
     manager = CheckpointManager(store, thread_id)
     manager.save_checkpoint(state("a", "b"))
-    read = store.thread
+    read = store.get_thread
 
     def read_and_be_overtaken(thread: str) -> object:
         found = read(thread)
-        store.thread = read  # type: ignore[method-assign]
+        store.get_thread = read  # type: ignore[method-assign]
         store.append(thread_id, new("x"), after=None)
         return found
 
-    store.thread = read_and_be_overtaken  # type: ignore[method-assign,assignment]
+    store.get_thread = read_and_be_overtaken  # type: ignore[method-assign,assignment]
     assert contents(manager.save_checkpoint(state("a", "b", "c")).state) == ["a", "b", "c"]
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 
 from checkpoints import (
-    By,
+    Caller,
     CheckpointManager,
     ConflictError,
     Database,
@@ -142,9 +142,9 @@ class Conversations(RuleBasedStateMachine):
 
     # how a wish is carried out by both
 
-    def by(self, talk: Talk, how: How) -> By:
+    def by(self, talk: Talk, how: How) -> Caller:
         version = None if how.back is None else max(0, talk.model.version - how.back)
-        return By(version=version, request=f"wish {next(self.numbers)}")
+        return Caller(expected_version=version, request_id=f"wish {next(self.numbers)}")
 
     def wish(self, talk: Talk, verb: str, how: How, **given: Any) -> Any:
         """The same of the model and of the store: both do it, or both refuse with the same error."""
@@ -319,7 +319,7 @@ class Conversations(RuleBasedStateMachine):
         told, expected = None, (0, 0)
         if number in talk.model.shown() and not talk.model.thread["deleted"]:
             identifier = self.view.ids(self.tables, talk.id)["checkpoint", number]
-            told, expected = self.store.leaving(talk.id, identifier), talk.model.leaving(number)
+            told, expected = self.store.preview_removal(talk.id, identifier), talk.model.leaving(number)
         saved = talk.model.all("checkpoint").get(number, {}).get("path")
         if self.wish(talk, "restore", how, checkpoint_id=number, keep_future=keep_future):
             assert tuple(self.shown(talk)) == saved
@@ -382,7 +382,7 @@ class Conversations(RuleBasedStateMachine):
     def export(self, where: int) -> None:
         talk = self.talk(where)
         if not talk.model.thread["deleted"]:
-            made = document.read(transfer.export(self.store, talk.id))
+            made = document.read_document(transfer.export(self.store, talk.id))
             self.documents.append((made, talk.model.export()))
 
     @precondition(lambda self: self.documents and self.room())
@@ -404,8 +404,8 @@ class Conversations(RuleBasedStateMachine):
     def import_into(self, where: int, which: int, how: How) -> None:
         talk, (made, expected) = self.talk(where), self.documents[which % len(self.documents)]
         by = self.by(talk, how)
-        call = lambda: self.store.import_into(talk.id, transfer.filling(made), by=by)  # noqa: E731
-        self.both(partial(talk.model.import_into, expected, by=by), call, how.twice)
+        call = lambda: self.store.import_into(talk.id, transfer.make_replacement(made), caller=by)  # noqa: E731
+        self.both(partial(talk.model.import_into, expected, caller=by), call, how.twice)
 
     @precondition(lambda self: self.documents)
     @rule(where=WHICH, which=WHICH, how=HOW)
@@ -413,11 +413,12 @@ class Conversations(RuleBasedStateMachine):
         talk, (made, expected) = self.talk(where), self.documents[which % len(self.documents)]
         by = self.by(talk, how)
         done = self.both(
-            partial(talk.model.merge, expected, by=by), lambda: transfer.merge(self.store, talk.id, made, by=by)
+            partial(talk.model.merge, expected, caller=by),
+            lambda: transfer.merge_document(self.store, talk.id, made, caller=by),
         )
         if done:
             assert done[1].repeated is not done[0]
-            assert transfer.merge(self.store, talk.id, made).repeated  # the second time there is nothing new
+            assert transfer.merge_document(self.store, talk.id, made).repeated  # the second time there is nothing new
 
     # runs
 
@@ -429,15 +430,15 @@ class Conversations(RuleBasedStateMachine):
         by, message = self.by(talk, how), self.fresh(1)[0] if asked else None
         after = {"after": self.message(talk, which)} if elsewhere else {}
         begin = partial(
-            self.runs.begin,
+            self.runs.begin_run,
             talk.id,
             written(message) if message else None,
             **self.view.arguments(self.tables, talk.id, after),
-            by=by,
+            caller=by,
         )
-        model = partial(talk.model.begin, message, run_id=by.request or "", title="asked", **after, by=by)
+        model = partial(talk.model.begin, message, run_id=by.request_id or "", title="asked", **after, caller=by)
         if self.both(model, partial(begin, title="asked")) and how.twice:
-            assert begin().id == by.request
+            assert begin().id == by.request_id
             assert self.view.look(self.store) == self.tables
 
     @precondition(room)
@@ -446,14 +447,14 @@ class Conversations(RuleBasedStateMachine):
         message, request = self.fresh(1)[0], f"wish {next(self.numbers)}"
         model = Conversation()
         model.begin(message, run_id=request)
-        self.added(self.runs.begin(None, written(message), by=By(request=request)).thread_id, model)
+        self.added(self.runs.begin_run(None, written(message), caller=Caller(request_id=request)).thread_id, model)
 
     def run_of(self, talk: Talk) -> tuple[Run, Any] | None:
         """The newest run, running or not, as the model and the store have it."""
         if not talk.model.runs:
             return None
         run = talk.model.runs[-1]
-        with self.database.reading() as connection:
+        with self.database.begin_read() as connection:
             return run, rows.to_run(connection.execute(sa.select(schema.run).where(schema.run.c.id == run.id)).one())
 
     @precondition(lambda self: any(talk.model.runs for talk in self.talks))
@@ -467,9 +468,9 @@ class Conversations(RuleBasedStateMachine):
             message = self.fresh(2)[1]
             if run.state == "running":
                 talk.model.say(run, [message])
-                assert self.runs.commit(stored, written(message))[1] == talk.model.version
+                assert self.runs.commit_message(stored, written(message))[1] == talk.model.version
             else:
-                self.refuses(lambda: self.runs.commit(stored, written(message)), ConflictError)
+                self.refuses(lambda: self.runs.commit_message(stored, written(message)), ConflictError)
             self.see()
 
     @precondition(lambda self: any(talk.model.runs for talk in self.talks))
@@ -492,7 +493,7 @@ class Conversations(RuleBasedStateMachine):
             last = [self.fresh(2)[1]] if more else []
             if run.state == "running":
                 talk.model.end(run, state, last)
-            assert self.runs.end(stored, state, last=[written(each) for each in last]) == talk.model.version
+            assert self.runs.end_run(stored, state, last_messages=[written(each) for each in last]) == talk.model.version
             self.see()
 
     @rule(where=WHICH, which=WHICH, said=HOW_MANY, elsewhere=st.booleans(), undone=st.booleans())
@@ -515,7 +516,7 @@ class Conversations(RuleBasedStateMachine):
         left = [(talk, run) for talk in self.talks for run in talk.model.runs if run.state == "running"]
         for talk, run in left:
             talk.model.end(run, "interrupted", [Said(run.draft, "ai", partial=True)] if run.draft else [])
-        assert {run.id for run in self.runs.interrupt_left()} == {run.id for _, run in left}
+        assert {run.id for run in self.runs.interrupt_orphans()} == {run.id for _, run in left}
         self.see()
 
     # the world around
@@ -556,24 +557,24 @@ class Conversations(RuleBasedStateMachine):
         for key, thread in self.tables["thread"].items():
             assert thread["version"] >= then.get(key, thread)["version"]
         alive = [talk for talk in self.talks if not talk.model.thread["deleted"]]
-        assert {thread.id for thread in self.store.threads()} == {talk.id for talk in alive}
+        assert {thread.id for thread in self.store.list_threads()} == {talk.id for talk in alive}
         for talk in alive:
             if self.tables["thread"][talk.id,] != then.get((talk.id,)):
                 self.reads_are_the_models(talk)
 
     def shown(self, talk: Talk) -> list[Said]:
-        return [said(message.body, message.status) for message in self.store.messages(talk.id)]
+        return [said(message.body, message.status) for message in self.store.list_messages(talk.id)]
 
     def reads_are_the_models(self, talk: Talk) -> None:
         store, model = self.store, talk.model
-        with self.database.reading():
-            path, thread, listed = store.messages(talk.id), store.thread(talk.id), store.checkpoints(talk.id)
-            branches, alternatives = store.branches(talk.id), store.siblings(talk.id, path)
-            redoable, undoable = store.redoable(talk.id), store.undoable(talk.id)
-            states = {checkpoint.order: checkpoint.state for checkpoint in listed[-1:]}
+        with self.database.begin_read():
+            path, thread, listed = store.list_messages(talk.id), store.get_thread(talk.id), store.list_checkpoints(talk.id)
+            branches, alternatives = store.list_branches(talk.id), store.find_alternatives(talk.id, path)
+            redoable, undoable = store.find_redoable(talk.id), store.find_undoable(talk.id)
+            states = {checkpoint.position: checkpoint.state for checkpoint in listed[-1:]}
         assert tuple(said(message.body, message.status) for message in path) == model.head
         assert (thread.version, thread.title) == (model.version, model.thread["title"])
-        assert [checkpoint.order for checkpoint in listed] == list(model.shown())
+        assert [checkpoint.position for checkpoint in listed] == list(model.shown())
         assert [(b.name, length) for b, length in branches] == [
             (b["name"], len(b["head"])) for b in model.branches().values()
         ]
@@ -612,10 +613,10 @@ class InFile(Place):
 
     def __init__(self, folder: File) -> None:
         self.file, self.new = folder / "waymark.db", folder / "new.db"
-        Database.at(self.new).close()
+        Database.open_file(self.new).close()
 
     def open(self) -> Database:
-        database = Database.at(self.file)
+        database = Database.open_file(self.file)
         sa.event.listen(database.engine, "connect", lambda connection, _: connection.execute("PRAGMA synchronous = OFF"))
         database.engine.dispose()
         return database
@@ -634,7 +635,7 @@ class OnServer(Place):
         self.broom = sa.create_engine(address, poolclass=sa.NullPool)
 
     def open(self) -> Database:
-        return Database.connect(self.address)
+        return Database.open_url(self.address)
 
     def empty(self) -> None:
         names = [table.name for table in reversed(schema.metadata.sorted_tables)]

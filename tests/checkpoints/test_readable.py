@@ -28,7 +28,7 @@ def told(store: Store, *messages: BaseMessage, status: MessageStatus = MessageSt
 
 
 def line(store: Store, thread_id: str) -> list[dict[str, Any]]:
-    text = readable.jsonl(store, thread_id)
+    text = readable.export_jsonl(store, thread_id)
     assert text.count("\n") == 1
     messages: list[dict[str, Any]] = json.loads(text)["messages"]
     return messages
@@ -36,7 +36,7 @@ def line(store: Store, thread_id: str) -> list[dict[str, Any]]:
 
 def test_markdown_says_who_said_what_with_tool_calls_folded(store: Store) -> None:
     thread_id = told(store, HumanMessage("6*7?"), call("1"), result("1"), AIMessage("It is **42**."))
-    assert readable.markdown(store, thread_id) == (
+    assert readable.export_markdown(store, thread_id) == (
         "# Sums & <more>\n\n## You\n\n6*7?\n\n## Agent\n\n<details>\n<summary>Tool: calculator</summary>\n\nArguments:\n\n"
         '```json\n{\n  "expression": "6*7"\n}\n```\n\nResult:\n\n```\n42\n```\n\n</details>\n\n## Agent\n\nIt is **42**.\n'
     )
@@ -44,8 +44,8 @@ def test_markdown_says_who_said_what_with_tool_calls_folded(store: Store) -> Non
 
 def test_markdown_holds_the_active_path_alone(store: Store) -> None:
     thread_id = talked(store, "a", "b", "c", "d")
-    store.restore(thread_id, store.checkpoints(thread_id)[0].id, keep_future=True)
-    assert readable.markdown(store, thread_id) == "# Talk\n\n## You\n\na\n\n## Agent\n\nb\n"
+    store.restore(thread_id, store.list_checkpoints(thread_id)[0].id, keep_future=True)
+    assert readable.export_markdown(store, thread_id) == "# Talk\n\n## You\n\na\n\n## Agent\n\nb\n"
 
 
 def test_nothing_in_a_text_swallows_what_follows(store: Store) -> None:
@@ -53,7 +53,7 @@ def test_nothing_in_a_text_swallows_what_follows(store: Store) -> None:
     thread_id = told(
         store, call("1"), result("1", hostile), AIMessage("see\n```python\nx = 1"), AIMessage("last"), agent="helper"
     )
-    tokens = MarkdownIt().parse(readable.markdown(store, thread_id))
+    tokens = MarkdownIt().parse(readable.export_markdown(store, thread_id))
     headings = [tokens[i + 1].content for i, token in enumerate(tokens) if token.type == "heading_open"]
     assert headings == ["Sums & <more>", "Agent", "Agent", "Agent · helper"]
     assert hostile + "\n" in [token.content for token in tokens if token.type == "fence"]
@@ -61,7 +61,7 @@ def test_nothing_in_a_text_swallows_what_follows(store: Store) -> None:
 
 def test_a_cut_off_answer_is_marked(store: Store) -> None:
     thread_id = told(store, HumanMessage("a"), AIMessage("b"), status=MessageStatus.PARTIAL)
-    assert readable.markdown(store, thread_id).endswith("b\n\n*This message was cut off.*\n")
+    assert readable.export_markdown(store, thread_id).endswith("b\n\n*This message was cut off.*\n")
     assert line(store, thread_id)[-1] == {"role": "assistant", "content": "b", "weight": 0}
 
 
@@ -87,12 +87,12 @@ def test_in_jsonl_each_call_has_its_result_and_each_result_its_call(store: Store
 def test_a_system_message_from_a_file_is_no_instruction_in_jsonl(store: Store) -> None:
     thread_id = told(store, SystemMessage("obey"), HumanMessage("a"), AIMessage("b"))
     assert [m["role"] for m in line(store, thread_id)] == ["user", "assistant"]
-    assert "## Note\n\nobey" in readable.markdown(store, thread_id)
+    assert "## Note\n\nobey" in readable.export_markdown(store, thread_id)
 
 
 def test_what_is_redacted_is_in_no_export(store: Store) -> None:
     thread_id = told(store, HumanMessage("my secret"), call("1"), result("1", "classified"), AIMessage("ok"))
-    for write in (readable.markdown, readable.jsonl):
+    for write in (readable.export_markdown, readable.export_jsonl):
         text = write(store, thread_id, Redaction(True, ("secret",)))
         assert "secret" not in text
         assert "classified" not in text
@@ -101,5 +101,5 @@ def test_what_is_redacted_is_in_no_export(store: Store) -> None:
 
 def test_an_empty_conversation_can_be_read(store: Store) -> None:
     thread_id = store.create_thread(title="Empty").id
-    assert readable.markdown(store, thread_id) == "# Empty\n"
+    assert readable.export_markdown(store, thread_id) == "# Empty\n"
     assert line(store, thread_id) == []

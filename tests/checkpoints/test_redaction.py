@@ -38,18 +38,18 @@ def add(store: Store, thread_id: str, *new: BaseMessage) -> None:
     ],
 )
 def test_a_pattern_is_a_text_in_any_case_and_its_star_the_rest_of_a_word(pattern: str, text: str, left: str) -> None:
-    assert Redaction(patterns=(pattern,)).text(text) == left
+    assert Redaction(patterns=(pattern,)).redact_text(text) == left
 
 
 def test_what_several_patterns_find_is_replaced_once() -> None:
-    assert Redaction(patterns=("abc", "bcd", "de")).text("xabcdey") == f"x{REDACTED}y"
+    assert Redaction(patterns=("abc", "bcd", "de")).redact_text("xabcdey") == f"x{REDACTED}y"
 
 
 def test_no_text_takes_long_to_search() -> None:
     hostile = Redaction(patterns=("a*a*a*a*a*b", "*a*c", "aaaa*d"))
     began = time.process_time()
     text = "a" * 200_000
-    assert hostile.text(text) == text
+    assert hostile.redact_text(text) == text
     assert time.process_time() - began < 10  # it would be hours if it were tried in every way
 
 
@@ -81,7 +81,7 @@ def test_a_word_is_nowhere_in_the_redacted_export(store: Store) -> None:
     add(store, thread_id, HumanMessage("x", name="acme", additional_kwargs={"from": "acme"}))
     store.append(thread_id, [NewMessage(serde.to_body(AIMessage("done")), agent="acme-helper")])
     store.save(thread_id, name="for acme", description="all of Acme", extra={"acme": {"deep": "acme"}})
-    store.fork(thread_id, store.messages(thread_id)[1].id, name="acme branch")
+    store.fork(thread_id, store.list_messages(thread_id)[1].id, name="acme branch")
     store.rename_thread(thread_id, "Acme, 4711")
     made = redacted(store, thread_id, "acme", "4711")
     assert "acme" not in json.dumps(made).lower()
@@ -102,8 +102,8 @@ def test_a_redacted_export_is_imported_beside_the_original_and_works(store: Stor
     assert made != thread_id
     assert texts(store, made) == [REDACTED, "b", "g"]
     assert imported(store, text) == made  # the same redaction is the same document
-    assert len(store.every_checkpoint(made)) == len(store.every_checkpoint(thread_id))
-    assert not {m.id for m in store.every_message(made)} & {m.id for m in store.every_message(thread_id)}
+    assert len(store.list_all_checkpoints(made)) == len(store.list_all_checkpoints(thread_id))
+    assert not {m.id for m in store.list_all_messages(made)} & {m.id for m in store.list_all_messages(thread_id)}
 
 
 def test_nothing_to_redact_changes_nothing(store: Store) -> None:
@@ -117,6 +117,6 @@ def test_whatever_is_redacted_can_be_read_again(said: list[BaseMessage], pattern
     store = elsewhere()
     thread_id = store.create_thread(title="a").id
     add(store, thread_id, *said)
-    doc = document.read(transfer.export(store, thread_id, Redaction(tool_results, (pattern,))))
-    assert [part.message["type"] for part in doc.path()] == [message.type for message in said]
+    doc = document.read_document(transfer.export(store, thread_id, Redaction(tool_results, (pattern,))))
+    assert [part.message["type"] for part in doc.current_messages()] == [message.type for message in said]
     store.database.close()

@@ -23,12 +23,12 @@ def grown(store: Store, seed: int) -> str:
     chance = random.Random(seed)
     thread_id = store.create_thread(title=f"Grown {seed}").id
     store.append(thread_id, new("first", "answer"))
-    while len(store.branches(thread_id)) < BRANCHES:
-        every = store.every_message(thread_id)
+    while len(store.list_branches(thread_id)) < BRANCHES:
+        every = store.list_all_messages(thread_id)
         store.fork(thread_id, chance.choice([None, *(m.id for m in every)]), name=chance.choice(["again", "é", ""]))
         _talk(store, thread_id, chance)
-    while len(store.every_checkpoint(thread_id)) < CHECKPOINTS:
-        store.switch(thread_id, chance.choice(store.branches(thread_id))[0].id)
+    while len(store.list_all_checkpoints(thread_id)) < CHECKPOINTS:
+        store.switch(thread_id, chance.choice(store.list_branches(thread_id))[0].id)
         if chance.random() < 0.3:
             _talk(store, thread_id, chance)
         store.save(thread_id, name=chance.choice(["", "here", "é"]), extra={"plan": [chance.random(), {"a": None}]})
@@ -45,8 +45,8 @@ def _talk(store: Store, thread_id: str, chance: random.Random) -> None:
 
 def in_order(store: Store, thread_id: str) -> list[tuple[Branch, int]]:
     """An import lists the branch first that the conversation stands on; branches that are alike may change places."""
-    hashes = {message.id: message.hash for message in store.every_message(thread_id)}
-    return sorted(store.branches(thread_id), key=lambda pair: (pair[0].name, hashes.get(pair[0].head_id or "", "")))
+    hashes = {message.id: message.hash for message in store.list_all_messages(thread_id)}
+    return sorted(store.list_branches(thread_id), key=lambda pair: (pair[0].name, hashes.get(pair[0].head_id or "", "")))
 
 
 def sorted_branches(store: Store, thread_id: str) -> dict[str, Any]:
@@ -65,22 +65,24 @@ def test_a_large_tree_comes_back_hash_for_hash(memory_store: Store, seed: int) -
     other = elsewhere()
     made = imported(other, text)
     assert sorted_branches(other, made) == sorted_branches(memory_store, thread_id)
-    assert (len(other.branches(made)), len(other.every_checkpoint(made))) == (BRANCHES, CHECKPOINTS)
+    assert (len(other.list_branches(made)), len(other.list_all_checkpoints(made))) == (BRANCHES, CHECKPOINTS)
     for (one, _), (same, _) in zip(in_order(memory_store, thread_id), in_order(other, made), strict=True):
         memory_store.switch(thread_id, one.id)
         other.switch(made, same.id)
-        assert [m.hash for m in other.messages(made)] == [m.hash for m in memory_store.messages(thread_id)]
-        assert [c.state for c in other.checkpoints(made)] == [c.state for c in memory_store.checkpoints(thread_id)]
+        assert [m.hash for m in other.list_messages(made)] == [m.hash for m in memory_store.list_messages(thread_id)]
+        assert [c.state for c in other.list_checkpoints(made)] == [c.state for c in memory_store.list_checkpoints(thread_id)]
     other.database.close()
 
 
 def test_a_large_tree_merges_into_what_it_was_made_from_without_a_change(memory_store: Store) -> None:
     thread_id = grown(memory_store, 7)
-    assert transfer.merge(memory_store, thread_id, document.read(transfer.export(memory_store, thread_id))).repeated
+    assert transfer.merge_document(
+        memory_store, thread_id, document.read_document(transfer.export(memory_store, thread_id))
+    ).repeated
 
 
 def test_the_schema_in_docs_is_that_of_the_model() -> None:
-    assert json.loads(SCHEMA.read_text()) == document.schema()
+    assert json.loads(SCHEMA.read_text()) == document.build_json_schema()
 
 
 @pytest.mark.parametrize("redaction", [None, Redaction(True, ("a", "*e*"))])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from checkpoints import (
-    By,
+    Caller,
     ConflictError,
     Database,
     MessageNotFoundError,
@@ -15,10 +15,10 @@ from checkpoints import (
     Runs,
     RunState,
     Store,
-    partial,
+    make_partial_messages,
     schema,
 )
-from checkpoints.branching import copied
+from checkpoints.branching import copy_message
 from tests.checkpoints.conversations import count, dump, names, new, picture, talked, texts
 from tests.conftest import Clock
 
@@ -34,34 +34,34 @@ def thread_id(store: Store) -> str:
 
 
 def test_beginning_writes_the_question_and_locks_the_thread(runs: Runs, store: Store, thread_id: str) -> None:
-    run = runs.begin(thread_id, new("a")[0], title="About a")
-    assert (texts(store, thread_id), store.thread(thread_id).title) == (["a"], "About a")
-    assert (run.state, runs.running(), runs.latest(thread_id)) == (RunState.RUNNING, {thread_id}, run)
+    run = runs.begin_run(thread_id, new("a")[0], title="About a")
+    assert (texts(store, thread_id), store.get_thread(thread_id).title) == (["a"], "About a")
+    assert (run.state, runs.list_running_threads(), runs.get_latest_run(thread_id)) == (RunState.RUNNING, {thread_id}, run)
     with pytest.raises(RunActiveError) as caught:
-        runs.begin(thread_id, new("b")[0])
+        runs.begin_run(thread_id, new("b")[0])
     assert caught.value.run_id == run.id
 
 
 def test_the_same_request_begins_one_run(runs: Runs, store: Store, thread_id: str) -> None:
-    first = runs.begin(thread_id, new("a")[0], by=By(request="r1"))
+    first = runs.begin_run(thread_id, new("a")[0], caller=Caller(request_id="r1"))
     before = dump(store)
-    assert runs.begin(thread_id, new("a")[0], by=By(request="r1")) == first
-    runs.end(first, RunState.DONE)
-    assert runs.begin(thread_id, new("a")[0], by=By(request="r1")).state is RunState.DONE
+    assert runs.begin_run(thread_id, new("a")[0], caller=Caller(request_id="r1")) == first
+    runs.end_run(first, RunState.DONE)
+    assert runs.begin_run(thread_id, new("a")[0], caller=Caller(request_id="r1")).state is RunState.DONE
     assert (texts(store, thread_id), len(dump(store)["run"])) == (["a"], len(before["run"]))
 
 
 def test_a_run_without_a_thread_makes_one_and_the_same_request_finds_it(runs: Runs, store: Store) -> None:
-    run = runs.begin(None, new("a")[0], by=By(request="r1"), title="About a")
-    assert runs.begin(None, new("a")[0], by=By(request="r1")) == run
-    assert [(t.id, t.title) for t in store.threads()] == [(run.thread_id, "About a")]
+    run = runs.begin_run(None, new("a")[0], caller=Caller(request_id="r1"), title="About a")
+    assert runs.begin_run(None, new("a")[0], caller=Caller(request_id="r1")) == run
+    assert [(t.id, t.title) for t in store.list_threads()] == [(run.thread_id, "About a")]
 
 
 def test_a_request_of_another_conversation_is_not_this_ones(runs: Runs, store: Store, thread_id: str) -> None:
-    runs.begin(thread_id, new("a")[0], by=By(request="r1"))
+    runs.begin_run(thread_id, new("a")[0], caller=Caller(request_id="r1"))
     other = store.create_thread().id
     with pytest.raises(ConflictError):
-        runs.begin(other, new("b")[0], by=By(request="r1"))
+        runs.begin_run(other, new("b")[0], caller=Caller(request_id="r1"))
     assert texts(store, other) == []
 
 
@@ -69,83 +69,83 @@ def test_a_run_that_cannot_begin_leaves_nothing(runs: Runs, store: Store, thread
     store.append(thread_id, new("a"))
     before = dump(store)
     with pytest.raises(ConflictError):
-        runs.begin(thread_id, new("b")[0], by=By(version=0))
+        runs.begin_run(thread_id, new("b")[0], caller=Caller(expected_version=0))
     with pytest.raises(MessageNotFoundError):
-        runs.begin(thread_id, new("b")[0], after="nothing")
+        runs.begin_run(thread_id, new("b")[0], after="nothing")
     assert dump(store) == before
 
 
 def test_a_retry_begins_before_the_old_answer(runs: Runs, store: Store, thread_id: str) -> None:
     store.append(thread_id, new("a", "b"))
-    question = store.messages(thread_id)[0]
-    run = runs.begin(thread_id, None, after=question.id)
-    runs.commit(run, new("a", "c")[1])
-    runs.end(run, RunState.DONE)
+    question = store.list_messages(thread_id)[0]
+    run = runs.begin_run(thread_id, None, after=question.id)
+    runs.commit_message(run, new("a", "c")[1])
+    runs.end_run(run, RunState.DONE)
     assert texts(store, thread_id) == ["a", "c"]
     store.undo(thread_id)
     assert texts(store, thread_id) == ["a", "b"]
 
 
 def test_a_committed_message_is_marked_with_its_run_and_ends_its_draft(runs: Runs, store: Store, thread_id: str) -> None:
-    run = runs.begin(thread_id, new("a")[0])
+    run = runs.begin_run(thread_id, new("a")[0])
     runs.save_drafts({run.id: "b"})
-    stored, version = runs.commit(run, new("", "b")[1])
-    assert (store.messages(thread_id)[-1], store.thread(thread_id).version) == (stored, version)
-    assert (stored.run_id, runs.latest(thread_id).draft) == (run.id, "")
+    stored, version = runs.commit_message(run, new("", "b")[1])
+    assert (store.list_messages(thread_id)[-1], store.get_thread(thread_id).version) == (stored, version)
+    assert (stored.run_id, runs.get_latest_run(thread_id).draft) == (run.id, "")
 
 
 def test_a_draft_becomes_one_partial_message_after_a_crash(file: Path, clock: Clock) -> None:
-    database = Database.at(file)
+    database = Database.open_file(file)
     store = Store(database, now=clock)
     thread_id = store.create_thread().id
     runs = Runs(store)
-    run = runs.begin(thread_id, new("a")[0])
+    run = runs.begin_run(thread_id, new("a")[0])
     runs.save_drafts({run.id: "b is"})
     database.close()
-    again = Store(Database.at(file), now=clock)
-    assert [r.id for r in Runs(again).interrupt_left()] == [run.id]
-    assert Runs(again).interrupt_left() == []
+    again = Store(Database.open_file(file), now=clock)
+    assert [r.id for r in Runs(again).interrupt_orphans()] == [run.id]
+    assert Runs(again).interrupt_orphans() == []
     assert texts(again, thread_id) == ["a", "b is"]
-    assert again.messages(thread_id)[-1].status is MessageStatus.PARTIAL
-    found = Runs(again).latest(thread_id)
+    assert again.list_messages(thread_id)[-1].status is MessageStatus.PARTIAL
+    found = Runs(again).get_latest_run(thread_id)
     assert (found.state, found.draft) == (RunState.INTERRUPTED, "")
     again.database.close()
 
 
 def test_nothing_partial_is_left_of_a_committed_answer(runs: Runs, store: Store, thread_id: str) -> None:
-    run = runs.begin(thread_id, new("a")[0])
+    run = runs.begin_run(thread_id, new("a")[0])
     runs.save_drafts({run.id: "b"})
-    runs.commit(run, new("", "b")[1])
-    runs.interrupt_left()
+    runs.commit_message(run, new("", "b")[1])
+    runs.interrupt_orphans()
     assert texts(store, thread_id) == ["a", "b"]
 
 
 def test_ending_writes_the_last_messages_and_unlocks(runs: Runs, store: Store, thread_id: str) -> None:
-    run = runs.begin(thread_id, new("a")[0])
-    runs.end(run, RunState.STOPPED, last=partial("b"))
-    assert (texts(store, thread_id), runs.running()) == (["a", "b"], set())
-    assert runs.latest(thread_id).state is RunState.STOPPED
-    runs.begin(thread_id, new("c")[0])
+    run = runs.begin_run(thread_id, new("a")[0])
+    runs.end_run(run, RunState.STOPPED, last_messages=make_partial_messages("b"))
+    assert (texts(store, thread_id), runs.list_running_threads()) == (["a", "b"], set())
+    assert runs.get_latest_run(thread_id).state is RunState.STOPPED
+    runs.begin_run(thread_id, new("c")[0])
 
 
 def test_ending_twice_does_nothing(runs: Runs, store: Store, thread_id: str) -> None:
     store.append(thread_id, new("a"))
     checkpoint = store.save(thread_id).result
-    run = runs.begin(thread_id, new("b")[0])
-    runs.end(run, RunState.FAILED, error="no connection", last=partial("c"))
+    run = runs.begin_run(thread_id, new("b")[0])
+    runs.end_run(run, RunState.FAILED, error="no connection", last_messages=make_partial_messages("c"))
     store.restore(thread_id, checkpoint)
     before = dump(store)
-    runs.end(run, RunState.DONE, last=partial("d"))
+    runs.end_run(run, RunState.DONE, last_messages=make_partial_messages("d"))
     assert dump(store) == before
 
 
 def test_a_run_that_has_ended_writes_nothing_more(runs: Runs, store: Store, thread_id: str) -> None:
-    run = runs.begin(thread_id, new("a")[0])
-    runs.end(run, RunState.STOPPED)
-    runs.begin(thread_id, new("b")[0])
+    run = runs.begin_run(thread_id, new("a")[0])
+    runs.end_run(run, RunState.STOPPED)
+    runs.begin_run(thread_id, new("b")[0])
     before = dump(store)
     with pytest.raises(ConflictError):
-        runs.commit(run, new("", "late")[1])
+        runs.commit_message(run, new("", "late")[1])
     runs.save_drafts({run.id: "late"})
     assert dump(store) == before
 
@@ -153,59 +153,59 @@ def test_a_run_that_has_ended_writes_nothing_more(runs: Runs, store: Store, thre
 def test_how_a_run_ended_is_said_only_where_it_ended(runs: Runs, store: Store, thread_id: str) -> None:
     store.append(thread_id, new("a"))
     checkpoint = store.save(thread_id).result
-    runs.end(runs.begin(thread_id, new("b")[0]), RunState.FAILED, error="no connection")
-    assert runs.latest(thread_id).error == "no connection"
+    runs.end_run(runs.begin_run(thread_id, new("b")[0]), RunState.FAILED, error="no connection")
+    assert runs.get_latest_run(thread_id).error == "no connection"
     store.restore(thread_id, checkpoint)
-    assert runs.latest(thread_id) is None
+    assert runs.get_latest_run(thread_id) is None
     store.undo(thread_id)
-    assert runs.latest(thread_id).error == "no connection"
+    assert runs.get_latest_run(thread_id).error == "no connection"
 
 
 def test_a_dismissed_run_says_no_more(runs: Runs, thread_id: str) -> None:
-    run = runs.begin(thread_id, new("a")[0])
-    runs.end(run, RunState.FAILED, error="no connection")
-    runs.dismiss(thread_id)
-    assert runs.latest(thread_id).dismissed is True
+    run = runs.begin_run(thread_id, new("a")[0])
+    runs.end_run(run, RunState.FAILED, error="no connection")
+    runs.dismiss_latest(thread_id)
+    assert runs.get_latest_run(thread_id).dismissed is True
 
 
 def test_the_newest_run_is_the_last_one_begun_whatever_the_clock_says(runs: Runs, thread_id: str, clock: Clock) -> None:
-    runs.end(runs.begin(thread_id, new("a")[0]), RunState.DONE)
+    runs.end_run(runs.begin_run(thread_id, new("a")[0]), RunState.DONE)
     clock.turn(-timedelta(days=365))
-    second = runs.begin(thread_id, new("b")[0])
-    assert runs.latest(thread_id) == second
-    runs.end(second, RunState.FAILED)
-    assert runs.latest(thread_id).id == second.id
+    second = runs.begin_run(thread_id, new("b")[0])
+    assert runs.get_latest_run(thread_id) == second
+    runs.end_run(second, RunState.FAILED)
+    assert runs.get_latest_run(thread_id).id == second.id
 
 
 def test_two_threads_run_at_the_same_time(runs: Runs, store: Store, thread_id: str) -> None:
     other = store.create_thread().id
-    runs.begin(thread_id, new("a")[0])
-    runs.begin(other, new("b")[0])
-    assert runs.running() == {thread_id, other}
+    runs.begin_run(thread_id, new("a")[0])
+    runs.begin_run(other, new("b")[0])
+    assert runs.list_running_threads() == {thread_id, other}
     assert count(store, schema.run) == 2
 
 
 def test_a_stream_cut_within_a_character_still_ends(runs: Runs, store: Store, thread_id: str) -> None:
-    run = runs.begin(thread_id, new("a")[0])
+    run = runs.begin_run(thread_id, new("a")[0])
     runs.save_drafts({run.id: "b \ud83d"})
-    runs.end(run, RunState.STOPPED, last=partial("b \ud83d\ude00 c \ud83d"))
+    runs.end_run(run, RunState.STOPPED, last_messages=make_partial_messages("b \ud83d\ude00 c \ud83d"))
     assert texts(store, thread_id) == ["a", "b \N{GRINNING FACE} c \N{REPLACEMENT CHARACTER}"]
 
 
 def test_no_text_makes_no_partial_message() -> None:
-    assert partial("") == []
+    assert make_partial_messages("") == []
 
 
 def test_a_summary_takes_the_place_of_what_stood_there_and_ends_its_run(runs: Runs, store: Store) -> None:
     thread_id = talked(store, "a", "b", "c", "d")
-    path, before = store.messages(thread_id), picture(store, thread_id)
-    run = runs.begin(thread_id, None, compacts=True)
-    receipt = runs.compact(run, new("a and b", "c", "d")[0:2], after=None, note="4 messages")
+    path, before = store.list_messages(thread_id), picture(store, thread_id)
+    run = runs.begin_run(thread_id, None, compacts=True)
+    receipt = runs.replace_with_summary(run, new("a and b", "c", "d")[0:2], after=None, note="4 messages")
     assert (texts(store, thread_id), names(store, thread_id)) == (["a and b", "c"], ["after b", "after d"])
-    assert [message.id for message in store.leading_to(thread_id, path[3].id, last=2)] == [path[2].id, path[3].id]
-    latest = runs.latest(thread_id)
+    assert [message.id for message in store.list_messages_to(thread_id, path[3].id, last=2)] == [path[2].id, path[3].id]
+    latest = runs.get_latest_run(thread_id)
     assert latest is not None
-    assert (latest.state, latest.compacts, runs.running()) == (RunState.DONE, True, set())
+    assert (latest.state, latest.compacts, runs.list_running_threads()) == (RunState.DONE, True, set())
     assert store.undo(thread_id).operation.target == receipt.version
     assert picture(store, thread_id) == before
 
@@ -214,55 +214,57 @@ def test_what_is_written_once_more_is_still_its_runs_and_another_conversations_c
     runs: Runs, store: Store, thread_id: str
 ) -> None:
     store.append(thread_id, new("brought", "in"))
-    first = runs.begin(thread_id, new("a")[0])
-    runs.commit(first, new("", "b")[1])
-    runs.end(first, RunState.DONE)
+    first = runs.begin_run(thread_id, new("a")[0])
+    runs.commit_message(first, new("", "b")[1])
+    runs.end_run(first, RunState.DONE)
     of = [None, first.id, first.id]
-    second = runs.begin(thread_id, None, compacts=True)
-    runs.compact(second, [*new("short"), *map(copied, store.messages(thread_id)[1:])], after=None, note="")
-    assert [message.run_id for message in store.messages(thread_id)] == [second.id, *of]
-    store.replace(thread_id, store.messages(thread_id)[0].id, new("brief")[0])
-    assert [message.run_id for message in store.messages(thread_id)] == [None, *of]
-    other = store.fork_thread(thread_id, store.messages(thread_id)[-1].id).result
-    assert {message.run_id for message in store.messages(other)} == {None}
+    second = runs.begin_run(thread_id, None, compacts=True)
+    runs.replace_with_summary(
+        second, [*new("short"), *map(copy_message, store.list_messages(thread_id)[1:])], after=None, note=""
+    )
+    assert [message.run_id for message in store.list_messages(thread_id)] == [second.id, *of]
+    store.replace(thread_id, store.list_messages(thread_id)[0].id, new("brief")[0])
+    assert [message.run_id for message in store.list_messages(thread_id)] == [None, *of]
+    other = store.fork_thread(thread_id, store.list_messages(thread_id)[-1].id).result
+    assert {message.run_id for message in store.list_messages(other)} == {None}
 
 
 def test_a_summary_that_a_crash_cut_off_changed_nothing(runs: Runs, store: Store) -> None:
     thread_id = talked(store, "a", "b")
-    run = runs.begin(thread_id, None, compacts=True)
-    assert [left.id for left in runs.interrupt_left()] == [run.id]
-    latest = runs.latest(thread_id)
+    run = runs.begin_run(thread_id, None, compacts=True)
+    assert [left.id for left in runs.interrupt_orphans()] == [run.id]
+    latest = runs.get_latest_run(thread_id)
     assert latest is not None
     assert (texts(store, thread_id), latest.state, latest.compacts) == (["a", "b"], RunState.INTERRUPTED, True)
     with pytest.raises(ConflictError):
-        runs.compact(run, new("short"), after=None, note="2 messages")
+        runs.replace_with_summary(run, new("short"), after=None, note="2 messages")
     assert texts(store, thread_id) == ["a", "b"]
 
 
 def test_a_summary_that_failed_hides_the_cut_answer_before_it_only_until_it_is_dismissed(
     runs: Runs, store: Store, thread_id: str
 ) -> None:
-    cut = runs.begin(thread_id, new("a")[0])
-    runs.end(cut, RunState.STOPPED, last=partial("half"))
-    runs.end(runs.begin(thread_id, None, compacts=True), RunState.FAILED, error="No.")
-    runs.dismiss(thread_id)
-    latest = runs.latest(thread_id)
+    cut = runs.begin_run(thread_id, new("a")[0])
+    runs.end_run(cut, RunState.STOPPED, last_messages=make_partial_messages("half"))
+    runs.end_run(runs.begin_run(thread_id, None, compacts=True), RunState.FAILED, error="No.")
+    runs.dismiss_latest(thread_id)
+    latest = runs.get_latest_run(thread_id)
     assert latest is not None
     assert (latest.id, latest.dismissed) == (cut.id, False)
 
 
 def test_a_run_writes_on_branches_that_the_conversation_does_not_stand_on(runs: Runs, store: Store) -> None:
     thread_id = talked(store, "a", "b")
-    before, path = picture(store, thread_id), store.messages(thread_id)
-    run = runs.begin(thread_id, new("c")[0])
+    before, path = picture(store, thread_id), store.list_messages(thread_id)
+    run = runs.begin_run(thread_id, new("c")[0])
     made, _ = runs.branch_off(run, [("One", new("x")[0]), ("Two", new("y")[0])], after=path[1].id)
-    runs.commit(run, new("", "x is done")[1], branch_id=made[0][0])
-    runs.commit(run, new("", "d")[1])
+    runs.commit_message(run, new("", "x is done")[1], branch_id=made[0][0])
+    runs.commit_message(run, new("", "d")[1])
     assert texts(store, thread_id) == ["a", "b", "c", "d"]
-    gone = store.going_on(thread_id, path[1].id, lambda first: first.body["data"]["content"] != "y")
+    gone = store.find_branches_after(thread_id, path[1].id, lambda first: first.body["data"]["content"] != "y")
     ends = [(branch.name, first.body["data"]["content"], last.body["data"]["content"]) for branch, first, last in gone]
     assert ends == [("main", "c", "d"), ("One", "x", "x is done")]
-    runs.end(run, RunState.DONE)
+    runs.end_run(run, RunState.DONE)
     after = picture(store, thread_id)
     store.undo(thread_id)
     assert picture(store, thread_id) == before

@@ -28,12 +28,12 @@ def test_a_message_comes_back_as_it_was(message: BaseMessage) -> None:
 @given(strategies.json_objects)
 def test_canonical_is_one_text_for_one_value(value: dict[str, Any]) -> None:
     turned = dict(reversed(list(value.items())))
-    assert serde.canonical(turned) == serde.canonical(value)
-    assert serde.canonical(json.loads(serde.canonical(value))) == serde.canonical(value)
+    assert serde.to_canonical(turned) == serde.to_canonical(value)
+    assert serde.to_canonical(json.loads(serde.to_canonical(value))) == serde.to_canonical(value)
 
 
 def test_canonical_tells_different_values_apart() -> None:
-    assert len({serde.canonical(value) for value in (1, 1.0, True, "1", None, [1], {"1": 1}, "", "é", "e")}) == 10
+    assert len({serde.to_canonical(value) for value in (1, 1.0, True, "1", None, [1], {"1": 1}, "", "é", "e")}) == 10
 
 
 def test_fields_at_their_defaults_are_not_stored() -> None:
@@ -52,19 +52,19 @@ def test_a_field_of_the_callers_own_is_kept_even_when_it_is_none() -> None:
 
 
 def test_the_hash_changes_when_anything_changes() -> None:
-    first = serde.content_hash(BODY, "main", "done", None)
+    first = serde.hash_message(BODY, "main", "done", None)
     other = {"type": "human", "data": {"content": "hello "}}
     named = {"type": "human", "data": {"content": "hello", "name": "x"}}
     changed = [
-        serde.content_hash(other, "main", "done", None),
-        serde.content_hash(named, "main", "done", None),
-        serde.content_hash({**BODY, "type": "ai"}, "main", "done", None),
-        serde.content_hash(BODY, "judge", "done", None),
-        serde.content_hash(BODY, "main", "partial", None),
-        serde.content_hash(BODY, "main", "done", first),
+        serde.hash_message(other, "main", "done", None),
+        serde.hash_message(named, "main", "done", None),
+        serde.hash_message({**BODY, "type": "ai"}, "main", "done", None),
+        serde.hash_message(BODY, "judge", "done", None),
+        serde.hash_message(BODY, "main", "partial", None),
+        serde.hash_message(BODY, "main", "done", first),
     ]
     assert len({first, *changed}) == 7
-    assert serde.content_hash(copy.deepcopy(BODY), "main", "done", None) == first
+    assert serde.hash_message(copy.deepcopy(BODY), "main", "done", None) == first
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from checkpoints import ConflictError, OperationKind, Store, transfer
-from checkpoints.document import read
+from checkpoints.document import read_document
 from tests.checkpoints.conversations import talked
 
 CHOSEN = {"model": "demo", "instructions": "Answer in French.", "time_travel": "allow"}
@@ -20,35 +20,35 @@ def test_a_change_is_one_operation_that_undo_takes_back(store: Store) -> None:
     thread_id = chosen(store)
     done = store.change_settings(thread_id, {"model": "other"}, note="the model to other").operation
     assert (done.kind, done.note) == (OperationKind.SETTINGS, "the model to other")
-    assert store.thread(thread_id).settings == {**CHOSEN, "model": "other"}
+    assert store.get_thread(thread_id).settings == {**CHOSEN, "model": "other"}
     store.undo(thread_id)
-    assert store.thread(thread_id).settings == CHOSEN
+    assert store.get_thread(thread_id).settings == CHOSEN
 
 
 def test_two_tabs_cannot_lose_each_others_instructions(store: Store) -> None:
     thread_id = chosen(store)
     seen = {"instructions": "Answer in French."}
-    store.change_settings(thread_id, {"instructions": "Be brief."}, note="", seen=seen)
+    store.change_settings(thread_id, {"instructions": "Be brief."}, note="", expected=seen)
     with pytest.raises(ConflictError):
-        store.change_settings(thread_id, {"instructions": "Be kind."}, note="", seen=seen)
-    store.change_settings(thread_id, {"model": "other"}, note="", seen={"model": "demo"})
-    assert store.thread(thread_id).settings == {**CHOSEN, "instructions": "Be brief.", "model": "other"}
+        store.change_settings(thread_id, {"instructions": "Be kind."}, note="", expected=seen)
+    store.change_settings(thread_id, {"model": "other"}, note="", expected={"model": "demo"})
+    assert store.get_thread(thread_id).settings == {**CHOSEN, "instructions": "Be brief.", "model": "other"}
 
 
 def test_a_fork_keeps_all_but_the_leave_to_go_back_without_asking(store: Store) -> None:
     thread_id = chosen(store)
-    head = store.messages(thread_id)[-1].id
+    head = store.list_messages(thread_id)[-1].id
     forked = store.fork_thread(thread_id, head).operation.thread_id
-    assert store.thread(forked).settings == {"model": "demo", "instructions": "Answer in French."}
+    assert store.get_thread(forked).settings == {"model": "demo", "instructions": "Answer in French."}
     store.change_settings(thread_id, {"time_travel": "off"}, note="")
-    assert store.thread(store.fork_thread(thread_id, head).operation.thread_id).settings["time_travel"] == "off"
+    assert store.get_thread(store.fork_thread(thread_id, head).operation.thread_id).settings["time_travel"] == "off"
 
 
 def test_instructions_from_a_file_never_become_instructions_here(store: Store) -> None:
     thread_id = chosen(store)
-    doc = read(transfer.export(store, thread_id))
+    doc = read_document(transfer.export(store, thread_id))
     made = transfer.import_thread(store, doc).operation.thread_id
-    assert store.thread(made).settings == {}
+    assert store.get_thread(made).settings == {}
     other = store.create_thread().id
-    transfer.merge(store, other, doc)
-    assert store.thread(other).settings == {}
+    transfer.merge_document(store, other, doc)
+    assert store.get_thread(other).settings == {}

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from checkpoints import (
     BranchNotFoundError,
-    By,
+    Caller,
     ConflictError,
     MessageNotFoundError,
     RunActiveError,
@@ -26,23 +26,23 @@ from checkpoints import (
 from tests.checkpoints.conversations import count, dump, names, new, picture, talked, texts
 from tests.conftest import Clock
 
-Verb = Callable[[Store, str, By], object]
+Verb = Callable[[Store, str, Caller], object]
 
 VERBS: dict[str, Verb] = {
-    "append": lambda s, t, by: s.append(t, new("e"), by=by),
-    "edit": lambda s, t, by: s.append(t, new("e"), after=None, by=by),
-    "save": lambda s, t, by: s.save(t, by=by),
-    "save of a state": lambda s, t, by: s.save(t, keep=1, new=new("e"), by=by),
-    "restore": lambda s, t, by: s.restore(t, s.every_checkpoint(t)[0].id, keep_future=True, by=by),
-    "switch": lambda s, t, by: s.switch(t, s.thread(t).branch_id, by=by),
-    "delete_checkpoint": lambda s, t, by: s.delete_checkpoint(t, s.every_checkpoint(t)[-1].id, by=by),
-    "clear_checkpoints": lambda s, t, by: s.clear_checkpoints(t, by=by),
-    "clear": lambda s, t, by: s.clear(t, by=by),
-    "rename_thread": lambda s, t, by: s.rename_thread(t, "Other", by=by),
-    "delete_thread": lambda s, t, by: s.delete_thread(t, by=by),
-    "undo": lambda s, t, by: s.undo(t, by=by),
-    "redo": lambda s, t, by: s.redo(t, by=by),
-    "import_into": lambda s, t, by: s.import_into(t, transfer.filling(document.read(OLDER)), by=by),
+    "append": lambda s, t, by: s.append(t, new("e"), caller=by),
+    "edit": lambda s, t, by: s.append(t, new("e"), after=None, caller=by),
+    "save": lambda s, t, by: s.save(t, caller=by),
+    "save of a state": lambda s, t, by: s.save(t, keep=1, new=new("e"), caller=by),
+    "restore": lambda s, t, by: s.restore(t, s.list_all_checkpoints(t)[0].id, keep_future=True, caller=by),
+    "switch": lambda s, t, by: s.switch(t, s.get_thread(t).branch_id, caller=by),
+    "delete_checkpoint": lambda s, t, by: s.delete_checkpoint(t, s.list_all_checkpoints(t)[-1].id, caller=by),
+    "clear_checkpoints": lambda s, t, by: s.clear_checkpoints(t, caller=by),
+    "clear": lambda s, t, by: s.clear(t, caller=by),
+    "rename_thread": lambda s, t, by: s.rename_thread(t, "Other", caller=by),
+    "delete_thread": lambda s, t, by: s.delete_thread(t, caller=by),
+    "undo": lambda s, t, by: s.undo(t, caller=by),
+    "redo": lambda s, t, by: s.redo(t, caller=by),
+    "import_into": lambda s, t, by: s.import_into(t, transfer.make_replacement(document.read_document(OLDER)), caller=by),
 }
 OLDER = (
     '{"checkpoints": {"c1": {"id": "c1", "name": "one", "timestamp": "2024-05-01T10:00:00", "message_count": 1, '
@@ -61,40 +61,40 @@ def thread_id(store: Store) -> str:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_of_two_callers_at_the_same_version_one_wins(store: Store, thread_id: str, verb: str) -> None:
-    seen = store.thread(thread_id).version
-    VERBS["append"](store, thread_id, By(version=seen))
+    seen = store.get_thread(thread_id).version
+    VERBS["append"](store, thread_id, Caller(expected_version=seen))
     before = dump(store)
     with pytest.raises(ConflictError) as caught:
-        VERBS[verb](store, thread_id, By(version=seen))
+        VERBS[verb](store, thread_id, Caller(expected_version=seen))
     assert (caught.value.expected, caught.value.actual) == (seen, seen + 1)
     assert dump(store) == before
 
 
 def test_a_name_given_meanwhile_is_no_conflict(store: Store, thread_id: str) -> None:
-    seen = store.thread(thread_id).version
+    seen = store.get_thread(thread_id).version
     store.save(thread_id, name="Meanwhile")
     store.rename_thread(thread_id, "Another title")
-    assert VERBS["append"](store, thread_id, By(version=seen)).version == seen + 3
+    assert VERBS["append"](store, thread_id, Caller(expected_version=seen)).version == seen + 3
 
 
 @pytest.mark.parametrize("verb", ["undo", "redo"])
 def test_nothing_is_taken_back_that_the_caller_has_not_seen(store: Store, thread_id: str, verb: str) -> None:
-    seen = store.thread(thread_id).version
-    VERBS["save" if verb == "undo" else "undo"](store, thread_id, By(version=seen))
+    seen = store.get_thread(thread_id).version
+    VERBS["save" if verb == "undo" else "undo"](store, thread_id, Caller(expected_version=seen))
     before = dump(store)
     with pytest.raises(ConflictError):
-        VERBS[verb](store, thread_id, By(version=seen))
+        VERBS[verb](store, thread_id, Caller(expected_version=seen))
     assert dump(store) == before
 
 
 def test_a_version_that_nobody_can_have_seen_is_a_conflict(store: Store, thread_id: str) -> None:
     with pytest.raises(ConflictError):
-        VERBS["append"](store, thread_id, By(version=store.thread(thread_id).version + 1))
+        VERBS["append"](store, thread_id, Caller(expected_version=store.get_thread(thread_id).version + 1))
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_same_request_twice_has_one_effect(store: Store, thread_id: str, verb: str) -> None:
-    by = By(request="wish-1")
+    by = Caller(request_id="wish-1")
     first = VERBS[verb](store, thread_id, by)
     before = dump(store)
     again = VERBS[verb](store, thread_id, by)
@@ -104,28 +104,28 @@ def test_the_same_request_twice_has_one_effect(store: Store, thread_id: str, ver
 
 
 def test_the_same_request_means_nothing_to_another_conversation(store: Store, thread_id: str) -> None:
-    store.rename_thread(thread_id, "One", by=By(request="wish-1"))
+    store.rename_thread(thread_id, "One", caller=Caller(request_id="wish-1"))
     other = store.create_thread().id
-    assert store.rename_thread(other, "Two", by=By(request="wish-1")).repeated is False
+    assert store.rename_thread(other, "Two", caller=Caller(request_id="wish-1")).repeated is False
 
 
 @pytest.mark.parametrize(
     "verb", ["append", "edit", "restore", "switch", "clear", "delete_thread", "undo", "redo", "import_into"]
 )
 def test_a_run_locks_what_would_move_the_head(store: Store, thread_id: str, verb: str) -> None:
-    run = Runs(store).begin(thread_id, None)
+    run = Runs(store).begin_run(thread_id, None)
     before = dump(store)
     with pytest.raises(RunActiveError):
-        VERBS[verb](store, thread_id, By())
+        VERBS[verb](store, thread_id, Caller())
     assert dump(store) == before
-    VERBS[verb](store, thread_id, By(group=run.id))
+    VERBS[verb](store, thread_id, Caller(undo_group=run.id))
 
 
 @pytest.mark.parametrize("verb", ["save", "delete_checkpoint", "clear_checkpoints", "rename_thread"])
 def test_a_run_lets_the_user_keep_the_list(store: Store, thread_id: str, verb: str) -> None:
-    Runs(store).begin(thread_id, None)
-    VERBS[verb](store, thread_id, By())
-    assert store.last_operation(thread_id).actor == "user"
+    Runs(store).begin_run(thread_id, None)
+    VERBS[verb](store, thread_id, Caller())
+    assert store.get_last_operation(thread_id).actor == "user"
 
 
 def test_racing_threads_lose_no_message_and_invent_none(store: Store) -> None:
@@ -139,7 +139,7 @@ def test_racing_threads_lose_no_message_and_invent_none(store: Store) -> None:
         for number in range(40):
             text = f"{name}{number}"
             try:
-                store.append(thread_id, new(text), by=By(version=store.thread(thread_id).version))
+                store.append(thread_id, new(text), caller=Caller(expected_version=store.get_thread(thread_id).version))
                 accepted.append(text)
             except ConflictError:
                 refused.append(text)
@@ -150,7 +150,7 @@ def test_racing_threads_lose_no_message_and_invent_none(store: Store) -> None:
     for worker in workers:
         worker.join()
     assert sorted(texts(store, thread_id)) == sorted(accepted)
-    assert (len(accepted) + len(refused), store.thread(thread_id).version) == (80, len(accepted))
+    assert (len(accepted) + len(refused), store.get_thread(thread_id).version) == (80, len(accepted))
 
 
 def test_of_two_threads_that_saw_the_same_exactly_one_writes(store: Store) -> None:
@@ -162,7 +162,7 @@ def test_of_two_threads_that_saw_the_same_exactly_one_writes(store: Store) -> No
         def work(start: threading.Barrier = start, version: int = version) -> None:
             start.wait()
             try:
-                store.append(thread_id, new("x"), by=By(version=version))
+                store.append(thread_id, new("x"), caller=Caller(expected_version=version))
                 outcomes.append("written")
             except ConflictError:
                 outcomes.append("refused")
@@ -183,7 +183,7 @@ def test_a_change_that_fails_half_way_leaves_nothing(store: Store, thread_id: st
     with pytest.raises(BranchNotFoundError):
         store.switch(thread_id, "nothing")
     with pytest.raises(sa.exc.IntegrityError):
-        store.append(thread_id, [*new("e"), *_with_id(store.messages(thread_id)[0].id)])
+        store.append(thread_id, [*new("e"), *_with_id(store.list_messages(thread_id)[0].id)])
     assert dump(store) == before
 
 
@@ -195,16 +195,16 @@ def _with_id(identifier: str) -> list[object]:
 def test_a_message_of_another_conversation_is_no_place_to_write(store: Store, thread_id: str) -> None:
     other = talked(store, "x", "y")
     with pytest.raises(MessageNotFoundError):
-        store.append(thread_id, new("e"), after=store.messages(other)[0].id)
+        store.append(thread_id, new("e"), after=store.list_messages(other)[0].id)
     with pytest.raises(BranchNotFoundError):
-        store.switch(thread_id, store.thread(other).branch_id)
+        store.switch(thread_id, store.get_thread(other).branch_id)
     with pytest.raises(ThreadNotFoundError, match="no conversation 'nothing'"):
         store.append("nothing", new("e"))
 
 
 def test_one_owner_does_not_see_the_threads_of_another(store: Store) -> None:
     mine, theirs = store.create_thread(owner="me").id, store.create_thread(owner="them").id
-    assert ([t.id for t in store.threads("me")], [t.id for t in store.threads("them")]) == ([mine], [theirs])
+    assert ([t.id for t in store.list_threads("me")], [t.id for t in store.list_threads("them")]) == ([mine], [theirs])
 
 
 def test_a_clock_that_steps_back_changes_no_order(store: Store, clock: Clock) -> None:
@@ -212,12 +212,12 @@ def test_a_clock_that_steps_back_changes_no_order(store: Store, clock: Clock) ->
     for index, text in enumerate("abcd"):
         clock.turn(-timedelta(days=365))
         store.append(thread_id, new(text))
-        store.save(thread_id, name=text, by=By(actor="agent"))
-        assert store.thread(thread_id).version == 2 * index + 2
+        store.save(thread_id, name=text, caller=Caller(actor="agent"))
+        assert store.get_thread(thread_id).version == 2 * index + 2
     assert (texts(store, thread_id), names(store, thread_id)) == (list("abcd"), list("abcd"))
     store.undo(thread_id)
     assert (texts(store, thread_id), names(store, thread_id)) == (list("abcd"), list("abc"))
-    store.restore(thread_id, store.checkpoints(thread_id)[1].id)
+    store.restore(thread_id, store.list_checkpoints(thread_id)[1].id)
     assert names(store, thread_id) == ["a", "b"]
 
 
@@ -229,20 +229,20 @@ def test_times_are_exact_to_the_microsecond(store: Store, clock: Clock) -> None:
 
 def test_a_window_of_the_conversation_is_a_part_of_the_whole(store: Store) -> None:
     thread_id = talked(store, *"abcdefgh")
-    store.append(thread_id, new("x", "y"), after=store.messages(thread_id)[4].id)
+    store.append(thread_id, new("x", "y"), after=store.list_messages(thread_id)[4].id)
     whole = texts(store, thread_id)
     assert whole == list("abcdexy")
     for last in range(9):
         for before in range(9):
-            part = [m.body["data"]["content"] for m in store.messages(thread_id, last=last, before=before)]
+            part = [m.body["data"]["content"] for m in store.list_messages(thread_id, last=last, before=before)]
             assert part == whole[:before][max(0, len(whole[:before]) - last) :]
 
 
 def test_every_hash_covers_the_message_and_all_before_it(store: Store) -> None:
     thread_id = talked(store, "a", "b", "c")
     above = None
-    for message in store.messages(thread_id):
-        above = serde.content_hash(message.body, message.agent, message.status, above)
+    for message in store.list_messages(thread_id):
+        above = serde.hash_message(message.body, message.agent, message.status, above)
         assert message.hash == above
 
 
@@ -275,7 +275,7 @@ def forked(store: Store, often: int) -> tuple[str, str]:
 def test_checkpoints_are_counted_on_however_many_forks(memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bookmarks, "_PORTION", 7)
     thread_id, first = forked(memory_store, 30)
-    told = memory_store.leaving(thread_id, first)
+    told = memory_store.preview_removal(thread_id, first)
     assert (told.messages, told.checkpoints) == (61, 30)
 
 
@@ -296,8 +296,8 @@ def test_what_a_restore_will_take_is_what_it_takes(store: Store, name: str) -> N
     thread_id = talked(store, *"abcdef")
     store.save(thread_id, name="before the compaction")
     store.save(thread_id, keep=4, new=new("g", "h"), name="after it")
-    target = next(c.id for c in store.checkpoints(thread_id) if c.name == name)
-    told = store.leaving(thread_id, target)
+    target = next(c.id for c in store.list_checkpoints(thread_id) if c.name == name)
+    told = store.preview_removal(thread_id, target)
     texts_before, names_before = texts(store, thread_id), names(store, thread_id)
     store.restore(thread_id, target)
     gone = [text for text in texts_before if text not in texts(store, thread_id)]
@@ -307,9 +307,9 @@ def test_what_a_restore_will_take_is_what_it_takes(store: Store, name: str) -> N
 
 def test_a_branch_can_be_left_and_found_again(store: Store) -> None:
     thread_id = talked(store, "a", "b", "c", "d")
-    store.restore(thread_id, store.checkpoints(thread_id)[0].id, keep_future=True)
+    store.restore(thread_id, store.list_checkpoints(thread_id)[0].id, keep_future=True)
     here = picture(store, thread_id)
-    (main, short), (kept, long) = store.branches(thread_id)
+    (main, short), (kept, long) = store.list_branches(thread_id)
     assert (short, long) == (2, 4)
     store.switch(thread_id, kept.id)
     assert (texts(store, thread_id), names(store, thread_id)) == (list("abcd"), ["after b", "after d"])
@@ -323,10 +323,10 @@ def test_a_name_that_is_too_long_is_cut_where_it_is_stored(store: Store) -> None
     made = store.save(thread_id, name="n" * 600, description="d" * 20_000).result
     store.restore(thread_id, made, keep_future=True)
     store.rename_thread(thread_id, "u" * 600)
-    checkpoint = store.checkpoint(thread_id, made)
-    lengths = [len(store.thread(thread_id).title), len(checkpoint.name), len(checkpoint.description)]
-    assert [*lengths, *(len(b.name) for b, _ in store.branches(thread_id))] == [500, 500, 10_000, 4, 500]
-    document.read(transfer.export(store, thread_id))
+    checkpoint = store.get_checkpoint(thread_id, made)
+    lengths = [len(store.get_thread(thread_id).title), len(checkpoint.name), len(checkpoint.description)]
+    assert [*lengths, *(len(b.name) for b, _ in store.list_branches(thread_id))] == [500, 500, 10_000, 4, 500]
+    document.read_document(transfer.export(store, thread_id))
 
 
 def test_a_message_cannot_stand_in_for_the_head(store: Store) -> None:
@@ -339,32 +339,35 @@ def test_a_message_cannot_stand_in_for_the_head(store: Store) -> None:
 
 def test_what_is_read_inside_one_view_is_of_one_moment(lasting_store: Store) -> None:
     thread_id = talked(lasting_store, "a", "b")
-    with ThreadPoolExecutor(1) as another, lasting_store.database.reading():
-        assert lasting_store.length(thread_id) == 2
+    with ThreadPoolExecutor(1) as another, lasting_store.database.begin_read():
+        assert lasting_store.count_messages(thread_id) == 2
         another.submit(lasting_store.append, thread_id, new("c")).result()
-        assert (lasting_store.length(thread_id), another.submit(lasting_store.length, thread_id).result()) == (2, 3)
-    assert lasting_store.length(thread_id) == 3
+        assert (
+            lasting_store.count_messages(thread_id),
+            another.submit(lasting_store.count_messages, thread_id).result(),
+        ) == (2, 3)
+    assert lasting_store.count_messages(thread_id) == 3
 
 
 def test_the_same_wish_from_two_callers_at_once_begins_one_conversation(lasting_store: Store) -> None:
     """There is no row yet that one of the two could wait for."""
-    runs, by = Runs(lasting_store), By(request="wish-1")
-    begun = at_once(lambda: runs.begin(None, new("a")[0], by=by).id)
-    assert (set(begun), len(lasting_store.threads())) == ({"wish-1"}, 1)
+    runs, by = Runs(lasting_store), Caller(request_id="wish-1")
+    begun = at_once(lambda: runs.begin_run(None, new("a")[0], caller=by).id)
+    assert (set(begun), len(lasting_store.list_threads())) == ({"wish-1"}, 1)
 
 
 def test_the_same_file_imported_twice_at_once_is_one_conversation(lasting_store: Store) -> None:
-    doc = document.read(OLDER)
+    doc = document.read_document(OLDER)
     made = at_once(lambda: transfer.import_thread(lasting_store, doc).result)
-    assert len(set(made)) == len(lasting_store.threads()) == 1
+    assert len(set(made)) == len(lasting_store.list_threads()) == 1
 
 
 @pytest.mark.parametrize("verb", ["append", "save", "rename_thread"])
 def test_the_same_request_twice_at_once_has_one_effect(lasting_store: Store, verb: str) -> None:
     thread_id = talked(lasting_store, "a", "b")
-    before = lasting_store.thread(thread_id).version
-    at_once(lambda: VERBS[verb](lasting_store, thread_id, By(request="wish-1")))
-    assert lasting_store.thread(thread_id).version == before + 1
+    before = lasting_store.get_thread(thread_id).version
+    at_once(lambda: VERBS[verb](lasting_store, thread_id, Caller(request_id="wish-1")))
+    assert lasting_store.get_thread(thread_id).version == before + 1
 
 
 def at_once(wish: Callable[[], object], callers: int = 4) -> list[object]:
@@ -382,11 +385,11 @@ def test_a_name_with_a_character_that_no_database_can_hold_is_mended(store: Stor
     thread_id = store.create_thread(title="ti\0tle").id
     store.append(thread_id, new("a\0b"))
     made = store.save(thread_id, name="na\0me", description="descrip\0tion").result
-    checkpoint = store.checkpoint(thread_id, made)
-    assert (store.thread(thread_id).title, checkpoint.name, checkpoint.description) == (
+    checkpoint = store.get_checkpoint(thread_id, made)
+    assert (store.get_thread(thread_id).title, checkpoint.name, checkpoint.description) == (
         "ti\ufffdtle",
         "na\ufffdme",
         "descrip\ufffdtion",
     )
     assert texts(store, thread_id) == ["a\0b"]  # in a message it is an escape
-    assert not store.has("nothing\0")
+    assert not store.thread_exists("nothing\0")

@@ -31,7 +31,7 @@ def conversation(store: Store) -> str:
     result = ToolMessage("4", tool_call_id="1", status="error")
     store.append(thread_id, [NewMessage(serde.to_body(m), agent="helper") for m in (call, result)])
     store.save(thread_id, name="tools", description="words", tokens=7, extra={"plan": {"é": [1]}})
-    store.restore(thread_id, store.checkpoints(thread_id)[0].id, keep_future=True)
+    store.restore(thread_id, store.list_checkpoints(thread_id)[0].id, keep_future=True)
     store.append(thread_id, new("e", "f"))
     store.save(thread_id, name="left behind")
     store.save(thread_id, keep=2, new=new("g"), name="compacted")
@@ -43,7 +43,7 @@ def exported(store: Store) -> str:
 
 
 def imported(store: Store, text: str) -> str:
-    return transfer.import_thread(store, document.read(text)).result
+    return transfer.import_thread(store, document.read_document(text)).result
 
 
 def seen(store: Store, thread_id: str) -> Json:
@@ -72,22 +72,22 @@ def test_an_export_is_the_same_conversation_elsewhere(store: Store) -> None:
     other = elsewhere()
     made = imported(other, transfer.export(store, thread_id))
     assert seen(other, made) == seen(store, thread_id)
-    assert other.messages(made)[-1].hash == store.messages(thread_id)[-1].hash
-    assert [c.id for c in other.checkpoints(made)] == [c.id for c in store.checkpoints(thread_id)]
-    assert [c.state for c in other.checkpoints(made)] == [c.state for c in store.checkpoints(thread_id)]
+    assert other.list_messages(made)[-1].hash == store.list_messages(thread_id)[-1].hash
+    assert [c.id for c in other.list_checkpoints(made)] == [c.id for c in store.list_checkpoints(thread_id)]
+    assert [c.state for c in other.list_checkpoints(made)] == [c.state for c in store.list_checkpoints(thread_id)]
 
 
 def test_a_kept_future_is_a_branch_elsewhere_too(store: Store) -> None:
     other = elsewhere()
     made = imported(other, exported(store))
-    other.switch(made, other.branches(made)[1][0].id)
+    other.switch(made, other.list_branches(made)[1][0].id)
     assert names(other, made) == ["after b", "after d", "tools"]
-    assert other.messages(made)[-2].langchain.tool_calls[0]["args"] == {"x": [1.5, None]}
+    assert other.list_messages(made)[-2].langchain.tool_calls[0]["args"] == {"x": [1.5, None]}
 
 
 def test_a_restored_conversation_shows_elsewhere_what_it_shows_here(store: Store) -> None:
     thread_id = talked(store, "a", "b", "c", "d")
-    store.restore(thread_id, store.checkpoints(thread_id)[0].id)
+    store.restore(thread_id, store.list_checkpoints(thread_id)[0].id)
     other = elsewhere()
     made = imported(other, transfer.export(store, thread_id))
     assert names(other, made) == names(store, thread_id) == ["after b"]
@@ -95,16 +95,16 @@ def test_a_restored_conversation_shows_elsewhere_what_it_shows_here(store: Store
 
 def test_what_has_left_the_conversation_is_not_in_its_export(store: Store) -> None:
     thread_id = talked(store, "a", "b", "secret", "answer")
-    store.restore(thread_id, store.checkpoints(thread_id)[0].id)
+    store.restore(thread_id, store.list_checkpoints(thread_id)[0].id)
     assert "secret" not in transfer.export(store, thread_id)
 
 
 def test_the_same_document_twice_is_one_conversation(store: Store) -> None:
     text = exported(store)
     other = elsewhere()
-    first = transfer.import_thread(other, document.read(text))
+    first = transfer.import_thread(other, document.read_document(text))
     before = dump(other)
-    again = transfer.import_thread(other, document.read(text))
+    again = transfer.import_thread(other, document.read_document(text))
     assert (first.repeated, again.repeated, again.result) == (False, True, first.result)
     assert dump(other) == before
 
@@ -114,7 +114,7 @@ def test_an_import_where_it_came_from_is_a_copy(store: Store) -> None:
     before = seen(store, thread_id)
     made = imported(store, transfer.export(store, thread_id))
     assert (seen(store, thread_id), seen(store, made)) == (before, before)
-    assert not {m.id for m in store.every_message(made)} & {m.id for m in store.every_message(thread_id)}
+    assert not {m.id for m in store.list_all_messages(made)} & {m.id for m in store.list_all_messages(thread_id)}
     store.clear_checkpoints(made)
     assert seen(store, thread_id) == before
 
@@ -125,7 +125,7 @@ def test_importing_into_the_conversation_itself_writes_no_message_twice(store: S
     text = transfer.export(store, thread_id)
     store.append(thread_id, new("x"))
     store.save(thread_id, name="not in the file")
-    store.import_into(thread_id, transfer.filling(document.read(text)))
+    store.import_into(thread_id, transfer.make_replacement(document.read_document(text)))
     assert (seen(store, thread_id), count(store, schema.message)) == (before, rows + 1)
     assert "not in the file" not in names(store, thread_id)
 
@@ -133,18 +133,18 @@ def test_importing_into_the_conversation_itself_writes_no_message_twice(store: S
 def test_importing_into_the_conversation_itself_finds_each_of_two_branches_that_are_alike(store: Store) -> None:
     thread_id = talked(store, "a", "b")
     for _ in range(2):
-        store.restore(thread_id, store.checkpoints(thread_id)[0].id, keep_future=True)
-    before = store.branches(thread_id)
-    store.import_into(thread_id, transfer.filling(document.read(transfer.export(store, thread_id))))
-    assert store.branches(thread_id) == before
+        store.restore(thread_id, store.list_checkpoints(thread_id)[0].id, keep_future=True)
+    before = store.list_branches(thread_id)
+    store.import_into(thread_id, transfer.make_replacement(document.read_document(transfer.export(store, thread_id))))
+    assert store.list_branches(thread_id) == before
 
 
 def test_importing_shows_only_checkpoints_of_the_file(store: Store) -> None:
     thread_id = talked(store, "a", "b", "c", "d")
     text = transfer.export(store, thread_id)
     store.save(thread_id, name="later, at the same place")
-    store.restore(thread_id, store.checkpoints(thread_id)[0].id)
-    store.import_into(thread_id, transfer.filling(document.read(text)))
+    store.restore(thread_id, store.list_checkpoints(thread_id)[0].id)
+    store.import_into(thread_id, transfer.make_replacement(document.read_document(text)))
     assert names(store, thread_id) == ["after b", "after d"]
 
 
@@ -160,7 +160,7 @@ def test_a_deleted_import_can_be_imported_again(store: Store) -> None:
 def test_an_empty_conversation_can_be_exported(store: Store) -> None:
     other = elsewhere()
     made = imported(other, transfer.export(store, store.create_thread(title="Empty").id))
-    assert (texts(other, made), other.thread(made).title) == ([], "Empty")
+    assert (texts(other, made), other.get_thread(made).title) == ([], "Empty")
 
 
 def test_a_preview_counts_and_warns_before_anything_is_done(store: Store) -> None:
@@ -168,20 +168,20 @@ def test_a_preview_counts_and_warns_before_anything_is_done(store: Store) -> Non
     made["thread"]["settings"] = {"x": 1}
     made["messages"][0]["message"]["type"] = "system"
     made["messages"][3]["status"] = "partial"
-    doc = document.read(resealed(made))
+    doc = document.read_document(resealed(made))
     thread_id = talked(store, "x")
     before = dump(store)
-    found = transfer.preview(store, doc, thread_id)
+    found = transfer.preview_import(store, doc, thread_id)
     assert dump(store) == before
-    assert (found.title, found.messages, found.branches, found.checkpoints, found.here) == ("Talk", 4, 1, 2, 0)
+    assert (found.title, found.messages, found.branches, found.checkpoints, found.known_messages) == ("Talk", 4, 1, 2, 0)
     assert found.warnings == (
         "It holds 1 system message: kept as notes, they never become instructions.",
         "1 message in it was cut off, and will be marked so.",
         "The settings in it are not taken over.",
     )
     made_here = transfer.import_thread(store, doc).result
-    again = transfer.preview(store, doc, made_here)
-    assert (again.here, again.existing) == (4, store.thread(made_here))
+    again = transfer.preview_import(store, doc, made_here)
+    assert (again.known_messages, again.existing_thread) == (4, store.get_thread(made_here))
 
 
 def older(**changes: Any) -> Json:
@@ -195,7 +195,7 @@ def older(**changes: Any) -> Json:
 
 def test_the_older_form_is_read(store: Store) -> None:
     made = imported(store, json.dumps(older()))
-    found = store.checkpoints(made)
+    found = store.list_checkpoints(made)
     assert [(c.name, c.message_count, c.description) for c in found] == [
         ("one", 2, "words"),
         ("two", 3, "words"),
@@ -234,14 +234,14 @@ def test_the_older_form_is_refused_as_strictly(store: Store, made: Json, field: 
 
 def test_who_made_an_older_checkpoint_is_the_user_if_it_does_not_say(store: Store) -> None:
     made = imported(store, json.dumps(older(created_by=["agent"])))
-    assert store.checkpoints(made)[0].created_by == "user"
+    assert store.list_checkpoints(made)[0].created_by == "user"
 
 
 def refused(store: Store, text: str | bytes, field: str | None = None) -> str:
     """That the text is refused, in one sentence that names the field, and every table is as before."""
     before = dump(store)
     with pytest.raises(InvalidDocumentError) as caught:
-        transfer.import_thread(store, document.read(text))
+        transfer.import_thread(store, document.read_document(text))
     assert dump(store) == before
     sentence = str(caught.value)
     assert "\n" not in sentence
@@ -256,11 +256,11 @@ def resealed(made: Json, *, hashes: bool = True) -> str:
     with suppress(KeyError, TypeError, AttributeError, ValueError):
         for message in made["messages"] if hashes else []:
             parent = found.get(message["parent_id"])
-            found[message["id"]] = message["hash"] = serde.content_hash(
+            found[message["id"]] = message["hash"] = serde.hash_message(
                 message["message"], message["agent"], message["status"], parent
             )
     with suppress(ValueError):
-        made["sha256"] = document.body_hash(made)
+        made["sha256"] = document.hash_contents(made)
     return json.dumps(made)
 
 
@@ -379,7 +379,7 @@ def test_a_document_that_was_edited_is_refused(store: Store, spoil: Callable[[Js
 
 
 def test_an_id_that_stands_for_something_else_here_is_refused(store: Store) -> None:
-    here = store.messages(talked(store, "mine", "too"))[0].id
+    here = store.list_messages(talked(store, "mine", "too"))[0].id
     made = plain(elsewhere())
     made["messages"][0]["id"] = made["messages"][1]["parent_id"] = here
     refused(store, resealed(made), "messages[0].id")
@@ -388,7 +388,7 @@ def test_an_id_that_stands_for_something_else_here_is_refused(store: Store) -> N
 def test_a_checkpoint_id_that_stands_for_something_else_here_is_refused(store: Store) -> None:
     thread_id = talked(store, "mine", "too")
     made = plain(elsewhere())
-    made["checkpoints"][1]["id"] = store.checkpoints(thread_id)[0].id
+    made["checkpoints"][1]["id"] = store.list_checkpoints(thread_id)[0].id
     refused(store, resealed(made), "checkpoints[1].id")
 
 
@@ -441,21 +441,21 @@ def test_the_oldest_and_the_newest_time_can_be_read_again(store: Store) -> None:
         made["messages"], [TIMES[2], TIMES[3], "9999-12-31T23:59:59.999999Z", "2025-01-01T00:00:00+05:30"], strict=True
     ):
         message["created_at"] = time
-    found = [m.created_at for m in store.messages(imported(store, resealed(made)))]
+    found = [m.created_at for m in store.list_messages(imported(store, resealed(made)))]
     assert found == [datetime.fromisoformat(m["created_at"]) for m in made["messages"]]
 
 
 def test_a_system_message_and_a_constructor_elsewhere_are_kept_as_data(store: Store) -> None:
     made = plain(elsewhere())
     made["messages"][0]["message"] = {"type": "system", "data": {"content": "obey", "additional_kwargs": {"x": CONSTRUCTOR}}}
-    message = store.messages(imported(store, resealed(made)))[0]
+    message = store.list_messages(imported(store, resealed(made)))[0]
     assert (message.type, message.langchain.additional_kwargs) == ("system", {"x": CONSTRUCTOR})
 
 
 def test_the_settings_of_a_file_do_not_become_settings_here(store: Store) -> None:
     made = plain(elsewhere())
     made["thread"]["settings"] = {"time_travel": "allow"}
-    assert store.thread(imported(store, resealed(made))).settings == {}
+    assert store.get_thread(imported(store, resealed(made))).settings == {}
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -520,11 +520,11 @@ DOCUMENT = exported(elsewhere())
 
 def _use(store: Store, thread_id: str) -> None:
     """Everything that reading may stumble over."""
-    for message in store.every_message(thread_id):
+    for message in store.list_all_messages(thread_id):
         assert serde.to_body(message.langchain) == message.body
-    for checkpoint in store.checkpoints(thread_id):
+    for checkpoint in store.list_checkpoints(thread_id):
         assert len(checkpoint.state["messages"]) == checkpoint.message_count
-    document.read(transfer.export(store, thread_id))
+    document.read_document(transfer.export(store, thread_id))
     store.append(thread_id, new("on"))
     store.undo(thread_id)
 
@@ -532,21 +532,21 @@ def _use(store: Store, thread_id: str) -> None:
 def test_a_document_brings_all_of_a_checkpoint_back(store: Store) -> None:
     thread_id = conversation(store)
     expected, text = seen(store, thread_id), transfer.export(store, thread_id)
-    checkpoint = store.checkpoints(thread_id)[0]
+    checkpoint = store.list_checkpoints(thread_id)[0]
     store.change_checkpoint(thread_id, checkpoint.id, name="other", description="other", pinned=True)
-    store.import_into(thread_id, transfer.filling(document.read(text)))
+    store.import_into(thread_id, transfer.make_replacement(document.read_document(text)))
     assert seen(store, thread_id) == expected
 
 
 def test_a_branch_that_the_document_does_not_have_leaves_the_list_undoably(store: Store) -> None:
     thread_id = conversation(store)
     expected, text = seen(store, thread_id), transfer.export(store, thread_id)
-    current = store.thread(thread_id).branch_id
+    current = store.get_thread(thread_id).branch_id
     store.fork(thread_id, None, name="later")
     store.append(thread_id, new("later"))
     store.switch(thread_id, current)
     before = picture(store, thread_id)
-    store.import_into(thread_id, transfer.filling(document.read(text)))
+    store.import_into(thread_id, transfer.make_replacement(document.read_document(text)))
     assert seen(store, thread_id) == expected
     store.undo(thread_id)
     assert picture(store, thread_id) == before
@@ -557,9 +557,9 @@ def test_branches_with_equal_tips_stay_two(store: Store) -> None:
     store.fork(thread_id, None, name="twin")
     store.append(thread_id, new("a"))
     text = transfer.export(store, thread_id)
-    before = [branch for branch, _ in store.branches(thread_id)]
-    store.import_into(thread_id, transfer.filling(document.read(text)))
-    assert [branch for branch, _ in store.branches(thread_id)] == before
+    before = [branch for branch, _ in store.list_branches(thread_id)]
+    store.import_into(thread_id, transfer.make_replacement(document.read_document(text)))
+    assert [branch for branch, _ in store.list_branches(thread_id)] == before
     assert len({branch.head_id for branch in before}) == 2
 
 
@@ -567,14 +567,14 @@ INVISIBLE = "\u200b\u202e \x07\u2066\t"
 
 
 def test_names_in_which_nothing_can_be_seen_become_the_default_ones(store: Store) -> None:
-    made = transfer.exported(store, talked(store, "a", "b"))
+    made = transfer.export_document(store, talked(store, "a", "b"))
     made["thread"]["title"] = made["branches"][0]["name"] = made["checkpoints"][0]["name"] = INVISIBLE
-    text = document.to_text({**made, "sha256": document.body_hash(made)})
+    text = document.to_json({**made, "sha256": document.hash_contents(made)})
     thread_id = imported(elsewhere_store := elsewhere(), text)
-    assert elsewhere_store.thread(thread_id).title == UNTITLED
-    assert elsewhere_store.branches(thread_id)[0][0].name == "Branch"
+    assert elsewhere_store.get_thread(thread_id).title == UNTITLED
+    assert elsewhere_store.list_branches(thread_id)[0][0].name == "Branch"
     assert names(elsewhere_store, thread_id) == ["Checkpoint 1"]
-    assert transfer.merge(elsewhere_store, thread_id, document.read(text)).repeated
+    assert transfer.merge_document(elsewhere_store, thread_id, document.read_document(text)).repeated
 
 
 def test_a_name_that_is_typed_is_cleaned_as_one_from_a_file(store: Store) -> None:
@@ -583,4 +583,4 @@ def test_a_name_that_is_typed_is_cleaned_as_one_from_a_file(store: Store) -> Non
     store.save(thread_id, name="\u202eevil\n👨‍👩‍👧 ")
     store.rename_thread(thread_id, INVISIBLE)
     assert names(store, thread_id) == ["after b", "Checkpoint 2", "evil 👨‍👩‍👧"]
-    assert store.thread(thread_id).title == "Talk"
+    assert store.get_thread(thread_id).title == "Talk"

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from checkpoints import By, Database, NothingToUndoError, RunActiveError, Runs, RunState, Store, document, transfer
+from checkpoints import Caller, Database, NothingToUndoError, RunActiveError, Runs, RunState, Store, document, transfer
 from tests.checkpoints.conversations import names, new, picture, talked, texts
 
 Operation = Callable[[Store, str], object]
 
 
 def _edit(store: Store, thread_id: str) -> None:
-    store.append(thread_id, new("edited"), after=store.messages(thread_id)[1].id)
+    store.append(thread_id, new("edited"), after=store.list_messages(thread_id)[1].id)
 
 
 def _edit_first(store: Store, thread_id: str) -> None:
@@ -20,19 +20,19 @@ def _edit_first(store: Store, thread_id: str) -> None:
 
 
 def _switch(store: Store, thread_id: str) -> None:
-    away = next(b for b, _ in store.branches(thread_id) if b.id != store.thread(thread_id).branch_id)
+    away = next(b for b, _ in store.list_branches(thread_id) if b.id != store.get_thread(thread_id).branch_id)
     store.switch(thread_id, away.id)
 
 
 def _import_into(store: Store, thread_id: str) -> None:
     elsewhere = transfer.export(store, talked(store, "x", "y"))
-    store.import_into(thread_id, transfer.filling(document.read(elsewhere)))
+    store.import_into(thread_id, transfer.make_replacement(document.read_document(elsewhere)))
 
 
 def _import_again(store: Store, thread_id: str) -> None:
-    old = document.read(transfer.export(store, thread_id))
-    store.delete_checkpoint(thread_id, store.checkpoints(thread_id)[0].id)
-    store.import_into(thread_id, transfer.filling(old))
+    old = document.read_document(transfer.export(store, thread_id))
+    store.delete_checkpoint(thread_id, store.list_checkpoints(thread_id)[0].id)
+    store.import_into(thread_id, transfer.make_replacement(old))
 
 
 OPERATIONS: dict[str, Operation] = {
@@ -43,10 +43,10 @@ OPERATIONS: dict[str, Operation] = {
     "save of a state that goes on": lambda s, t: s.save(t, keep=4, new=new("e")),
     "save of a compacted state": lambda s, t: s.save(t, keep=0, new=new("summary")),
     "save of a shorter state": lambda s, t: s.save(t, keep=2),
-    "restore": lambda s, t: s.restore(t, s.checkpoints(t)[0].id),
-    "restore keeping the future": lambda s, t: s.restore(t, s.checkpoints(t)[0].id, keep_future=True),
+    "restore": lambda s, t: s.restore(t, s.list_checkpoints(t)[0].id),
+    "restore keeping the future": lambda s, t: s.restore(t, s.list_checkpoints(t)[0].id, keep_future=True),
     "switch": _switch,
-    "delete of a checkpoint": lambda s, t: s.delete_checkpoint(t, s.checkpoints(t)[0].id),
+    "delete of a checkpoint": lambda s, t: s.delete_checkpoint(t, s.list_checkpoints(t)[0].id),
     "clear of the checkpoints": lambda s, t: s.clear_checkpoints(t),
     "clear": lambda s, t: s.clear(t),
     "rename": lambda s, t: s.rename_thread(t, "Other"),
@@ -58,7 +58,7 @@ OPERATIONS: dict[str, Operation] = {
 def prepared(store: Store) -> str:
     """A thread with a compacted past, two branches and checkpoints on both."""
     thread_id = talked(store, "a", "b", "c", "d")
-    store.restore(thread_id, store.checkpoints(thread_id)[0].id, keep_future=True)
+    store.restore(thread_id, store.list_checkpoints(thread_id)[0].id, keep_future=True)
     store.append(thread_id, new("e", "f"))
     store.save(thread_id, name="left behind")
     store.save(thread_id, keep=2, new=new("g", "h"), name="compacted")
@@ -93,12 +93,12 @@ def test_every_operation_can_be_undone_back_to_the_beginning(store: Store) -> No
     pictures = [picture(store, thread_id)]
     for name, operation in OPERATIONS.items():
         if name not in {"delete of the thread", "import into"}:
-            if "checkpoint" in name and not store.checkpoints(thread_id):
+            if "checkpoint" in name and not store.list_checkpoints(thread_id):
                 store.save(thread_id)
                 pictures.append(picture(store, thread_id))
-            if "restore" in name and not store.checkpoints(thread_id):
+            if "restore" in name and not store.list_checkpoints(thread_id):
                 continue
-            if name == "edit" and len(store.messages(thread_id)) < 2:
+            if name == "edit" and len(store.list_messages(thread_id)) < 2:
                 continue
             operation(store, thread_id)
             pictures.append(picture(store, thread_id))
@@ -110,9 +110,9 @@ def test_every_operation_can_be_undone_back_to_the_beginning(store: Store) -> No
 
 def test_undoing_an_import_takes_the_new_thread_out_of_the_list(store: Store) -> None:
     text = transfer.export(store, talked(store, "a", "b"))
-    made = transfer.import_thread(store, document.read(text)).result
+    made = transfer.import_thread(store, document.read_document(text)).result
     store.undo(made)
-    assert made not in [thread.id for thread in store.threads()]
+    assert made not in [thread.id for thread in store.list_threads()]
     store.redo(made)
     assert texts(store, made) == ["a", "b"]
 
@@ -130,11 +130,11 @@ def test_a_whole_run_is_undone_in_one_step(store: Store) -> None:
 
 def _run(store: Store, thread_id: str, between: Operation = lambda store, thread_id: None) -> None:
     runs = Runs(store)
-    run = runs.begin(thread_id, new("c")[0])
-    runs.commit(run, new("", "d")[1])
-    store.save(thread_id, name="by the agent", by=By(actor="agent", group=run.id))
+    run = runs.begin_run(thread_id, new("c")[0])
+    runs.commit_message(run, new("", "d")[1])
+    store.save(thread_id, name="by the agent", caller=Caller(actor="agent", undo_group=run.id))
     between(store, thread_id)
-    runs.end(run, RunState.DONE, last=new("", "e")[1:])
+    runs.end_run(run, RunState.DONE, last_messages=new("", "e")[1:])
 
 
 @pytest.mark.parametrize(
@@ -147,11 +147,11 @@ def test_a_run_is_undone_whatever_the_user_did_meanwhile(store: Store, name: str
     after = picture(store, thread_id)
     store.undo(thread_id)
     assert texts(store, thread_id) == ["a", "b"]
-    assert (store.thread(thread_id).title == "Other") is stays
+    assert (store.get_thread(thread_id).title == "Other") is stays
     store.redo(thread_id)
     assert picture(store, thread_id) == after
-    for _ in range(len([o for o in store.operations(thread_id) if o.kind not in {"undo", "redo"}])):
-        if store.undoable(thread_id):
+    for _ in range(len([o for o in store.list_operations(thread_id) if o.kind not in {"undo", "redo"}])):
+        if store.find_undoable(thread_id):
             store.undo(thread_id)
     assert (texts(store, thread_id), names(store, thread_id)) == ([], [])
 
@@ -159,7 +159,7 @@ def test_a_run_is_undone_whatever_the_user_did_meanwhile(store: Store, name: str
 def test_what_the_agent_made_and_the_user_deleted_is_undone_with_the_run(store: Store) -> None:
     thread_id = talked(store, "a", "b")
     before = picture(store, thread_id)
-    _run(store, thread_id, lambda s, t: s.delete_checkpoint(t, s.checkpoints(t)[-1].id))
+    _run(store, thread_id, lambda s, t: s.delete_checkpoint(t, s.list_checkpoints(t)[-1].id))
     after = picture(store, thread_id)
     store.undo(thread_id)
     assert picture(store, thread_id) == before
@@ -169,21 +169,21 @@ def test_what_the_agent_made_and_the_user_deleted_is_undone_with_the_run(store: 
 
 def test_an_undo_is_not_part_of_the_group_that_it_undoes(store: Store) -> None:
     thread_id = store.create_thread().id
-    together = By(group="g")
-    store.append(thread_id, new("a"), by=By(group="f"))
-    store.append(thread_id, new("b"), by=together)
-    store.undo(thread_id, by=together)
-    store.append(thread_id, new("c"), by=together)
-    store.undo(thread_id, by=together)
+    together = Caller(undo_group="g")
+    store.append(thread_id, new("a"), caller=Caller(undo_group="f"))
+    store.append(thread_id, new("b"), caller=together)
+    store.undo(thread_id, caller=together)
+    store.append(thread_id, new("c"), caller=together)
+    store.undo(thread_id, caller=together)
     assert texts(store, thread_id) == ["a"]
 
 
 def test_redo_is_gone_after_another_operation(store: Store) -> None:
     thread_id = talked(store, "a", "b")
     store.undo(thread_id)
-    assert store.redoable(thread_id) is not None
+    assert store.find_redoable(thread_id) is not None
     store.rename_thread(thread_id, "Other")
-    assert store.redoable(thread_id) is None
+    assert store.find_redoable(thread_id) is None
     with pytest.raises(NothingToUndoError, match="nothing to redo"):
         store.redo(thread_id)
 
@@ -192,19 +192,19 @@ def test_there_is_nothing_to_undo_in_a_new_thread(store: Store) -> None:
     thread_id = store.create_thread().id
     with pytest.raises(NothingToUndoError, match="nothing to undo"):
         store.undo(thread_id)
-    assert store.operations(thread_id) == []
+    assert store.list_operations(thread_id) == []
 
 
 def test_undo_and_redo_go_on_after_a_restart(file: Path) -> None:
-    database = Database.at(file)
+    database = Database.open_file(file)
     store = Store(database)
     thread_id = talked(store, "a", "b", "c", "d")
     before = picture(store, thread_id)
-    store.restore(thread_id, store.checkpoints(thread_id)[0].id)
+    store.restore(thread_id, store.list_checkpoints(thread_id)[0].id)
     after = picture(store, thread_id)
     database.close()
     for turn, expected in (("undo", before), ("redo", after)):
-        reopened = Database.at(file)
+        reopened = Database.open_file(file)
         getattr(Store(reopened), turn)(thread_id)
         assert picture(Store(reopened), thread_id) == expected
         reopened.close()
@@ -212,18 +212,18 @@ def test_undo_and_redo_go_on_after_a_restart(file: Path) -> None:
 
 def test_no_one_undoes_while_an_answer_is_being_written(store: Store) -> None:
     thread_id = talked(store, "a", "b")
-    run = Runs(store).begin(thread_id, new("c")[0])
+    run = Runs(store).begin_run(thread_id, new("c")[0])
     with pytest.raises(RunActiveError):
         store.undo(thread_id)
-    store.undo(thread_id, by=By(actor="agent", group=run.id))
+    store.undo(thread_id, caller=Caller(actor="agent", undo_group=run.id))
     assert texts(store, thread_id) == ["a", "b"]
 
 
 def test_a_deleted_thread_is_found_by_undo_alone(store: Store) -> None:
     thread_id = talked(store, "a", "b")
     store.delete_thread(thread_id)
-    assert store.threads() == []
-    assert store.undoable(thread_id).note == "conversation Talk"
+    assert store.list_threads() == []
+    assert store.find_undoable(thread_id).note == "conversation Talk"
     store.undo(thread_id)
     assert (texts(store, thread_id), names(store, thread_id)) == (["a", "b"], ["after b"])
 
@@ -241,8 +241,8 @@ def test_deleted_conversations_are_listed_until_undo_brings_them_back(store: Sto
     first, second, third = (talked(store, text) for text in ("a", "b", "c"))
     store.delete_thread(first)
     store.delete_thread(second)
-    assert {thread.id for thread in store.deleted()} == {first, second}
-    assert len(store.deleted(limit=1)) == 1
+    assert {thread.id for thread in store.list_deleted_threads()} == {first, second}
+    assert len(store.list_deleted_threads(limit=1)) == 1
     store.undo(second)
-    assert [thread.id for thread in store.deleted()] == [first]
-    assert {thread.id for thread in store.threads()} >= {second, third}
+    assert [thread.id for thread in store.list_deleted_threads()] == [first]
+    assert {thread.id for thread in store.list_threads()} >= {second, third}

@@ -13,39 +13,39 @@ from tests.checkpoints.conversations import new, talked
 def lived(store: Store) -> str:
     """A thread to which everything happened; its id."""
     thread_id = talked(store, *"abcdefgh")
-    first, second, third, _ = store.checkpoints(thread_id)
+    first, second, third, _ = store.list_checkpoints(thread_id)
     store.restore(thread_id, second.id, keep_future=True)
     store.append(thread_id, new("i", "j"))
-    store.fork(thread_id, store.messages(thread_id)[1].id, name="side")
+    store.fork(thread_id, store.list_messages(thread_id)[1].id, name="side")
     store.append(thread_id, new("k"))
     store.undo(thread_id)
     store.redo(thread_id)
     store.undo(thread_id)
     store.rename_thread(thread_id, "Lived")
     store.delete_checkpoint(thread_id, first.id)
-    store.replace(thread_id, store.messages(thread_id)[0].id, new("A")[0])
-    store.fork_thread(thread_id, store.messages(thread_id)[1].id)
+    store.replace(thread_id, store.list_messages(thread_id)[0].id, new("A")[0])
+    store.fork_thread(thread_id, store.list_messages(thread_id)[1].id)
     store.clear(thread_id)
     store.undo(thread_id)
     runs = Runs(store)
-    runs.end(runs.begin(thread_id, new("again")[0]), RunState.DONE, last=new("yes"))
+    runs.end_run(runs.begin_run(thread_id, new("again")[0]), RunState.DONE, last_messages=new("yes"))
     store.delete_thread(talked(store, "gone"))
     assert third.message_count == 6
     return thread_id
 
 
 def spoil(store: Store, table: sa.Table, *conditions: Any, **columns: Any) -> None:
-    with store.database.writing() as connection:
+    with store.database.begin_write() as connection:
         changed = connection.execute(sa.update(table).where(*conditions).values(**columns))
     assert changed.rowcount
 
 
 def found(store: Store) -> list[str]:
-    return [damage.what for damage in verification.verify(store.database).damages]
+    return [damage.problem for damage in verification.verify(store.database).damages]
 
 
 def message_at(store: Store, thread_id: str, depth: int) -> Message:
-    return store.messages(thread_id)[depth]
+    return store.list_messages(thread_id)[depth]
 
 
 def test_nothing_is_wrong_with_a_conversation_to_which_everything_happened(store: Store) -> None:
@@ -70,7 +70,7 @@ def test_a_damaged_message_is_named_with_its_conversation_its_number_and_its_id(
 def test_a_message_that_is_gone_is_named_and_so_is_what_stands_after_it(store: Store) -> None:
     thread_id = talked(store, "a", "b", "c", "d")
     second = message_at(store, thread_id, 1).id
-    with store.database.writing() as connection:
+    with store.database.begin_write() as connection:
         connection.execute(sa.delete(schema.checkpoint).where(schema.checkpoint.c.depth == 1))
         connection.execute(sa.delete(schema.message).where(schema.message.c.id == second))
     gap, branch, checkpoint, undoing = found(store)
@@ -83,9 +83,9 @@ def test_a_message_that_is_gone_is_missed_where_another_way_forked_off_it(store:
     thread_id = talked(store, "a", "b")
     fork = store.fork(thread_id, message_at(store, thread_id, 1).id).result
     store.append(thread_id, new("c"))
-    store.switch(thread_id, next(b.id for b, _ in store.branches(thread_id) if b.id != fork))
+    store.switch(thread_id, next(b.id for b, _ in store.list_branches(thread_id) if b.id != fork))
     store.append(thread_id, new("d"))
-    with store.database.writing() as connection:
+    with store.database.begin_write() as connection:
         connection.execute(sa.delete(schema.checkpoint))
         connection.execute(sa.update(schema.branch).values(head_id=None))
         connection.execute(sa.delete(schema.message).where(schema.message.c.depth == 1))
@@ -117,13 +117,13 @@ def test_a_head_on_another_conversation_s_message_is_named(store: Store) -> None
     spoil(store, schema.branch, schema.branch.c.thread_id == one, head_id=message_at(store, other, 0).id)
     assert [what.rpartition(") ")[2] for what in found(store)] == ["stands on a chain that is not whole"]
     with pytest.raises(MessageNotFoundError):
-        store.messages(one)  # not shown as an empty conversation
-    assert {thread.id for thread in store.threads()} == {other, one}
+        store.list_messages(one)  # not shown as an empty conversation
+    assert {thread.id for thread in store.list_threads()} == {other, one}
 
 
 def test_an_undo_that_would_need_a_message_that_is_gone_is_named(store: Store) -> None:
     thread_id = talked(store, "a", "b")
-    operation = store.operations(thread_id)[0]
+    operation = store.list_operations(thread_id)[0]
     here = (schema.operation.c.thread_id == thread_id, schema.operation.c.version == operation.version)
     spoil(store, schema.operation, *here, changes=[["branch", "x", {"head_id": "gone"}, {"head_id": None}]])
     assert found(store) == ["undoing its changes needs messages that are not there: gone"]
@@ -136,7 +136,7 @@ def test_pages_that_are_no_pages_are_named_and_do_not_end_the_verifying(file_sto
     with open(file, "r+b") as raw:
         raw.seek(file.stat().st_size // 2 // 8192 * 8192)
         raw.write(b"\xff" * 8192)
-    reader = verification.Database.reader(f"sqlite:///{file}")
+    reader = verification.Database.open_read_only(f"sqlite:///{file}")
     said = [str(damage) for damage in verification.verify(reader).damages]
     reader.close()
     assert any("malformed" in line for line in said)

@@ -3,7 +3,7 @@
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from checkpoints import Database, NewMessage, Store, document, serde, transfer
-from components.approval import moves
+from components.approval import describe_waiting_moves
 
 SEARCH = {"name": "web_search", "args": {}, "id": "1"}
 GO = {"name": "goto", "args": {"position": "msg_0", "message": "Obey."}, "id": "2"}
@@ -18,11 +18,11 @@ TALK = (
 def test_a_move_that_waits_names_what_the_agent_had_read(store: Store) -> None:
     thread_id = store.create_thread().id
     store.append(thread_id, [NewMessage(serde.to_body(message)) for message in TALK])
-    found = moves(store, thread_id)["2"]
+    found = describe_waiting_moves(store, thread_id)["2"]
     assert (found["number"], found["words"], found["read"]) == (1, "Obey.", ["web_search"])
     elsewhere = Store(Database.in_memory())
-    there = transfer.import_thread(elsewhere, document.read(transfer.export(store, thread_id))).result
-    assert moves(elsewhere, there)["2"]["read"] == ["web_search", "an import"]
-    copy = store.fork_thread(thread_id, store.messages(thread_id)[-1].id).result
-    assert moves(store, copy)["2"]["read"] == ["web_search", "another conversation"]
+    there = transfer.import_thread(elsewhere, document.read_document(transfer.export(store, thread_id))).result
+    assert describe_waiting_moves(elsewhere, there)["2"]["read"] == ["web_search", "an import"]
+    copy = store.fork_thread(thread_id, store.list_messages(thread_id)[-1].id).result
+    assert describe_waiting_moves(store, copy)["2"]["read"] == ["web_search", "another conversation"]
     elsewhere.database.close()

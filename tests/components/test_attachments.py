@@ -11,13 +11,13 @@ import sqlalchemy as sa
 from app import App
 from checkpoints import Store, files, schema
 from components import attachments, views
-from components.headers import INERT, KEPT
+from components.headers import IMMUTABLE_CACHING, INERT_POLICY
 from tests.attachments import asking, png
 from tests.checkpoints.conversations import new
 from tests.test_app import opened
 
-PICTURE = files.read("a.png", png())
-PAGE = files.read("päge.html", b"<script>alert(1)</script>")
+PICTURE = files.parse_file("a.png", png())
+PAGE = files.parse_file("päge.html", b"<script>alert(1)</script>")
 
 
 def asked(folder: Path, *paths: str, spoilt: bool = False, **settings: Any) -> list[httpx.Response]:
@@ -36,20 +36,20 @@ def _conversations(app: App, spoilt: bool) -> list[str]:
     here, elsewhere = store.create_thread().id, store.create_thread().id
     store.append(here, [asking("look", PICTURE, PAGE), *new("", "nice")[1:]])
     store.append(elsewhere, new("nothing here"))
-    named, unnamed = store.messages(here)
+    named, unnamed = store.list_messages(here)
     if spoilt:
-        with store.database.writing() as connection:
+        with store.database.begin_write() as connection:
             connection.execute(sa.update(schema.file).values(bytes=b"other"))
     digest = PICTURE.hash.partition(":")[2]
     others = [f"/files/{here}/{unnamed.id}/{digest}", f"/files/{elsewhere}/{named.id}/{digest}"]
-    return [file["address"] for file in attachments.shown(named)] + others
+    return [file["address"] for file in attachments.describe_files(named)] + others
 
 
 def test_an_image_is_shown_and_kept_by_this_browser_alone(tmp_path: Path) -> None:
     [answer] = asked(tmp_path / "data", "{0}", auth="none")
     assert (answer.status_code, answer.content, answer.headers["content-type"]) == (200, PICTURE.data, "image/png")
     assert answer.headers["content-disposition"] == "inline; filename*=UTF-8''a.png"
-    assert (answer.headers["cache-control"], answer.headers["content-security-policy"]) == (KEPT, INERT)
+    assert (answer.headers["cache-control"], answer.headers["content-security-policy"]) == (IMMUTABLE_CACHING, INERT_POLICY)
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
@@ -78,5 +78,5 @@ def test_a_damaged_file_is_said_to_be_one_and_not_given_out(tmp_path: Path) -> N
 def test_a_message_says_what_is_attached_to_it(memory_store: Store) -> None:
     thread_id = memory_store.create_thread().id
     memory_store.append(thread_id, [asking("look", PAGE)])
-    [view] = views.messages(memory_store.messages(thread_id), running=False)
+    [view] = views.describe_messages(memory_store.list_messages(thread_id), running=False)
     assert (view["text"], [file["name"] for file in view["files"]]) == ("look", ["päge.html"])

@@ -19,17 +19,17 @@ from itsdangerous import TimestampSigner
 from playwright.sync_api import sync_playwright
 from starlette.responses import PlainTextResponse
 
-from components.guard import BODY_LIMIT, Doors, Guard
-from components.headers import content_security_policy, file_caching
-from components.session import MAX_AGE, Session
+from components.guard import MAX_BODY_BYTES, AllowedRoutes, Guard
+from components.headers import build_security_policy, choose_file_caching
+from components.session import MAX_COOKIE_SECONDS, Session
 
 HOST = "127.0.0.1:8050"
 ORIGIN = {"origin": f"http://{HOST}"}
-DOORS = Doors(
+DOORS = AllowedRoutes(
     paths=frozenset({"/", "/_dash-update-component"}),
     prefixes=("/t/",),
-    static=("/assets/",),
-    body_limits={"/_dash-update-component": 16_000_000},
+    static_prefixes=("/assets/",),
+    max_body_bytes={"/_dash-update-component": 16_000_000},
 )
 CHROMIUM = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 
@@ -60,8 +60,8 @@ class Entrance:
             self.app,
             hosts=self.hosts,
             session=self.session,
-            content_security_policy=lambda: content_security_policy(["'sha256-x'"]),
-            doors=DOORS,
+            content_security_policy=lambda: build_security_policy(["'sha256-x'"]),
+            routes=DOORS,
             on_stale_link=lambda: self.stale.append(1),
         )
 
@@ -116,7 +116,7 @@ def _run(app: Any, scope: dict[str, Any], messages: list[dict[str, Any]]) -> lis
 
 def signed_in() -> tuple[Entrance, dict[str, str]]:
     session = Session(b"secret" * 8, port=8050)
-    return Entrance(session=session), {"cookie": f"other; x=1; waymark_8050={session.issue()}"}
+    return Entrance(session=session), {"cookie": f"other; x=1; waymark_8050={session.issue_cookie()}"}
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8050", "127.0.0.1", "127.0.0.1:80", "", ["a", HOST]])
@@ -154,9 +154,9 @@ def test_other_methods_are_not_allowed(method: str) -> None:
 
 
 def test_a_body_that_says_it_is_too_large_is_refused_unread() -> None:
-    assert Entrance().knock("/", "POST", content_length=str(BODY_LIMIT + 1), **ORIGIN).status == 413
+    assert Entrance().knock("/", "POST", content_length=str(MAX_BODY_BYTES + 1), **ORIGIN).status == 413
     assert Entrance().knock("/", "POST", content_length="9" * 5000, **ORIGIN).status == 413
-    assert Entrance().knock("/", "POST", content_length=str(BODY_LIMIT), **ORIGIN).status == 200
+    assert Entrance().knock("/", "POST", content_length=str(MAX_BODY_BYTES), **ORIGIN).status == 200
     assert Entrance().knock("/_dash-update-component", "POST", content_length="15999999", **ORIGIN).status == 200
     assert Entrance().knock("/_dash-update-component", "POST", content_length="16000001", **ORIGIN).status == 413
 
@@ -200,39 +200,39 @@ def test_the_cookie_lets_in_page_commands_and_socket() -> None:
 @pytest.mark.parametrize("change", [str.upper, lambda value: value[:-1], lambda value: "", lambda value: "ÿ" + value])
 def test_a_changed_cookie_lets_nobody_in(change: Callable[[str], str]) -> None:
     session = Session(b"secret" * 8, port=8050)
-    value = change(session.issue())
+    value = change(session.issue_cookie())
     assert Entrance(session=session).knock("/", cookie=f"waymark_8050={value}").status == 401
 
 
 def test_a_cookie_of_another_server_lets_nobody_in() -> None:
-    other = Session(b"another" * 8, port=8050).issue()
-    assert not Session(b"secret" * 8, port=8050).valid(other)
+    other = Session(b"another" * 8, port=8050).issue_cookie()
+    assert not Session(b"secret" * 8, port=8050).is_valid(other)
 
 
 def test_a_cookie_ends_after_thirty_days(monkeypatch: pytest.MonkeyPatch) -> None:
     session = Session(b"secret" * 8, port=8050)
-    value, now = session.issue(), TimestampSigner("x").get_timestamp()
-    monkeypatch.setattr(TimestampSigner, "get_timestamp", lambda _: now + MAX_AGE - 60)
-    assert session.valid(value)
-    monkeypatch.setattr(TimestampSigner, "get_timestamp", lambda _: now + MAX_AGE + 60)
-    assert not session.valid(value)
+    value, now = session.issue_cookie(), TimestampSigner("x").get_timestamp()
+    monkeypatch.setattr(TimestampSigner, "get_timestamp", lambda _: now + MAX_COOKIE_SECONDS - 60)
+    assert session.is_valid(value)
+    monkeypatch.setattr(TimestampSigner, "get_timestamp", lambda _: now + MAX_COOKIE_SECONDS + 60)
+    assert not session.is_valid(value)
 
 
 def test_the_link_is_swapped_for_a_cookie() -> None:
     entrance, _ = signed_in()
     assert entrance.session
-    answer = entrance.knock(f"/?token={entrance.session.open_link()}")
+    answer = entrance.knock(f"/?token={entrance.session.issue_link_token()}")
     cookie = answer["set-cookie"] or ""
     assert answer.status == 200
     assert 'content="0; url=/"' in answer.text
-    assert all(part in cookie for part in ("HttpOnly", "SameSite=strict", "Path=/", f"Max-Age={MAX_AGE}"))
+    assert all(part in cookie for part in ("HttpOnly", "SameSite=strict", "Path=/", f"Max-Age={MAX_COOKIE_SECONDS}"))
     assert entrance.knock("/", cookie=cookie.partition(";")[0]).status == 200
 
 
 def test_a_link_works_once_and_then_a_fresh_one_is_asked_for() -> None:
     entrance, cookie = signed_in()
     assert entrance.session
-    link = f"/?token={entrance.session.open_link()}"
+    link = f"/?token={entrance.session.issue_link_token()}"
     entrance.knock(link)
     answer = entrance.knock(link)
     assert (answer.status, answer["set-cookie"], entrance.stale) == (403, None, [1])
@@ -244,7 +244,7 @@ def test_a_link_works_once_and_then_a_fresh_one_is_asked_for() -> None:
 def test_a_wrong_token_gets_nothing_and_does_not_spend_the_link(token: str) -> None:
     entrance, _ = signed_in()
     assert entrance.session
-    good = entrance.session.open_link()
+    good = entrance.session.issue_link_token()
     assert entrance.knock(f"/?token={token}").status == 403
     assert entrance.knock(f"/?token={good}", "HEAD").status == 401
     assert entrance.stale == []
@@ -253,8 +253,12 @@ def test_a_wrong_token_gets_nothing_and_does_not_spend_the_link(token: str) -> N
 
 def test_a_new_link_closes_the_earlier_one() -> None:
     session = Session(b"secret" * 8, port=8050)
-    old, new = session.open_link(), session.open_link()
-    assert (session.redeem(old), session.redeem(new), session.redeem(new)) == (False, True, False)
+    old, new = session.issue_link_token(), session.issue_link_token()
+    assert (session.redeem_link_token(old), session.redeem_link_token(new), session.redeem_link_token(new)) == (
+        False,
+        True,
+        False,
+    )
 
 
 EXPECTED = {
@@ -264,7 +268,7 @@ EXPECTED = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
-    "content-security-policy": content_security_policy(["'sha256-x'"]),
+    "content-security-policy": build_security_policy(["'sha256-x'"]),
 }
 
 
@@ -278,7 +282,7 @@ def test_every_answer_carries_the_security_headers(path: str, status: int) -> No
 
 
 def test_the_policy_allows_nothing_from_elsewhere() -> None:
-    policy = content_security_policy(["'sha256-x'"])
+    policy = build_security_policy(["'sha256-x'"])
     assert policy.startswith("default-src 'none'; script-src 'self' 'sha256-x'; ")
     assert "http" not in policy
     assert "unsafe-eval" not in policy
@@ -287,7 +291,7 @@ def test_the_policy_allows_nothing_from_elsewhere() -> None:
 def test_files_are_kept_only_while_their_address_says_their_version() -> None:
     for_ever = "public, max-age=31536000, immutable"
     assert Entrance().knock("/assets/x.css?m=1700000000.0")["cache-control"] == for_ever
-    assert file_caching("/_dash-component-suites/dash/x.v4_4_1m1700000000.js", b"") == for_ever
+    assert choose_file_caching("/_dash-component-suites/dash/x.v4_4_1m1700000000.js", b"") == for_ever
     assert Entrance().knock("/assets/x.css")["cache-control"] == "no-cache"
     assert Entrance().knock("/?m=1")["cache-control"] == "no-store"
 
@@ -381,7 +385,7 @@ def listening() -> tuple[socket.socket, int]:
 def test_a_link_on_another_site_signs_in_a_real_browser() -> None:
     (ours, port), (theirs, elsewhere) = listening(), listening()
     session = Session(b"secret" * 8, port=port)
-    address, link = f"http://127.0.0.1:{port}", session.open_link()
+    address, link = f"http://127.0.0.1:{port}", session.issue_link_token()
     anchors = f'<a href="{address}/?token={link}">sign in</a><a href="{address}/t/1?x=2">deep</a>'
     guard = Entrance(session=session, hosts=frozenset({f"127.0.0.1:{port}"})).guard()
     other_site = PlainTextResponse(anchors, media_type="text/html")

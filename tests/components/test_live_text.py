@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from components.live_text import StreamingMarkdown
-from components.markdown import Definitions, Look, highlight_code, look_at, to_html, to_plain_html
+from components.markdown import Definitions, Look, highlight_code, look_at, render_markdown, to_plain_html
 
 
 async def look_here(text: str, definitions: Definitions) -> tuple[Look, float]:
@@ -65,7 +65,7 @@ def test_however_it_arrives_a_growing_answer_ends_as_the_whole(pieces: list[tupl
         finished, tail = take(stream)
         shown += finished
     finished, tail = take(stream)
-    assert shown + finished + tail == to_html(text)
+    assert shown + finished + tail == render_markdown(text)
 
 
 BEFORE = st.sampled_from(["", "A **b** c.\n\n", "- a\n- b\n\n", "1. one\n\n", "> said\n\n", "```\ncode\n\n", "    in\n\n"])
@@ -77,7 +77,7 @@ def test_a_line_of_plain_prose_looks_as_if_it_had_been_formatted(before: str, li
     stream = StreamingMarkdown(look_here)
     stream.feed(before + line)
     finished, tail = take(stream)
-    assert finished + tail == to_html(before + line)
+    assert finished + tail == render_markdown(before + line)
 
 
 def test_a_link_finds_its_definition_in_an_earlier_block() -> None:

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from components.markdown import highlight_css, to_html
+from components.markdown import build_highlight_css, render_markdown
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -45,64 +45,64 @@ class Elements(HTMLParser):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_nothing_runs_and_nothing_loads(text: str) -> None:
-    for tag, attributes in Elements(to_html(text)).found:
+    for tag, attributes in Elements(render_markdown(text)).found:
         assert tag not in LOADING
         assert not [name for name in attributes if name.startswith("on") or name in {"src", "style", "srcset"}]
         assert re.match(r"(https?|mailto):", attributes.get("href") or "https:")
 
 
 def test_raw_html_and_a_refused_link_stay_the_text_they_are() -> None:
-    assert to_html("<b>x</b>") == "<p>&lt;b&gt;x&lt;/b&gt;</p>\n"
-    assert to_html("[a](javascript:x)") == "<p>[a](javascript:x)</p>\n"
+    assert render_markdown("<b>x</b>") == "<p>&lt;b&gt;x&lt;/b&gt;</p>\n"
+    assert render_markdown("[a](javascript:x)") == "<p>[a](javascript:x)</p>\n"
 
 
 def test_a_link_opens_elsewhere_and_tells_nothing_of_this_page() -> None:
-    [_, (tag, attributes)] = Elements(to_html("[a](https://example.com/x)")).found
+    [_, (tag, attributes)] = Elements(render_markdown("[a](https://example.com/x)")).found
     assert (tag, attributes["target"]) == ("a", "_blank")
     assert attributes["rel"] == "noopener noreferrer nofollow"
 
 
 def test_an_image_is_a_link_that_names_its_host() -> None:
-    html = to_html("![A *cat*](https://example.com/x.png?q=1)")
+    html = render_markdown("![A *cat*](https://example.com/x.png?q=1)")
     assert ">A cat (example.com)</a>" in html
 
 
 def test_an_image_in_a_link_is_text_because_links_do_not_nest() -> None:
-    html = to_html("[![cat](https://a.example/x.png)](https://b.example)")
+    html = render_markdown("[![cat](https://a.example/x.png)](https://b.example)")
     assert html.count("<a ") == 1
     assert ">cat (a.example)</a>" in html
 
 
 def test_code_is_highlighted_by_class_and_names_its_language() -> None:
-    html = to_html("```python title=x\ndef f(): pass\n```")
+    html = render_markdown("```python title=x\ndef f(): pass\n```")
     assert html.startswith('<div class="code" data-language="python"><pre><code><span class="k">def</span>')
     assert html.endswith("</code></pre></div>\n")
 
 
 def test_code_in_an_unknown_language_is_plain() -> None:
-    assert to_html("```nosuch\na < b\n```") == (
+    assert render_markdown("```nosuch\na < b\n```") == (
         '<div class="code" data-language="nosuch"><pre><code>a &lt; b\n</code></pre></div>\n'
     )
 
 
 def test_code_keeps_its_blank_lines() -> None:
-    text = re.sub(r"<[^>]+>", "", to_html("```python\n\n\nx\n\n\n```"))
+    text = re.sub(r"<[^>]+>", "", render_markdown("```python\n\n\nx\n\n\n```"))
     assert text == "\n\nx\n\n\n\n"  # the last one ends the block
 
 
 def test_tables_strikethrough_and_line_breaks_are_understood() -> None:
-    assert '<td class="align-right">1</td>' in to_html("|a|b|\n|-:|-|\n|1|2|")
-    assert "<s>gone</s>" in to_html("~~gone~~")
-    assert "one<br>\ntwo" in to_html("one\ntwo")
+    assert '<td class="align-right">1</td>' in render_markdown("|a|b|\n|-:|-|\n|1|2|")
+    assert "<s>gone</s>" in render_markdown("~~gone~~")
+    assert "one<br>\ntwo" in render_markdown("one\ntwo")
 
 
 def test_half_a_character_does_not_break_a_page() -> None:
-    assert to_html("a \ud83d\ude00 \ud800 b") == "<p>a 😀 � b</p>\n"
+    assert render_markdown("a \ud83d\ude00 \ud800 b") == "<p>a 😀 � b</p>\n"
 
 
 def test_a_very_long_text_is_shown_as_it_is_and_quickly() -> None:
     started = time.process_time()
-    html = to_html("<b>\n" * 5_000_000)
+    html = render_markdown("<b>\n" * 5_000_000)
     assert html.startswith('<pre class="plain">&lt;b&gt;')
     assert time.process_time() - started < 3
 
@@ -116,7 +116,7 @@ def _luminance(colour: str) -> float:
 
 @pytest.mark.parametrize(("dark", "background"), [(False, "f3f5f5"), (True, "1b1f20")])
 def test_every_colour_of_code_can_be_read(dark: bool, background: str) -> None:
-    lines = [line for line in highlight_css().splitlines() if line.startswith("[data-bs-theme=dark] .code") is dark]
+    lines = [line for line in build_highlight_css().splitlines() if line.startswith("[data-bs-theme=dark] .code") is dark]
     colours = [re.search(r"color: #([0-9A-Fa-f]{3,6})\b", line) for line in lines]
     assert len(colours) > 10
     for colour in colours:
@@ -126,5 +126,5 @@ def test_every_colour_of_code_can_be_read(dark: bool, background: str) -> None:
 
 
 def test_highlighting_sets_no_background_and_no_frame() -> None:
-    assert "background" not in highlight_css()
-    assert "border" not in highlight_css()
+    assert "background" not in build_highlight_css()
+    assert "border" not in build_highlight_css()

@@ -5,12 +5,12 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from agent.context import Context, Window
-from agent.prices import Price, Usage
+from agent.prices import ModelPrice, Usage
 from checkpoints import Database, NewMessage, Store, serde
 from components import meter, views
 from tests.components.test_views import path
 
-PRICES = {"openai:small": Price(input=1.0, cached=0.1, output=2.0)}
+PRICES = {"openai:small": ModelPrice(input_usd=1.0, cached_usd=0.1, output_usd=2.0)}
 
 
 def answer(spec: str = "openai:small") -> AIMessage:
@@ -26,20 +26,22 @@ def in_store(*messages: BaseMessage) -> tuple[Store, str]:
 
 
 def test_the_meter_measures_against_what_a_request_may_take() -> None:
-    shown = meter.shown(Context(600, is_exact=False, messages=9, left_out=2, window=Window(1_000, 200)))
+    shown = meter.describe_context(
+        Context(600, is_exact=False, message_count=9, left_out_count=2, window=Window(1_000, 200))
+    )
     assert shown == {"tokens": 600, "exact": False, "most": 800, "answer": 200, "messages": 9, "left_out": 2}
 
 
 def test_an_answer_shows_what_it_took_and_its_cost_only_where_the_price_is_set() -> None:
     said = path(HumanMessage("a"), answer(), answer("openai:other"), AIMessage("no usage told"))
-    shown = [view["usage"] for view in views.messages(said, running=False, prices=PRICES)]
+    shown = [view["usage"] for view in views.describe_messages(said, running=False, prices=PRICES)]
     taken = {"input": 1_000, "cached": 0, "output": 500, "reasoning": 0}
     assert shown == [None, {**taken, "cost": 0.002}, {**taken, "cost": None}, None]
 
 
 def test_what_a_conversation_took_is_what_its_path_took() -> None:
     store, thread_id = in_store(HumanMessage("a"), answer(), HumanMessage("b"), answer("openai:other"))
-    assert meter.used(store, thread_id, PRICES) == Usage(2_000, 0, 1_000, 0, answers=2, priced=1, cost=0.002)
+    assert meter.sum_usage(store, thread_id, PRICES) == Usage(2_000, 0, 1_000, 0, answers=2, priced=1, cost=0.002)
     store.undo(thread_id)
-    assert meter.used(store, thread_id, PRICES) == Usage()
+    assert meter.sum_usage(store, thread_id, PRICES) == Usage()
     store.database.close()

@@ -4,32 +4,35 @@ from dataclasses import replace
 
 import pytest
 
-from checkpoints import By, Operation, OperationKind, Runs, Store, erasure
+from checkpoints import Caller, Operation, OperationKind, Runs, Store, erasure
 from components import operations
 from tests.checkpoints.conversations import new, talked
 
-AGENT = By(actor="agent", group="a run")
+AGENT = Caller(actor="agent", undo_group="a run")
 
 
 def _last(store: Store, thread_id: str) -> Operation:
-    operation = store.last_operation(thread_id)
+    operation = store.get_last_operation(thread_id)
     assert operation is not None
     return operation
 
 
 def _log(store: Store, thread_id: str) -> list[tuple[str, str, bool]]:
-    return [(entry["who"], entry["text"], entry["undone"]) for entry in operations.log(store.operations(thread_id), {})]
+    return [
+        (entry["who"], entry["text"], entry["undone"])
+        for entry in operations.build_log(store.list_operations(thread_id), {})
+    ]
 
 
 def test_the_banner_tells_what_a_restore_took_away_until_it_is_undone(store: Store) -> None:
     thread_id = talked(store, "a", "b", "c", "d")
-    assert operations.notice(_last(store, thread_id)) is None
-    store.restore(thread_id, store.checkpoints(thread_id)[0].id)
-    notice = operations.notice(_last(store, thread_id))
+    assert operations.describe_notice(_last(store, thread_id)) is None
+    store.restore(thread_id, store.list_checkpoints(thread_id)[0].id)
+    notice = operations.describe_notice(_last(store, thread_id))
     assert notice is not None
     assert notice["text"] == "Restored to after b · 2 messages and 1 checkpoint removed"
     store.undo(thread_id)
-    assert operations.notice(_last(store, thread_id)) is None
+    assert operations.describe_notice(_last(store, thread_id)) is None
 
 
 @pytest.mark.parametrize("kind", OperationKind)
@@ -37,14 +40,14 @@ def test_every_kind_of_change_can_be_said_in_words(store: Store, kind: Operation
     thread_id = store.create_thread().id
     store.append(thread_id, new("a"))
     operation = replace(_last(store, thread_id), kind=kind)
-    assert operations.described(None) is None
-    assert operations.described(operation)
-    assert operations.log([operation], {})[0]["text"]
+    assert operations.describe_undo(None) is None
+    assert operations.describe_undo(operation)
+    assert operations.build_log([operation], {})[0]["text"]
 
 
 def test_the_log_tells_the_story_newest_first(store: Store) -> None:
     thread_id = talked(store, "a", "b", "c", "d")
-    first, _ = store.checkpoints(thread_id)
+    first, _ = store.list_checkpoints(thread_id)
     store.change_checkpoint(thread_id, first.id, name="Begin")
     store.change_checkpoint(thread_id, first.id, description="where it began")
     store.change_checkpoint(thread_id, first.id, pinned=True)
@@ -61,8 +64,8 @@ def test_the_log_tells_the_story_newest_first(store: Store) -> None:
 
 def test_the_log_tells_of_branches(store: Store) -> None:
     thread_id = talked(store, "a", "b")
-    main = store.thread(thread_id).branch_id
-    made = store.fork(thread_id, store.messages(thread_id)[0].id, name="Other").result
+    main = store.get_thread(thread_id).branch_id
+    made = store.fork(thread_id, store.list_messages(thread_id)[0].id, name="Other").result
     store.rename_branch(thread_id, made, "Else")
     store.switch(thread_id, main)
     store.delete_branch(thread_id, made)
@@ -81,21 +84,21 @@ def test_the_log_tells_of_branches(store: Store) -> None:
 def test_what_one_run_wrote_is_one_entry(store: Store) -> None:
     thread_id = store.create_thread().id
     store.append(thread_id, new("question"))
-    store.append(thread_id, new("a call"), by=AGENT)
-    store.append(thread_id, new("an answer"), by=AGENT)
+    store.append(thread_id, new("a call"), caller=AGENT)
+    store.append(thread_id, new("an answer"), caller=AGENT)
     assert _log(store, thread_id) == [("agent", "Wrote 2 messages", False), ("user", "Asked", False)]
 
 
 def test_what_the_user_asked_is_quoted(store: Store) -> None:
     thread_id = store.create_thread().id
     asked = store.append(thread_id, new("What is it?")).result
-    (entry,) = operations.log(store.operations(thread_id), {asked: "What is it?"})
+    (entry,) = operations.build_log(store.list_operations(thread_id), {asked: "What is it?"})
     assert entry["text"] == "Asked “What is it?”"
 
 
 def test_what_an_erasing_forgot_still_reads_sensibly(store: Store) -> None:
     thread_id = talked(store, "a", "b")
-    store.delete_checkpoint(thread_id, store.checkpoints(thread_id)[0].id)
+    store.delete_checkpoint(thread_id, store.list_checkpoints(thread_id)[0].id)
     store.undo(thread_id)
     erasure.erase(store.database, keep_undo=False)
     assert [text for _, text, _ in _log(store, thread_id)] == [
@@ -110,28 +113,28 @@ def test_what_an_erasing_forgot_still_reads_sensibly(store: Store) -> None:
 def test_a_summary_is_told_with_what_it_saved(store: Store) -> None:
     thread_id = talked(store, "a", "b")
     runs, note = Runs(store), "2 messages · about 8,400 tokens became 350"
-    runs.compact(runs.begin(thread_id, None, compacts=True), new("short"), after=None, note=note)
-    notice = operations.notice(_last(store, thread_id))
+    runs.replace_with_summary(runs.begin_run(thread_id, None, compacts=True), new("short"), after=None, note=note)
+    notice = operations.describe_notice(_last(store, thread_id))
     assert notice is not None
     assert notice["text"] == "2 messages summarised · about 8,400 tokens became 350"
     assert _log(store, thread_id)[0] == ("agent", f"Summarised {note}", False)
-    assert operations.described(store.undoable(thread_id)) == "the summary of 2 messages"
+    assert operations.describe_undo(store.find_undoable(thread_id)) == "the summary of 2 messages"
 
 
 def test_branches_that_the_agent_opened_are_told_as_its_own(store: Store) -> None:
     thread_id = talked(store, "a", "b")
     runs = Runs(store)
-    runs.branch_off(runs.begin(thread_id, None), [("One", new("x")[0]), ("Two", new("y")[0])], after=None)
-    notice = operations.notice(_last(store, thread_id))
+    runs.branch_off(runs.begin_run(thread_id, None), [("One", new("x")[0]), ("Two", new("y")[0])], after=None)
+    notice = operations.describe_notice(_last(store, thread_id))
     assert notice is not None
     assert notice["text"] == "The agent opened 2 branches"
 
 
 def test_another_answer_tells_which_checkpoints_leave(store: Store) -> None:
     thread_id = talked(store, "a", "b", "c", "d")
-    first = store.messages(thread_id)[0]
-    Runs(store).begin(thread_id, None, after=first.id)
-    notice = operations.notice(_last(store, thread_id))
+    first = store.list_messages(thread_id)[0]
+    Runs(store).begin_run(thread_id, None, after=first.id)
+    notice = operations.describe_notice(_last(store, thread_id))
     assert notice is not None
     assert notice["text"] == "The earlier answer was set aside · 2 checkpoints removed"
     assert _log(store, thread_id)[0][1] == "Asked for another answer"
@@ -139,6 +142,6 @@ def test_another_answer_tells_which_checkpoints_leave(store: Store) -> None:
 
 def test_undoing_a_changed_text_is_not_called_undoing_an_answer(store: Store) -> None:
     thread_id = talked(store, "a", "b", "c", "d")
-    store.replace(thread_id, store.messages(thread_id)[0].id, new("A")[0])
+    store.replace(thread_id, store.list_messages(thread_id)[0].id, new("A")[0])
     store.undo(thread_id)
     assert _log(store, thread_id)[0][1] == "Undid the change of a text"

@@ -17,7 +17,7 @@ from pygments.lexers import get_all_lexers
 
 from app import create_app
 from components import markdown, rendering
-from components.markdown import is_cheap, to_html, to_plain_html
+from components.markdown import is_cheap, render_markdown, to_plain_html
 from components.rendering import Renderer
 from config import Settings
 from tests.checkpoints.conversations import talked
@@ -135,7 +135,9 @@ def test_a_process_that_was_ended_from_outside_is_replaced(renderer: Renderer) -
 
 def test_cheap_texts_start_no_process() -> None:
     renderer = Renderer()
-    assert renderer.page()("A **b** [c](https://example.com).\n\n- d") == to_html("A **b** [c](https://example.com).\n\n- d")
+    assert renderer.page()("A **b** [c](https://example.com).\n\n- d") == render_markdown(
+        "A **b** [c](https://example.com).\n\n- d"
+    )
     assert worker_ids(renderer) == []
 
 
@@ -160,7 +162,7 @@ def test_every_view_formats_code_and_the_app_ends_the_process_that_does(tmp_path
     async def story() -> None:
         app = create_app(Settings(data_dir=tmp_path / "data", model="demo", auth="none"), port=8050)
         thread_id = talked(app.services.store, "Hello.", "Hello.", "Show me.", "```python\nx = 1\n```")
-        checkpoint = app.services.store.checkpoints(thread_id)[0].id
+        checkpoint = app.services.store.list_checkpoints(thread_id)[0].id
         headers = {"origin": ORIGIN, "referer": f"{ORIGIN}/t/{thread_id}"}
         views = ("agents/main", f"comparison?one=checkpoint:{checkpoint}")
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app.asgi), base_url=ORIGIN, headers=headers) as browser:
@@ -227,7 +229,7 @@ CHEAP = st.builds(
 @settings(max_examples=20)  # the slowest known take 170,000 calls and 25 ms
 @given(CHEAP.filter(is_cheap))
 def test_a_cheap_text_is_cheap(text: str) -> None:
-    assert count_calls(lambda: (to_html(text), markdown.cut_finished(text, {}))) < 300_000
+    assert count_calls(lambda: (render_markdown(text), markdown.cut_finished(text, {}))) < 300_000
 
 
 @pytest.mark.long

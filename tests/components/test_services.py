@@ -4,7 +4,7 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
 from agent.demo import DemoChatModel
-from checkpoints import By, Operation, OperationKind
+from checkpoints import Caller, Operation, OperationKind
 from components.services import Services
 from tests.agent.running import Only, running
 from tests.agent.test_tracing import Listener
@@ -18,11 +18,11 @@ def test_a_save_a_restore_and_a_fork_are_told_once_each_and_nothing_else_is() ->
             store, thread = chat.store, chat.thread_id
             with ThreadPoolExecutor(1) as pool:
                 services = Services(store, chat.runs, chat.runner, chat.hub, pool, Only(demo), tracer=listener)
-                saved = await services.change(store.save, thread, name="Good", by=By(request="a"))
-                await services.change(store.save, thread, name="Good", by=By(request="a"))
-                await services.change(store.rename_thread, thread, "Other")
-                await services.change(store.restore, thread, saved.result)
-                await services.change(store.fork, thread, None)
+                saved = await services.apply_change(store.save, thread, name="Good", by=Caller(request_id="a"))
+                await services.apply_change(store.save, thread, name="Good", by=Caller(request_id="a"))
+                await services.apply_change(store.rename_thread, thread, "Other")
+                await services.apply_change(store.restore, thread, saved.result)
+                await services.apply_change(store.fork, thread, None)
         kinds = [told.kind for told in listener.told if isinstance(told, Operation)]
         assert kinds == [OperationKind.SAVE, OperationKind.RESTORE, OperationKind.FORK]
 

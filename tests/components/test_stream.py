@@ -13,11 +13,11 @@ from agent.hub import RunHub
 from agent.runner import Runner
 from agent.state import Limits
 from agent.tools.calculator import calculator
-from checkpoints import By, Database, Message, Runs, Store
+from checkpoints import Caller, Database, Message, Runs, Store
 from components import views
-from components.markdown import to_html
+from components.markdown import render_markdown
 from components.services import Services
-from components.stream import MAX_PAUSE_SECONDS, Frame, _pause, frames
+from components.stream import MAX_PAUSE_SECONDS, Frame, _pause_seconds, stream_frames
 from components.views import MessageView
 from tests.agent.running import Only
 
@@ -39,7 +39,7 @@ async def services(seconds_per_token: float = 0.0) -> AsyncIterator[Services]:
 
 
 def shown(parts: Services, path: list[Message]) -> list[MessageView]:
-    return views.messages(path, running=False, to_html=parts.renderer.page())
+    return views.describe_messages(path, running=False, to_html=parts.renderer.page())
 
 
 class Screen:
@@ -68,7 +68,7 @@ class Screen:
 
     async def watch(self, parts: Services, thread_id: str, told: asyncio.Event) -> Frame:
         """Show all until the run ends; `told` is set once the first frame is there."""
-        told_frames = frames(parts, thread_id)
+        told_frames = stream_frames(parts, thread_id)
         async for frame in told_frames:
             self.show(frame)
             told.set()
@@ -85,11 +85,11 @@ def test_the_frames_of_a_run_add_up_to_what_is_stored(text: str) -> None:
             thread_id, screen, told = parts.store.create_thread().id, Screen(), asyncio.Event()
             watching = asyncio.create_task(screen.watch(parts, thread_id, told))
             await told.wait()
-            await parts.runner.send(thread_id, text, by=By())
+            await parts.runner.send(thread_id, text, caller=Caller())
             end = await asyncio.wait_for(watching, 60)
-            stored = shown(parts, parts.store.messages(thread_id))
+            stored = shown(parts, parts.store.list_messages(thread_id))
             assert list(screen.messages.values()) == stored
-            assert (end["version"], end["state"], screen.live) == (parts.store.thread(thread_id).version, "done", "")
+            assert (end["version"], end["state"], screen.live) == (parts.store.get_thread(thread_id).version, "done", "")
 
     asyncio.run(story())
 
@@ -99,7 +99,7 @@ def test_a_page_that_comes_in_the_middle_has_the_text_from_its_beginning() -> No
         async with services(seconds_per_token=0.002) as parts:
             thread_id = parts.store.create_thread().id
             first, second, told = Screen(), Screen(), asyncio.Event()
-            await parts.runner.send(thread_id, "a long answer, please", by=By())
+            await parts.runner.send(thread_id, "a long answer, please", caller=Caller())
             early = asyncio.create_task(first.watch(parts, thread_id, told))
             while len(first.live) < 600:  # noqa: ASYNC110  (the frames are told by time, not by an event)
                 await asyncio.sleep(0.005)
@@ -110,7 +110,7 @@ def test_a_page_that_comes_in_the_middle_has_the_text_from_its_beginning() -> No
             assert len(second.live) >= 600
             assert second.stable.startswith(first.stable[:300])
             await asyncio.wait_for(asyncio.gather(early, late), 60)
-            assert list(second.messages.values()) == shown(parts, parts.store.messages(thread_id)[1:])
+            assert list(second.messages.values()) == shown(parts, parts.store.list_messages(thread_id)[1:])
 
     asyncio.run(story())
 
@@ -121,14 +121,14 @@ def test_the_live_text_of_a_stopped_answer_is_what_was_kept() -> None:
             thread_id, screen, told = parts.store.create_thread().id, Screen(), asyncio.Event()
             watching = asyncio.create_task(screen.watch(parts, thread_id, told))
             await told.wait()
-            await parts.runner.send(thread_id, "a long answer, please", by=By())
+            await parts.runner.send(thread_id, "a long answer, please", caller=Caller())
             while "delta" not in screen.kinds:  # noqa: ASYNC110  (as above)
                 await asyncio.sleep(0.005)
             await parts.runner.stop(thread_id)
             end = await asyncio.wait_for(watching, 60)
-            kept = parts.store.messages(thread_id)[-1]
+            kept = parts.store.list_messages(thread_id)[-1]
             assert (end["state"], kept.status.value) == ("stopped", "partial")
-            assert _plain(screen.live) == _plain(to_html(str(kept.langchain.text)))
+            assert _plain(screen.live) == _plain(render_markdown(str(kept.langchain.text)))
 
     asyncio.run(story())
 
@@ -142,14 +142,14 @@ def test_a_page_that_leaves_is_forgotten_and_the_run_goes_on() -> None:
     async def story() -> None:
         async with services(seconds_per_token=0.001) as parts:
             thread_id = parts.store.create_thread().id
-            await parts.runner.send(thread_id, "hello", by=By())
-            telling = frames(parts, thread_id)
+            await parts.runner.send(thread_id, "hello", caller=Caller())
+            telling = stream_frames(parts, thread_id)
             await anext(telling)
             await telling.aclose()  # type: ignore[attr-defined]
-            assert dict(parts.hub._followers) == {}
+            assert dict(parts.hub._subscribers) == {}
             screen = Screen()
             await asyncio.wait_for(screen.watch(parts, thread_id, asyncio.Event()), 10)
-            assert parts.store.length(thread_id) == 2
+            assert parts.store.count_messages(thread_id) == 2
 
     asyncio.run(story())
 
@@ -158,9 +158,9 @@ def test_a_change_from_elsewhere_is_told() -> None:
     async def story() -> None:
         async with services() as parts:
             thread_id = parts.store.create_thread().id
-            telling = frames(parts, thread_id)
+            telling = stream_frames(parts, thread_id)
             assert (await anext(telling))["k"] == "hello"
-            receipt = await parts.change(parts.store.rename_thread, thread_id, "Another title")
+            receipt = await parts.apply_change(parts.store.rename_thread, thread_id, "Another title")
             assert await asyncio.wait_for(anext(telling), 5) == {"k": "head", "version": receipt.version}
             await telling.aclose()  # type: ignore[attr-defined]
 
@@ -168,4 +168,4 @@ def test_a_change_from_elsewhere_is_told() -> None:
 
 
 def test_a_text_that_is_dear_to_look_at_is_looked_at_less_often() -> None:
-    assert [_pause(1, cost) for cost in (0.0, 0.001, 0.05, 9.0)] == [0.04, 0.04, 0.5, MAX_PAUSE_SECONDS]
+    assert [_pause_seconds(1, cost) for cost in (0.0, 0.001, 0.05, 9.0)] == [0.04, 0.04, 0.5, MAX_PAUSE_SECONDS]

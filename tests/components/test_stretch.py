@@ -5,7 +5,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from checkpoints import MessageNotFoundError, NewMessage, Store, serde
 from components import stretch
-from components.stretch import NEAR, WINDOW, Stretch
+from components.stretch import MAX_JOINED_MESSAGES, WINDOW_MESSAGES, MessageWindow
 from tests.checkpoints.conversations import new
 
 LONG = 600
@@ -19,41 +19,51 @@ def thread_id(store: Store) -> str:
     return thread_id
 
 
-def depths(store: Store, thread_id: str, held: Stretch) -> tuple[int, int, bool, bool]:
+def depths(store: Store, thread_id: str, held: MessageWindow) -> tuple[int, int, bool, bool]:
     """The first and the last message of a stretch, and whether there are earlier and later ones."""
-    path, earlier, later = stretch.read(store, thread_id, held)
+    path, earlier, later = stretch.read_window(store, thread_id, held)
     assert [message.depth for message in path] == list(range(path[0].depth, path[-1].depth + 1))
     return path[0].depth, path[-1].depth, earlier, later
 
 
 def test_at_first_the_newest_are_held_and_earlier_ones_come(store: Store, thread_id: str) -> None:
-    held = stretch.stretch({"thread": "another", "count": 500, "until": 3}, thread_id)
-    assert depths(store, thread_id, held) == (LONG - WINDOW, LONG - 1, True, False)
-    held = stretch.moved(store, thread_id, held, {"type": "earlier"})
-    assert depths(store, thread_id, held) == (LONG - 2 * WINDOW, LONG - 1, True, False)
+    held = stretch.resolve_window({"thread": "another", "count": 500, "until": 3}, thread_id)
+    assert depths(store, thread_id, held) == (LONG - WINDOW_MESSAGES, LONG - 1, True, False)
+    held = stretch.move_window(store, thread_id, held, {"type": "earlier"})
+    assert depths(store, thread_id, held) == (LONG - 2 * WINDOW_MESSAGES, LONG - 1, True, False)
     assert depths(store, thread_id, {**held, "count": LONG}) == (0, LONG - 1, False, False)
 
 
 def test_a_place_far_from_the_end_is_held_with_what_is_around_it(store: Store, thread_id: str) -> None:
-    place = store.messages(thread_id)[100].id
-    held = stretch.moved(store, thread_id, {"thread": thread_id, "count": 500}, {"type": "show", "message": place})
+    place = store.list_messages(thread_id)[100].id
+    held = stretch.move_window(store, thread_id, {"thread": thread_id, "count": 500}, {"type": "show", "message": place})
     assert depths(store, thread_id, held) == (75, 124, True, True)
-    assert depths(store, thread_id, stretch.moved(store, thread_id, held, {"type": "earlier"})) == (25, 124, True, True)
-    assert depths(store, thread_id, stretch.moved(store, thread_id, held, {"type": "later"})) == (75, 174, True, True)
-    latest = stretch.moved(store, thread_id, held, {"type": "latest"})
-    assert depths(store, thread_id, latest) == (LONG - WINDOW, LONG - 1, True, False)
+    assert depths(store, thread_id, stretch.move_window(store, thread_id, held, {"type": "earlier"})) == (
+        25,
+        124,
+        True,
+        True,
+    )
+    assert depths(store, thread_id, stretch.move_window(store, thread_id, held, {"type": "later"})) == (75, 174, True, True)
+    latest = stretch.move_window(store, thread_id, held, {"type": "latest"})
+    assert depths(store, thread_id, latest) == (LONG - WINDOW_MESSAGES, LONG - 1, True, False)
 
 
 def test_a_stretch_that_reached_the_end_grows_with_the_conversation(store: Store, thread_id: str) -> None:
-    held: Stretch = {"thread": thread_id, "count": WINDOW, "until": LONG - 20}
-    held = stretch.moved(store, thread_id, held, {"type": "later"})
+    held: MessageWindow = {"thread": thread_id, "count": WINDOW_MESSAGES, "until": LONG - 20}
+    held = stretch.move_window(store, thread_id, held, {"type": "later"})
     store.append(thread_id, new("more"))
     assert depths(store, thread_id, held)[1:] == (LONG, True, False)
 
 
 def test_a_place_near_the_end_is_joined_to_it(store: Store, thread_id: str) -> None:
-    place = store.messages(thread_id)[LONG - NEAR].id
-    assert depths(store, thread_id, stretch.around(store, thread_id, place)) == (LONG - NEAR - 25, LONG - 1, True, False)
+    place = store.list_messages(thread_id)[LONG - MAX_JOINED_MESSAGES].id
+    assert depths(store, thread_id, stretch.window_around(store, thread_id, place)) == (
+        LONG - MAX_JOINED_MESSAGES - 25,
+        LONG - 1,
+        True,
+        False,
+    )
 
 
 def test_a_tools_result_is_not_parted_from_what_asked_for_it(store: Store) -> None:
@@ -62,16 +72,16 @@ def test_a_tools_result_is_not_parted_from_what_asked_for_it(store: Store) -> No
     thread_id = store.create_thread().id
     store.append(thread_id, [NewMessage(serde.to_body(message)) for message in turn * 10])
     for until in range(10, 30):
-        path, _, later = stretch.read(store, thread_id, {"thread": thread_id, "count": 5, "until": until})
-        following = store.messages(thread_id)[path[-1].depth + 1]
+        path, _, later = stretch.read_window(store, thread_id, {"thread": thread_id, "count": 5, "until": until})
+        following = store.list_messages(thread_id)[path[-1].depth + 1]
         assert (path[0].type != "tool", following.type != "tool", later) == (True, True, True)
 
 
 def test_what_is_not_there_cannot_be_shown(store: Store, thread_id: str) -> None:
     with pytest.raises(MessageNotFoundError):
-        stretch.moved(store, thread_id, {"thread": thread_id, "count": 50}, {"type": "show", "message": "nowhere"})
+        stretch.move_window(store, thread_id, {"thread": thread_id, "count": 50}, {"type": "show", "message": "nowhere"})
     empty = store.create_thread().id
-    assert stretch.read(store, empty, stretch.stretch(None, empty)) == ([], False, False)
+    assert stretch.read_window(store, empty, stretch.resolve_window(None, empty)) == ([], False, False)
 
 
 def test_the_work_of_agents_is_not_parted_from_what_asked_for_it(store: Store) -> None:
@@ -80,5 +90,5 @@ def test_the_work_of_agents_is_not_parted_from_what_asked_for_it(store: Store) -
     work = [NewMessage(serde.to_body(HumanMessage(str(number))), agent="ann") for number in range(150)]
     result = NewMessage(serde.to_body(ToolMessage("done", tool_call_id="1")))
     store.append(thread_id, [*new(*map(str, range(20))), NewMessage(serde.to_body(call)), *work, result, *new("more", "so")])
-    assert depths(store, thread_id, {"thread": thread_id, "count": WINDOW}) == (20, 173, True, False)
+    assert depths(store, thread_id, {"thread": thread_id, "count": WINDOW_MESSAGES}) == (20, 173, True, False)
     assert depths(store, thread_id, {"thread": thread_id, "count": 5, "until": 22}) == (20, 171, True, True)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from checkpoints import StoreUnavailableError
-from components.trouble import Look
+from components.trouble import HealthCheck
 
 
 class Away:
@@ -18,7 +18,7 @@ class Away:
     def check(self) -> None:
         raise StoreUnavailableError("It is away.")
 
-    async def work(self, work: Callable[[], None]) -> None:
+    async def run_blocking(self, work: Callable[[], None]) -> None:
         self.looks += 1
         await asyncio.sleep(0)
         work()
@@ -28,7 +28,7 @@ def test_all_who_ask_meanwhile_get_the_answer_to_one_look() -> None:
     away: Any = Away()
 
     async def story() -> list[str]:
-        look = Look(away)
+        look = HealthCheck(away)
         return [*await asyncio.gather(*(look() for _ in range(8))), await look()]
 
     assert asyncio.run(story()) == ["It is away."] * 9

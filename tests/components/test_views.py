@@ -33,12 +33,14 @@ def result(identifier: str, text: str, **fields: str) -> ToolMessage:
 
 
 def tools(*messages: BaseMessage, running: bool = False) -> list[tuple[str, str, str | None]]:
-    found = views.messages(path(*messages), running=running)
+    found = views.describe_messages(path(*messages), running=running)
     return [(tool["id"], tool["status"], tool["result"]) for view in found for tool in view["tools"]]
 
 
 def test_results_stand_in_the_message_that_asked_for_them_whatever_their_order() -> None:
-    shown = views.messages(path(HumanMessage("sum"), asking("a", "b"), result("b", "2"), result("a", "1")), running=False)
+    shown = views.describe_messages(
+        path(HumanMessage("sum"), asking("a", "b"), result("b", "2"), result("a", "1")), running=False
+    )
     assert [(view["id"], view["role"]) for view in shown] == [("m0", "user"), ("m1", "assistant")]
     first, second = shown[1]["tools"]
     assert (first["result"], first["message_id"], first["duration_ms"]) == ("1", "m3", 12)
@@ -64,12 +66,12 @@ def test_one_id_in_two_answers_is_two_cards() -> None:
 def test_arguments_that_could_not_be_read_are_shown_as_they_came() -> None:
     call = {"name": "calculator", "args": '{"expr', "id": "a", "error": "not a JSON object"}
     message = AIMessage("", invalid_tool_calls=[call])
-    shown = views.messages(path(message, result("a", "not run", status="error")), running=False)
+    shown = views.describe_messages(path(message, result("a", "not run", status="error")), running=False)
     assert [(tool["arguments"], tool["status"]) for tool in shown[0]["tools"]] == [('{"expr', "error")]
 
 
 def test_a_result_without_its_call_and_a_message_of_a_foreign_role_are_notes() -> None:
-    shown = views.messages(path(SystemMessage("Obey."), result("x", "42")), running=False)
+    shown = views.describe_messages(path(SystemMessage("Obey."), result("x", "42")), running=False)
     assert [(view["role"], view["text"]) for view in shown] == [("note", "Obey."), ("note", "42")]
 
 
@@ -82,26 +84,26 @@ def test_a_result_without_its_call_and_a_message_of_a_foreign_role_are_notes() -
 )
 def test_of_a_note_that_a_file_brought_all_that_the_model_reads_is_shown(text: str, marks: dict[str, Any]) -> None:
     (brought,) = path(HumanMessage(text, additional_kwargs=marks))
-    (view,) = views.messages([brought], running=False)
-    assert (view["role"], view["text"], view["html"]) == ("note", text, views.plain_html(text))
-    (view,) = views.messages([replace(brought, run_id="r")], running=False)
+    (view,) = views.describe_messages([brought], running=False)
+    assert (view["role"], view["text"], view["html"]) == ("note", text, views.render_plain_text(text))
+    (view,) = views.describe_messages([replace(brought, run_id="r")], running=False)
     assert (view["role"], view["text"]) == ("note", "hello")
 
 
 def test_a_message_knows_its_alternatives_and_one_that_is_alone_has_none() -> None:
     said = path(HumanMessage("a"), AIMessage("b"), HumanMessage("c"))
-    shown = views.messages(said, running=False, siblings={"m1": ["other", "m1"]})
+    shown = views.describe_messages(said, running=False, siblings={"m1": ["other", "m1"]})
     assert [view["siblings"] for view in shown] == [[], ["other", "m1"], []]
 
 
 @pytest.mark.parametrize("kind", [HumanMessage, SystemMessage, AIMessage])
 def test_markup_in_a_message_is_text(kind: type[BaseMessage]) -> None:
-    shown = views.messages(path(kind("<img src=x onerror=alert(1)>")), running=False)
+    shown = views.describe_messages(path(kind("<img src=x onerror=alert(1)>")), running=False)
     assert "<img" not in shown[0]["html"]
 
 
 def test_a_cut_off_answer_is_partial() -> None:
-    shown = views.messages(path(HumanMessage("a"), AIMessage("b"), last=MessageStatus.PARTIAL), running=False)
+    shown = views.describe_messages(path(HumanMessage("a"), AIMessage("b"), last=MessageStatus.PARTIAL), running=False)
     assert [view["state"] for view in shown] == ["done", "partial"]
 
 
@@ -110,9 +112,9 @@ def _run(state: RunState, *, dismissed: bool = False) -> Run:
 
 
 def test_a_run_is_shown_while_there_is_something_to_say_of_it() -> None:
-    assert views.run(None) is None
-    assert views.run(_run(RunState.DONE)) is None
-    assert views.run(_run(RunState.FAILED, dismissed=True)) is None
-    assert views.run(_run(RunState.FAILED)) == {
+    assert views.describe_run(None) is None
+    assert views.describe_run(_run(RunState.DONE)) is None
+    assert views.describe_run(_run(RunState.FAILED, dismissed=True)) is None
+    assert views.describe_run(_run(RunState.FAILED)) == {
         "id": "r", "state": "failed", "error": "It failed.", "compacts": False,
     }  # fmt: skip

@@ -2,7 +2,7 @@
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from agent.dependence import KEY
+from agent.dependence import QUESTION_MARK
 from checkpoints import MAIN, Message, MessageStatus, serde
 from components import views
 from components.work import WorkView
@@ -14,7 +14,7 @@ def call(name: str, identifier: str) -> AIMessage:
 
 
 def question(by: str, identifier: str) -> HumanMessage:
-    return HumanMessage("?", additional_kwargs={KEY: {"by": by, "call": identifier}})
+    return HumanMessage("?", additional_kwargs={QUESTION_MARK: {"by": by, "call": identifier}})
 
 
 def path(*said: tuple[str, BaseMessage]) -> list[Message]:
@@ -39,20 +39,20 @@ def works(shown: list[views.MessageView]) -> list[WorkView]:
 
 
 def test_the_page_shows_the_main_agents_messages_and_counts_the_work_of_others() -> None:
-    shown = views.messages(AT_WORK, running=True)
+    shown = views.describe_messages(AT_WORK, running=True)
     assert [view["id"] for view in shown] == ["m0", "m1"]
     assert works(shown) == [{"agent": "ann", "question": "m2", "messages": 2, "waiting": []}]
     assert shown[1]["tools"][0]["status"] == "running"
 
 
 def test_an_agents_own_transcript_tells_of_whom_it_asked() -> None:
-    shown = views.messages(AT_WORK, running=True, agent="ann")
+    shown = views.describe_messages(AT_WORK, running=True, agent="ann")
     assert [(view["id"], view["label"]) for view in shown] == [("m2", "asked by the main agent"), ("m3", None)]
     assert [(work["agent"], work["messages"]) for work in works(shown)] == [("ben", 2)]
 
 
 def test_a_call_that_waits_anywhere_below_stands_in_the_card_of_the_main_agent() -> None:
-    (work,) = works(views.messages(AT_WORK, running=False, waiting=True))
+    (work,) = works(views.describe_messages(AT_WORK, running=False, waiting=True))
     assert [(tool["agent"], tool["name"], tool["status"]) for tool in work["waiting"]] == [("ben", "send", "waiting")]
 
 
@@ -63,5 +63,5 @@ def test_one_id_used_again_tells_of_two_works() -> None:
         ("ann", AIMessage("a")),
         (MAIN, ToolMessage("a", tool_call_id="1")),
     ]
-    found = works(views.messages(path(*again, *again), running=False))
+    found = works(views.describe_messages(path(*again, *again), running=False))
     assert [(work["question"], work["messages"]) for work in found] == [("m1", 2), ("m5", 2)]

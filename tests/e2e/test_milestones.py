@@ -27,15 +27,15 @@ def judging_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]
 
 def talk_for_long(file: Path) -> None:
     """A conversation of 600 messages, with a milestone near its beginning and a checkpoint near its end."""
-    database = Database.at(file)
+    database = Database.open_file(file)
     store = Store(database)
     runs, thread_id = Runs(store), store.create_thread(title="A long talk").id
     lines = [text for number in range(300) for text in (f"Question {number}", f"Answer {number}.")]
     store.append(thread_id, new(*lines[:592]))
     store.save(thread_id, name="Mine")
-    run = runs.begin(thread_id, new(*lines[592:])[0])
-    runs.end(run, RunState.DONE, last=new(*lines[592:])[1:])
-    runs.mark(run, store.messages(thread_id)[41].id, "Early <b>verdict</b>", "It is settled.")
+    run = runs.begin_run(thread_id, new(*lines[592:])[0])
+    runs.end_run(run, RunState.DONE, last_messages=new(*lines[592:])[1:])
+    runs.save_milestone(run, store.list_messages(thread_id)[41].id, "Early <b>verdict</b>", "It is settled.")
     database.close()
 
 

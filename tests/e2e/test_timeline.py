@@ -225,7 +225,7 @@ def test_a_long_history_comes_in_portions(server: Server, visit: Visit) -> None:
 
 
 def _save_often(server: Server, thread_id: str, *, times: int) -> None:
-    database = Database.at(server.folder / "data" / "waymark.db")
+    database = Database.open_file(server.folder / "data" / "waymark.db")
     try:
         for number in range(times):
             Store(database).save(thread_id, name=f"Place {number}")

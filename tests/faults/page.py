@@ -163,6 +163,13 @@ class PageClient:
             time.sleep(0.05)
         return shown
 
+    def until(self, condition: Callable[[], object], seconds: float = 10.0) -> None:
+        """Wait for what comes by itself, beside the runs."""
+        end = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < end
+            time.sleep(0.02)
+
     def say(self, text: str) -> JSON:
         """Send and wait for the end of the answer; the transcript's data."""
         self.look()

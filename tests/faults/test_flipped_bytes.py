@@ -34,13 +34,13 @@ class Original:
 def original(tmp_path_factory: pytest.TempPathFactory) -> Original:
     """300 messages in three conversations, each with a fork."""
     file = tmp_path_factory.mktemp("original") / "waymark.db"
-    database = Database.at(file)
+    database = Database.open_file(file)
     store, chance = Store(database), random.Random(1)
     for number in range(3):
         thread_id = store.create_thread(title=f"Conversation {number}").id
         lines = [f"{number}.{index} " + " ".join(chance.choices(_WORDS, k=60)) for index in range(90)]
         store.append(thread_id, new(*lines))
-        store.append(thread_id, new(*lines[80:]), after=store.messages(thread_id)[79].id)
+        store.append(thread_id, new(*lines[80:]), after=store.list_messages(thread_id)[79].id)
     database.close()  # the last to close moves everything from the log into the file
     places = found_in(file)
     assert len(places) > 200
@@ -73,17 +73,17 @@ def flip(file: Path, chance: random.Random, places: dict[str, range]) -> set[str
 
 def read(file: Path) -> tuple[Read, Read]:
     """Every message, and those of the conversations as of their heads: two ways of reading."""
-    database = Database.reader(f"sqlite:///{file}")
+    database = Database.open_read_only(f"sqlite:///{file}")
     store = Store(database)
-    threads = [thread.id for thread in store.threads()]
-    every = {m.id: m for thread_id in threads for m in store.every_message(thread_id)}
-    paths = {m.id: m for thread_id in threads for m in store.messages(thread_id)}
+    threads = [thread.id for thread in store.list_threads()]
+    every = {m.id: m for thread_id in threads for m in store.list_all_messages(thread_id)}
+    paths = {m.id: m for thread_id in threads for m in store.list_messages(thread_id)}
     database.close()
     return every, paths
 
 
 def named(file: Path) -> set[str | None]:
-    database = Database.reader(f"sqlite:///{file}")
+    database = Database.open_read_only(f"sqlite:///{file}")
     report = verification.verify(database)
     database.close()
     return {damage.message_id for damage in report.damages}

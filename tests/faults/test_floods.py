@@ -8,10 +8,10 @@ import pytest
 from langchain_core.tools import BaseTool
 
 from agent.events import ToolStarted
-from agent.recording import STOPPED
+from agent.recording import STOPPED_TEXT
 from agent.tools.calculator import calculator
 from checkpoints import Run, RunState
-from checkpoints.model import By
+from checkpoints.model import Caller
 from tests.agent.running import Running, model_at, running, tool
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
 
@@ -22,10 +22,10 @@ THOUSAND = Calls(tuple(Call("calculator", {"expression": f"{number}+1"}) for num
 
 async def answered(chat: Running, text: str) -> Run:
     """A turn of another conversation, to its end."""
-    run = await chat.runner.send(None, text, by=By())
-    await chat.until(lambda: chat.store.messages(run.thread_id)[-1].type == "ai")
-    await chat.until(lambda: not chat.runs.running() - {chat.thread_id})
-    latest = chat.runs.latest(run.thread_id)
+    run = await chat.runner.send(None, text, caller=Caller())
+    await chat.until(lambda: chat.store.list_messages(run.thread_id)[-1].type == "ai")
+    await chat.until(lambda: not chat.runs.list_running_threads() - {chat.thread_id})
+    latest = chat.runs.get_latest_run(run.thread_id)
     assert latest is not None
     return latest
 
@@ -39,7 +39,7 @@ def flood(*replies: Any, tools: Sequence[BaseTool] = (calculator, HANGING), **li
             await chat.until(lambda: fake.requests)  # the replies are the flood's: the next request is the other's
             other = await answered(chat, "and me?")
             assert other.state is RunState.DONE
-            assert chat.store.messages(other.thread_id)[-1].langchain.text.startswith("You said: and me?")
+            assert chat.store.list_messages(other.thread_id)[-1].langchain.text.startswith("You said: and me?")
             ended = await chat.end(run)
             assert chat.unanswered() == set()
             fake.script(Say("Here again."))
@@ -55,7 +55,7 @@ def test_a_thousand_calls_in_one_answer_stop_at_the_budget() -> None:
     ended, _, said = flood(THOUSAND)
     assert ended.error == "The agent was stopped after 50 tool calls."
     results = [text for kind, _, text in said if kind == "tool"]
-    assert (len(results), results.count(STOPPED)) == (1_000, 950)
+    assert (len(results), results.count(STOPPED_TEXT)) == (1_000, 950)
 
 
 @pytest.mark.parametrize(
@@ -93,12 +93,12 @@ def test_a_tool_that_hangs_in_every_conversation_leaves_room_for_the_next() -> N
 
     async def story(fake: FakeOpenAI) -> None:
         async with model_at(fake) as model, running(model, (calculator, HANGING)) as chat:
-            runs = [await chat.runner.send(None, "please", by=By()) for _ in range(12)]
+            runs = [await chat.runner.send(None, "please", caller=Caller()) for _ in range(12)]
             await chat.until(lambda: len(fake.requests) == 12)
             fake.script(Call("calculator", {"expression": "6*7"}), Say("It is 42."))
             assert (await chat.say("and me?")).state is RunState.DONE
             assert [text for _, _, text in chat.said()[2:]] == ["42", "It is 42."]
-            assert chat.runs.running() == {run.thread_id for run in runs}
+            assert chat.runs.list_running_threads() == {run.thread_id for run in runs}
 
     with FakeOpenAI() as fake:
         fake.reply(*[Call("slow", {})] * 12)

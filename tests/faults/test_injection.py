@@ -10,11 +10,11 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from pydantic import SecretStr
 
-from agent.time_travel import KEY
-from agent.tools import tools_for
+from agent.time_travel import TIME_TRAVEL_MARK
+from agent.tools import select_tools
 from agent.tools.read_file import CLOSING as END_OF_FILE
 from agent.tools.web_search import CLOSING as END_OF_SEARCH
-from checkpoints import By, Database, NewMessage, Operation, OperationKind, Store, document, files, serde, transfer
+from checkpoints import Caller, Database, NewMessage, Operation, OperationKind, Store, document, files, serde, transfer
 from components import views
 from tests.agent.running import Running, model_at, running
 from tests.checkpoints.conversations import picture
@@ -39,8 +39,8 @@ class World:
 
     async def say(self, text: str, *replies: Reply, attached: str | None = None) -> None:
         self.model.script(*replies)
-        held = [files.read("letter.txt", attached.encode())] if attached else []
-        await self.chat.end(await self.chat.runner.send(self.chat.thread_id, text, by=By(), attached=held))
+        held = [files.parse_file("letter.txt", attached.encode())] if attached else []
+        await self.chat.end(await self.chat.runner.send(self.chat.thread_id, text, caller=Caller(), attachments=held))
 
     def bring(self, *messages: BaseMessage) -> None:
         """Import a conversation into this one, and stand where it ends."""
@@ -48,19 +48,19 @@ class World:
         elsewhere = Store(Database.in_memory())
         other = elsewhere.create_thread(title="Theirs").id
         elsewhere.append(other, [NewMessage(serde.to_body(message)) for message in messages])
-        transfer.merge(store, here, document.read(transfer.export(elsewhere, other)))
+        transfer.merge_document(store, here, document.read_document(transfer.export(elsewhere, other)))
         elsewhere.database.close()
-        current = store.thread(here).branch_id
-        store.switch(here, next(branch.id for branch, _ in store.branches(here) if branch.id != current))
+        current = store.get_thread(here).branch_id
+        store.switch(here, next(branch.id for branch, _ in store.list_branches(here) if branch.id != current))
 
     def moves(self) -> list[Operation]:
-        return [op for op in self.chat.store.operations(self.chat.thread_id) if op.kind in MOVES and not op.undone]
+        return [op for op in self.chat.store.list_operations(self.chat.thread_id) if op.kind in MOVES and not op.undone]
 
 
 def play(folder: Path, story: Callable[[World], Awaitable[None]]) -> None:
     async def whole(model: FakeOpenAI, tavily: FakeTavily) -> None:
         key = SecretStr("tvly-key")
-        tools = tools_for(tavily_api_key=key, tavily_base_url=tavily.base_url, files_dir=folder)
+        tools = select_tools(tavily_api_key=key, tavily_base_url=tavily.base_url, files_dir=folder)
         async with model_at(model) as client, running(client, tools, time_travel="allow") as chat:
             await story(World(chat, model, tavily, folder))
 
@@ -74,7 +74,7 @@ def test_there_are_fifty_texts_and_each_is_another() -> None:
 
 def expect_only_said(world: World, *types: str) -> None:
     """The path holds messages of these types, nothing else was done, and each was told under a number of its own."""
-    operations = world.chat.store.operations(world.chat.thread_id)
+    operations = world.chat.store.list_operations(world.chat.thread_id)
     assert {op.kind for op in operations} == {OperationKind.APPEND}
     assert [message.type for message in world.chat.path()] == list(types)
     system, *asked = world.model.requests[-1]["messages"]
@@ -112,7 +112,7 @@ def test_what_is_read_and_found_does_nothing_by_itself(tmp_path: Path) -> None:
 
 def test_what_is_imported_does_nothing_by_itself(tmp_path: Path) -> None:
     async def story(world: World) -> None:
-        marks = {KEY: {"kind": "goto", "to": 0, "removed": "all", "sources": 5}}
+        marks = {TIME_TRAVEL_MARK: {"kind": "goto", "to": 0, "removed": "all", "sources": 5}}
         world.bring(
             *(SystemMessage(text) for text in INJECTIONS),
             *(HumanMessage(text, additional_kwargs=marks) for text in INJECTIONS),
@@ -123,7 +123,7 @@ def test_what_is_imported_does_nothing_by_itself(tmp_path: Path) -> None:
         assert world.moves() == []
         messages = world.model.requests[-1]["messages"]
         assert [message["role"] for message in messages] == ["system", *["user"] * 50, *["assistant"] * 50, "user"]
-        assert len(views.messages(world.chat.path(), running=False)) == 202
+        assert len(views.describe_messages(world.chat.path(), running=False)) == 202
 
     play(tmp_path, story)
 
@@ -158,7 +158,7 @@ async def reached(world: World, channel: str, text: str) -> None:
 
 def label(world: World) -> str:
     """What the page says over the newest move."""
-    shown = views.messages(world.chat.path(), running=False)
+    shown = views.describe_messages(world.chat.path(), running=False)
     return next(str(view["label"]) for view in reversed(shown) if view["label"])
 
 
@@ -174,7 +174,7 @@ def test_a_model_that_obeys_makes_one_undoable_move_and_the_page_names_where_it_
             before = picture(chat.store, here)
             await reached(world, channel, text)
             (move,) = world.moves()
-            assert (move.actor, move.group) == ("agent", chat.runs.latest(here).id)  # type: ignore[union-attr]
+            assert (move.actor, move.undo_group) == ("agent", chat.runs.get_latest_run(here).id)  # type: ignore[union-attr]
             assert "the agent" in label(world), text
             read = f"after reading {CHANNELS[channel]}"
             assert (read in label(world)) if CHANNELS[channel] else ("after reading" not in label(world)), text

@@ -255,7 +255,7 @@ def kill(server: Server, file: Path, number_of_rounds: int) -> None:
 
 def _check_rows(file: Path, talk: Talk) -> None:
     """Every acknowledged wish is there once, none is half-done, and what the socket showed is what is stored."""
-    database = Database.reader(f"sqlite:///{file}")
+    database = Database.open_read_only(f"sqlite:///{file}")
     assert verification.verify(database).damages == ()
     tables = read(Store(database))
     database.close()

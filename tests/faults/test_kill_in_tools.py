@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.approval import NOT_APPROVED
-from agent.request import NOT_CARRIED_OUT
+from agent.approval import NOT_APPROVED_TEXT
+from agent.request import NOT_CARRIED_OUT_TEXT
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
 from tests.fakes.tavily import FakeTavily, Fault
 from tests.faults.page import JSON, PageClient
@@ -109,8 +109,8 @@ def test_a_tool_that_was_running_is_not_run_again_by_itself(
         assert shown["run"]["state"] == "interrupted"
         assert tools_of(shown)["web_search"][0] == "stopped"
     assert len(model.requests) == 2
-    assert results_in(goes_on(pages[0], model)) == [NOT_CARRIED_OUT]
-    assert results_in(types(pages[1], model)) == [NOT_CARRIED_OUT]
+    assert results_in(goes_on(pages[0], model)) == [NOT_CARRIED_OUT_TEXT]
+    assert results_in(types(pages[1], model)) == [NOT_CARRIED_OUT_TEXT]
     assert len(search.requests) == 2
 
 
@@ -121,8 +121,8 @@ def test_between_two_parallel_tools_the_result_of_the_one_is_kept_and_the_other_
     for shown in killed(server, pages, lambda shown: tools_of(shown).get("calculator", ("", None))[0] == "done"):
         assert shown["run"]["state"] == "interrupted"
         assert tools_of(shown) == {"calculator": ("done", "42"), "web_search": ("stopped", None)}
-    assert results_in(goes_on(pages[0], model)) == [NOT_CARRIED_OUT, "42"]
-    assert results_in(types(pages[1], model)) == [NOT_CARRIED_OUT, "42"]
+    assert results_in(goes_on(pages[0], model)) == [NOT_CARRIED_OUT_TEXT, "42"]
+    assert results_in(types(pages[1], model)) == [NOT_CARRIED_OUT_TEXT, "42"]
     assert (len(search.requests), len(model.requests)) == (2, 4)
 
 
@@ -139,5 +139,5 @@ def test_a_call_that_waited_for_a_person_waits_still_and_runs_once_when_it_is_al
     assert pages[0].rest()["messages"][-1]["text"] == "It is calm."
     (result,) = results_in(model.requests[-1])
     assert "The sea is calm." in result
-    assert results_in(types(pages[1], model)) == [NOT_APPROVED]
+    assert results_in(types(pages[1], model)) == [NOT_APPROVED_TEXT]
     assert len(model.requests) == 4

@@ -48,9 +48,9 @@ def tracer_at(origin: str) -> LangfuseTracer:
 async def turn(tracer: LangfuseTracer) -> RunState:
     async with running(DemoChatModel(seconds_per_token=0), tracer=tracer) as chat:
         run = await chat.say("What is 12 * 3?")
-        tracer.tell(Feedback(run.id, chat.path()[-1].id, True))
-        assert tracer.prompt("system", SYSTEM_PROMPT).text == SYSTEM_PROMPT
-        assert tracer.link(run.id) == ""
+        tracer.record(Feedback(run.id, chat.path()[-1].id, True))
+        assert tracer.find_prompt("system", SYSTEM_PROMPT).text == SYSTEM_PROMPT
+        assert tracer.link_run(run.id) == ""
         return run.state
 
 
@@ -89,10 +89,10 @@ def test_langfuse_that_is_not_there_is_said_once_and_without_keys(caplog: pytest
 def test_what_langfuse_misses_while_it_fails_is_not_held_against_what_comes_after(fake: FakeLangfuse) -> None:
     fake.trouble = Fault("status", status=500)
     tracer = tracer_at(fake.origin)
-    tracer.tell(Feedback("run", "lost", True))
+    tracer.record(Feedback("run", "lost", True))
     fake.wait_for(lambda: any(b"lost" in each for each in fake.received))
     fake.trouble = None
-    tracer.tell(Feedback("run", "kept", True))
+    tracer.record(Feedback("run", "kept", True))
     fake.wait_for(lambda: len(fake.scores) == 1)
     tracer.close()
 

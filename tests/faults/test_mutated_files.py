@@ -125,14 +125,14 @@ def rounds(seed: int, count: int) -> tuple[int, int]:
 
 
 def _take(store: Store, thread_id: str, raw: bytes, *, merge: bool) -> None:
-    docs = document.read_all(raw)
+    docs = document.read_documents(raw)
     for doc in docs:
-        transfer.preview(store, doc, thread_id)
-        made = transfer.merge(store, thread_id, doc) if merge else transfer.import_thread(store, doc)
-        for message in store.every_message(made.result):
+        transfer.preview_import(store, doc, thread_id)
+        made = transfer.merge_document(store, thread_id, doc) if merge else transfer.import_thread(store, doc)
+        for message in store.list_all_messages(made.result):
             assert message.langchain.type == message.type
         if len(json.dumps(doc.thread.title)) < 1_000 and len(raw) < 100_000:
-            document.read(transfer.export(store, made.result))
+            document.read_document(transfer.export(store, made.result))
 
 
 @pytest.mark.parametrize("seed", range(3))

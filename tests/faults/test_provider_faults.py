@@ -12,8 +12,8 @@ from pydantic import SecretStr
 
 from agent import retrying
 from agent.events import TextDelta
-from agent.models import Keys, load_chat_model
-from agent.retrying import PAUSES
+from agent.models import ProviderKeys, load_chat_model
+from agent.retrying import RETRY_PAUSES_SECONDS
 from checkpoints import Run, RunState
 from tests.agent.running import KEY, Running, running
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
@@ -21,7 +21,7 @@ from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 IDLE_SECONDS = 1.5  # where a silence is the fault
 PATIENT_SECONDS = 20.0  # elsewhere, also on a machine that has much else to do
 SOON = 15.0  # seconds: half of what a provider asks for below
-TRIES = 1 + len(PAUSES)
+TRIES = 1 + len(RETRY_PAUSES_SECONDS)
 SAID = Say("one two three four")
 AFTER_TWO: Any = {"reply": SAID, "after_tokens": 2}
 IN_TIME = "did not answer in time"
@@ -84,7 +84,7 @@ def fake() -> Iterator[FakeOpenAI]:
 @asynccontextmanager
 async def talking(address: str, idle_seconds: float = PATIENT_SECONDS) -> AsyncIterator[Running]:
     """A conversation with a provider at this address."""
-    keys = Keys(openai_api_key=SecretStr(KEY), openai_base_url=address, idle_seconds=idle_seconds)
+    keys = ProviderKeys(openai_api_key=SecretStr(KEY), openai_base_url=address, idle_seconds=idle_seconds)
     model: Any = load_chat_model("openai:some", keys)
     async with running(model, idle_seconds=idle_seconds) as chat:
         yield chat
@@ -150,7 +150,7 @@ def test_a_passing_failure_is_tried_again_after_growing_pauses_and_the_user_sees
     assert run.state is RunState.DONE
     assert len(fake.requests) - asked == 3
     refusal, answer = fake.first_byte_times[times:]
-    assert answer - refusal > 0.75 * sum(PAUSES)
+    assert answer - refusal > 0.75 * sum(RETRY_PAUSES_SECONDS)
     assert chat.heard() == "one two three four"
 
 

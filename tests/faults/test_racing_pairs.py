@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import pytest
 import sqlalchemy as sa
 
-from checkpoints import By, Database, StateError, Store, rows
+from checkpoints import Caller, Database, StateError, Store, rows
 from tests.checkpoints.model import Conversation, Said
 from tests.checkpoints.tables import Tables, View, equal
 from tests.conftest import Clock
@@ -36,7 +36,7 @@ class Wish:
 
     verb: str
     given: dict[str, Any]
-    by: By
+    caller: Caller
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,11 @@ class Call:
     verb: str
     thread_id: str
     given: dict[str, Any]
-    by: By
+    caller: Caller
 
     def carry_out(self, store: Store) -> Outcome:
         try:
-            receipt = getattr(store, self.verb)(self.thread_id, **self.given, by=self.by)
+            receipt = getattr(store, self.verb)(self.thread_id, **self.given, by=self.caller)
         except StateError as error:
             return "refused", type(error).__name__
         return "repeated" if receipt.repeated else "done", receipt.version
@@ -109,7 +109,7 @@ class Processes(Clients):
 
 
 def _serve(pipe: Connection, start: Any, address: str) -> None:
-    database = Database.connect(address)
+    database = Database.open_url(address)
     store = Store(database, now=Clock())
     while (call := pipe.recv()) is not None:
         start.wait(60)
@@ -120,14 +120,14 @@ def _serve(pipe: Connection, start: Any, address: str) -> None:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def racing(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Store, Clients]]:
     if request.param == "sqlite":
-        database = Database.at(tmp_path / "waymark.db")
+        database = Database.open_file(tmp_path / "waymark.db")
         sa.event.listen(database.engine, "connect", lambda connection, _: connection.execute("PRAGMA synchronous = OFF"))
         database.engine.dispose()
         store = Store(database, now=Clock())
         clients: Threads | Processes = Threads(store)
     else:
         address = request.getfixturevalue("postgres_url")
-        database = Database.connect(address)
+        database = Database.open_url(address)
         store, clients = Store(database, now=Clock()), Processes(address)
     yield store, clients
     clients.close()
@@ -162,7 +162,7 @@ class Race:
             ("rename_thread", {"title": "to be redone"}),
             ("undo", {}),
         ):
-            wish = Wish(verb, given, By())
+            wish = Wish(verb, given, Caller())
             assert self.call(thread_id, wish).carry_out(self.store)[0] == "done"
             self.expected(model, wish)
         return thread_id, model
@@ -188,14 +188,14 @@ class Race:
 
     def call(self, thread_id: str, wish: Wish) -> Call:
         given = self.view.arguments(self.view.look(self.store, thread_id), thread_id, wish.given)
-        return Call(wish.verb, thread_id, given, wish.by)
+        return Call(wish.verb, thread_id, given, wish.caller)
 
     def expected(self, model: Conversation, wish: Wish) -> Outcome:
-        done = model.requests.get(wish.by.request or "")
+        done = model.requests.get(wish.caller.request_id or "")
         if done is not None:
             return "repeated", done
         try:
-            getattr(model, wish.verb)(**wish.given, by=wish.by)
+            getattr(model, wish.verb)(**wish.given, by=wish.caller)
         except StateError as error:
             return "refused", type(error).__name__
         return "done", model.version
@@ -209,7 +209,9 @@ class Race:
         """Something that the model as it stands makes sense of, by somebody who says what they saw, or does not."""
         version = self.chance.choice([None, model.version, model.version, max(0, model.version - 2)])
         verb = self.chance.choice(list(WISHES))
-        return Wish(verb, WISHES[verb](self, model), By(request=f"wish {next(self.numbers)}", version=version))
+        return Wish(
+            verb, WISHES[verb](self, model), Caller(request_id=f"wish {next(self.numbers)}", expected_version=version)
+        )
 
     def some(self, found: Any) -> Any:
         return self.chance.choice(list(found) or [0])

@@ -1,0 +1,20 @@
+"""Variables by which libraries trace, log or redirect conversations by themselves. Waymark sends what its settings say."""
+
+import os
+from collections.abc import MutableMapping
+
+import langsmith
+
+# LangSmith reads both of the first, as switches for tracing and as the address of its gateway to models; FastAPI and the
+# parts of OpenTelemetry that carry traces to Langfuse read the next two; OpenAI's client logs whole requests.
+PREFIXES = ("LANGSMITH_", "LANGCHAIN_", "OTEL_", "FASTAPI_OTEL_", "OPENAI_LOG")
+
+
+def switch_off_library_tracing(environ: MutableMapping[str, str] = os.environ) -> None:
+    """Take the variables out of the process's environment, for every thread and task, and switch LangSmith off besides.
+
+    Besides, because LangSmith remembers a variable that it has read, and the imports read some.
+    """
+    for name in [name for name in environ if name.upper().startswith(PREFIXES)]:
+        del environ[name]
+    langsmith.configure(enabled=False)

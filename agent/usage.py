@@ -1,0 +1,55 @@
+"""What providers tell of the tokens that an answer took. It may be anything, and so may what an older version stored."""
+
+from typing import Any
+
+from langchain_core.messages.ai import InputTokenDetails, OutputTokenDetails, UsageMetadata
+
+from checkpoints.limits import to_tokens
+
+_COUNTS = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens", "total_tokens")  # as OpenAI says them
+
+
+def readable_usage(told: Any) -> UsageMetadata | None:
+    """The usage with what of it are counts of tokens; None where it does not tell how many were read and written."""
+    if not isinstance(told, dict):
+        return None
+    read, written = to_tokens(told.get("input_tokens")), to_tokens(told.get("output_tokens"))
+    if read is None or written is None:
+        return None
+    total = to_tokens(told.get("total_tokens"))
+    usage = UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written if total is None else total)
+    if details := _counts(told.get("input_token_details")):
+        usage["input_token_details"] = InputTokenDetails(**details)  # type: ignore[typeddict-item]
+    if details := _counts(told.get("output_token_details")):
+        usage["output_token_details"] = OutputTokenDetails(**details)  # type: ignore[typeddict-item]
+    return usage
+
+
+def context_tokens(usage: UsageMetadata) -> int:
+    """What the request for an answer and the answer itself take together; its reasoning is not sent again."""
+    reasoning = usage.get("output_token_details", {}).get("reasoning", 0)
+    return usage["input_tokens"] + max(0, usage["output_tokens"] - reasoning)
+
+
+def drop_unreadable_usage(event: dict[str, Any]) -> None:
+    """Take out of an event of OpenAI's streams what its library would fail on, and the answer would be lost with it."""
+    within = event.get("response")
+    for holder in (event, within) if isinstance(within, dict) else (event,):
+        usage = holder.get("usage")
+        if usage is None:
+            continue
+        if not isinstance(usage, dict) or any(name in usage and to_tokens(usage[name]) is None for name in _COUNTS):
+            holder["usage"] = None
+            continue
+        for details in (value for name, value in usage.items() if name.endswith("_tokens_details") and value):
+            if not isinstance(details, dict):
+                holder["usage"] = None
+                break
+            # Zero and not left out: the library insists on some of them.
+            details.update({name: 0 for name, value in details.items() if value is not None and to_tokens(value) is None})
+
+
+def _counts(details: Any) -> dict[str, int]:
+    """Those of the named counts that are counts."""
+    named = details.items() if isinstance(details, dict) else ()
+    return {name: tokens for name, value in named if isinstance(name, str) and (tokens := to_tokens(value)) is not None}

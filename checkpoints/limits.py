@@ -1,0 +1,38 @@
+"""Limits of what comes from outside, in one table, and the door that each number and short text from there passes."""
+
+from typing import Any
+
+from checkpoints import serde
+
+MAX_NUMBER = 2**53 - 1  # the largest whole number that every reader of JSON knows exactly
+MAX_TOKENS = 2**31 - 1  # of one answer, or of a checkpoint: what the column holds on PostgreSQL
+MAX_FILE_LEVELS = 100  # of objects and lists within one another, in a file that is imported
+MAX_ARGUMENT_LEVELS = 80  # in the arguments of a call: an export puts its own levels around them
+MAX_LABEL_CHARS = 500  # of what a provider calls a thing: a tool, a call, a model
+MAX_PROMPT_CHARS = 200_000  # of instructions that are fetched
+
+
+def to_number(value: Any) -> int | None:
+    """A whole number from 0 on; None for whatever else was said in its place."""
+    return value if type(value) is int and 0 <= value <= MAX_NUMBER else None
+
+
+def to_tokens(value: Any) -> int | None:
+    """A count of tokens that can be stored; None for whatever else was said in its place."""
+    return value if type(value) is int and 0 <= value <= MAX_TOKENS else None
+
+
+def to_label(value: Any) -> str:
+    """A short text that can be stored, cut where it is long; an empty one for what is no text."""
+    return serde.sanitize_text(value[:MAX_LABEL_CHARS]) if isinstance(value, str) else ""
+
+
+def is_deeper(value: Any, levels: int) -> bool:
+    """Whether JSON has more than so many objects and lists within one another."""
+    level = [value]
+    for _ in range(levels + 1):
+        holders = [each for each in level if isinstance(each, (dict, list))]
+        level = [below for each in holders for below in (each.values() if isinstance(each, dict) else each)]
+        if not holders:
+            return False
+    return True
