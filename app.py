@@ -21,42 +21,35 @@ from langchain_core.tools import BaseTool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import commands
-from agent.agents import BUILT_IN_AGENTS, Agent, Agents
-from agent.graph import build_graph
-from agent.hub import RunHub
-from agent.judge import Judge
-from agent.mcp import McpServer, McpServers
-from agent.models import ConfiguredModels, ModelConfigurationError, ProviderKeys
-from agent.prices import ModelPrice
-from agent.runner import Runner
-from agent.state import Limits
-from agent.tools import TOOL_NAMES as TOOLS
-from agent.tools import select_tools
+from agent.context.prices import ModelPrice
+from agent.graph.graph import build_graph
+from agent.graph.state import Limits
+from agent.models.catalog import ConfiguredModels
+from agent.models.errors import ModelConfigurationError
+from agent.models.keys import ProviderKeys
+from agent.run.hub import RunHub
+from agent.run.judge import Judge
+from agent.run.runner import Runner
+from agent.subagents.agents import BUILT_IN_AGENTS, Agent, Agents
+from agent.time_travel.executor import TimeTravelEvent
 from agent.tools.ask_agent import ask_agent
-from agent.tracing import NO_TRACING, Tracer
+from agent.tools.mcp import McpServer, McpServers
+from agent.tools.registry import TOOL_NAMES as TOOLS
+from agent.tools.registry import select_tools
 from agent.tracing.environment import switch_off_library_tracing
-from agent.travelling import TimeTravelEvent
+from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import MAIN, Database, Runs, Store, StoreUnavailableError
-from components import (
-    agents,
-    attachments,
-    comparing,
-    exporting,
-    full_text,
-    growth,
-    meter,
-    page,
-    stream,
-    toast,
-    trouble,
-    vendor,
-)
-from components.guard import AllowedRoutes, Guard
-from components.headers import build_security_policy
+from components import page
+from components.panels import export_dialog, outage, toast
 from components.rendering import Renderer
+from components.routes import agent_transcript, comparison, full_text, growth, stream, thread_usage
 from components.services import Services
-from components.session import Session
+from components.views import file_links
 from config import Settings, SettingsError, load_settings
+from server import static_files
+from server.guard import AllowedRoutes, Guard
+from server.headers import build_security_policy
+from server.session import Session
 
 _log = logging.getLogger(__name__)
 ROOT = Path(__file__).parent
@@ -65,7 +58,7 @@ MAX_SOCKET_MESSAGE_BYTES = 16_384  # bytes; the page sends nothing over it
 ALLOWED_ROUTES = AllowedRoutes(
     paths=frozenset({"/", "/_dash-layout", "/_dash-dependencies", "/_dash-update-component"}),
     prefixes=("/t/", "/api/threads/"),
-    user_file_prefixes=(attachments.FILES_PREFIX,),
+    user_file_prefixes=(file_links.FILES_PREFIX,),
     static_prefixes=("/assets/", "/_dash-component-suites/", "/vendor/"),
     max_body_bytes={"/_dash-update-component": 16_000_000},  # an import of 10 MB, as base64 inside JSON
 )
@@ -277,7 +270,7 @@ def _build_dash(server: FastAPI, services: Services) -> Dash:
         assets_folder=str(ROOT / "assets"),
         assets_path_ignore=["modules"],
         assets_ignore=r"early|\.css",  # the frame names the one above everything else; the others come as one
-        external_stylesheets=[vendor.build_stylesheet_address()],
+        external_stylesheets=[static_files.build_stylesheet_address()],
         index_string=page.build_index(sorted(path.name for path in (ROOT / "assets" / "modules").glob("*.mjs"))),
         meta_tags=page.META_TAGS,
         enable_mcp=False,
@@ -285,8 +278,8 @@ def _build_dash(server: FastAPI, services: Services) -> Dash:
     )
     dash.layout = page.layout()
     page.register(dash, services)
-    vendor.add_static_routes(server)
-    for part in (stream, meter, full_text, comparing, growth, exporting, attachments, agents, trouble):
+    static_files.add_static_routes(server)
+    for part in (stream, thread_usage, full_text, comparison, growth, export_dialog, file_links, agent_transcript, outage):
         part.add_route(server, services)
     return dash
 
@@ -361,10 +354,8 @@ class _AnnouncingServer(uvicorn.Server):
 
 
 def _print_link(app: App) -> None:
-    print(
-        f"\n  Waymark is ready. Open this link (it works once; the browser then stays signed in):\n\n    {app.create_link()}\n",
-        flush=True,
-    )
+    ready = "Waymark is ready. Open this link (it works once; the browser then stays signed in):"
+    print(f"\n  {ready}\n\n    {app.create_link()}\n", flush=True)
 
 
 def serve(settings: Settings) -> None:

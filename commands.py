@@ -11,11 +11,13 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from agent.choice import ModelCatalog
-from agent.demonstrations import DEMONSTRATIONS
-from checkpoints import Database, Runs, StateError, Store, document, erasure, readable, transfer, verification
-from checkpoints.backup import write_backup
-from checkpoints.redaction import Redaction
+from agent.settings import ModelCatalog
+from agent.terminal_demo import DEMONSTRATIONS
+from checkpoints import Database, Runs, StateError, Store
+from checkpoints.interchange import text_exports, transfer, waymark
+from checkpoints.interchange.redaction import Redaction
+from checkpoints.upkeep import erasure, verification
+from checkpoints.upkeep.backup import write_backup
 from config import Settings
 
 EXIT_OK, EXIT_DAMAGED, EXIT_REFUSED = 0, 1, 2  # exit codes
@@ -142,13 +144,19 @@ def _export_all_threads(store: Store, arguments: Arguments) -> int:
 
 
 def _render_export(store: Store, thread_id: str, arguments: Arguments) -> str:
-    form = readable.export_markdown if arguments.markdown else readable.export_jsonl if arguments.jsonl else transfer.export
+    form = (
+        text_exports.export_markdown
+        if arguments.markdown
+        else text_exports.export_jsonl
+        if arguments.jsonl
+        else transfer.export
+    )
     is_redacted = arguments.redact_tool_results or arguments.redact or arguments.leave_out_files
     parts = (arguments.redact_tool_results, tuple(arguments.redact), arguments.leave_out_files)
     redaction = Redaction(*parts) if is_redacted else None
     text = form(store, thread_id, redaction)
-    if form is transfer.export and len(text.encode()) > document.MAX_DOCUMENT_BYTES:
-        limit = document.MAX_DOCUMENT_BYTES // 1_000_000
+    if form is transfer.export and len(text.encode()) > waymark.MAX_DOCUMENT_BYTES:
+        limit = waymark.MAX_DOCUMENT_BYTES // 1_000_000
         print(f"The export of {thread_id} is over the {limit} MB that an import takes.", file=sys.stderr)
     return text
 
@@ -165,7 +173,7 @@ def _write_new_file(path: Path, text: str) -> None:
 
 def _run_import(arguments: Arguments, url: str) -> int:
     with open(arguments.file, "rb") as file:
-        found = document.read_documents(file.read(document.MAX_DOCUMENT_BYTES + 1))
+        found = waymark.read_documents(file.read(waymark.MAX_DOCUMENT_BYTES + 1))
     database = Database.open_url(url)
     try:
         database.claim()

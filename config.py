@@ -87,7 +87,7 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
 NAME_RULE = "small letters, digits and _, at most 31, beginning with a letter"
 PLAIN_TABLES = {"tools": ("enabled", "approval"), "models": ("offered",)}  # of waymark.toml
 NAMED_TABLES = ("agents", "mcp", "prices")  # its tables of tables
-PROVIDER_KEYS = (  # of the providers that are no settings of ours otherwise (agent.models.others)
+PROVIDER_KEYS = (  # of the providers that are no settings of ours otherwise (agent.models.providers)
     "ANTHROPIC_API_KEY",
     "COHERE_API_KEY",
     "DEEPSEEK_API_KEY",

@@ -9,7 +9,8 @@ from benchmarks import conversation
 from benchmarks.contestants import PAGE
 from benchmarks.databases import KINDS, Fresh, Kind, Place
 from benchmarks.measuring import Bar, Report, Samples, Section, milliseconds
-from checkpoints import Database, NewMessage, Runs, RunState, Store, schema, serde
+from checkpoints import Database, NewMessage, Runs, RunState, Store, serde
+from checkpoints.storage import schema
 
 BAR_FLAT = 1.5  # times
 BAR_CROWD = 2.0  # times

@@ -3,8 +3,7 @@
 Usable without the rest of Waymark: `CheckpointManager()` keeps everything in memory. Knows nothing of agents or pages.
 """
 
-from checkpoints.changing import HEAD
-from checkpoints.database import Database
+from checkpoints.changes.transaction import HEAD
 from checkpoints.errors import (
     BranchNotFoundError,
     CheckpointNotFoundError,
@@ -45,6 +44,7 @@ from checkpoints.model import (
     pluralize,
 )
 from checkpoints.runs import Runs, make_partial_messages
+from checkpoints.storage.database import Database
 from checkpoints.store import Store, new_id
 
 __all__ = [

@@ -16,8 +16,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from checkpoints import picture, schema, serde
+from checkpoints import image_header, serde
 from checkpoints.errors import InvalidFileError
+from checkpoints.storage import schema
 
 FilePart = dict[str, Any]
 TEXT_TYPE, PDF_TYPE = "text/plain", "application/pdf"
@@ -175,7 +176,7 @@ def find_orphan_files(connection: sa.Connection, is_erased: Callable[[Any], bool
 
 
 def _detect_media_type(data: bytes) -> str | None:
-    if (media_type := picture.detect_image_type(data)) is not None:
+    if (media_type := image_header.detect_image_type(data)) is not None:
         return media_type
     if data.startswith(b"%PDF-"):
         return PDF_TYPE
@@ -187,7 +188,7 @@ def _detect_media_type(data: bytes) -> str | None:
 
 
 def _check_pixels(name: str, media_type: str, data: bytes) -> None:
-    size = picture.read_image_size(media_type, data)
+    size = image_header.read_image_size(media_type, data)
     if size is None or min(size) < 1:
         raise InvalidFileError(f"{name} is a damaged image.")
     if size[0] * size[1] > MAX_PIXELS:

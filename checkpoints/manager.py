@@ -7,10 +7,11 @@ from itertools import takewhile
 
 from langchain_core.messages import BaseMessage
 
-from checkpoints import document, serde, transfer
-from checkpoints.database import Database
+from checkpoints import serde
 from checkpoints.errors import CheckpointNotFoundError, ConflictError, NothingToSaveError, RunActiveError
+from checkpoints.interchange import transfer, waymark
 from checkpoints.model import Caller, Checkpoint, Json, NewMessage, State
+from checkpoints.storage.database import Database
 from checkpoints.store import Store
 
 
@@ -106,9 +107,7 @@ class CheckpointManager:
 
     def import_checkpoints(self, text: str) -> None:
         """Replace the conversation by a document's. Raises `InvalidDocumentError`, and then nothing was changed."""
-        self._store.import_into(
-            self._thread_id, transfer.make_replacement(document.read_document(text)), caller=self._caller
-        )
+        self._store.import_into(self._thread_id, transfer.make_replacement(waymark.read_document(text)), caller=self._caller)
 
     def undo(self) -> None:
         """Take back the last change made through this manager or the page, exactly."""

@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import sqlalchemy as sa
 
-from checkpoints import bookmarks, branching, files, history, rows, schema, undo
-from checkpoints.database import Database
+from checkpoints import files, history
+from checkpoints.changes import branches, undo
 from checkpoints.model import USER, Branch, Checkpoint, Difference, Message, Operation, OperationKind, Removal, Thread
+from checkpoints.storage import checkpoint_rows, rows, schema
+from checkpoints.storage.database import Database
 
 
 class Reader:
@@ -72,7 +74,7 @@ class Reader:
         with self.database.begin_read() as connection:
             thread, thread_branches = rows.select_thread(connection, thread_id), rows.select_branches(connection, thread_id)
             forks = rows.select_segment_parents(connection, thread_id)
-            every = bookmarks.select_checkpoints(connection, thread_id)
+            every = checkpoint_rows.select_checkpoints(connection, thread_id)
             messages = rows.select_all_messages(connection, thread_id)
             places = [
                 (b.id, history.path_to(rows.select_node(connection, b.head_id, thread_id), forks)) for b in thread_branches
@@ -84,7 +86,7 @@ class Reader:
         """The checkpoints that the current branch shows, oldest first."""
         with self.database.begin_read() as connection:
             thread, path = rows.load_current_path(connection, thread_id)
-            every = bookmarks.select_checkpoints(connection, thread_id, database=self.database)
+            every = checkpoint_rows.select_checkpoints(connection, thread_id, database=self.database)
         return history.filter_visible(every, thread.branch_id, path)
 
     def map_checkpoint_depths(self, thread_id: str) -> dict[str, int]:
@@ -98,7 +100,7 @@ class Reader:
         """One of the checkpoints that the current branch shows. Raises `CheckpointNotFoundError`."""
         with self.database.begin_read() as connection:
             thread, path = rows.load_current_path(connection, thread_id)
-            return bookmarks.select_checkpoint(connection, thread, checkpoint_id, path, self.database)
+            return checkpoint_rows.select_checkpoint(connection, thread, checkpoint_id, path, self.database)
 
     def list_all_checkpoints(self, thread_id: str) -> list[Checkpoint]:
         """The checkpoints that any of the thread's branches shows, oldest first."""
@@ -122,7 +124,7 @@ class Reader:
         answer, a choice). What a restore took out of the conversation is none. Places with one message are left out.
         """
         with self.database.begin_read() as connection:
-            return branching.select_alternatives(connection, rows.select_thread(connection, thread_id), messages)
+            return branches.select_alternatives(connection, rows.select_thread(connection, thread_id), messages)
 
     def compare_paths(
         self, thread_id: str, left_id: str | None, right_id: str | None, *, max_messages: int | None = None
@@ -215,7 +217,7 @@ class Reader:
         with self.database.begin_read() as connection:
             standing, forks = rows.load_thread(connection, thread_id), rows.select_segment_parents(connection, thread_id)
             old = history.path_to(standing.head, forks)
-            target, detached = bookmarks.select_restore_target(connection, standing.thread, checkpoint_id, old)
+            target, detached = checkpoint_rows.select_restore_target(connection, standing.thread, checkpoint_id, old)
             new = history.path_to(target.node, forks)
-            left = bookmarks.count_removal(connection, standing.thread, old, new, detached)
-            return replace(left, agents=bookmarks.select_removed_agents(connection, old, new))
+            left = checkpoint_rows.count_removal(connection, standing.thread, old, new, detached)
+            return replace(left, agents=checkpoint_rows.select_removed_agents(connection, old, new))

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import sqlalchemy as sa
 
-from checkpoints import bookmarks, branching, rows, schema, serde
-from checkpoints.changing import HEAD, Transaction, append_kind, check_caller, make_append
+from checkpoints import serde
+from checkpoints.changes import branches
+from checkpoints.changes.transaction import HEAD, Transaction, append_kind, check_caller, make_append
 from checkpoints.errors import ConflictError
 from checkpoints.model import (
     USER,
@@ -21,6 +22,7 @@ from checkpoints.model import (
     RunState,
     pluralize,
 )
+from checkpoints.storage import checkpoint_rows, rows, schema
 from checkpoints.store import Store
 
 _run_table = schema.run
@@ -127,7 +129,7 @@ class Runs:
         """
 
         def replace_in_path(transaction: Transaction) -> str:
-            made = branching.replace_message(
+            made = branches.replace_message(
                 transaction, message_id, replace(new, run_id=run.id), dropped_ids, run_continues=True
             )
             transaction.note = note
@@ -201,7 +203,7 @@ class Runs:
             assert place is not None
             now, count = rows.to_time(transaction.now), place.depth + 1
             # The agent finds places by name: one that a person chose must go on meaning what they saved.
-            own = f"{name} · {count}" if name in bookmarks.select_checkpoint_names(connection, run.thread_id) else name
+            own = f"{name} · {count}" if name in checkpoint_rows.select_checkpoint_names(connection, run.thread_id) else name
             return transaction.add_checkpoint(Checkpoint("", own, now, count, description, created_by="judge", node=place))
 
         with self._store.database.begin_write() as connection:
@@ -209,7 +211,7 @@ class Runs:
                 connection, rows.load_thread(connection, run.thread_id), Caller(actor="judge", undo_group=run.id)
             )
             place = rows.select_node(connection, message_id, run.thread_id)
-            if place not in change.current_path() or bookmarks.had_checkpoint(connection, run.thread_id, message_id):
+            if place not in change.current_path() or checkpoint_rows.had_checkpoint(connection, run.thread_id, message_id):
                 return None
             return change.run_body(OperationKind.SAVE, add_milestone)
 

@@ -11,9 +11,16 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from checkpoints import bookmarks, branching, history, rows, schema, serde, undo
-from checkpoints.changing import HEAD, ChangeBody, Transaction, append_kind, check_caller, make_append
-from checkpoints.database import Database
+from checkpoints import history, serde
+from checkpoints.changes import branches, undo
+from checkpoints.changes.transaction import (
+    HEAD,
+    ChangeBody,
+    Transaction,
+    append_kind,
+    check_caller,
+    make_append,
+)
 from checkpoints.errors import ConflictError, NothingToSaveError
 from checkpoints.model import (
     MAX_DESCRIPTION_CHARS,
@@ -32,6 +39,8 @@ from checkpoints.model import (
     clean_name,
 )
 from checkpoints.reader import Reader
+from checkpoints.storage import checkpoint_rows, rows, schema
+from checkpoints.storage.database import Database
 
 _ALWAYS_ALLOW = ("time_travel", "allow")  # given for one conversation: it does not hold in another
 
@@ -140,10 +149,10 @@ class Store(Reader):
 
         def restore_head(transaction: Transaction) -> str:
             old = transaction.current_path()
-            target, detached = bookmarks.select_restore_target(
+            target, detached = checkpoint_rows.select_restore_target(
                 transaction.connection, transaction.thread, checkpoint_id, old
             )
-            left = bookmarks.count_removal(
+            left = checkpoint_rows.count_removal(
                 transaction.connection, transaction.thread, old, transaction.path_to(target.node), detached
             )
             transaction.note = f"{target.name} · {left} {'kept as a branch' if keep_future else 'removed'}"
@@ -172,13 +181,13 @@ class Store(Reader):
     def choose(self, thread_id: str, message_id: str, *, caller: Caller = USER) -> Receipt:
         """Stand on one of a message's alternatives, with what last followed it (see `Reader.siblings`)."""
         return self._run_change(
-            thread_id, OperationKind.SWITCH, caller, lambda change: branching.choose_alternative(change, message_id)
+            thread_id, OperationKind.SWITCH, caller, lambda change: branches.choose_alternative(change, message_id)
         )
 
     def fork(self, thread_id: str, message_id: str | None, *, name: str = "", caller: Caller = USER) -> Receipt:
         """A new branch whose last message is this one (None: before the first), and stand on it; the result is its id."""
         return self._run_change(
-            thread_id, OperationKind.FORK, caller, lambda change: branching.fork_branch(change, message_id, name)
+            thread_id, OperationKind.FORK, caller, lambda change: branches.fork_branch(change, message_id, name)
         )
 
     def fork_thread(self, thread_id: str, message_id: str | None, *, title: str = "", caller: Caller = USER) -> Receipt:
@@ -197,7 +206,7 @@ class Store(Reader):
             kept = {key: value for key, value in source.settings.items() if (key, value) != _ALWAYS_ALLOW}
             made = self.insert_thread(connection, title, source.owner, thread_id=identifier, settings=kept)
             change = Transaction(connection, made, rows.from_time(self.now()), self.new_id, caller)
-            return change.run_body(OperationKind.FORK, lambda change: branching.copy_path(change, source, path))
+            return change.run_body(OperationKind.FORK, lambda change: branches.copy_path(change, source, path))
 
     def rename_branch(self, thread_id: str, branch_id: str, name: str, *, caller: Caller = USER) -> Receipt:
         def set_branch_name(transaction: Transaction) -> None:
@@ -211,12 +220,12 @@ class Store(Reader):
     def delete_branch(self, thread_id: str, branch_id: str, *, caller: Caller = USER) -> Receipt:
         """Take a branch out of the list. Raises `CurrentBranchError` for the one that the conversation stands on."""
         return self._run_change(
-            thread_id, OperationKind.DELETE, caller, lambda change: branching.delete_branch(change, branch_id)
+            thread_id, OperationKind.DELETE, caller, lambda change: branches.delete_branch(change, branch_id)
         )
 
     def prune_branches(self, thread_id: str, *, caller: Caller = USER) -> Receipt:
         """Delete every branch but the one that the conversation stands on."""
-        return self._run_change(thread_id, OperationKind.DELETE, caller, branching.prune_branches)
+        return self._run_change(thread_id, OperationKind.DELETE, caller, branches.prune_branches)
 
     def replace(
         self, thread_id: str, message_id: str, new: NewMessage, *, drop: Collection[str] = (), caller: Caller = USER
@@ -226,7 +235,7 @@ class Store(Reader):
         What is in `drop` leaves, and with it what cannot stand without it: a tool's result without its call. Checkpoints of
         what was there stay in the list, and restore what they were saved for.
         """
-        body: ChangeBody = lambda change: branching.replace_message(change, message_id, new, drop)  # noqa: E731
+        body: ChangeBody = lambda change: branches.replace_message(change, message_id, new, drop)  # noqa: E731
         return self._run_change(thread_id, OperationKind.EDIT, caller, body)
 
     def delete_checkpoint(self, thread_id: str, checkpoint_id: str, *, caller: Caller = USER) -> Receipt:
@@ -280,7 +289,9 @@ class Store(Reader):
 
         def clear_head(transaction: Transaction) -> None:
             transaction.note = "conversation"
-            transaction.unlist_checkpoints(bookmarks.select_detached_checkpoints(transaction.connection, transaction.thread))
+            transaction.unlist_checkpoints(
+                checkpoint_rows.select_detached_checkpoints(transaction.connection, transaction.thread)
+            )
             transaction.move_head(None)
 
         return self._run_change(thread_id, OperationKind.CLEAR, caller, clear_head)

@@ -6,7 +6,7 @@ from dash import ClientsideFunction, Dash, Input, Output, html
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, Modal, ModalBody, ModalFooter, ModalHeader, ModalTitle
 
-from components import head
+from components import page_state
 
 
 def build_modal(identifier: str, title: str, parts: Sequence[Component], *, scrollable: bool = False) -> Modal:
@@ -47,6 +47,6 @@ def close_on(app: Dash, identifier: str, *inputs: Input) -> None:
         ClientsideFunction("waymark", "close"),
         Output(identifier, "is_open", allow_duplicate=True),
         *inputs,
-        Input(head.Ids.URL, "pathname"),
+        Input(page_state.Ids.URL, "pathname"),
         prevent_initial_call=True,
     )

@@ -12,7 +12,20 @@ from plotly.io.json import to_json_plotly
 from starlette.responses import Response
 
 from checkpoints import StoreUnavailableError
-from components import branching, changes, chat, exporting, head, importing, log, settings, threads, timeline, toast, trouble
+from components import page_state
+from components.panels import (
+    branches,
+    chat,
+    export_dialog,
+    import_dialog,
+    log,
+    outage,
+    settings,
+    threads,
+    timeline,
+    toast,
+    undo_redo,
+)
 from components.services import Services
 from components.widgets import Icon
 
@@ -35,8 +48,8 @@ INDEX_TEMPLATE = """<!DOCTYPE html>
 </html>"""
 META_TAGS = [{"name": "viewport", "content": "width=device-width, initial-scale=1, interactive-widget=resizes-content"}]
 UNUSED_SCRIPTS = ("/deps/polyfill@", "/dash_table/")  # scripts: for browsers older than modules, and for tables
-PANELS = (threads, chat, timeline, branching, changes, settings, log, exporting, importing, toast, trouble)
-SHOWING_PANELS = (threads, chat, timeline, changes, exporting)  # panels that show what stands at an address
+PANELS = (threads, chat, timeline, branches, undo_redo, settings, log, export_dialog, import_dialog, toast, outage)
+SHOWING_PANELS = (threads, chat, timeline, undo_redo, export_dialog)  # panels that show what stands at an address
 SHOWN_PROPERTIES = tuple(each for panel in SHOWING_PANELS for each in panel.SHOWN)
 
 
@@ -76,20 +89,20 @@ def build_index(modules: Iterable[str]) -> str:
 def layout() -> Component:
     return html.Div(
         [
-            head.layout(),
+            page_state.layout(),
             _build_topbar(),
             html.Nav(threads.layout(), className="pane pane-threads", **_aria_labelledby("threads-heading")),
             html.Main([_build_conversation_bar(), chat.layout()], className="pane pane-chat"),
             html.Aside(timeline.layout(), className="pane pane-timeline", **_aria_labelledby("timeline-heading")),
             *threads.dialogs(),
             *timeline.dialogs(),
-            *branching.dialogs(),
-            *changes.dialogs(),
+            *branches.dialogs(),
+            *undo_redo.dialogs(),
             *log.dialogs(),
-            *exporting.dialogs(),
-            *importing.dialogs(),
+            *export_dialog.dialogs(),
+            *import_dialog.dialogs(),
             toast.layout(),
-            trouble.layout(),
+            outage.layout(),
         ],
         id="shell",
         className="shell",
@@ -113,8 +126,8 @@ def _build_topbar() -> Component:
 
 def _build_conversation_bar() -> Component:
     """On a phone, what is seldom needed stands behind a button."""
-    undo, redo, clear = changes.buttons()
-    more = [clear, *settings.buttons(), *log.buttons(), *exporting.buttons(), *importing.buttons()]
+    undo, redo, clear = undo_redo.buttons()
+    more = [clear, *settings.buttons(), *log.buttons(), *export_dialog.buttons(), *import_dialog.buttons()]
     names: Any = {"aria-expanded": "false", "aria-controls": "more", **_aria_label("Conversation menu")}
     show = html.Button(Icon(name="three-dots"), id="show-more", className="btn only-phone", **names)
     title = html.H1(id=chat.Ids.TITLE)
@@ -129,7 +142,7 @@ def _aria_labelledby(identifier: str) -> Any:
     return {"aria-labelledby": identifier}
 
 
-def show_location(services: Services, location: head.PageLocation) -> list[Any]:
+def show_location(services: Services, location: page_state.PageLocation) -> list[Any]:
     """What every panel shows of a place."""
     return [value for panel in SHOWING_PANELS for value in panel.show(services, location)]
 
@@ -137,8 +150,8 @@ def show_location(services: Services, location: head.PageLocation) -> list[Any]:
 def build_filled_layout(services: Services, pathname: str) -> Component:
     """The layout as it is to show what stands at an address: the panels need not ask for it one by one."""
     whole = layout()
-    at = head.PageLocation(head.parse_thread_id(pathname), {})
-    whole[head.Ids.URL].pathname = pathname
+    at = page_state.PageLocation(page_state.parse_thread_id(pathname), {})
+    whole[page_state.Ids.URL].pathname = pathname
     for (identifier, name), value in zip(SHOWN_PROPERTIES, show_location(services, at), strict=True):
         setattr(whole[identifier], name, value)
     return whole
@@ -162,25 +175,27 @@ def add_route(server: FastAPI, services: Services) -> None:
 
 
 def register(app: Page, services: Services) -> None:
-    app.after_each = partial(trouble.report_outage, services.store.database)
+    app.after_each = partial(outage.report_outage, services.store.database)
     for panel in PANELS:
         panel.register(app, services)
 
     @app.callback(
         *(Output(identifier, name) for identifier, name in SHOWN_PROPERTIES),
-        Input(head.Ids.URL, "pathname"),
-        Input(head.Ids.UPDATE, "data"),
+        Input(page_state.Ids.URL, "pathname"),
+        Input(page_state.Ids.UPDATE, "data"),
         Input(chat.Ids.WINDOW, "data"),
         prevent_initial_call=True,
     )
-    async def show_page(pathname: str | None, update: head.PageUpdate | None, window: dict[str, Any] | None) -> list[Any]:
+    async def show_page(
+        pathname: str | None, update: page_state.PageUpdate | None, window: dict[str, Any] | None
+    ) -> list[Any]:
         """Every panel at once, and of one moment: that costs the server and the page one request and not six."""
         return await services.read_snapshot(
-            show_location, services, head.PageLocation(head.parse_thread_id(pathname), update or {}, window)
+            show_location, services, page_state.PageLocation(page_state.parse_thread_id(pathname), update or {}, window)
         )
 
     app.clientside_callback(  # type: ignore[no-untyped-call]
-        ClientsideFunction("waymark", "go"), Output(head.Ids.URL, "pathname"), Input(head.Ids.UPDATE, "data")
+        ClientsideFunction("waymark", "go"), Output(page_state.Ids.URL, "pathname"), Input(page_state.Ids.UPDATE, "data")
     )
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "theme"), Output("theme", "key"), Input("theme", "n_clicks"), State("theme", "key")

@@ -14,7 +14,7 @@ from types import FrameType
 
 from pygments.lexer import Lexer
 
-from components import markdown
+from components.views import markdown
 
 MAX_COLOUR_SECONDS = 0.5  # for all code of a text
 MAX_TAIL_COLOUR_SECONDS = 0.1

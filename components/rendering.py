@@ -18,7 +18,14 @@ from multiprocessing.connection import Pipe
 from pathlib import Path
 from threading import Lock
 
-from components.markdown import MAX_FORMATTED_CHARS, Definitions, Look, is_cheap, render_markdown, to_plain_html
+from components.views.markdown import (
+    MAX_FORMATTED_CHARS,
+    Definitions,
+    Look,
+    is_cheap,
+    render_markdown,
+    to_plain_html,
+)
 
 MAX_WORKERS = 2  # of some 25 MiB each; the second is started when the first is at work
 MAX_TEXT_SECONDS = 1.0  # of a worker's processor

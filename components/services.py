@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
 
-from agent.choice import ModelCatalog
+from agent.context.prices import Prices
 from agent.events import HeadMoved
-from agent.hub import RunHub
-from agent.models import DEMO_SPEC
-from agent.prices import Prices
-from agent.runner import Runner
-from agent.tracing import NO_TRACING, TRACED_OPERATIONS, Tracer
+from agent.models.catalog import DEMO_SPEC
+from agent.run.hub import RunHub
+from agent.run.runner import Runner
+from agent.settings import ModelCatalog
+from agent.tracing.protocol import NO_TRACING, TRACED_OPERATIONS, Tracer
 from checkpoints import Caller, Receipt, Runs, Store
 from components.rendering import Renderer
 

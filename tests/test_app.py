@@ -14,11 +14,11 @@ from typing import Any
 import httpx
 import pytest
 
-from agent.travelling import TimeTravelEvent
+from agent.time_travel.executor import TimeTravelEvent
 from app import App, create_app
 from checkpoints import Caller, NewMessage, StoreInUseError
-from components.vendor import build_icon_sprite
 from config import AgentDefinition, Settings, SettingsError
+from server.static_files import build_icon_sprite
 from tests.app_process import ROOT, read_environment, run_app
 from tests.checkpoints.conversations import new
 from tests.servers import Server

@@ -8,7 +8,8 @@ import pytest
 import sqlalchemy as sa
 
 import commands
-from checkpoints import Database, Store, schema
+from checkpoints import Database, Store
+from checkpoints.storage import schema
 from config import Settings
 from tests.app_process import Ended, run_app
 from tests.checkpoints.conversations import dump, new, talked, texts

@@ -1,8 +1,9 @@
-"""The documents tell the truth: their examples are run, and the files that they name are there."""
+"""The documents tell the truth: their examples run, their settings exist, and the files that they name are there."""
 
 import asyncio
 import doctest
 import re
+import shlex
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -10,12 +11,36 @@ from typing import Any
 
 import pytest
 from langchain_core.tools import BaseTool
+from pydantic import SecretStr
 
+from commands import parse_arguments
+from config import PROVIDER_KEYS, Settings, load_settings
 from tests.agent.running import model_at, running
 from tests.fakes.openai import Call, FakeOpenAI, Say
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
+TABLES = ("agents", "mcp", "prices")  # settings that are tables of waymark.toml
+
+
+def find_blocks(path: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", path.read_text(), re.DOTALL)
+
+
+def find_all_blocks(language: str) -> list[Any]:
+    return [
+        pytest.param(block, id=f"{path.name}-{n}")
+        for path in DOCUMENTS
+        for n, block in enumerate(find_blocks(path, language))
+    ]
+
+
+def load_text(tmp_path: Path, *, dotenv: str = "", toml: str = "") -> Settings:
+    """The settings of these two files and of nothing else."""
+    (tmp_path / ".env").write_text(dotenv)
+    (tmp_path / "waymark.toml").write_text(toml)
+    return load_settings({}, dotenv=tmp_path / ".env", tables=tmp_path / "waymark.toml")
 
 
 def test_the_worked_example_of_time_travel_is_what_happens() -> None:
@@ -25,24 +50,96 @@ def test_the_worked_example_of_time_travel_is_what_happens() -> None:
 
 
 def test_the_library_example_of_the_readme_runs() -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    (example,) = find_blocks(ROOT / "README.md", "python")
     names: dict[str, object] = {}
     exec(example, names)  # our own text
     assert names["state"] == {"messages": names["messages"]}
 
 
+def test_the_env_files_of_the_readme_set_the_model_and_its_key(tmp_path: Path) -> None:
+    found = [load_text(tmp_path, dotenv=block) for block in find_blocks(ROOT / "README.md", "dotenv")]
+    assert found == [
+        Settings(openai_api_key=SecretStr("sk-your-key")),
+        Settings(model="openai:llama3.3", openai_base_url="http://127.0.0.1:11434/v1"),
+        Settings(model="anthropic:claude-sonnet-4-5", provider_keys={"ANTHROPIC_API_KEY": SecretStr("sk-ant-your-key")}),
+    ]
+
+
+@pytest.mark.parametrize("block", find_all_blocks("dotenv"))
+def test_every_env_file_has_one_known_setting_a_line(block: str, tmp_path: Path) -> None:
+    keys = [line.partition("=")[0] for line in block.splitlines()]
+    assert set(keys) <= {*map(str.upper, Settings.model_fields), *PROVIDER_KEYS}
+    assert not re.search(r"=.*\s.*=", block.replace("\n", ";"))
+    assert load_text(tmp_path, dotenv=block) != Settings()
+
+
+def test_every_line_of_the_env_example_is_a_setting_with_its_default(tmp_path: Path) -> None:
+    lines = re.findall(r"^# ([A-Z_]+=.*)$", (ROOT / ".env.example").read_text(), re.MULTILINE)
+    assert {line.partition("=")[0] for line in lines} <= {*map(str.upper, Settings.model_fields), *PROVIDER_KEYS}
+    assert load_text(tmp_path, dotenv="\n".join(lines)) == Settings(model="openai:gpt-5.4-mini")
+
+
+@pytest.mark.parametrize("block", find_all_blocks("toml"))
+def test_every_example_of_waymark_toml_is_read(block: str, tmp_path: Path) -> None:
+    assert load_text(tmp_path, toml=block) != Settings()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_command_of_a_document_exists(document: Path) -> None:
+    text = document.read_text()
+    targets = re.findall(r"^([\w-]+):(?!=)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    lines = [shlex.split(line, comments=True) for block in find_blocks(document, "sh") for line in block.splitlines()]
+    lines += [shlex.split(line) for line in re.findall(r"`((?:make|python app\.py) ?[^`]*)`", text)]
+    for words in filter(None, lines):
+        if words[0] == "make":
+            assert set(words[1:]) <= set(targets)
+        elif words[:2] == ["python", "app.py"]:
+            parse_arguments(words[2:])  # a mistake ends the process
+        else:
+            assert words[:5] == [".venv/bin/pip", "install", "-c", "constraints.txt", "langchain-anthropic"]
+
+
+def read_settings_table() -> dict[str, tuple[str, str]]:
+    """Each setting of the table, with its default and its source."""
+    section = (ROOT / "docs" / "operations.md").read_text().split("## Settings")[1].split("\n## ")[0]
+    rows = [
+        [cell.strip().strip("`") for cell in line.strip("|").split(" | ")]
+        for line in re.findall(r"^\|.*\|$", section, re.M)[2:]
+    ]
+    return {name: (default, where) for name, default, _, where in rows}
+
+
+def test_the_table_of_settings_names_every_setting_and_no_other() -> None:
+    plain = [name.upper() for name in Settings.model_fields if name not in (*TABLES, "provider_keys")]
+    assert set(read_settings_table()) == {*plain, *PROVIDER_KEYS, "[agents.NAME]", "[mcp.NAME]", "[prices]"}
+
+
+@pytest.mark.parametrize("name", [name for name in Settings.model_fields if name not in (*TABLES, "provider_keys")])
+def test_the_table_of_settings_shows_the_default(name: str) -> None:
+    value = getattr(Settings(), name)
+    shown = "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    assert read_settings_table()[name.upper()][0] == shown
+
+
+def test_the_table_of_settings_names_the_place_in_waymark_toml(tmp_path: Path) -> None:
+    for name, (_, where) in read_settings_table().items():
+        for table, key in re.findall(r"\[(\w+)\] (\w+)", where):
+            assert getattr(load_text(tmp_path, toml=f'[{table}]\n{key} = ["some"]'), name.lower()) == ("some",)
+        assert ("environment" in where) == (not name.startswith("["))
+
+
 def test_the_tool_of_the_example_is_called_by_an_agent_like_every_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    source, proof = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "tools.md").read_text(), re.DOTALL)
+    source, proof = find_blocks(ROOT / "docs" / "tools.md", "python")
     module: Any = ModuleType("agent.tools.count_words")
     exec(source, vars(module))  # our own text
     monkeypatch.setitem(sys.modules, module.__name__, module)
     names: dict[str, Any] = {}
     exec(proof, names)
     names["test_the_words_of_a_text_are_counted"]()
-    asyncio.run(_called(module.count_words))
+    asyncio.run(call_tool(module.count_words))
 
 
-async def _called(tool: BaseTool) -> None:
+async def call_tool(tool: BaseTool) -> None:
     with FakeOpenAI() as fake:
         fake.reply(Call("count_words", {"text": "to be or not to be"}, id="1"), Say("Four of six."))
         async with model_at(fake) as model, running(model, [tool]) as chat:
@@ -52,11 +149,47 @@ async def _called(tool: BaseTool) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_file_that_a_document_links_to_is_there(document: Path) -> None:
-    links = re.findall(r"\]\(([^)#:]+)\)", document.read_text())
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text())
     assert [link for link in links if not (document.parent / link).exists()] == []
 
 
-def test_every_test_that_the_readme_names_as_a_proof_is_there() -> None:
-    named = re.findall(r"`(tests/[\w/.]+)`", (ROOT / "README.md").read_text())
-    assert named
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_heading_that_a_document_links_to_is_there(document: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]*)#([^)]+)\)", document.read_text())
+    for target, anchor in links:
+        headings = re.findall(r"^#+ (.*)$", (document.parent / target if target else document).read_text(), re.MULTILINE)
+        assert anchor in [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_module_that_a_document_names_is_there(document: Path) -> None:
+    text = document.read_text().replace("agent/tools/count_words.py", "")  # the example's own
+    named = re.findall(r"`((?:agent|assets|checkpoints|components|server|tests)/[\w/.-]*)`", text)
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_every_guarantee_names_its_tests() -> None:
+    rows = re.findall(r"^\| ([A-Z].*?) \| (.*) \|$", (ROOT / "docs" / "guarantees.md").read_text(), re.MULTILINE)
+    assert len(rows) >= 20
+    assert [claim for claim, proof in rows if not re.fullmatch(r"(`tests/[\w/]+\.py`(, )?)+", proof)] == []
+
+
+@pytest.mark.parametrize("decision", DECISIONS, ids=lambda path: path.stem)
+def test_every_decision_has_the_same_form_and_the_title_of_its_file(decision: Path) -> None:
+    title, *rest = decision.read_text().split("\n")
+    assert decision.stem == "{:0>4}-{}".format(
+        *re.sub(r"^# (\d+)\. ", r"\1 ", title).lower().replace(" ", "-").split("-", 1)
+    )
+    assert re.fullmatch(r"\*\*Date:\*\* \d{4}-\d\d-\d\d\. \*\*Status:\*\* (accepted|replaced by \d+)\.", rest[1])
+    assert [line for line in rest if line.startswith("#")] == ["## Context", "## Decision", "## Why", "## Not taken"]
+
+
+def test_the_list_of_decisions_is_complete() -> None:
+    listed = re.findall(
+        r"^\| (\d+) \| \[(.*)\]\((.*)\) \| .* \| (.*) \| (.*) \|$", (DECISIONS[0].parent / "README.md").read_text(), re.M
+    )
+    heads = [path.read_text().split("\n")[:3:2] for path in DECISIONS]
+    assert [(f"# {n}. {title}", f"**Date:** {date}. **Status:** {status}.") for n, title, _, date, status in listed] == [
+        *map(tuple, heads)
+    ]
+    assert [file for _, _, file, _, _ in listed] == [path.name for path in DECISIONS]

@@ -14,11 +14,11 @@ from langchain_openai.chat_models.base import BaseChatOpenAI
 from openai import BadRequestError, Timeout, UnprocessableEntityError
 from pydantic import PrivateAttr, SecretStr
 
-from agent.models.answers import convert_to_chunk
 from agent.models.errors import ModelConfigurationError
+from agent.models.finish_reasons import convert_to_chunk
+from agent.models.json_streams import JsonCompletions, JsonResponses
 from agent.models.keys import ProviderKeys, is_present
 from agent.models.pacing import make_paced_client
-from agent.models.quick import JsonCompletions, JsonResponses
 
 AZURE_API_VERSION = "2024-10-21"
 AZURE_RESPONSES_API_VERSION = "2025-04-01-preview"  # they came to Azure after the version above
@@ -71,11 +71,11 @@ def _build_client_options(keys: ProviderKeys, responses: bool) -> dict[str, Any]
         "stream_usage": True,
         "use_responses_api": responses,
         "store": False if responses else None,  # Responses would keep each answer for thirty days
-        "max_retries": 0,  # agent.retrying asks again, as far as that is safe
+        "max_retries": 0,  # agent.graph.retries asks again, as far as that is safe
         "timeout": Timeout(keys.idle_seconds, connect=CONNECT_SECONDS),
         "http_async_client": make_paced_client(Timeout(keys.idle_seconds, connect=CONNECT_SECONDS)),
         "openai_proxy": "",  # of its own variable the library would want a client of its own; HTTPS_PROXY is heeded
-        "stream_chunk_timeout": None,  # agent.answer has one; this would make a task of every token, a third of the work
+        "stream_chunk_timeout": None,  # agent.graph.answer has one; this one makes a task of every token
     }
 
 

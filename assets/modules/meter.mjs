@@ -3,7 +3,7 @@ import { count, figure, money } from "./format.mjs";
 
 const { createElement: h, useEffect, useRef, useState } = window.React;
 
-const BYTES_PER_TOKEN = 4; // as the server guesses (agent/context.py)
+const BYTES_PER_TOKEN = 4; // as the server guesses (agent/context/tokens.py)
 const LEVELS = [[95, "danger"], [80, "warning"], [0, "calm"]];
 const PANEL = "meter-panel";
 

@@ -12,18 +12,19 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import SecretStr
 
-from agent.agents import Agents
-from agent.choice import ModelCatalog
 from agent.events import Event, RunFinished, TextDelta
-from agent.graph import build_graph
-from agent.hub import RunHub
-from agent.judge import Judge
-from agent.models import ProviderKeys, load_chat_model
-from agent.runner import Runner
-from agent.state import Limits
+from agent.graph.graph import build_graph
+from agent.graph.state import Limits
+from agent.models.catalog import load_chat_model
+from agent.models.keys import ProviderKeys
+from agent.run.hub import RunHub
+from agent.run.judge import Judge
+from agent.run.runner import Runner
+from agent.settings import ModelCatalog
+from agent.subagents.agents import Agents
+from agent.time_travel.executor import Policy, TimeTravelEvent
 from agent.tools.calculator import calculator
-from agent.tracing import NO_TRACING, Tracer
-from agent.travelling import Policy, TimeTravelEvent
+from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import Caller, Database, Message, Run, Runs, Store
 from tests.fakes.openai import FakeOpenAI
 
@@ -126,7 +127,7 @@ async def running(
     graph = build_graph(tools, approval=approval)
     kept: Any = replace(LIMITS, **limits)  # type: ignore[arg-type]
     told = [] if heard is None else [heard.append]
-    moving: Any = {"time_travel": time_travel, "on_time_travel": told, "agents": agents}
+    moving: Any = {"default_policy": time_travel, "on_time_travel": told, "agents": agents}
     offer = models or Only(model)
     if judge is not None:
         moving["judge"] = Judge(store, runs, hub, offer, pool, tracer, max_seconds=judge)

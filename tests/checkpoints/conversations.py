@@ -5,7 +5,8 @@ from typing import Any
 import sqlalchemy as sa
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from checkpoints import NewMessage, State, Store, schema, serde
+from checkpoints import NewMessage, State, Store, serde
+from checkpoints.storage import schema
 
 
 def said(*texts: str) -> list[BaseMessage]:

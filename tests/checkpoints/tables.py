@@ -5,7 +5,8 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from checkpoints import MessageStatus, NewMessage, Store, schema, serde
+from checkpoints import MessageStatus, NewMessage, Store, serde
+from checkpoints.storage import schema
 from tests.checkpoints.model import THREAD, Columns, Conversation, Path, Row, Said
 
 Tables = dict[str, dict[tuple[Any, ...], Columns]]  # by the table's name and the row's primary key

@@ -11,18 +11,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from checkpoints import (
-    Caller,
-    CheckpointManager,
-    Database,
-    Run,
-    Runs,
-    RunState,
-    Store,
-    StoreUnavailableError,
-    document,
-    transfer,
-)
+from checkpoints import Caller, CheckpointManager, Database, Run, Runs, RunState, Store, StoreUnavailableError
+from checkpoints.interchange import transfer, waymark
 from tests.checkpoints.conversations import new, said, talked
 from tests.checkpoints.tables import read
 from tests.conftest import Clock
@@ -41,7 +31,7 @@ class World:
     messages: tuple[str, ...]
     set_aside: str
     checkpoint: str
-    exported: document.Document
+    exported: waymark.Document
     run: Run
 
     @classmethod
@@ -63,7 +53,7 @@ class World:
             messages=tuple(message.id for message in store.list_messages(thread)),
             set_aside=first[2],
             checkpoint=store.list_checkpoints(thread)[0].id,
-            exported=document.read_document(transfer.export(store, other)),
+            exported=waymark.read_document(transfer.export(store, other)),
             run=run,
         )
 

@@ -15,8 +15,8 @@ from checkpoints import (
     NothingToSaveError,
     NothingToUndoError,
     Store,
-    schema,
 )
+from checkpoints.storage import schema
 from tests.checkpoints.conversations import count, dump, new, said, state, texts
 
 

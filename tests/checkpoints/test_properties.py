@@ -24,13 +24,11 @@ from checkpoints import (
     RunState,
     StateError,
     Store,
-    document,
-    rows,
-    schema,
     serde,
-    transfer,
-    verification,
 )
+from checkpoints.interchange import transfer, waymark
+from checkpoints.storage import rows, schema
+from checkpoints.upkeep import verification
 from tests.checkpoints.model import ORDINARY, THREAD, Conversation, Export, Path, Run, Said
 from tests.checkpoints.tables import View, equal, said, written
 from tests.conftest import Clock
@@ -95,7 +93,7 @@ class Conversations(RuleBasedStateMachine):
         self.clock, self.numbers, self.view = Clock(), count(), View()
         self.open()
         self.talks: list[Talk] = []
-        self.documents: list[tuple[document.Document, Export]] = []
+        self.documents: list[tuple[waymark.Document, Export]] = []
         self.imported: dict[str, list[Talk]] = {}
         self.wishes: list[tuple[Callable[[], Any], int]] = []
         self.tables = self.before = self.view.look(self.store)
@@ -382,7 +380,7 @@ class Conversations(RuleBasedStateMachine):
     def export(self, where: int) -> None:
         talk = self.talk(where)
         if not talk.model.thread["deleted"]:
-            made = document.read_document(transfer.export(self.store, talk.id))
+            made = waymark.read_document(transfer.export(self.store, talk.id))
             self.documents.append((made, talk.model.export()))
 
     @precondition(lambda self: self.documents and self.room())

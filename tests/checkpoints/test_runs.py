@@ -16,9 +16,9 @@ from checkpoints import (
     RunState,
     Store,
     make_partial_messages,
-    schema,
 )
-from checkpoints.branching import copy_message
+from checkpoints.changes.branches import copy_message
+from checkpoints.storage import schema
 from tests.checkpoints.conversations import count, dump, names, new, picture, talked, texts
 from tests.conftest import Clock
 

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from pygments.lexers import get_all_lexers
 
 from app import create_app
-from components import markdown, rendering
-from components.markdown import is_cheap, render_markdown, to_plain_html
+from components import rendering
 from components.rendering import Renderer
+from components.views import markdown
+from components.views.markdown import is_cheap, render_markdown, to_plain_html
 from config import Settings
 from tests.checkpoints.conversations import talked
 

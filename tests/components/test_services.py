@@ -3,11 +3,11 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
-from agent.demo import DemoChatModel
+from agent.demo.model import DemoChatModel
 from checkpoints import Caller, Operation, OperationKind
 from components.services import Services
 from tests.agent.running import Only, running
-from tests.agent.test_tracing import Listener
+from tests.agent.tracing.test_run_trace import Listener
 
 
 def test_a_save_a_restore_and_a_fork_are_told_once_each_and_nothing_else_is() -> None:

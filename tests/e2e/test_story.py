@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from agent.prompts import SYSTEM_PROMPT
+from agent.context.prompts import SYSTEM_PROMPT
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.waymark import Page
 from tests.fakes.answers import POSITION

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from checkpoints import Database, Store, transfer
+from checkpoints import Database, Store
+from checkpoints.interchange import transfer
 from tests.checkpoints.conversations import talked
 from tests.e2e.conftest import Visit
 from tests.e2e.server import Server

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agent import retrying
 from agent.events import TextDelta, ToolStarted
+from agent.graph import retries
 from agent.tools.calculator import calculator
 from checkpoints import RunState
 from tests.agent.running import Running, model_at, running, tool
@@ -63,7 +63,7 @@ def fake() -> Iterator[FakeOpenAI]:
 
 @pytest.fixture(autouse=True)
 def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retrying, "PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(retries, "RETRY_PAUSES_SECONDS", (0.0, 0.0))
 
 
 def play(fake: FakeOpenAI, *faults: Fault, text: str, state: RunState = RunState.FAILED) -> list[str]:

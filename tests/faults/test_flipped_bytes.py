@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from checkpoints import Database, Message, Store, verification
+from checkpoints import Database, Message, Store
+from checkpoints.upkeep import verification
 from tests.checkpoints.conversations import new
 from tests.faults.page import PageClient
 from tests.rounds import sample

@@ -8,7 +8,7 @@ import pytest
 from langchain_core.tools import BaseTool
 
 from agent.events import ToolStarted
-from agent.recording import STOPPED_TEXT
+from agent.run.recorder import STOPPED_TEXT
 from agent.tools.calculator import calculator
 from checkpoints import Run, RunState
 from checkpoints.model import Caller
@@ -69,7 +69,7 @@ def test_an_answer_of_twenty_megabytes_is_cut_at_the_budget(tokens: tuple[str, .
 
 def test_chunks_without_anything_in_them_are_no_way_to_go_on_for_ever() -> None:
     async def story(fake: FakeOpenAI) -> None:
-        async with model_at(fake) as model, running(model, most_characters=500) as chat:
+        async with model_at(fake) as model, running(model, max_answer_chars=500) as chat:
             run = await chat.say("please")
             assert (run.error, len(chat.said())) == ("The answer grew too long and was cut.", 1)
             fake.wait_for(lambda: fake.disconnects == 1)

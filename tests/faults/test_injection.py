@@ -10,12 +10,13 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from pydantic import SecretStr
 
-from agent.time_travel import TIME_TRAVEL_MARK
-from agent.tools import select_tools
+from agent.time_travel.moves import TIME_TRAVEL_MARK
 from agent.tools.read_file import CLOSING as END_OF_FILE
+from agent.tools.registry import select_tools
 from agent.tools.web_search import CLOSING as END_OF_SEARCH
-from checkpoints import Caller, Database, NewMessage, Operation, OperationKind, Store, document, files, serde, transfer
-from components import views
+from checkpoints import Caller, Database, NewMessage, Operation, OperationKind, Store, files, serde
+from checkpoints.interchange import transfer, waymark
+from components.views import message_view
 from tests.agent.running import Running, model_at, running
 from tests.checkpoints.conversations import picture
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Reply, Say
@@ -48,7 +49,7 @@ class World:
         elsewhere = Store(Database.in_memory())
         other = elsewhere.create_thread(title="Theirs").id
         elsewhere.append(other, [NewMessage(serde.to_body(message)) for message in messages])
-        transfer.merge_document(store, here, document.read_document(transfer.export(elsewhere, other)))
+        transfer.merge_document(store, here, waymark.read_document(transfer.export(elsewhere, other)))
         elsewhere.database.close()
         current = store.get_thread(here).branch_id
         store.switch(here, next(branch.id for branch, _ in store.list_branches(here) if branch.id != current))
@@ -123,7 +124,7 @@ def test_what_is_imported_does_nothing_by_itself(tmp_path: Path) -> None:
         assert world.moves() == []
         messages = world.model.requests[-1]["messages"]
         assert [message["role"] for message in messages] == ["system", *["user"] * 50, *["assistant"] * 50, "user"]
-        assert len(views.describe_messages(world.chat.path(), running=False)) == 202
+        assert len(message_view.describe_messages(world.chat.path(), running=False)) == 202
 
     play(tmp_path, story)
 
@@ -158,7 +159,7 @@ async def reached(world: World, channel: str, text: str) -> None:
 
 def label(world: World) -> str:
     """What the page says over the newest move."""
-    shown = views.describe_messages(world.chat.path(), running=False)
+    shown = message_view.describe_messages(world.chat.path(), running=False)
     return next(str(view["label"]) for view in reversed(shown) if view["label"])
 
 

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from websockets.exceptions import WebSocketException
 
-from checkpoints import Database, Store, verification
+from checkpoints import Database, Store
+from checkpoints.upkeep import verification
 from tests.checkpoints.tables import Tables, read
 from tests.faults.page import JSON, Frames, NotAnswered, PageClient
 from tests.rounds import Rounds

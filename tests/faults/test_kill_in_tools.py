@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.approval import NOT_APPROVED_TEXT
-from agent.request import NOT_CARRIED_OUT_TEXT
+from agent.context.request import NOT_CARRIED_OUT_TEXT
+from agent.tools.approval import NOT_APPROVED_TEXT
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
 from tests.fakes.tavily import FakeTavily, Fault
 from tests.faults.page import JSON, PageClient

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from agent.demo import DemoChatModel
-from agent.prompts import SYSTEM_PROMPT
-from agent.tracing import Feedback
+from agent.context.prompts import SYSTEM_PROMPT
+from agent.demo.model import DemoChatModel
 from agent.tracing.langfuse import LangfuseTracer
+from agent.tracing.protocol import Feedback
 from checkpoints import RunState
 from tests.agent.running import running
 from tests.fakes.langfuse import FakeLangfuse, Fault

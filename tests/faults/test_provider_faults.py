@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from agent import retrying
 from agent.events import TextDelta
-from agent.models import ProviderKeys, load_chat_model
-from agent.retrying import RETRY_PAUSES_SECONDS
+from agent.graph import retries
+from agent.graph.retries import RETRY_PAUSES_SECONDS
+from agent.models.catalog import load_chat_model
+from agent.models.keys import ProviderKeys
 from checkpoints import Run, RunState
 from tests.agent.running import KEY, Running, running
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
@@ -102,7 +103,7 @@ def test_a_fault_is_one_sentence_and_the_next_turn_works(
     fake: FakeOpenAI, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = CASES[name]
-    monkeypatch.setattr(retrying, "PAUSES", (0.01, 0.02))
+    monkeypatch.setattr(retries, "RETRY_PAUSES_SECONDS", (0.01, 0.02))
 
     async def story() -> None:
         async with talking(fake.base_url, IDLE_SECONDS if case.sentence is IN_TIME else PATIENT_SECONDS) as chat:

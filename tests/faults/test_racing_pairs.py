@@ -19,7 +19,8 @@ from typing import Any, Protocol
 import pytest
 import sqlalchemy as sa
 
-from checkpoints import Caller, Database, StateError, Store, rows
+from checkpoints import Caller, Database, StateError, Store
+from checkpoints.storage import rows
 from tests.checkpoints.model import Conversation, Said
 from tests.checkpoints.tables import Tables, View, equal
 from tests.conftest import Clock

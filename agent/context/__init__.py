@@ -1,0 +1,1 @@
+"""Build a request: prompts, message numbers, attachments, token estimates, the window."""

@@ -1,0 +1,1 @@
+"""The LangGraph graph: ask the model, run its tool calls."""

@@ -1,0 +1,153 @@
+"""One answer of the model: streamed, and accepted only when it is whole.
+
+A connection that is cut in mid-answer looks like success to the libraries, and they mend broken tool arguments by guessing.
+Here an answer counts only when the provider said that it is finished, and arguments only when they are JSON.
+"""
+
+import asyncio
+import json
+import logging
+import uuid
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from langchain_core.language_models import LanguageModelInput
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, BaseMessage, InvalidToolCall, ToolCall
+from langchain_core.messages.ai import add_ai_message_chunks
+from langchain_core.runnables import Runnable
+
+from agent.context.numbering import NumberStripper, strip_number
+from agent.context.usage import readable_usage
+from agent.graph.retries import Retries
+from agent.graph.state import RunContext
+from agent.models.finish_reasons import convert_to_chunk, read_finish_reason
+from checkpoints import serde
+from checkpoints.limits import MAX_ARGUMENT_LEVELS, is_deeper, to_label
+
+BoundModel = Runnable[LanguageModelInput, AIMessage]
+_CUT_OFF_TEXTS: dict[str | None, str] = {
+    "length": "The answer reached the model's length limit.",
+    "content_filter": "The model provider's content filter stopped this answer.",
+    "nothing": "The model sent nothing of an answer; try again.",
+    "too_long": "The answer grew too long and was cut.",
+}
+_FINISHED_REASONS = {"stop", "tool_calls"}
+TOO_DEEP = f"nested deeper than {MAX_ARGUMENT_LEVELS} levels"
+_log = logging.getLogger(__name__)
+_KEPT_METADATA = ("model_name", "model_provider", "system_fingerprint", "id")
+
+
+class AnswerCutOff(Exception):
+    """The answer ended before it was whole. The text is a sentence for people."""
+
+    def __init__(self, finish_reason: str | None) -> None:
+        super().__init__(
+            _CUT_OFF_TEXTS.get(finish_reason, "The connection to the model was cut before the answer was whole.")
+        )
+
+
+async def stream_answer(model: BoundModel, messages: Sequence[AnyMessage], context: RunContext) -> AIMessage:
+    """The model's whole answer, its text told to the recorder as it comes.
+
+    Asks again after a passing failure, but never once something of the answer has come. Raises `CutOff` when it is not
+    whole, `TimeoutError` after too long a silence, and what the provider's library raises.
+    """
+    retries = Retries()
+    while True:
+        chunks: list[AIMessageChunk] = []
+        try:
+            await _read_stream(model, messages, context, chunks)
+            return _assemble_answer(chunks)
+        except Exception as error:  # of any library; all that does not pass is raised again
+            pause = None if _has_content(chunks) else retries.next_pause(error)
+            if pause is None:
+                raise
+            _log.info("asking again in %.1f s: %s", pause, type(error).__qualname__)
+        await asyncio.sleep(pause)
+
+
+async def _read_stream(
+    model: BoundModel, messages: Sequence[AnyMessage], context: RunContext, chunks: list[AIMessageChunk]
+) -> None:
+    """Add to `chunks` as they come."""
+    limits, size = context.limits, 0
+    unnumbering = NumberStripper()
+    loop = asyncio.get_running_loop()
+    # Closed at once when it is cut: the provider would go on sending, and somebody here would go on reading.
+    async with asyncio.timeout(limits.idle_seconds) as deadline, aclosing(_iterate_chunks(model, messages)) as coming:
+        async for chunk in coming:
+            chunk = chunk if isinstance(chunk, AIMessageChunk) else convert_to_chunk(chunk)  # noqa: PLW2901  a model that cannot stream
+            deadline.reschedule(loop.time() + limits.idle_seconds)
+            chunks.append(chunk)
+            text = _chunk_text(chunk)[: limits.max_answer_chars - size]
+            size += len(text)
+            if text or chunk.tool_call_chunks:
+                context.trace.on_token(text)
+            if shown := unnumbering.feed(text):
+                context.recorder.append_text(shown)
+            size += sum(len(call["args"] or "") for call in chunk.tool_call_chunks)
+            # Also so many chunks with nothing in them: each starts the deadline anew.
+            if max(size, len(chunks)) >= limits.max_answer_chars:
+                raise AnswerCutOff("too_long")
+    if rest := unnumbering.flush():
+        context.recorder.append_text(rest)
+
+
+async def _iterate_chunks(model: BoundModel, messages: Sequence[AnyMessage]) -> AsyncGenerator[AIMessage]:
+    async for chunk in model.astream(list(messages)):
+        yield chunk
+
+
+def _has_content(chunks: Sequence[AIMessageChunk]) -> bool:
+    """Whether anything of an answer has come."""
+    return any(_chunk_text(chunk) or chunk.tool_call_chunks for chunk in chunks)
+
+
+def _chunk_text(chunk: BaseMessage) -> str:
+    return chunk.content if isinstance(chunk.content, str) else str(chunk.text)
+
+
+def _assemble_answer(chunks: list[AIMessageChunk]) -> AIMessage:
+    merged = add_ai_message_chunks(chunks[0], *chunks[1:]) if chunks else AIMessageChunk(content="")
+    # Not from the merged chunk: some servers say it twice, and merging texts joins them.
+    said = [read_finish_reason(chunk.response_metadata) for chunk in chunks]
+    reason = next((each for each in reversed(said) if each), None)
+    if reason not in _FINISHED_REASONS:
+        raise AnswerCutOff(reason if reason or _has_content(chunks) else "nothing")
+    calls, unreadable = _read_tool_calls(merged)
+    return AIMessage(
+        content=serde.sanitize_text(strip_number(_chunk_text(merged))),
+        tool_calls=calls,
+        invalid_tool_calls=unreadable,
+        usage_metadata=readable_usage(merged.usage_metadata),
+        response_metadata={"finish_reason": reason}
+        | {key: label for key in _KEPT_METADATA if (label := to_label(merged.response_metadata.get(key)))},
+    )
+
+
+def _read_tool_calls(merged: AIMessageChunk) -> tuple[list[ToolCall], list[InvalidToolCall]]:
+    calls: list[ToolCall] = []
+    unreadable: list[InvalidToolCall] = []
+    seen: set[str] = set()
+    for chunk in merged.tool_call_chunks:
+        identifier, name = to_label(chunk["id"]), to_label(chunk["name"]) or "unknown"
+        text = serde.sanitize_text(chunk["args"] or "")
+        if not identifier or identifier in seen:  # some servers send none, or the same for all
+            identifier = f"call_{uuid.uuid4().hex[:24]}"
+        seen.add(identifier)
+        arguments = _parse_call_arguments(text)
+        if arguments is None or is_deeper(arguments, MAX_ARGUMENT_LEVELS):
+            error = "not a JSON object" if arguments is None else TOO_DEEP
+            unreadable.append(InvalidToolCall(type="invalid_tool_call", name=name, args=text, id=identifier, error=error))
+        else:
+            calls.append(ToolCall(name=name, args=arguments, id=identifier))
+    return calls, unreadable
+
+
+def _parse_call_arguments(text: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(text or "{}")
+        return serde.require_exact(value) if isinstance(value, dict) else None
+    except (ValueError, TypeError, RecursionError):  # also numbers and texts that are JSON but cannot be kept
+        return None

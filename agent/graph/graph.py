@@ -1,0 +1,143 @@
+"""The agent as a graph: one node asks the model, one carries out its tool calls, until an answer asks for no more.
+
+Compiled without a checkpointer: the store is the only truth, and each node commits what it made before it returns.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+
+from agent.context.attachments import describe_attachments, load_attachments
+from agent.context.request import SIZE_NOTE_KEY, add_numbers, complete_tool_pairs, make_message_id
+from agent.context.window import find_window, fit_to_window
+from agent.graph.answer import BoundModel, stream_answer
+from agent.graph.state import AgentState, LimitReached, Limits, RunContext
+from agent.graph.tool_calls import run_tool_calls
+from agent.models.errors import refuses_files
+from agent.settings import ChosenModel
+from agent.tools.approval import find_unanswered_calls
+from agent.tools.ask_agent import ask_agent
+from agent.tools.fork import fork
+from agent.tools.time_travel import TIME_TRAVEL_TOOLS
+from checkpoints import files
+
+Graph = CompiledStateGraph[AgentState, RunContext, AgentState, AgentState]
+
+
+def build_graph(tools: Sequence[BaseTool], *, approval: Collection[str] = ()) -> Graph:
+    """agent -> tools -> agent … -> end; from the tools on where calls were decided about that waited.
+
+    The model is the run's. Tools named in `approval` run only when a person has decided so: until then the run rests
+    (`Waiting`). Both may change while the app runs: what stands in them is looked up anew each time.
+    """
+    bound, refusals = _BoundModels(), _RefusedFiles()
+
+    async def ask_model(state: AgentState, runtime: Runtime[RunContext]) -> dict[str, Any]:
+        can_move, model = runtime.context.time_travel is not None, runtime.context.model
+        assert model is not None
+        _count_answer(runtime.context)
+        asked = fit_to_window(
+            complete_tool_pairs(state["messages"]),
+            find_window(model.chat, runtime.context.limits.max_window_tokens).max_request_tokens,
+        )
+        messages = add_numbers(asked.messages) if can_move else asked.messages
+        # What was asked for; the answer says what it came from.
+        runtime.context.trace.on_request(str(getattr(model.chat, "model_name", model.spec)), describe_attachments(messages))
+        offered = [*_tools_for_agent(tools, runtime.context), *(TIME_TRAVEL_TOOLS if can_move else ())]
+        with refusals.track_refusals(model, messages) as refused:
+            sent = await runtime.context.recorder.run_blocking(
+                partial(load_attachments, messages, runtime.context.read_files, refused)
+            )
+            answer = await stream_answer(bound.bind_tools(model, offered), sent, runtime.context)
+        for call in (*answer.tool_calls, *answer.invalid_tool_calls):
+            call["id"] = runtime.context.recorder.unique_call_id(call["id"] or "")
+        answer.response_metadata |= {"spec": model.spec, SIZE_NOTE_KEY: asked.size_note}
+        runtime.context.trace.on_answer(answer)
+        answer.id = make_message_id(await runtime.context.recorder.commit(answer))
+        return {"messages": [answer]}
+
+    async def run_tools(state: AgentState, runtime: Runtime[RunContext]) -> dict[str, Any]:
+        own = {tool.name: tool for tool in _tools_for_agent(tools, runtime.context)}
+        return {"messages": await run_tool_calls(state["messages"], own, approval, runtime.context)}
+
+    graph = StateGraph(AgentState, context_schema=RunContext)
+    graph.add_node("agent", ask_model)
+    graph.add_node("tools", run_tools)
+    graph.add_conditional_edges(START, _route_start, ["agent", "tools"])
+    graph.add_conditional_edges("agent", _route_answer, ["tools", END])
+    graph.add_edge("tools", "agent")
+    return graph.compile()
+
+
+class _BoundModels:
+    """Models that know of the tools, each made once: describing the tools takes longer than the rest of a request."""
+
+    def __init__(self) -> None:
+        self._bound_models: dict[tuple[str, ...], tuple[Sequence[BaseTool], BoundModel]] = {}
+
+    def bind_tools(self, model: ChosenModel, tools: Sequence[BaseTool]) -> BoundModel:
+        key = (model.spec, *(tool.name for tool in tools))  # with their names: tools may be added while the app runs
+        known = self._bound_models.get(key)
+        # A server that comes back may mean something else by the same name.
+        if known is None or any(one is not other for one, other in zip(known[0], tools, strict=True)):
+            known = self._bound_models[key] = tools, model.chat.bind_tools(tools) if tools else model.chat
+        return known[1]
+
+
+class _RefusedFiles:
+    """The files that models refused, by hash: they are not sent to them again."""
+
+    def __init__(self) -> None:
+        self._hashes: defaultdict[str, set[str]] = defaultdict(set)
+
+    @contextmanager
+    def track_refusals(self, model: ChosenModel, messages: Sequence[BaseMessage]) -> Iterator[Collection[str]]:
+        """What to leave out while these messages are sent to a model."""
+        try:
+            yield self._hashes[model.spec]
+        except Exception as error:
+            if refuses_files(error):
+                self._hashes[model.spec] |= {
+                    part["file"] for message in messages for part in files.find_file_parts(message.content)
+                }
+            raise
+
+
+def _tools_for_agent(tools: Sequence[BaseTool], context: RunContext) -> list[BaseTool]:
+    """The tools of the agent that acts, but for those that move through time."""
+    others = [ask_agent] if context.delegator is not None else []
+    others += [fork] if context.fork_explorer is not None else []
+    return [tool for tool in (*tools, *others) if context.tool_names is None or tool.name in context.tool_names]
+
+
+def _count_answer(context: RunContext) -> None:
+    """Raises `LimitReached` when the agents of the run have answered as often as they may.
+
+    Branches and sub-agents leave one to each agent that waits for them: it is to read what came of them.
+    """
+    if context.usage.answers >= context.limits.max_steps - context.reserved_answers:
+        raise LimitReached(f"The agent was stopped after {context.limits.max_steps} steps.")
+    context.usage.answers += 1
+
+
+def build_config(limits: Limits) -> RunnableConfig:
+    """The library's own limit, of nodes: a run's answers are counted before it is reached."""
+    return {"recursion_limit": 2 * limits.max_steps + 2}
+
+
+def _route_start(state: AgentState) -> str:
+    return "tools" if find_unanswered_calls(state["messages"]) else "agent"
+
+
+def _route_answer(state: AgentState) -> str:
+    last = state["messages"][-1]
+    return "tools" if isinstance(last, AIMessage) and (last.tool_calls or last.invalid_tool_calls) else END

@@ -1,0 +1,81 @@
+"""Chat models: the only place that names providers, and what a person reads when one of them fails."""
+
+from collections.abc import Sequence
+
+from langchain_core.language_models import BaseChatModel
+
+from agent.demo.model import DemoChatModel
+from agent.models.errors import ModelConfigurationError
+from agent.models.keys import ProviderKeys, is_present
+from agent.models.providers import PROVIDERS, load_provider_model
+
+DEFAULT_OPENAI_MODEL = "gpt-5.4-mini"  # the newest small one that takes tools through Chat Completions as it is
+DEMO_SPEC = "demo"
+
+
+class ConfiguredModels:
+    """The models that a person may choose from, by their specs (see `load_chat_model`).
+
+    `names` are made at once, so that a wrong setting is told at the start: raises ModelConfigurationError. Others
+    are made when they are first asked for.
+    """
+
+    def __init__(
+        self,
+        keys: ProviderKeys,
+        default: str | None = None,
+        *,
+        offered: Sequence[str] = (),
+        demo_seconds_per_token: float = 0.02,
+    ) -> None:
+        self._keys = keys
+        self._demo_seconds_per_token = demo_seconds_per_token
+        self._loaded_models: dict[str, BaseChatModel] = {}
+        self.default_spec = default or choose_default_spec(keys)
+        self.specs = tuple(dict.fromkeys((self.default_spec, *offered, DEMO_SPEC)))
+        for name in self.specs:
+            self.load_model(name)
+
+    def load_model(self, spec: str | None = None) -> BaseChatModel:
+        """The model that a spec stands for, the same one each time; None: the default. Raises ModelConfigurationError."""
+        wanted = spec or self.default_spec
+        if wanted not in self._loaded_models:
+            self._loaded_models[wanted] = load_chat_model(
+                wanted, self._keys, demo_seconds_per_token=self._demo_seconds_per_token
+            )
+        return self._loaded_models[wanted]
+
+
+def choose_default_spec(keys: ProviderKeys) -> str:
+    """The model to use when none is named: what the keys allow, else the demo."""
+    if is_present(keys.openai_api_key):
+        return f"openai:{DEFAULT_OPENAI_MODEL}"
+    if is_present(keys.azure_openai_api_key) and keys.azure_openai_endpoint:
+        return f"azure:{keys.azure_openai_deployment_name or ''}"
+    return "demo"
+
+
+def load_chat_model(spec: str, keys: ProviderKeys, *, demo_seconds_per_token: float = 0.02) -> BaseChatModel:
+    """The model that a spec stands for: `demo`, or a provider and, after a colon, the name that it gives the model.
+
+    `openai` and `azure` use Chat Completions, unless the model only does its work through Responses; `openai-responses` and
+    `azure-responses` use those in any case. The other providers are those of `others.PROVIDERS`. Raises
+    ModelConfigurationError.
+    """
+    provider, _, name = spec.strip().partition(":")
+    match provider:
+        case "demo" if not name:
+            return DemoChatModel(seconds_per_token=demo_seconds_per_token)
+        case "openai" | "openai-responses" if name:
+            from agent.models.openai import load_openai_model  # noqa: PLC0415  half a second, which the demo need not pay
+
+            return load_openai_model(name, keys, responses=provider != "openai")
+        case "azure" | "azure-responses":
+            from agent.models.openai import load_azure_model  # noqa: PLC0415  as above
+
+            return load_azure_model(name or keys.azure_openai_deployment_name, keys, responses=provider != "azure")
+        case known if known in PROVIDERS and name:
+            return load_provider_model(provider, name, keys)
+    raise ModelConfigurationError(
+        f"MODEL must be openai:NAME, azure:DEPLOYMENT, demo or another PROVIDER:NAME, not {spec[:80]!r}."
+    )

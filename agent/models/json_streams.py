@@ -1,0 +1,177 @@
+"""The client's streams without its classes, and with one event for texts that came together.
+
+The client makes each token an object of six classes, which the library turns back into the JSON that it began as: half of
+the server's work for an answer, and more than that for Responses.
+"""
+
+import re
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from jiter import from_json
+from openai import AsyncOpenAI, AsyncStream
+
+from agent.context.usage import drop_unreadable_usage
+from agent.models.pacing import count_stream, gather_ready
+
+DATA_PREFIX = b"data: {"
+DONE_EVENT = re.compile(rb"(?:\A|[\r\n])data: ?\[DONE\]\s*\Z")  # a line of its own: an answer may speak of it
+EVENT_ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
+
+
+class JsonCompletions:
+    """What the library asks of the client's chat completions: streams come as the JSON that was sent."""
+
+    def __init__(self, client: AsyncOpenAI) -> None:
+        self._client = client
+        self.with_raw_response = client.chat.completions.with_raw_response  # for answers that come whole
+
+    async def create(self, **payload: Any) -> AsyncStream[object]:
+        return await self._client.post(
+            "/chat/completions", body=payload, cast_to=object, stream=True, stream_cls=_JsonStream
+        )
+
+
+class JsonResponses:
+    """What the library asks of the client's responses: it needs objects, but hardly anything of those that are many."""
+
+    def __init__(self, client: AsyncOpenAI) -> None:
+        # Half a second, which those who use no Responses need not pay; and not while a first answer is waited for.
+        from openai.types.responses import ResponseStreamEvent  # noqa: PLC0415
+
+        self._client = client
+        self._event_type = ResponseStreamEvent
+        self.with_raw_response = client.responses.with_raw_response
+
+    async def create(self, **payload: Any) -> "_ResponseStream":
+        events: _ResponseStream = await self._client.post(
+            "/responses", body=payload, cast_to=object, stream=True, stream_cls=_ResponseStream
+        )
+        events.event_type = self._event_type
+        return events
+
+
+class _JsonStream(AsyncStream[object]):
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self._decoder = _JoiningDecoder(self._decoder)  # type: ignore[assignment]  # of the two ways, only the one that is used
+
+    async def __aiter__(self) -> AsyncIterator[object]:
+        async for event in super().__aiter__():
+            if isinstance(event, dict):
+                drop_unreadable_usage(event)
+            yield event
+
+
+class _ResponseStream(_JsonStream):
+    event_type: Any
+
+    async def __aiter__(self) -> AsyncIterator[object]:
+        async for event in super().__aiter__():
+            if isinstance(event, dict) and str(event.get("type")).endswith(".delta"):
+                yield SimpleNamespace(**event)
+            else:
+                yield self._client._process_response_data(data=event, cast_to=self.event_type, response=self.response)
+
+
+class _JoiningDecoder:
+    """A decoder of streams that makes one event of texts that came together."""
+
+    def __init__(self, decoder: Any) -> None:
+        self._decoder = decoder
+
+    async def aiter_bytes(self, parts: AsyncIterator[bytes]) -> AsyncIterator[Any]:
+        with count_stream():
+            async for whole in _cut_between_events(gather_ready(parts, DONE_EVENT)):
+                for event in _join_texts(self._parse_events(whole)):
+                    yield event
+
+    def _parse_events(self, whole: bytes) -> Iterator[Any]:
+        *blocks, rest = whole.split(b"\n\n")
+        for block in blocks:
+            try:  # nearly all are one line
+                if not block.startswith(DATA_PREFIX) or b"\n" in block or b"\r" in block:
+                    raise ValueError
+                yield _JsonEvent(from_json(block[len(DATA_PREFIX) - 1 :]))
+            except ValueError:
+                yield from self._decoder.iter_bytes(iter([block + b"\n\n"]))
+        if rest:
+            yield from self._decoder.iter_bytes(iter([rest]))
+
+
+async def _cut_between_events(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The same bytes, cut between events."""
+    rest = bytearray()
+    async for part in parts:
+        looked = max(0, len(rest) - 3)  # what is before that was looked at
+        rest += part
+        end = max(at + len(mark) if (at := rest.rfind(mark, looked)) >= 0 else 0 for mark in EVENT_ENDS)
+        if end:
+            yield bytes(rest[:end])
+            del rest[:end]
+    yield bytes(rest)
+
+
+@dataclass(slots=True)
+class _JsonEvent:
+    """What the client asks of a server-sent event whose data is an object."""
+
+    body: dict[str, Any]
+    event: str | None = None
+    data: str = ""
+
+    def json(self) -> Any:
+        return self.body
+
+
+def _join_texts(events: Iterator[Any]) -> Iterator[Any]:
+    """The events; of those that bring nothing but text for the same place, and follow one another, one with all of it."""
+    texts: list[_TextPiece] = []
+    try:
+        for event in events:
+            text = _find_text_piece(event.body) if isinstance(event, _JsonEvent) else None
+            if texts and (text is None or text.where != texts[0].where):
+                yield _merge_pieces(texts)
+                texts = []
+            if text is None:
+                yield event
+            else:
+                texts.append(text)
+    except UnicodeDecodeError:
+        if texts:
+            yield _merge_pieces(texts)  # what came before it has come
+        raise
+    if texts:
+        yield _merge_pieces(texts)
+
+
+@dataclass(slots=True)
+class _TextPiece:
+    """The text that an event brings: what holds it, under which key, and what it is a text of."""
+
+    body: dict[str, Any]
+    holder: dict[str, Any]
+    key: str
+    where: tuple[Any, ...]
+
+
+def _find_text_piece(body: dict[str, Any]) -> _TextPiece | None:
+    """None where an event brings anything but text."""
+    match body:
+        case {"type": "response.output_text.delta", "delta": str()}:
+            return _TextPiece(body, body, "delta", (body.get("item_id"), body.get("content_index")))
+        case {"choices": [{"delta": {"content": str(), **others} as delta, **about}]}:
+            others.pop("role", None)
+            if delta["content"] == "":
+                return None  # each stays one: so many with nothing in them are no way to go on for ever
+            is_more = any(others.values()) or about.get("finish_reason") or about.get("logprobs") or body.get("usage")
+            return None if is_more else _TextPiece(body, delta, "content", (body.get("id"), about.get("index")))
+    return None
+
+
+def _merge_pieces(texts: list[_TextPiece]) -> _JsonEvent:
+    first = texts[0]
+    first.holder[first.key] = "".join(each.holder[each.key] for each in texts)
+    return _JsonEvent(first.body)

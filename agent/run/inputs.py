@@ -1,0 +1,106 @@
+"""What the next run of a conversation begins from, read from the store: its request, its window, what waits in it.
+
+Every method blocks.
+"""
+
+from functools import lru_cache
+
+from langchain_core.messages import AnyMessage
+
+from agent.context.prompts import SYSTEM_PROMPT, compose_system_text
+from agent.context.request import build_request
+from agent.context.window import Context, Window, find_window, measure_context, read_recent_messages
+from agent.graph.state import Limits
+from agent.run import compaction
+from agent.run.compaction import NotCompactedError, Passage, SummaryScope
+from agent.settings import ModelCatalog, ModelUnavailableError, ThreadSettings
+from agent.subagents.agents import Agents, describe_agents
+from agent.subagents.delegation import OpenCall, find_open_calls, load_last_turn
+from agent.tracing.protocol import SYSTEM_PROMPT_NAME, Prompt, Tracer
+from checkpoints import HEAD, MAIN, Message, Runs, RunState, StateError, Store, Thread
+
+MAX_MEASURED_HEADS = 256  # heads whose context is remembered: a long conversation is read for it once
+
+
+class NothingToAnswerError(StateError):
+    def __init__(self) -> None:
+        super().__init__("There is no message to answer.")
+
+
+class RunInputs:
+    """What lies before the threads of a store, for the runs that they begin."""
+
+    def __init__(
+        self, store: Store, runs: Runs, catalog: ModelCatalog, limits: Limits, tracer: Tracer, agents: Agents
+    ) -> None:
+        self._store = store
+        self._runs = runs
+        self._catalog = catalog
+        self._limits = limits
+        self._tracer = tracer
+        self._agents = agents
+        self._context_cache = lru_cache(MAX_MEASURED_HEADS)(self._measure_context)
+
+    def build_messages(self, thread_id: str, *, resume: bool = False) -> list[AnyMessage]:
+        """A request for the path as it is now."""
+        return build_request(
+            self.load_system_text(self.load_system_prompt(), thread_id), self.load_recent_messages(thread_id), resume=resume
+        )
+
+    def load_system_prompt(self) -> Prompt:
+        return self._tracer.find_prompt(SYSTEM_PROMPT_NAME, SYSTEM_PROMPT)
+
+    def load_system_text(self, prompt: Prompt, thread_id: str) -> str:
+        instructions = ThreadSettings.from_thread(self._store.get_thread(thread_id)).instructions
+        return compose_system_text(prompt.text, instructions, describe_agents(list(self._agents.values())))
+
+    def load_waiting_calls(self, thread_id: str) -> list[OpenCall]:
+        """The calls that a person has to decide about before the conversation can go on, and those that wait for these."""
+        latest = self._runs.get_latest_run(thread_id)
+        if latest is None or latest.state is not RunState.WAITING:
+            return []
+        return self.load_open_calls(thread_id)
+
+    def load_open_calls(self, thread_id: str) -> list[OpenCall]:
+        return find_open_calls(load_last_turn(self._store, thread_id))
+
+    def find_passage(self, thread_id: str, scope: SummaryScope) -> Passage:
+        if self.load_waiting_calls(thread_id):
+            raise NotCompactedError("A tool call waits for you: decide about it first.")
+        return compaction.select_passage(self._store.list_messages(thread_id), scope)
+
+    def load_recent_messages(self, thread_id: str) -> list[Message]:
+        window = self._load_window(self._store.get_thread(thread_id))
+        return read_recent_messages(self._store, thread_id, window.tokens, self._limits.max_messages)
+
+    def _load_window(self, thread: Thread) -> Window:
+        try:
+            model = ThreadSettings.from_thread(thread).resolve_model(self._catalog).chat
+        except ModelUnavailableError:  # the run that asks it will say so
+            model = None
+        return find_window(model, self._limits.max_window_tokens)
+
+    def load_context(self, thread_id: str) -> Context | None:
+        """How full the model's window is when a conversation goes on; None before its first message."""
+        with self._store.database.begin_read():  # the head and what leads to it
+            thread = self._store.get_thread(thread_id)
+            system = compose_system_text(SYSTEM_PROMPT, ThreadSettings.from_thread(thread).instructions)
+            return self._context_cache(thread_id, thread.head_id, self._load_window(thread), system)
+
+    def _measure_context(self, thread_id: str, head_id: str | None, window: Window, system: str) -> Context | None:
+        del head_id  # for the cache: what leads to it never changes
+        return measure_context(self._store, thread_id, window, system, self._limits.max_messages)
+
+    def count_tokens(self, thread_id: str) -> int | None:
+        """What the conversation takes as it stands, for a checkpoint of it."""
+        context = self.load_context(thread_id)
+        return context.tokens if context else None
+
+    def find_question(self, thread_id: str, answer_id: str | None) -> str:
+        """Where to answer from: the last user message, or the last one before an answer; HEAD if nothing follows it."""
+        before = None if answer_id is None else self._store.get_message(thread_id, answer_id).depth + 1
+        path = self._store.list_messages(thread_id, last=self._limits.max_messages, before=before)
+        asked = [message for message in path if message.type == "human" and message.agent == MAIN]
+        if not asked or (answer_id is not None and path[-1].id != answer_id):
+            raise NothingToAnswerError
+        return HEAD if answer_id is None and asked[-1] is path[-1] else asked[-1].id

@@ -1,0 +1,233 @@
+"""The judge: when a run is done, it looks at where the conversation stands, and saves a checkpoint if that is a milestone.
+
+It works beside everything else: nobody waits for it, it is never in the way of what a person does, and when it fails, that
+is a line in the log.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from time import time_ns
+from typing import ParamSpec, TypeVar
+
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages.ai import add_ai_message_chunks
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from agent.context.prompts import CONVERSATION, CONVERSATION_END, JUDGE_PROMPT
+from agent.context.usage import readable_usage
+from agent.events import HeadMoved
+from agent.models.errors import describe_model_error
+from agent.run.hub import RunHub
+from agent.settings import ChosenModel, ModelCatalog, ThreadSettings
+from agent.tracing.protocol import JUDGE_PROMPT_NAME, NO_TRACING, Judged, ModelAnswered, Tracer
+from checkpoints import MAIN, Checkpoint, Message, Run, Runs, StateError, Store
+
+MAX_VERDICT_SECONDS = 60.0  # for one verdict: nobody waits, and a model on one's own machine may have other work first
+MIN_MESSAGES_APART = (
+    4  # messages between a checkpoint, whoever saved it, and the next milestone: a list of every turn would show none
+)
+MAX_MILESTONES = 100  # milestones that one path shows: it bounds what a model that finds everything important can cost
+MAX_JUDGED_MESSAGES = 40  # messages from the end of the path
+MAX_JUDGE_QUESTION_CHARS = 16_000  # of them all, in the question
+MAX_JUDGED_MESSAGE_CHARS = 2_000  # characters of one of them
+MAX_VERDICT_CHARS = 20_000  # characters: some models think aloud first
+MAX_MILESTONE_NAME_CHARS = 80
+MAX_REASON_CHARS = 300
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+
+
+class Verdict(BaseModel):
+    """What the model has to answer with, as JSON. Its texts are data that a model wrote."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+
+    should_save: bool
+    reason: str = ""
+    suggested_name: str = ""
+
+
+class UnreadableVerdictError(ValueError):
+    def __init__(self) -> None:
+        super().__init__("The answer was no verdict.")  # not the answer itself: the log holds nothing of conversations
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A state to be judged: the message that it ends with, and what of it is shown to whom."""
+
+    run: Run
+    message_id: str
+    question: str
+    model: ChosenModel
+
+
+class Judge:
+    """Judges the states that runs come to, each once, and one at a time in a thread. It asks the thread's own model, so that
+    no conversation is shown to a provider that it was not shown to before.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        runs: Runs,
+        hub: RunHub,
+        catalog: ModelCatalog,
+        pool: ThreadPoolExecutor,
+        tracer: Tracer = NO_TRACING,
+        max_seconds: float = MAX_VERDICT_SECONDS,
+    ) -> None:
+        self._store = store
+        self._runs = runs
+        self._hub = hub
+        self._catalog = catalog
+        self._pool = pool
+        self._tracer = tracer
+        self._max_seconds = max_seconds
+        self._tasks: dict[str, asyncio.Task[None]] = {}  # by thread
+        tracer.find_prompt(JUDGE_PROMPT_NAME, JUDGE_PROMPT)  # so that the operator's text is known when it is first needed
+
+    def consider(self, run: Run) -> None:
+        """Judge the state that a run came to, beside what goes on. While one of a thread is judged, its next pass by."""
+        if run.thread_id not in self._tasks:
+            task = asyncio.create_task(self._judge_safely(run), name=f"judge {run.id}")
+            self._tasks[run.thread_id] = task
+            task.add_done_callback(lambda _: self._tasks.pop(run.thread_id))
+
+    async def close(self) -> None:
+        """Let go of what is being judged."""
+        judging = list(self._tasks.values())
+        for task in judging:
+            task.cancel()
+        if judging:
+            await asyncio.wait(judging)
+
+    async def _judge_safely(self, run: Run) -> None:
+        try:
+            async with asyncio.timeout(self._max_seconds):
+                await self._judge_run(run)
+        except Exception as error:  # noqa: BLE001  # the judge's outer edge: a provider's library may raise anything
+            reason = str(error) if isinstance(error, StateError | UnreadableVerdictError) else describe_model_error(error)
+            _log.warning("the judge said nothing of run %s (%s): %s", run.id, type(error).__qualname__, reason)
+
+    async def _judge_run(self, run: Run) -> None:
+        case = await self._run_blocking(self._load_candidate, run)
+        if case is None:
+            return
+        verdict = await self._ask_verdict(case)
+        if verdict.should_save:
+            name, reason = (
+                clean_line(verdict.suggested_name, MAX_MILESTONE_NAME_CHARS),
+                clean_line(verdict.reason, MAX_REASON_CHARS),
+            )
+            receipt = await self._run_blocking(self._runs.save_milestone, run, case.message_id, name, reason)
+            if receipt is not None:
+                self._hub.publish(run.thread_id, HeadMoved(receipt.version))
+                self._tracer.record(receipt.operation)
+
+    def _load_candidate(self, run: Run) -> _Candidate | None:
+        """The state that the run came to; None where there is nothing to judge: it has left the path, or it is too early."""
+        with self._store.database.begin_read():
+            thread = self._store.get_thread(run.thread_id)
+            path = self._store.list_messages(thread.id, last=MAX_JUDGED_MESSAGES)
+            checkpoints = self._store.list_checkpoints(thread.id)
+        # The next run may have begun: what it wrote is no part of this state.
+        last = next((index for index in reversed(range(len(path))) if path[index].run_id == run.id), None)
+        if last is None or not is_due(path[last].depth + 1, checkpoints):
+            return None
+        model = ThreadSettings.from_thread(thread).resolve_model(self._catalog)
+        return _Candidate(run, path[last].id, build_judge_question(path[: last + 1]), model)
+
+    async def _ask_verdict(self, candidate: _Candidate) -> Verdict:
+        prompt, began = self._tracer.find_prompt(JUDGE_PROMPT_NAME, JUDGE_PROMPT), time_ns()
+        asked: list[AnyMessage] = [SystemMessage(prompt.text), HumanMessage(candidate.question)]
+        answer, error = AIMessage(""), "There was no answer."
+        try:
+            answer, error = await _collect_answer(candidate.model, asked), ""
+        finally:
+            about = (candidate.run.id, candidate.model.spec, prompt, asked, answer, began, None, time_ns(), error or None)
+            self._tracer.record(Judged(candidate.run.thread_id, ModelAnswered(*about)))
+        return parse_verdict(str(answer.text))
+
+    async def _run_blocking(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, partial(work, *args, **kwargs))
+
+
+def is_due(message_count: int, checkpoints: Sequence[Checkpoint]) -> bool:
+    """Whether a state of this many messages may become a milestone, beside the checkpoints that its path shows."""
+    nearest = max((checkpoint.message_count for checkpoint in checkpoints if not checkpoint.detached), default=0)
+    saved = sum(checkpoint.created_by == "judge" for checkpoint in checkpoints)
+    return message_count - nearest >= MIN_MESSAGES_APART and saved < MAX_MILESTONES
+
+
+def build_judge_question(path: Sequence[Message]) -> str:
+    """The end of a path as data in one message: JSON between two marks, neither of which it can hold.
+
+    Raises `DamagedMessageError`.
+    """
+    entries: list[dict[str, object]] = []
+    left = MAX_JUDGE_QUESTION_CHARS
+    for stored in reversed(path):
+        if stored.agent == MAIN:
+            entry = _make_entry(stored)
+            left -= len(json.dumps(entry))
+            if entries and left < 0:
+                break
+            entries.insert(0, entry)
+    text = json.dumps(entries, ensure_ascii=False).replace("<", "\\u003c")
+    return f"{CONVERSATION}\n{text}\n{CONVERSATION_END}"
+
+
+def _make_entry(stored: Message) -> dict[str, object]:
+    message = stored.langchain
+    text = str(message.text)
+    said = text if len(text) <= MAX_JUDGED_MESSAGE_CHARS else f"{text[:MAX_JUDGED_MESSAGE_CHARS]}…"
+    if isinstance(message, ToolMessage):
+        return {"role": "tool", "tool": message.name or "tool", "text": said}
+    role = {"human": "user", "ai": "assistant"}.get(stored.type, "note")
+    calls = [call["name"] for call in message.tool_calls] if isinstance(message, AIMessage) else []
+    return {"role": role, "text": said} | ({"calls": calls} if calls else {})
+
+
+async def _collect_answer(model: ChosenModel, messages: list[AnyMessage]) -> AIMessage:
+    """The whole answer. Raises `UnreadableVerdictError` for none or one without end, and what providers' libraries raise."""
+    chunks: list[AIMessageChunk] = []
+    size = 0
+    async for chunk in model.chat.astream(messages):
+        chunks.append(chunk)
+        size += len(chunk.text)
+        if size > MAX_VERDICT_CHARS:
+            raise UnreadableVerdictError
+    if not chunks:
+        raise UnreadableVerdictError
+    whole = add_ai_message_chunks(chunks[0], *chunks[1:])
+    return AIMessage(
+        whole.text, usage_metadata=readable_usage(whole.usage_metadata), response_metadata=whole.response_metadata
+    )
+
+
+def parse_verdict(text: str) -> Verdict:
+    """The JSON object in an answer, also one in a code fence or after thoughts. Raises `UnreadableVerdictError`.
+
+    Not the structured output of the provider's interface: compatible servers refuse one form of it or another.
+    """
+    spoken = text.rpartition("</think>")[2]
+    try:
+        verdict = Verdict.model_validate_json(spoken[spoken.find("{") : spoken.rfind("}") + 1])
+    except ValidationError:
+        raise UnreadableVerdictError from None
+    if verdict.should_save and not clean_line(verdict.suggested_name, MAX_MILESTONE_NAME_CHARS):
+        raise UnreadableVerdictError
+    return verdict
+
+
+def clean_line(text: str, max_chars: int) -> str:
+    """One line of visible characters."""
+    return "".join(character for character in " ".join(text.split()) if character.isprintable())[:max_chars].strip()

@@ -1,0 +1,1 @@
+"""Agents that the main agent asks, and branches on which it tries several prompts."""

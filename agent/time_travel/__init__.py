@@ -1,0 +1,1 @@
+"""goto and rewind: plan a move, make it, report it."""

@@ -1,0 +1,159 @@
+"""A run's moves through time: asked for by a tool call, checked, made in the store, and told to whoever listens."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import time_ns
+from typing import Literal, Protocol
+
+from langchain_core.messages import ToolCall
+
+from agent.context.window import estimate_stored_tokens, estimate_tokens
+from agent.time_travel.moves import TIME_TRAVEL_MARK, Move, MoveRefused, plan_move
+from agent.tools.approval import Decision
+from checkpoints import (
+    Checkpoint,
+    NewMessage,
+    OperationKind,
+    Run,
+    Runs,
+    Store,
+    pluralize,
+    serde,
+)
+
+Policy = Literal["off", "ask", "allow"]
+POLICIES: tuple[Policy, ...] = ("ask", "allow", "off")
+MOVE_NAMES = frozenset({"goto", "rewind"})
+MAX_MOVES_PER_TURN = 5  # from one message of the user to the next, over however many runs: one that waited begins another
+ORIGIN_LABELS = {OperationKind.IMPORT: "an import", OperationKind.FORK: "another conversation"}
+MAX_LISTED_CHECKPOINTS = 50  # checkpoints
+
+
+@dataclass(frozen=True, slots=True)
+class TimeTravelEvent:
+    """A move that was made, for monitoring. Tokens are a rough estimate."""
+
+    thread_id: str
+    run_id: str
+    kind: Literal["goto", "rewind"]
+    timestamp_ns: int  # nanoseconds since 1970
+    call_position: int  # the position of the answer that asked for it
+    target_position: int  # of the message that was named
+    removed_count: int  # messages
+    tokens_saved: int
+    reason: str  # what the agent wrote
+    sources: Sequence[str]  # what it had read before (see time_travel.sources)
+
+
+class PathChanged(Exception):
+    """The head is somewhere else now: the request must be built anew. `goes_on`: the agent has something to answer."""
+
+    def __init__(self, *, continues: bool) -> None:
+        super().__init__()
+        self.continues = continues
+
+
+class TimeTravel(Protocol):
+    """What a run's nodes may do with time. Every method blocks; refusals are `MoveRefused`, whose text is for the model."""
+
+    @property
+    def policy(self) -> Policy: ...
+
+    def plan_call(self, call: ToolCall, decision: Decision | None) -> Move: ...
+
+    def make_move(self, move: Move) -> PathChanged: ...
+
+    def request_checkpoint(self, name: str, description: str) -> str: ...
+
+    def flush_checkpoints(self) -> None:
+        """Carry out what `save` was asked for, once the results of the answer are on the path: none stands without them."""
+        ...
+
+    def describe_checkpoints(self) -> str: ...
+
+
+@dataclass(slots=True)
+class TimeTravelExecutor:
+    """The traveller of one run (see the protocol)."""
+
+    store: Store
+    runs: Runs
+    run: Run
+    policy: Policy
+    announce_move: Callable[[TimeTravelEvent], None]
+    count_tokens: Callable[[], int | None]  # that the conversation takes as it stands
+    requested_checkpoints: list[tuple[str, str]] = field(default_factory=list)  # checkpoints to save: names and descriptions
+
+    def plan_call(self, call: ToolCall, decision: Decision | None) -> Move:
+        """The move that a call asks for, as a person changed it. Nothing is done yet. Raises `MoveRefused`."""
+        if self.store.count_agent_moves(self.run.thread_id) >= MAX_MOVES_PER_TURN:
+            most = pluralize(MAX_MOVES_PER_TURN, "move")
+            raise MoveRefused(f"No more than {most} before the user says something again. Go on from here without moving.")
+        path, named = self.store.list_messages(self.run.thread_id), self.store.map_checkpoint_depths(self.run.thread_id)
+        given = decision.arguments if decision and decision.arguments is not None else call["args"]
+        return plan_move({**call, "args": given}, path, named, describe_origins(self.store, self.run.thread_id))
+
+    def make_move(self, move: Move) -> PathChanged:
+        """Move the head and write the note; all that followed leaves the conversation, undoably."""
+        left = self.store.list_messages(self.run.thread_id)[move.kept_count :]
+        places = {"last": left[-1].id, "head": left[-1].id}
+        if move.dropped_ids is not None:
+            left = [message for message in left if message.id in {move.target.id, *move.dropped_ids}]
+            places = {}  # what left stands in no one piece
+        size = {"before": sum(map(estimate_stored_tokens, left)), "after": estimate_tokens(move.message)}
+        move.message.additional_kwargs[TIME_TRAVEL_MARK] |= size | places
+        kind = OperationKind.GOTO if move.kind == "goto" else OperationKind.REWIND
+        new = NewMessage(serde.to_body(move.message), agent=move.agent)
+        if move.dropped_ids is None:
+            self.runs.record_move(self.run, kind, new, after=move.parent_id, note=_describe_move(move))
+        else:
+            self.runs.replace_message(self.run, move.target.id, new, move.dropped_ids, note=_describe_move(move))
+        self.announce_move(_build_move_event(self.run, move))
+        return PathChanged(continues=move.kind == "goto")
+
+    def request_checkpoint(self, name: str, description: str) -> str:
+        name = name.strip() or "Milestone"
+        shown = self.store.list_checkpoints(self.run.thread_id)
+        if any(checkpoint.name == name and checkpoint.created_by == "user" for checkpoint in shown):
+            name = f"{name} · {self.store.count_messages(self.run.thread_id)}"  # theirs goes on meaning what they saved
+        self.requested_checkpoints.append((name, description))
+        return f"Saved {name!r}. You can come back with goto(position={name!r}, …)."
+
+    def flush_checkpoints(self) -> None:
+        while self.requested_checkpoints:
+            self.runs.save_checkpoint(self.run, *self.requested_checkpoints.pop(0), self.count_tokens())
+
+    def describe_checkpoints(self) -> str:
+        found = self.store.list_checkpoints(self.run.thread_id)[-MAX_LISTED_CHECKPOINTS:]
+        return "\n".join(map(_describe_checkpoint, found)) or "There is no checkpoint yet."
+
+
+def describe_origins(store: Store, thread_id: str) -> list[str]:
+    """Where messages of a thread come from that were not written in it."""
+    return [ORIGIN_LABELS[kind] for kind in sorted(store.list_origins(thread_id))]
+
+
+def _describe_checkpoint(checkpoint: Checkpoint) -> str:
+    return f"{checkpoint.name} (msg_{checkpoint.message_count - 1}): {checkpoint.description or 'no description'}"
+
+
+def _describe_move(move: Move) -> str:
+    marks = move.message.additional_kwargs[TIME_TRAVEL_MARK]
+    size = f"about {marks['before']:,} tokens became {marks['after']:,}"
+    return f"message {move.target.depth + 1} · {pluralize(move.removed_count, 'message')} removed · {size}"
+
+
+def _build_move_event(run: Run, move: Move) -> TimeTravelEvent:
+    marks = move.message.additional_kwargs[TIME_TRAVEL_MARK]
+    return TimeTravelEvent(
+        thread_id=run.thread_id,
+        run_id=run.id,
+        kind=move.kind,
+        timestamp_ns=time_ns(),
+        call_position=move.call_position,
+        target_position=move.target.depth,
+        removed_count=move.removed_count,
+        tokens_saved=marks["before"] - marks["after"],
+        reason=move.reason,
+        sources=tuple(marks["sources"]),
+    )

@@ -1,0 +1,225 @@
+"""Going back, as the agent does it: `goto` a message with a summary, `rewind` an answer to another one.
+
+Pure: a path and what the model asked for go in, a move comes out, or a `MoveRefused` that tells the model what to do
+instead. Nothing here touches the store; the runner carries a move out.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall
+
+from agent.time_travel.dependence import find_dependents
+from agent.tools.calculator import calculator
+from agent.tools.time_travel import MOVE_TOOLS, save_checkpoint
+from checkpoints import MAIN, Message, files, pluralize
+
+TIME_TRAVEL_MARK = "time_travel"  # in a note's additional_kwargs: {kind, to, removed, sources}
+MAX_SOURCES = 20
+# What these answer comes from nowhere else. A list of checkpoints is not among them: a file may have named them.
+_TRUSTED_TOOLS = frozenset(tool.name for tool in (*MOVE_TOOLS, save_checkpoint, calculator))
+MAX_NOTE_CHARS = 20_000  # characters
+MAX_ORIGINAL_CHARS = 20_000
+_POSITION = re.compile(r"\[msg_(0|[1-9][0-9]{0,8})\]|(?:msg_)?(0|[1-9][0-9]{0,8})", re.ASCII)
+_ORIGINAL = re.compile(r"<original_message_to_be_ignored>\n(.*?)\n</original_message_to_be_ignored>", re.DOTALL)
+_NOTE_TEXT = re.compile(r"<time_travel_message>\n(.*?)\n</time_travel_message>", re.DOTALL)
+_NOTE_TAG = re.compile(r"<(/?\s*(?:system_message|original_message_to_be_ignored|time_travel_message))", re.IGNORECASE)
+
+
+class MoveRefused(Exception):
+    """Nothing was moved. The text tells the model why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Where the head goes, and what is written there: the message after `after` (None: as the first one)."""
+
+    kind: Literal["goto", "rewind"]
+    parent_id: str | None
+    message: BaseMessage
+    target: Message  # the message that was named
+    call_position: int  # the place of the one that asks for it
+    kept_count: int  # messages that stay on the path
+    removed_count: int  # messages that leave it
+    reason: str  # what the agent wrote
+    agent: str = MAIN  # whose message is written
+    dropped_ids: frozenset[str] | None = None  # of what follows the target, the ids of what leaves; None: all of it
+
+
+def plan_move(
+    call: ToolCall, path: Sequence[Message], checkpoint_positions: Mapping[str, int], origins: Sequence[str] = ()
+) -> Move:
+    """The move that a call of the path's last answer asks for. `named` are the places of checkpoints, by their names;
+    `elsewhere` says where messages of the path come from that no run wrote.
+
+    Raises `MoveRefused`.
+    """
+    given = call["args"]
+    asking = next(message for message in reversed(path) if message.type == "ai" and message.agent == MAIN)
+    if call["name"] == "rewind":
+        agent, keep = str(given.get("agent") or MAIN), given.get("keep_independent") is True
+        content = str(given.get("content", ""))
+        more: Any = {"agent": agent, "call_position": asking.depth, "keep_independent": keep, "origins": origins}
+        return plan_rewind(path, given.get("n"), content, **more)
+    position, keep = given.get("position"), given.get("keep_target", True) is not False
+    if isinstance(position, str) and not _POSITION.fullmatch(position.strip()):  # a name never hides a number
+        position = checkpoint_positions.get(position, position)
+    note = str(given.get("message", ""))
+    move = plan_goto(path, position, note, call_position=asking.depth, keep_target=keep, origins=origins)
+    if move.target.depth == _find_last_target(path):
+        raise MoveRefused(
+            "You have just gone back to the very same place. Go on from here, or tell the user what is missing."
+        )
+    return move
+
+
+def plan_goto(
+    path: Sequence[Message],
+    position: object,
+    note: str,
+    *,
+    keep_target: bool = True,
+    call_position: int | None = None,
+    origins: Sequence[str] = (),
+) -> Move:
+    """The move to a message of the path. `current` is the place of the one that asks for it (None: the last one);
+    `elsewhere` as for `planned`.
+
+    Raises `MoveRefused`.
+    """
+    call_position = path[-1].depth if call_position is None else call_position
+    target = path[_parse_position(position, call_position)]
+    if not note.strip():
+        raise MoveRefused("The message is empty: write what should be known after going back.")
+    if len(note) > MAX_NOTE_CHARS:
+        raise MoveRefused(f"The message is too long: at most {MAX_NOTE_CHARS:,} characters.")
+    kept = target.depth + 1 if keep_target else target.depth
+    removed = len(path) - kept
+    read = find_sources(path[:call_position], origins)
+    marks = {"kind": "goto", "to": target.depth, "removed": removed, "sources": read}
+    message = HumanMessage(_format_note(target, removed, note), additional_kwargs={TIME_TRAVEL_MARK: marks})
+    after = target.id if keep_target else target.parent_id
+    return Move("goto", after, message, target, call_position, kept, removed, note.strip())
+
+
+def plan_rewind(
+    path: Sequence[Message],
+    n: object,
+    content: str,
+    *,
+    agent: str = MAIN,
+    call_position: int | None = None,
+    keep_independent: bool = False,
+    origins: Sequence[str] = (),
+) -> Move:
+    """The move that puts `content` in the place of an agent's n-th answer. `current` and `elsewhere` as for `goto`; with
+    `keep_independent`, what does not depend on the old answer stays. Raises `MoveRefused`.
+    """
+    call_position = path[-1].depth if call_position is None else call_position
+    answers = [message for message in path[:call_position] if _is_agent_answer(message, agent)]
+    if not isinstance(n, int) or isinstance(n, bool) or n == 0 or abs(n) > len(answers):
+        there = f"n goes from 1 to {len(answers)}, or from -1 back to -{len(answers)}" if answers else "there is none yet"
+        whose = "" if agent == MAIN else f" of {agent[:40]}"
+        raise MoveRefused(f"There is no answer {_quote_value(n)}{whose}: {there}. Nothing was changed.")
+    if not content.strip():
+        raise MoveRefused("The content is empty: write the answer that should stand there.")
+    target = answers[n - 1 if n > 0 else n]
+    # What asks for the move is no result of the old answer, perhaps; it has done its work all the same.
+    asking = {message.id for message in path[call_position:]}
+    dropped = frozenset(find_dependents(path, target) | asking) if keep_independent else None
+    removed = len(path) - target.depth if dropped is None else 1 + len(dropped)
+    read = find_sources(path[:call_position], origins)
+    marks = {"kind": "rewind", "to": target.depth, "removed": removed, "sources": read}
+    answer = AIMessage(content, additional_kwargs={TIME_TRAVEL_MARK: marks})
+    reason = content.strip()
+    return Move("rewind", target.parent_id, answer, target, call_position, target.depth, removed, reason, agent, dropped)
+
+
+def find_sources(messages: Sequence[Message], origins: Sequence[str] = ()) -> list[str]:
+    """What stands among the messages that nobody here vouches for, the nearest to their end first: what is written after
+    reading it may come from it. Tools and attached files by their names, and the sources that notes have themselves.
+    """
+    found: dict[str, None] = {}
+    for message in reversed(messages):
+        data = message.body["data"]
+        if message.type == "tool" and data.get("name") not in _TRUSTED_TOOLS:
+            found[str(data.get("name") or "a tool")] = None
+        found.update(dict.fromkeys(str(part["name"]) for part in files.find_file_parts(data.get("content"))))
+        for marks in (data.get("additional_kwargs") or {}).values():
+            found.update(dict.fromkeys(read_sources(marks)))
+        if message.run_id is None:
+            found.update(dict.fromkeys(origins))
+    return list(found)[:MAX_SOURCES]
+
+
+def read_sources(marks: object) -> list[str]:
+    """The sources that a note names. It may come from a file, and its marks may be anything."""
+    named = marks.get("sources") if isinstance(marks, dict) else None
+    return [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+
+
+def _find_last_target(path: Sequence[Message]) -> int | None:
+    """Where the agent has just gone back to, if nobody has said anything since."""
+    said = next((message for message in reversed(path) if message.type == "human" and message.agent == MAIN), None)
+    marks = (said.body["data"].get("additional_kwargs") or {}).get(TIME_TRAVEL_MARK) if said else None
+    return marks.get("to") if isinstance(marks, dict) else None
+
+
+def _parse_position(position: object, call_position: int) -> int:
+    """The place that the model named. Only plain ASCII decimals count, as 3, msg_3 or [msg_3]."""
+    valid = f"Valid are msg_0 to msg_{call_position - 1}" if call_position else "There is no earlier message"
+    found = _POSITION.fullmatch(str(position).strip()) if isinstance(position, (str, int)) else None
+    if found is None or isinstance(position, bool):
+        raise MoveRefused(
+            f"{_quote_value(position)} is not a message number of the form msg_N. {valid}. Nothing was changed."
+        )
+    index = int(found[1] or found[2])
+    if index == call_position:
+        raise MoveRefused(
+            f"msg_{index} is at the current point: there is nothing to go back over. {valid}. Nothing was changed."
+        )
+    if index > call_position:
+        raise MoveRefused(f"There is no msg_{index}. {valid}. Nothing was changed.")
+    return index
+
+
+def _is_agent_answer(message: Message, agent: str) -> bool:
+    """Said to the one who asked: not on the way there, when tools are called."""
+    data = message.body["data"]
+    called = data.get("tool_calls") or data.get("invalid_tool_calls")
+    return message.type == "ai" and message.agent == agent and not called
+
+
+def _format_note(target: Message, removed: int, note: str) -> str:
+    gone = f"{pluralize(removed, 'message')} {'was' if removed == 1 else 'were'} removed"
+    return (
+        f"<system_message>\nGOTO tool used: the conversation went back to msg_{target.depth}; {gone}.\n</system_message>\n"
+        f"<original_message_to_be_ignored>\n{_quote_original(target)}\n</original_message_to_be_ignored>\n"
+        f"<time_travel_message>\n{_escape_tags(note.strip())}\n</time_travel_message>"
+    )
+
+
+def _quote_original(target: Message) -> str:
+    """The target's text; of a note the text that it holds already, so that notes never stand within notes."""
+    text = str(target.langchain.text)
+    if TIME_TRAVEL_MARK in (target.body["data"].get("additional_kwargs") or {}) and (within := _ORIGINAL.search(text)):
+        return _escape_tags(within[1])  # it may come from a file, where it was never made so
+    text = text if len(text) <= MAX_ORIGINAL_CHARS else f"{text[:MAX_ORIGINAL_CHARS]}…"
+    return _escape_tags(text)
+
+
+def extract_note(text: str) -> str:
+    """What the agent wrote in a note."""
+    found = _NOTE_TEXT.search(text)
+    return found[1] if found else text
+
+
+def _escape_tags(text: str) -> str:
+    """Text in which nothing can pass for the note's own tags."""
+    return _NOTE_TAG.sub(r"‹\1", text)
+
+
+def _quote_value(value: Any) -> str:
+    return repr(str(value)[:40])

@@ -1,0 +1,33 @@
+"""The tools that an agent can be given: one file a tool, chosen here by what the settings allow (see docs/tools.md)."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+from langchain_core.tools import BaseTool
+from pydantic import SecretStr
+
+from agent.tools.ask_agent import ask_agent
+from agent.tools.calculator import calculator
+from agent.tools.read_file import make_read_file_tool
+from agent.tools.web_search import make_web_search_tool
+
+PLAIN: tuple[BaseTool, ...] = (calculator,)  # what needs no settings: a new tool is named here
+TOOL_NAMES = (*(tool.name for tool in PLAIN), "web_search", "read_file", ask_agent.name)
+
+
+def select_tools(
+    *,
+    tavily_api_key: SecretStr | None,
+    tavily_base_url: str | None,
+    files_dir: Path | None = None,
+    enabled: Collection[str] | None = None,
+) -> list[BaseTool]:
+    """The plain ones always; web search only with a key and files only with a folder: the model is never offered what
+    cannot work. Of these, the `enabled` ones, if they are named.
+    """
+    tools = list(PLAIN)
+    if tavily_api_key is not None and tavily_api_key.get_secret_value().strip():
+        tools.append(make_web_search_tool(tavily_api_key, tavily_base_url))
+    if files_dir is not None:
+        tools.append(make_read_file_tool(files_dir))
+    return [tool for tool in tools if enabled is None or tool.name in enabled]

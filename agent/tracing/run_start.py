@@ -1,0 +1,37 @@
+"""What a trace of a run begins with, read from what the store recorded of it."""
+
+from collections.abc import Sequence
+from time import time_ns
+
+from agent.tracing.protocol import RunBegun, RunStart
+from checkpoints import Message, Operation, OperationKind, Run, Store
+
+
+def build_start_event(store: Store, run: Run, path: Sequence[Message], *, is_asked: bool) -> RunBegun:
+    """`is_asked`: the path's last message is the user's, and the run began with it."""
+    question = next((each for each in reversed(path) if each.type == "human" and not each.damaged), None)
+    before = path[:-1] if is_asked else path
+    text = question.langchain.text if question else ""
+    return RunBegun(
+        run.id, run.thread_id, time_ns(), str(text), _locate_start(store, run, before[-1].id if before else None)
+    )
+
+
+def _locate_start(store: Store, run: Run, start: str | None) -> RunStart:
+    with store.database.begin_read():
+        thread = store.get_thread(run.thread_id)
+        checkpoints = [each for each in store.list_checkpoints(thread.id) if each.node and each.node.id == start]
+        branch = next(each for each, _ in store.list_branches(thread.id) if each.id == thread.branch_id)
+        operations = store.list_operations(thread.id, last=2)
+    return RunStart(branch, checkpoints[-1] if checkpoints else None, _find_left_head(operations, run), thread.version)
+
+
+def _find_left_head(newest_first: Sequence[Operation], run: Run) -> str | None:
+    """The head that this run's own edit or retry left, or the restore just before it."""
+    for operation in newest_first:
+        is_own = operation.undo_group == run.id
+        if operation.kind is OperationKind.RESTORE or (is_own and operation.kind is OperationKind.EDIT):
+            return next((change.before["head_id"] for change in operation.changes if "head_id" in change.before), None)
+        if not is_own:
+            return None
+    return None

@@ -1,0 +1,1 @@
+"""Changes to a thread: one transaction, branches, undo."""

@@ -1,0 +1,353 @@
+"""One change of one thread, while it is being made: the writing half of the store.
+
+Everything that moves goes through `move` or `move_head`, which note the columns before and after. So every operation is
+undone by one piece of code, exactly: put the noted columns back.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from checkpoints import files, history, serde
+from checkpoints.errors import ConflictError, RunActiveError
+from checkpoints.limits import to_tokens
+from checkpoints.model import (
+    MAX_DESCRIPTION_CHARS,
+    UNTITLED,
+    Caller,
+    Checkpoint,
+    Json,
+    NewId,
+    NewMessage,
+    Node,
+    Operation,
+    OperationKind,
+    Receipt,
+    RowChange,
+    Thread,
+    clean_name,
+    pluralize,
+)
+from checkpoints.storage import checkpoint_rows, rows, schema
+
+_UPDATE_ROW: Final = {  # one row of what moves, by its id
+    name: sa.update(table).where(table.c.id == sa.bindparam("row_id")) for name, table in schema.MOVABLE_TABLES.items()
+}
+# The condition is the compare-and-swap: it fails if anyone else moved the version inside this transaction's view.
+_NEXT_VERSION: Final = sa.update(schema.thread).where(
+    schema.thread.c.id == sa.bindparam("thread_id"), schema.thread.c.version == sa.bindparam("seen")
+)
+_INSERT_OPERATION: Final = sa.insert(schema.operation)
+
+HEAD: Final = "(head)"  # as the place to append after: wherever the head stands; no message can have this id
+
+
+@dataclass
+class Transaction:
+    """An open change. `standing` is as it was found; `head` follows what the change does."""
+
+    connection: sa.Connection
+    loaded: rows.LoadedThread
+    now: int  # microseconds since 1970
+    new_id: NewId
+    caller: Caller
+    changes: list[RowChange] = field(default_factory=list)
+    head: Node | None = None
+    target: int | None = None  # of an undo or a redo
+    note: str = ""  # one line for people about what was changed
+    _parents: history.SegmentParents | None = field(default=None, init=False, repr=False)  # until a segment is made
+
+    def __post_init__(self) -> None:
+        self.head = self.loaded.head
+
+    @property
+    def thread(self) -> Thread:
+        """As it was found."""
+        return self.loaded.thread
+
+    # reading what the change is about
+
+    def current_path(self) -> history.Path:
+        """The path to the head as the change has it now."""
+        return self.path_to(self.head)
+
+    def path_to(self, node: Node | None) -> history.Path:
+        if self._parents is None:
+            self._parents = rows.select_segment_parents(self.connection, self.thread.id)
+        return history.path_to(node, self._parents)
+
+    def find_checkpoint(self, checkpoint_id: str) -> Checkpoint:
+        """One of the checkpoints that the current branch shows. Raises `CheckpointNotFoundError`."""
+        return checkpoint_rows.select_checkpoint(self.connection, self.thread, checkpoint_id, self.current_path())
+
+    def visible_checkpoints(self) -> list[Checkpoint]:
+        """The checkpoints that the current branch shows."""
+        return history.filter_visible(
+            checkpoint_rows.select_checkpoints(self.connection, self.thread.id), self.thread.branch_id, self.current_path()
+        )
+
+    # writing
+
+    def update_row(self, table: str, identifier: str, **after: Any) -> None:
+        """Set columns of a movable row, noting what they were."""
+        if not after:
+            return
+        target = schema.MOVABLE_TABLES[table]
+        columns = [target.c[name] for name in after]
+        row = self.connection.execute(sa.select(*columns).where(target.c.id == identifier)).one()
+        self._write_columns(table, identifier, dict(row._mapping), after)
+
+    def _write_columns(self, table: str, identifier: str, before: Json, after: Json) -> None:
+        if before != after:
+            self.changes.append(RowChange(table, identifier, before, after))
+            self.connection.execute(_UPDATE_ROW[table], {"row_id": identifier, **after})
+
+    def record_insert(self, table: str, identifier: str) -> None:
+        """Note a row that this change inserted: undoing hides it again."""
+        self.changes.append(RowChange(table, identifier, {"deleted_at": self.now}, {"deleted_at": None}))
+
+    def replay_change(self, change: RowChange) -> None:
+        """Apply a noted change, refusing if the row has moved on since."""
+        target = schema.MOVABLE_TABLES[change.table]
+        row = self.connection.execute(
+            sa.select(*(target.c[name] for name in change.before)).where(target.c.id == change.id)
+        ).one()
+        if dict(row._mapping) != change.before:
+            raise ConflictError(self.thread.id, self.thread.version, self.thread.version)
+        self.connection.execute(_UPDATE_ROW[change.table], {"row_id": change.id, **change.after})
+        self.changes.append(change)
+
+    def move_head(self, node: Node | None) -> None:
+        # Nothing else in a change moves this head, so that what it was is known: `put` is an undo's alone.
+        before = self.head.id if self.head else None
+        self._write_columns("branch", self.thread.branch_id, {"head_id": before}, {"head_id": node.id if node else None})
+        self.head = node
+
+    def detach_and_move(self, node: Node | None) -> None:
+        """Move the head elsewhere; checkpoints that this leaves behind stay listed, as detached ones."""
+        path = self.path_to(node)
+        if self.head is not None and self.head not in path:
+            for checkpoint in self.visible_checkpoints():
+                if checkpoint.node not in path and not checkpoint.detached:
+                    self.update_row("checkpoint", checkpoint.id, detached=True, branch_id=self.thread.branch_id)
+        self.move_head(node)
+
+    def unlist_checkpoints(self, checkpoints: Sequence[Checkpoint], *, to_branch: str | None = None) -> None:
+        """Take these detached checkpoints out of the branch's list.
+
+        From then on they are listed by where a head stands, like all others, or are detached on another branch.
+        """
+        after = {"branch_id": to_branch} if to_branch else {"detached": False}
+        for checkpoint in checkpoints:
+            self.update_row("checkpoint", checkpoint.id, **after)
+
+    def add_messages(self, parent: Node | None, messages: Sequence[NewMessage], *, run_id: str | None = None) -> list[Node]:
+        """Write a chain of messages below `parent` and return where they stand. The head is not moved."""
+        if not messages:
+            return []
+        segment, depth = self._allocate_place(parent)
+        hash_, parent_id = rows.tail_hash(self.connection, parent), parent.id if parent else None
+        values, nodes = [], []
+        for offset, message in enumerate(messages):
+            hash_ = serde.hash_message(message.body, message.agent, message.status, hash_)
+            place = Node(message.id or self.new_id(), segment, depth + offset)
+            values.append(self._message_values(message, place, parent_id, hash_, run_id))
+            nodes.append(place)
+            parent_id = place.id
+        files.write_files(self.connection, (file for message in messages for file in message.files), self.now)
+        self.connection.execute(sa.insert(schema.message), values)
+        return nodes
+
+    def _message_values(
+        self, message: NewMessage, node: Node, parent_id: str | None, hash_: str, run_id: str | None
+    ) -> Json:
+        return {
+            "id": node.id,
+            "thread_id": self.thread.id,
+            "parent_id": parent_id,
+            "segment": node.segment,
+            "depth": node.depth,
+            "agent": message.agent,
+            "status": message.status,
+            "body": serde.to_canonical(message.body),
+            "hash": hash_,
+            "run_id": message.run_id or run_id,
+            "created_at": self.now if message.created_at is None else message.created_at,
+        }
+
+    def _allocate_place(self, parent: Node | None) -> tuple[int, int]:
+        """The segment and depth of a next message: the parent's own segment when the parent is its tip, else a new one."""
+        if parent is not None:
+            table = schema.message.c
+            taken = sa.select(table.id).where(table.segment == parent.segment, table.depth == parent.depth + 1)
+            if self.connection.execute(taken).first() is None:
+                return parent.segment, parent.depth + 1
+        origin, depth = (parent.segment, parent.depth) if parent else (None, -1)
+        row = {"thread_id": self.thread.id, "parent": origin, "fork_depth": depth}
+        made = self.connection.execute(sa.insert(schema.segment).values(**row)).inserted_primary_key
+        self._parents = None
+        assert made is not None
+        return int(made[0]), depth + 1
+
+    def add_branch(self, name: str, head_id: str | None) -> str:
+        identifier = self.new_id()
+        table = schema.branch
+        before = sa.select(sa.func.count()).select_from(table).where(table.c.thread_id == self.thread.id)
+        position = self.connection.execute(before).scalar_one()
+        name = clean_name(name) or f"Branch {position + 1}"
+        row = {"id": identifier, "thread_id": self.thread.id, "name": name, "head_id": head_id}
+        self.connection.execute(sa.insert(table).values(**row, position=position, created_at=self.now))
+        self.record_insert("branch", identifier)
+        return identifier
+
+    def add_checkpoint(self, checkpoint: Checkpoint) -> str:
+        """Write a bookmark: one row, whatever the length of the conversation."""
+        assert checkpoint.node is not None
+        position = self._next_position()
+        identifier = checkpoint.id or self.new_id()
+        row = {
+            "id": identifier,
+            "thread_id": self.thread.id,
+            "position": position,
+            "branch_id": checkpoint.branch_id or self.thread.branch_id,
+            "message_id": checkpoint.node.id,
+            "segment": checkpoint.node.segment,
+            "depth": checkpoint.node.depth,
+            "name": clean_name(checkpoint.name) or self._free_checkpoint_name(position + 1),
+            "description": serde.sanitize_text(checkpoint.description)[:MAX_DESCRIPTION_CHARS],
+            "created_by": checkpoint.created_by,
+            "tokens": to_tokens(checkpoint.tokens),
+            "pinned": checkpoint.pinned,
+            "detached": checkpoint.detached,
+            "extra": checkpoint.extra,
+            "created_at": rows.from_time(checkpoint.timestamp),
+        }
+        self.connection.execute(sa.insert(schema.checkpoint).values(**row))
+        self.record_insert("checkpoint", identifier)
+        self.note = self.note or str(row["name"])
+        return identifier
+
+    def _next_position(self) -> int:
+        table = schema.thread.c
+        counted = (
+            sa.update(schema.thread).where(table.id == self.thread.id).values(checkpoints_made=table.checkpoints_made + 1)
+        )
+        return int(self.connection.execute(counted.returning(table.checkpoints_made)).scalar_one()) - 1
+
+    def _free_checkpoint_name(self, number: int) -> str:
+        """The default name with this number, or the next that no checkpoint of this thread ever had."""
+        table = schema.checkpoint
+        while self.connection.execute(
+            sa.select(table.c.id).where(table.c.thread_id == self.thread.id, table.c.name == f"Checkpoint {number}")
+        ).first():
+            number += 1
+        return f"Checkpoint {number}"
+
+    def run_body(self, kind: OperationKind, body: "ChangeBody") -> Receipt:
+        """Carry out `body` and record it."""
+        result = body(self)
+        version = self._record_operation(kind, result)
+        return Receipt(
+            Operation(
+                thread_id=self.thread.id,
+                version=version,
+                kind=kind,
+                actor=self.caller.actor,
+                undo_group=self.caller.undo_group,
+                changes=tuple(self.changes),
+                note=self.note,
+                result=result,
+                undone=False,
+                created_at=rows.to_time(self.now),
+                target=self.target,
+            )
+        )
+
+    def _record_operation(self, kind: OperationKind, result: str | None) -> int:
+        """Write the operation and the thread's new version, which is returned."""
+        version = self.thread.version + 1
+        seen = {"thread_id": self.thread.id, "seen": self.thread.version}
+        moved = self.connection.execute(_NEXT_VERSION, {**seen, "version": version, "updated_at": self.now})
+        if moved.rowcount != 1:
+            raise ConflictError(self.thread.id, self.thread.version, version)
+        row = {
+            "thread_id": self.thread.id,
+            "version": version,
+            "kind": kind,
+            "actor": self.caller.actor,
+            "grouped": self.caller.undo_group,
+            "changes": [[c.table, c.id, c.before, c.after] for c in self.changes],
+            "note": self.note,
+            "result": result,
+            "target": self.target,
+            "request": self.caller.request_id,
+            "created_at": self.now,
+        }
+        self.connection.execute(_INSERT_OPERATION, row)
+        return version
+
+
+ChangeBody = Callable[[Transaction], str | None]  # makes the change; returns the id of what it made
+
+
+def check_caller(
+    connection: sa.Connection, loaded: rows.LoadedThread, caller: Caller, *, while_running: bool, is_exact: bool = False
+) -> None:
+    """Refuse a change whose caller saw another conversation, or that a run of somebody else's stands in the way of.
+
+    What only names something (a checkpoint saved, a title changed) since the caller looked is no other conversation; but
+    with `exact` it is, as for an undo, which would take back that instead of what the caller saw. What the judge saved never
+    is: undo passes it over.
+    """
+    thread, seen = loaded.thread, caller.expected_version
+    changed = _has_newer_operation if is_exact else _has_moved_head
+    if seen is not None and seen != thread.version and changed(connection, thread, seen):
+        raise ConflictError(thread.id, seen, thread.version)
+    if not while_running and loaded.active_run_id is not None and loaded.active_run_id != caller.undo_group:
+        raise RunActiveError(thread.id, loaded.active_run_id)
+
+
+def _has_newer_operation(connection: sa.Connection, thread: Thread, version: int) -> bool:
+    """Whether anything but the judge changed the thread after this version of it."""
+    table = schema.operation.c
+    since = rows.select_operations(connection, thread.id, table.version > version, table.actor != "judge", limit=1)
+    return version > thread.version or bool(since)
+
+
+def _has_moved_head(connection: sa.Connection, thread: Thread, version: int) -> bool:
+    """Whether a head was moved, or another branch chosen, after this version of the thread.
+
+    An answer that was written meanwhile is not counted: whoever acts while the agent is answering means to.
+    """
+    if version > thread.version:
+        return True  # nobody can have seen that
+    since = rows.select_operations(connection, thread.id, schema.operation.c.version > version)
+    others = [op for op in since if (op.actor, op.kind) != ("agent", OperationKind.APPEND)]
+    if any(op.kind is OperationKind.ERASE or op.damaged for op in since):
+        return True  # what the changes before it had moved is not known any more
+    heads = [change for op in others for change in op.changes if change.table in ("branch", "thread")]
+    return any(("head_id" in c.after and c.id == thread.branch_id) or "branch_id" in c.after for c in heads)
+
+
+def append_kind(after: str | None) -> OperationKind:
+    """Adding at the head is an append; adding anywhere else replaces what stood there."""
+    return OperationKind.APPEND if after == HEAD else OperationKind.EDIT
+
+
+def make_append(messages: Sequence[NewMessage], after: str | None, title: str, run_id: str | None) -> ChangeBody:
+    """The change that writes messages after a place and moves the head to the last of them."""
+
+    def append_messages(transaction: Transaction) -> str | None:
+        place = transaction.head if after == HEAD else rows.select_node(transaction.connection, after, transaction.thread.id)
+        if clean_name(title) and transaction.thread.title == UNTITLED:
+            transaction.update_row("thread", transaction.thread.id, title=clean_name(title))
+        nodes = transaction.add_messages(place, messages, run_id=run_id)
+        before = [] if transaction.note or append_kind(after) is OperationKind.APPEND else transaction.visible_checkpoints()
+        transaction.move_head(nodes[-1] if nodes else place)
+        if left := len(before) - len(transaction.visible_checkpoints() if before else []):
+            transaction.note = f"{pluralize(left, 'checkpoint')} removed"
+        return nodes[-1].id if nodes else None
+
+    return append_messages

@@ -1,0 +1,103 @@
+"""Taking operations back, and bringing them back.
+
+The operations of a thread are a stack: undo takes back the newest one that stands, redo takes back the newest undo as
+long as nothing else was done since. Both put noted columns back and are recorded themselves: nothing is ever forgotten.
+
+What the judge saves by itself is passed over by both: it would come between a person and what they mean to take back. It
+goes and comes with the run that it belongs to.
+"""
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from checkpoints.changes.transaction import Transaction
+from checkpoints.errors import DamagedOperationError, NothingToUndoError
+from checkpoints.model import Operation, OperationKind
+from checkpoints.storage import rows, schema
+
+_columns = schema.operation.c
+_AGENT_MOVES = (OperationKind.GOTO, OperationKind.REWIND)
+_ORDINARY = _columns.kind.not_in((OperationKind.UNDO, OperationKind.REDO))
+_FOREGROUND = sa.and_(_ORDINARY, _columns.actor != "judge")  # somebody did it in the foreground
+
+
+def select_undoable(connection: sa.Connection, thread_id: str) -> Operation | None:
+    """The newest operation that stands. What stood before an erasure is out of reach."""
+    newest = _select_newest(connection, thread_id, _FOREGROUND, _columns.undone_by.is_(None))
+    return None if newest and newest.kind is OperationKind.ERASE else newest
+
+
+def select_redoable(connection: sa.Connection, thread_id: str) -> Operation | None:
+    """The newest undo that stands, if nothing else was done since."""
+    undo = _select_newest(connection, thread_id, _columns.kind == OperationKind.UNDO, _columns.undone_by.is_(None))
+    ordinary = _select_newest(connection, thread_id, _FOREGROUND)
+    return undo if undo and ordinary and undo.version > ordinary.version else None
+
+
+def apply_undo(transaction: Transaction) -> None:
+    """The body of an undo."""
+    newest = select_undoable(transaction.connection, transaction.thread.id)
+    if newest is None:
+        raise NothingToUndoError("undo")
+    for operation in _select_undo_group(transaction.connection, newest):
+        _revert_operation(transaction, operation)
+        _set_undone_by(transaction, operation)
+    transaction.target = newest.version
+
+
+def apply_redo(transaction: Transaction) -> None:
+    """The body of a redo."""
+    newest = select_redoable(transaction.connection, transaction.thread.id)
+    if newest is None:
+        raise NothingToUndoError("redo")
+    _revert_operation(transaction, newest)
+    undone = (_columns.thread_id == transaction.thread.id, _columns.undone_by == newest.version)
+    transaction.connection.execute(sa.update(schema.operation).where(*undone).values(undone_by=None))
+    _set_undone_by(transaction, newest)
+    transaction.target = newest.version
+
+
+def _revert_operation(transaction: Transaction, operation: Operation) -> None:
+    try:
+        for done in reversed(operation.intact.changes):
+            transaction.replay_change(done.inverse)
+    except (sa.exc.NoResultFound, sa.exc.IntegrityError) as error:  # it names a row that is not there
+        raise DamagedOperationError(operation.thread_id, operation.version) from error
+
+
+def _select_newest(connection: sa.Connection, thread_id: str, *conditions: sa.ColumnElement[bool]) -> Operation | None:
+    query = sa.select(schema.operation).where(_columns.thread_id == thread_id, *conditions)
+    row = connection.execute(query.order_by(_columns.version.desc()).limit(1)).one_or_none()
+    return rows.to_operation(row) if row else None
+
+
+def _select_undo_group(connection: sa.Connection, operation: Operation) -> Sequence[Operation]:
+    """The operations that are undone together with this one, the newest first.
+
+    What somebody else did in between stays, unless it was done to the same rows: those could not be put back otherwise.
+    A move of the agent is taken back with what it wrote after it, and not with what the run had written before.
+    """
+    if operation.undo_group is None:
+        return [operation]
+    taken: list[Operation] = []
+    touched: set[tuple[str, str]] = set()
+    standing = (_columns.thread_id == operation.thread_id, _ORDINARY, _columns.undone_by.is_(None))
+    own = (*standing, _columns.grouped == operation.undo_group)
+    moved = sa.select(sa.func.max(_columns.version)).where(*own, _columns.kind.in_(_AGENT_MOVES)).scalar_subquery()
+    first = sa.func.coalesce(moved, sa.select(sa.func.min(_columns.version)).where(*own).scalar_subquery())
+    for done in reversed(rows.select_operations(connection, operation.thread_id, *standing, _columns.version >= first)):
+        places = {(change.table, change.id) for change in done.changes}
+        if done.kind is OperationKind.ERASE:
+            taken, touched = [], set()
+        elif done.undo_group == operation.undo_group or places & touched:
+            taken.append(done)
+            touched |= places
+    return taken[::-1]
+
+
+def _set_undone_by(transaction: Transaction, operation: Operation) -> None:
+    place = (_columns.thread_id == operation.thread_id, _columns.version == operation.version)
+    transaction.connection.execute(
+        sa.update(schema.operation).where(*place).values(undone_by=transaction.thread.version + 1)
+    )

@@ -1,0 +1,1 @@
+"""Documents: the format waymark/1, other formats, import, export, redaction."""

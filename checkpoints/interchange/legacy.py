@@ -1,0 +1,121 @@
+"""The older form of an export, a list of whole states, turned into a waymark/1 document.
+
+`{"checkpoints": {id: {id, name, timestamp, state: {messages: [{type: "HumanMessage", content, …}]}, message_count,
+description}}, "order": [id, …]}`. States that begin alike share their messages, as they do in the tree.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from checkpoints import serde
+from checkpoints.errors import InvalidDocumentError
+from checkpoints.interchange import waymark
+from checkpoints.model import MAIN, MessageStatus
+
+_TYPE_NAMES = {
+    "HumanMessage": "human",
+    "AIMessage": "ai",
+    "SystemMessage": "system",
+    "ToolMessage": "tool",
+    "FunctionMessage": "function",
+}
+_BRANCH_ID = "main"
+_KIND_NAMES: dict[type, str] = {str: "a text", list: "a list", dict: "an object"}
+
+
+def convert_legacy(value: dict[str, Any]) -> dict[str, Any]:
+    """The same as a waymark/1 document, as plain JSON. Raises `InvalidDocumentError`."""
+    entries = value["checkpoints"]
+    order = value.get("order", list(entries))
+    if not isinstance(order, list) or not all(isinstance(i, str) for i in order) or sorted(order) != sorted(entries):
+        raise InvalidDocumentError("must name every checkpoint once", "order")
+    tree = TreeBuilder()
+    checkpoints = [_convert_checkpoint(tree, identifier, entries[identifier]) for identifier in order]
+    head = checkpoints[-1]["message_id"] if checkpoints else None
+    made: dict[str, Any] = {
+        "format": waymark.FORMAT,
+        "exported_at": datetime.now(UTC).isoformat(),
+        "thread": {"title": "Imported conversation"},
+        "messages": list(tree.messages.values()),
+        "branches": [{"id": _BRANCH_ID, "name": "main", "head": head}],
+        "checkpoints": checkpoints,
+        "active": _BRANCH_ID,
+    }
+    return {**made, "sha256": waymark.hash_contents(made)}
+
+
+class TreeBuilder:
+    """Messages by hash: equal beginnings become one."""
+
+    def __init__(self) -> None:
+        self.messages: dict[str, dict[str, Any]] = {}
+
+    def add_message(
+        self, body: dict[str, Any], parent: dict[str, Any] | None, time: str, status: MessageStatus = MessageStatus.DONE
+    ) -> dict[str, Any]:
+        hash_ = serde.hash_message(body, MAIN, status, parent["hash"] if parent else None)
+        if hash_ not in self.messages:
+            self.messages[hash_] = {
+                "id": hash_.removeprefix(serde.HASH_PREFIX)[:20],
+                "parent_id": parent["id"] if parent else None,
+                "agent": MAIN,
+                "status": status.value,
+                "created_at": time,
+                "message": body,
+                "hash": hash_,
+            }
+        return self.messages[hash_]
+
+
+def _convert_checkpoint(tree: TreeBuilder, identifier: str, entry: Any) -> dict[str, Any]:
+    field = f"checkpoints.{identifier[:80]}"
+    state = require_field(entry, "state", dict, field)
+    messages = require_field(state, "messages", list, f"{field}.state")
+    time = _convert_time(require_field(entry, "timestamp", str, field), f"{field}.timestamp")
+    place: dict[str, Any] | None = None
+    for index, message in enumerate(messages):
+        place = tree.add_message(_convert_body(message, f"{field}.state.messages[{index}]"), place, time)
+    if place is None:
+        raise InvalidDocumentError("is empty", f"{field}.state.messages")
+    if entry.get("message_count", len(messages)) != len(messages):
+        raise InvalidDocumentError("does not fit the messages in the file", f"{field}.message_count")
+    return {
+        "id": identifier,
+        "name": require_field(entry, "name", str, field),
+        "description": entry.get("description") or "",
+        "created_by": next((a for a in ("agent", "judge", "system") if entry.get("created_by") == a), "user"),
+        "timestamp": time,
+        "message_id": place["id"],
+        "message_count": len(messages),
+        "branch": _BRANCH_ID,
+        "detached": True,  # listed like all others, wherever it stands: every entry was a whole state
+        "extra": {key: value for key, value in state.items() if key != "messages"},
+    }
+
+
+def require_field(holder: Any, key: str, kind: type | tuple[type, ...], field: str) -> Any:
+    if not isinstance(holder, dict) or key not in holder:
+        raise InvalidDocumentError("is missing", f"{field}.{key}")
+    if not isinstance(holder[key], kind):
+        kinds = " or ".join(_KIND_NAMES[one] for one in (kind if isinstance(kind, tuple) else (kind,)))
+        raise InvalidDocumentError(f"must be {kinds}", f"{field}.{key}")
+    return holder[key]
+
+
+def _convert_time(text: str, field: str) -> str:
+    try:
+        time = datetime.fromisoformat(text)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).isoformat()  # the older form had no zone
+    except (ValueError, OverflowError) as error:
+        raise InvalidDocumentError("is not a time", field) from error
+
+
+def _convert_body(message: Any, field: str) -> dict[str, Any]:
+    """The message as Waymark writes it; what LangChain does not know is refused rather than dropped."""
+    kind = require_field(message, "type", str, field)
+    require_field(message, "content", (str, list), field)
+    body = {"type": _TYPE_NAMES.get(kind, kind), "data": {key: value for key, value in message.items() if key != "type"}}
+    try:
+        return serde.to_body(serde.to_message(body))
+    except (ValueError, TypeError, KeyError) as error:
+        raise InvalidDocumentError("is not a message", field) from error

@@ -1,0 +1,143 @@
+"""Exports for people and for other programs: the conversation as it stands, and nothing else of its tree.
+
+Neither can be imported again: that is what waymark/1 is for (see transfer).
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from html import escape
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
+
+from checkpoints import files, serde
+from checkpoints.interchange import transfer
+from checkpoints.interchange.redaction import Redaction
+from checkpoints.model import MAIN, Json, MessageStatus
+from checkpoints.store import Store
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+
+
+def export_markdown(store: Store, thread_id: str, redaction: Redaction | None = None) -> str:
+    """Texts as they were written, under a heading that says whose they are; tool calls folded away with their results."""
+    made = transfer.export_current_path(store, thread_id, redaction)
+    path = made["messages"]
+    messages = [serde.to_message(part["message"]) for part in path]
+    results = _pair_results(messages, [part["agent"] for part in path])
+    answered = {id(result) for pairs in results for _, result in pairs}
+    parts = [f"# {_join_lines(made['thread']['title'])}"]
+    for part, message, calls in zip(path, messages, results, strict=True):
+        if id(message) in answered:
+            continue
+        parts += [f"## {_join_lines(_name_speaker(part, message))}", _close_fence(str(message.text))]
+        parts += [f"*Attached: {_join_lines(name)}*" for name in _attachment_names(message)]
+        parts += [_render_tool_call(call["name"], call["args"], result) for call, result in calls]
+        if part["status"] == MessageStatus.PARTIAL:
+            parts.append("*This message was cut off.*")
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def export_jsonl(store: Store, thread_id: str, redaction: Redaction | None = None) -> str:
+    """One line, `{"messages": […]}`, in the form that OpenAI's chat API and its fine-tuning take.
+
+    Each call of a tool stands there with its one result, or not at all. Only what the user and the main agent said is in it.
+    System messages are left out: here they are notes from a file, and there they would be instructions. An answer that was
+    cut off has weight 0: it is context, and nothing to learn from.
+    """
+    path = [part for part in transfer.export_current_path(store, thread_id, redaction)["messages"] if part["agent"] == MAIN]
+    messages = [serde.to_message(part["message"]) for part in path]
+    made: list[Json] = []
+    results = _pair_results(messages, [MAIN] * len(messages))
+    for part, message, calls in zip(path, messages, results, strict=True):
+        if isinstance(message, HumanMessage):
+            named = [f"[attached: {name}]" for name in _attachment_names(message)]
+            made.append({"role": "user", "content": "\n".join(filter(None, [str(message.text), *named]))})
+        elif isinstance(message, AIMessage) and (message.text or any(result for _, result in calls)):
+            made.append(_build_chat_answer(part, message, calls))
+            made += [
+                {"role": "tool", "tool_call_id": call["id"], "content": str(result.text)} for call, result in calls if result
+            ]
+    return json.dumps({"messages": made}, ensure_ascii=False) + "\n"
+
+
+def _build_chat_answer(part: Json, message: AIMessage, calls: "Sequence[tuple[ToolCall, ToolMessage | None]]") -> Json:
+    made: Json = {"role": "assistant", "content": str(message.text)}
+    called = [call for call, result in calls if result]
+    if called:
+        made["tool_calls"] = [
+            {
+                "id": call["id"],
+                "type": "function",
+                "function": {"name": call["name"], "arguments": json.dumps(call["args"], ensure_ascii=False)},
+            }
+            for call in called
+        ]
+    if part["status"] == MessageStatus.PARTIAL:
+        made["weight"] = 0
+    return made
+
+
+def _pair_results(
+    messages: Sequence[BaseMessage], agents: Sequence[str]
+) -> "list[list[tuple[ToolCall, ToolMessage | None]]]":
+    """The calls of each message with their results: those that come before its agent says or hears anything else."""
+    found: list[list[tuple[ToolCall, ToolMessage | None]]] = []
+    given: dict[str, dict[str, ToolMessage]] = {}  # by agent, the results that stand after what it says
+    for message, agent in reversed(list(zip(messages, agents, strict=True))):
+        results = given.setdefault(agent, {})
+        if isinstance(message, ToolMessage):
+            results[message.tool_call_id] = message
+        else:
+            given[agent] = {}
+        calls = message.tool_calls if isinstance(message, AIMessage) else []
+        found.append([(call, results.pop(call["id"] or "", None)) for call in calls])
+    return found[::-1]
+
+
+def _name_speaker(part: Json, message: BaseMessage) -> str:
+    names = {"human": "You", "ai": "Agent", "system": "Note", "tool": "Tool result", "function": "Tool result"}
+    if part["agent"] != MAIN:
+        names["human"] = "Question"
+    name = names.get(message.type, "Note")
+    return name if part["agent"] == MAIN else f"{name} · {part['agent']}"
+
+
+def _attachment_names(message: BaseMessage) -> list[str]:
+    return [str(part["name"]) for part in files.find_file_parts(message.content)]
+
+
+def _join_lines(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _close_fence(text: str) -> str:
+    """The text, with a block of code closed that it leaves open (an answer may be cut off in one) and that would go on."""
+    fence = ""
+    for line in text.splitlines():
+        if found := _FENCE.fullmatch(line):
+            mark, rest = found.groups()
+            if not fence:
+                fence = mark
+            elif mark.startswith(fence) and not rest.strip():
+                fence = ""
+    return f"{text}\n{fence}" if fence else text
+
+
+def _render_tool_call(name: str, arguments: Json, result: ToolMessage | None) -> str:
+    said = "Result" if result is None or result.status == "success" else "Result (an error)"
+    text = "(none)" if result is None else str(result.text)
+    blocks = [
+        _render_code_block(json.dumps(arguments, ensure_ascii=False, indent=2), "json"),
+        f"{said}:",
+        _render_code_block(text),
+    ]
+    summary = f"<details>\n<summary>Tool: {escape(_join_lines(name))}</summary>"
+    return "\n\n".join([summary, "Arguments:", *blocks, "</details>"])
+
+
+def _render_code_block(text: str, language: str = "") -> str:
+    """A block of code that nothing in the text can end."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"

@@ -1,0 +1,231 @@
+"""Export and import: conversations as documents of the format waymark/1.
+
+Reading runs nothing and resolves nothing, and checks everything before anything is touched. Importing never overwrites: it
+makes a new conversation, adds to one, or (through the library face) moves a conversation's head to what was imported,
+undoably.
+"""
+
+import base64
+from dataclasses import dataclass, replace
+
+from checkpoints import files
+from checkpoints.errors import DamagedFileError, ExportTooLargeError
+from checkpoints.interchange import open_webui, waymark
+from checkpoints.interchange.importing import NothingNewError, make_merge, make_replacement
+from checkpoints.interchange.redaction import Redaction
+from checkpoints.interchange.waymark import Document
+from checkpoints.model import (
+    USER,
+    Caller,
+    Checkpoint,
+    Json,
+    Message,
+    MessageStatus,
+    Operation,
+    OperationKind,
+    Receipt,
+    Thread,
+    pluralize,
+)
+from checkpoints.storage import rows
+from checkpoints.store import Store
+
+__all__ = [
+    "ImportPreview",
+    "export",
+    "export_current_path",
+    "export_document",
+    "import_thread",
+    "make_replacement",
+    "merge_document",
+    "preview_import",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportPreview:
+    """What importing a document would do, counted; nothing was done yet."""
+
+    title: str
+    messages: int  # in the whole tree, each once
+    branches: int
+    checkpoints: int
+    known_messages: int  # of the messages, those that the conversation to merge into holds already
+    files: int
+    existing_thread: Thread | None  # the conversation that was made from the same document before
+    warnings: tuple[str, ...]  # sentences
+
+
+def export(store: Store, thread_id: str, redaction: Redaction | None = None) -> str:
+    """The conversation as text: what its branches and checkpoints reach, every message once, parents first.
+
+    With the extra state of each checkpoint and the place where the conversation stands. Operations are not in it, and so
+    nothing that only an undo could bring back, and no alternative (‹ 2/3 ›) that no branch or checkpoint holds.
+
+    Raises `DamagedMessageError` or `DamagedFileError` rather than hand on what nobody said or attached, and
+    `ExportTooLargeError` for attached files with which it could not be imported again.
+    """
+    return waymark.to_json(export_document(store, thread_id, redaction))
+
+
+def export_document(store: Store, thread_id: str, redaction: Redaction | None = None) -> Json:
+    """The document as JSON."""
+    thread, branches, checkpoints, messages = store.load_tree(thread_id)
+    roots = {b.head_id for b in branches} | {c.node.id for c in checkpoints if c.node}
+    standing = {b.id for b in branches}
+    made: Json = {
+        "format": waymark.FORMAT,
+        "exported_at": store.now().isoformat(),
+        "thread": {"title": thread.title, "settings": dict(thread.settings)},
+        "messages": [_export_message(m) for m in _select_reachable(messages, roots)],
+        "branches": [{"id": b.id, "name": b.name, "head": b.head_id} for b in branches],
+        "checkpoints": [
+            _export_checkpoint(c if c.branch_id in standing else _adopt_checkpoint(c, thread)) for c in checkpoints
+        ],
+        "active": thread.branch_id,
+    }
+    made = redaction.redact_document(made) if redaction else made
+    if attached := _export_files(store, made["messages"]):
+        made = {**made, "files": attached}
+    return {**made, "sha256": waymark.hash_contents(made)}
+
+
+def _export_files(store: Store, messages: list[Json]) -> list[Json]:
+    """The files that these messages name, each once, in the order in which they are named."""
+    found = {
+        part["file"]: part for each in messages for part in files.find_file_parts(each["message"]["data"].get("content"))
+    }
+    if sum(part["size"] for part in found.values()) * 4 // 3 > waymark.MAX_DOCUMENT_BYTES:  # base64
+        limit = waymark.MAX_DOCUMENT_BYTES // 1_000_000
+        raise ExportTooLargeError(f"With its attached files this export would be over {limit} MB. Leave the files out.")
+    held = store.read_files(found)
+    if lost := next((part for hash_, part in found.items() if hash_ not in held), None):
+        raise DamagedFileError(lost["name"])
+    return [
+        {"hash": hash_, "media_type": part["mime_type"], "data": base64.b64encode(held[hash_]).decode()}
+        for hash_, part in found.items()
+    ]
+
+
+def export_current_path(store: Store, thread_id: str, redaction: Redaction | None = None) -> Json:
+    """Only the conversation as it stands, in the document's form: damage elsewhere in its tree does not matter."""
+    with store.database.begin_read():
+        thread, messages = store.get_thread(thread_id), store.list_messages(thread_id)
+    made: Json = {
+        "thread": {"title": thread.title, "settings": {}},
+        "messages": [_export_message(message) for message in messages],
+        "branches": [],
+        "checkpoints": [],
+    }
+    return redaction.redact_document(made) if redaction else made
+
+
+def _select_reachable(messages: list[Message], roots: set[str | None]) -> list[Message]:
+    parents = {m.id: m.parent_id for m in messages}
+    wanted: set[str] = set()
+    for identifier in roots:
+        while identifier is not None and identifier not in wanted:
+            wanted.add(identifier)
+            identifier = parents[identifier]  # noqa: PLW2901
+    return [m for m in messages if m.id in wanted]
+
+
+def _export_message(message: Message) -> Json:
+    return {
+        "id": message.id,
+        "parent_id": message.parent_id,
+        "agent": message.agent,
+        "status": message.status,
+        "created_at": message.created_at.isoformat(),
+        "message": message.intact.body,
+        "hash": message.hash,
+    }
+
+
+def _adopt_checkpoint(checkpoint: Checkpoint, thread: Thread) -> Checkpoint:
+    """A checkpoint that was made on a branch which was deleted since, and that the path of another one shows."""
+    return replace(checkpoint, branch_id=thread.branch_id, detached=False)
+
+
+def _export_checkpoint(checkpoint: Checkpoint) -> Json:
+    assert checkpoint.node is not None
+    return {
+        **checkpoint.to_summary(),
+        "message_id": checkpoint.node.id,
+        "branch": checkpoint.branch_id,
+        "detached": checkpoint.detached,
+        "extra": checkpoint.extra,
+    }
+
+
+def preview_import(store: Store, doc: Document, thread_id: str | None = None) -> ImportPreview:
+    """What importing this would bring: as a new conversation, or into the one given. Raises `ThreadNotFoundError`."""
+    known: set[str] = set()
+    if thread_id:
+        with store.database.begin_read() as connection:
+            known = {hash_ for hash_, _ in rows.select_intact_messages(connection, store.get_thread(thread_id).id).values()}
+    return ImportPreview(
+        title=doc.thread.title,
+        messages=len(doc.messages),
+        branches=len(doc.branches),
+        checkpoints=len(doc.checkpoints),
+        files=len(doc.files),
+        known_messages=sum(message.hash in known for message in doc.messages),
+        existing_thread=store.find_import(doc.sha256),
+        warnings=tuple(_list_warnings(doc)),
+    )
+
+
+def _list_warnings(doc: Document) -> list[str]:
+    system = sum(part.message["type"] == "system" for part in doc.messages)
+    partial = sum(part.status is MessageStatus.PARTIAL for part in doc.messages)
+    images = sum(_count_omitted_images(part.message) for part in doc.messages)
+    found = []
+    if system:
+        found.append(f"It holds {pluralize(system, 'system message')}: kept as notes, they never become instructions.")
+    if images:
+        found.append(f"{pluralize(images, 'image')} in it cannot be imported: a line in the text says where.")
+    if partial:
+        found.append(
+            f"{pluralize(partial, 'message')} in it {'was' if partial == 1 else 'were'} cut off, and will be marked so."
+        )
+    if doc.thread.settings:
+        found.append("The settings in it are not taken over.")
+    return found
+
+
+def _count_omitted_images(body: Json) -> int:
+    metadata = body["data"].get("response_metadata")
+    count = metadata.get(open_webui.OMITTED_IMAGES) if isinstance(metadata, dict) else None
+    return count if isinstance(count, int) and 0 < count < waymark.MAX_DOCUMENT_MESSAGES else 0
+
+
+def import_thread(store: Store, doc: Document, *, caller: Caller = USER) -> Receipt:
+    """A new conversation from a document; the result is its id. The same document again is the conversation it made."""
+    return store.import_thread(doc.thread.title, doc.sha256, make_replacement(doc), caller=caller)
+
+
+def merge_document(store: Store, thread_id: str, doc: Document, *, caller: Caller = USER) -> Receipt:
+    """Add a document to a conversation, whose head stays where it is: what it holds already is not written again.
+
+    One operation, which can be undone. If all of it is there already, nothing is done, and the receipt is a repeated one.
+    """
+    try:
+        return store.import_into(thread_id, make_merge(doc), caller=caller)
+    except NothingNewError:
+        return Receipt(_build_empty_operation(store, thread_id, caller), repeated=True)
+
+
+def _build_empty_operation(store: Store, thread_id: str, caller: Caller) -> Operation:
+    return Operation(
+        thread_id=thread_id,
+        version=store.get_thread(thread_id).version,
+        kind=OperationKind.IMPORT,
+        actor=caller.actor,
+        undo_group=caller.undo_group,
+        changes=(),
+        note="",
+        result=thread_id,
+        undone=False,
+        created_at=store.now(),
+    )

@@ -1,0 +1,168 @@
+"""Reading the checkpoints of a thread: rows of a connection as values."""
+
+import copy
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+import sqlalchemy as sa
+
+from checkpoints import history
+from checkpoints.errors import CheckpointNotFoundError
+from checkpoints.history import Path
+from checkpoints.limits import to_tokens
+from checkpoints.model import MAIN, Checkpoint, Json, Node, Removal, State, Thread
+from checkpoints.storage import rows, schema
+from checkpoints.storage.database import Database
+
+_checkpoint_columns = schema.checkpoint.c
+# Statements are put together once: that takes longer than SQLite takes to answer one.
+_is_live = (_checkpoint_columns.thread_id == sa.bindparam("thread_id"), _checkpoint_columns.deleted_at.is_(None))
+_is_checkpoint = _checkpoint_columns.id == sa.bindparam("checkpoint_id")
+_is_detached = sa.and_(_checkpoint_columns.detached, _checkpoint_columns.branch_id == sa.bindparam("branch_id"))
+_all_query = sa.select(schema.checkpoint).where(*_is_live).order_by(_checkpoint_columns.position)
+_one_query, _detached_query, _one_and_detached_query = (
+    _all_query.where(of) for of in (_is_checkpoint, _is_detached, _is_checkpoint | _is_detached)
+)
+_ids_query = sa.select(_checkpoint_columns.id).where(_checkpoint_columns.thread_id == sa.bindparam("thread_id"))
+_names_query = sa.select(_checkpoint_columns.name).where(*_is_live)
+_MAX_SEGMENTS = 200  # stretches in one statement: databases limit how many values it may carry
+
+
+def select_checkpoints(connection: sa.Connection, thread_id: str, database: Database | None = None) -> list[Checkpoint]:
+    """The thread's checkpoints that are not deleted, on whatever branch, in the order they were made.
+
+    With the database at hand, each can read its state later.
+    """
+    return [_row_to_checkpoint(row, database) for row in connection.execute(_all_query, {"thread_id": thread_id}).all()]
+
+
+def select_checkpoint(
+    connection: sa.Connection, thread: Thread, checkpoint_id: str, path: Path, database: Database | None = None
+) -> Checkpoint:
+    """One of the checkpoints that the thread's branch shows, whose path is `path`. Raises `CheckpointNotFoundError`."""
+    found = connection.execute(_one_query, {"thread_id": thread.id, "checkpoint_id": checkpoint_id})
+    return _require_visible([_row_to_checkpoint(row, database) for row in found], thread, checkpoint_id, path)
+
+
+def select_detached_checkpoints(connection: sa.Connection, thread: Thread) -> list[Checkpoint]:
+    """The detached checkpoints that the thread's branch shows."""
+    found = connection.execute(_detached_query, {"thread_id": thread.id, "branch_id": thread.branch_id})
+    return [_row_to_checkpoint(row) for row in found]
+
+
+def select_restore_target(
+    connection: sa.Connection, thread: Thread, checkpoint_id: str, path: Path
+) -> tuple[Checkpoint, list[Checkpoint]]:
+    """A checkpoint as `one` finds it, and the `detached` ones that were made after it, in one statement: what a restore asks
+    for, and on a server each statement is a way there and back.
+    """
+    values = {"thread_id": thread.id, "branch_id": thread.branch_id, "checkpoint_id": checkpoint_id}
+    found = [_row_to_checkpoint(row) for row in connection.execute(_one_and_detached_query, values)]
+    wanted = _require_visible(found, thread, checkpoint_id, path)
+    return wanted, [other for other in found if other.position > wanted.position]
+
+
+def _require_visible(candidates: Sequence[Checkpoint], thread: Thread, checkpoint_id: str, path: Path) -> Checkpoint:
+    for checkpoint in candidates:
+        if checkpoint.id == checkpoint_id and history.is_visible(checkpoint, thread.branch_id, path):
+            return checkpoint
+    raise CheckpointNotFoundError(checkpoint_id)
+
+
+def count_removal(
+    connection: sa.Connection, thread: Thread, old: Path, new: Path, detached: Sequence[Checkpoint]
+) -> Removal:
+    """What a restore from the path `old` to `new` takes out of the thread; `detached` are those of them that it takes.
+
+    Counted by the database: the list may be long.
+    """
+    shared = history.common_length(old, new)
+    left = sum(checkpoint.node not in new for checkpoint in detached)
+    gone = _segments_beyond(old, shared)
+    for start in range(0, len(gone), _MAX_SEGMENTS):
+        portion = gone[start : start + _MAX_SEGMENTS]
+        values: Json = {"thread_id": thread.id, "branch_id": thread.branch_id, "first": shared}
+        for n, (segment, last) in enumerate(portion):
+            values |= {f"segment_{n}": segment, f"last_{n}": last}
+        left += connection.scalar(_count_query(len(portion)), values) or 0
+    return Removal(old.length - shared, left)
+
+
+def _segments_beyond(path: Path, length: int) -> list[tuple[int, int]]:
+    """The stretches of a path, as (segment, last depth) pairs, that reach over its first messages, nearest first."""
+    return [(segment, last) for segment, last in path.segments if last >= length]
+
+
+@lru_cache(_MAX_SEGMENTS)
+def _count_query(segments: int) -> sa.Select[int]:
+    """How many checkpoints that are not detached stand on so many stretches, from the depth `first` on."""
+    first: sa.BindParameter[int] = sa.bindparam("first")
+    is_there = (
+        sa.and_(
+            _checkpoint_columns.segment == sa.bindparam(f"segment_{n}"),
+            _checkpoint_columns.depth.between(first, sa.bindparam(f"last_{n}")),
+        )
+        for n in range(segments)
+    )
+    return sa.select(sa.func.count()).where(*_is_live, sa.not_(_is_detached), sa.or_(*is_there))
+
+
+def select_removed_agents(connection: sa.Connection, old: Path, new: Path) -> tuple[str, ...]:
+    """The sub-agents of which a restore from the path `old` to `new` takes messages out."""
+    shared = history.common_length(old, new)
+    table = schema.message.c
+    found: set[str] = set()
+    for segment, last in _segments_beyond(old, shared):
+        on_the_way = (table.segment == segment, table.depth.between(shared, last), table.agent != MAIN)
+        found.update(connection.scalars(sa.select(table.agent).where(*on_the_way).distinct()))
+    return tuple(sorted(found))
+
+
+def select_checkpoint_ids(connection: sa.Connection, thread_id: str) -> set[str]:
+    """Of all that the thread ever had, deleted ones included."""
+    return set(connection.scalars(_ids_query, {"thread_id": thread_id}))
+
+
+def select_checkpoint_names(connection: sa.Connection, thread_id: str) -> set[str]:
+    """The names of the thread's checkpoints, on whatever branch."""
+    return set(connection.scalars(_names_query, {"thread_id": thread_id}))
+
+
+def had_checkpoint(connection: sa.Connection, thread_id: str, message_id: str) -> bool:
+    """Whether a checkpoint stands on this message, or ever stood there."""
+    found = (
+        sa.select(_checkpoint_columns.id)
+        .where(_checkpoint_columns.thread_id == thread_id, _checkpoint_columns.message_id == message_id)
+        .limit(1)
+    )
+    return connection.execute(found).first() is not None
+
+
+def _row_to_checkpoint(row: Sequence[Any], database: Database | None = None) -> Checkpoint:
+    # Unpacked: by name, each column of a list of thousands would be looked up anew.
+    identifier, thread_id, position, branch_id, message_id, segment, depth, *described = row
+    name, description, created_by, tokens, pinned, detached, extra, created_at, _deleted_at = described
+    place, extra = Node(message_id, segment, depth), rows.to_object(extra)
+    return Checkpoint(
+        id=identifier,
+        name=name,
+        timestamp=rows.to_time(created_at),
+        message_count=depth + 1,
+        description=description,
+        created_by=created_by,
+        tokens=to_tokens(tokens),  # older versions stored any number, where the database took it
+        pinned=pinned,
+        node=place,
+        extra=extra,
+        branch_id=branch_id,
+        detached=detached,
+        position=position,
+        load_state=partial(_load_state, database, thread_id, place, extra) if database else None,
+    )
+
+
+def _load_state(database: Database, thread_id: str, place: Node, extra: Json) -> State:
+    with database.begin_read() as connection:
+        found = rows.select_messages(connection, history.path_to(place, rows.select_segment_parents(connection, thread_id)))
+    return {**copy.deepcopy(extra), "messages": [m.langchain for m in found]}

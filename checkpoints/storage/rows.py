@@ -1,0 +1,367 @@
+"""Reading: rows of a connection as values."""
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+
+from checkpoints import history, serde
+from checkpoints.errors import BranchNotFoundError, MessageNotFoundError, ThreadNotFoundError
+from checkpoints.history import Path, SegmentParents
+from checkpoints.model import (
+    Branch,
+    Json,
+    Message,
+    MessageStatus,
+    Node,
+    Operation,
+    OperationKind,
+    RowChange,
+    Run,
+    RunState,
+    Thread,
+)
+from checkpoints.storage import schema
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_BATCH_SIZE = 200  # values or places in one statement: databases limit how many it may carry
+
+
+def to_time(microseconds: int) -> datetime:
+    return _EPOCH + microseconds * _MICROSECOND
+
+
+def from_time(time: datetime) -> int:
+    return (time - _EPOCH) // _MICROSECOND
+
+
+def to_object(value: Any) -> Json:
+    """The JSON object in a column; an empty one where it is damaged: see `serde.lenient`."""
+    return value if isinstance(value, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedThread:
+    """A thread together with what every change of it, and every reading of its path, asks first."""
+
+    thread: Thread
+    active_run_id: str | None  # the id of the run that is at work in it
+    head_node: Node | None  # of its head; None as well when the database has lost that message
+
+    @property
+    def head(self) -> Node | None:
+        """Where the thread stands. Raises `MessageNotFoundError` when the database has lost that message."""
+        if self.thread.head_id is not None and self.head_node is None:
+            raise MessageNotFoundError(self.thread.head_id)
+        return self.head_node
+
+
+_thread_columns = sa.select(schema.thread, schema.branch.c.head_id).join(
+    schema.branch, schema.branch.c.id == schema.thread.c.branch_id
+)
+_lock_thread = sa.select(schema.thread.c.id).where(schema.thread.c.id == sa.bindparam("thread_id")).with_for_update()
+# What every change asks, put together once: building a statement takes longer than SQLite takes to answer it.
+_thread_query = _thread_columns.where(schema.thread.c.id == sa.bindparam("thread_id"))
+_head, _run = schema.message.c, schema.run.c
+_is_head = sa.and_(_head.id == schema.branch.c.head_id, _head.thread_id == schema.thread.c.id)
+# A literal: the index of running runs is only taken when the statement itself says that it asks for them.
+_is_running = sa.and_(_run.thread_id == schema.thread.c.id, _run.state == sa.literal_column(f"'{RunState.RUNNING}'"))
+_loaded_thread_query = (
+    _thread_query.add_columns(_head.segment, _head.depth, _run.id.label("running"))
+    .outerjoin(schema.message, _is_head)
+    .outerjoin(schema.run, _is_running)
+)
+_node_query = sa.select(schema.message.c.id, schema.message.c.segment, schema.message.c.depth).where(
+    schema.message.c.id == sa.bindparam("message_id"), schema.message.c.thread_id == sa.bindparam("thread_id")
+)
+_segment_parents_query = sa.select(schema.segment.c.id, schema.segment.c.parent, schema.segment.c.fork_depth).where(
+    schema.segment.c.thread_id == sa.bindparam("thread_id")
+)
+_hash_query = sa.select(schema.message.c.hash).where(schema.message.c.id == sa.bindparam("message_id"))
+
+
+def select_thread(connection: sa.Connection, thread_id: str, *, include_deleted: bool = False) -> Thread:
+    return _row_to_thread(_select_thread_row(connection, _thread_query, thread_id, include_deleted))
+
+
+def load_thread(connection: sa.Connection, thread_id: str, *, include_deleted: bool = False) -> LoadedThread:
+    row = _select_thread_row(connection, _loaded_thread_query, thread_id, include_deleted)
+    place = None if row.segment is None else Node(row.head_id, row.segment, row.depth)
+    return LoadedThread(_row_to_thread(row), row.running, place)
+
+
+def _select_thread_row(
+    connection: sa.Connection, query: sa.Select[Any], thread_id: str, include_deleted: bool
+) -> sa.Row[Any]:
+    if connection.get_execution_options().get("holding"):
+        # A statement of its own: one that waits for the lock and joins would see the branch as it was before the wait.
+        connection.execute(_lock_thread, {"thread_id": thread_id})
+    row = connection.execute(query, {"thread_id": thread_id}).one_or_none()
+    if row is None or (row.deleted_at is not None and not include_deleted):
+        raise ThreadNotFoundError(thread_id)
+    return row
+
+
+def select_threads(connection: sa.Connection, owner: str, limit: int) -> list[Thread]:
+    """The owner's conversations, the most recently changed first."""
+    table = schema.thread.c
+    query = _thread_columns.where(table.owner == owner, table.deleted_at.is_(None))
+    return [
+        _row_to_thread(row) for row in connection.execute(query.order_by(table.updated_at.desc(), table.id).limit(limit))
+    ]
+
+
+def select_deleted_threads(connection: sa.Connection, owner: str, limit: int) -> list[Thread]:
+    """The owner's conversations that a deletion (or the redo of one) took out of the list, the last one first."""
+    table, last = schema.thread.c, schema.operation.c
+    kinds = (OperationKind.DELETE, OperationKind.REDO)
+    taken_out = (last.thread_id == table.id, last.version == table.version, last.kind.in_(kinds))
+    query = _thread_columns.where(table.owner == owner, table.deleted_at.is_not(None))
+    query = query.where(sa.exists().where(*taken_out))
+    return [
+        _row_to_thread(row) for row in connection.execute(query.order_by(table.deleted_at.desc(), table.id).limit(limit))
+    ]
+
+
+def _row_to_thread(row: sa.Row[Any]) -> Thread:
+    return Thread(
+        id=row.id,
+        owner=row.owner,
+        title=row.title,
+        settings=to_object(row.settings),
+        branch_id=row.branch_id,
+        head_id=row.head_id,
+        version=row.version,
+        created_at=to_time(row.created_at),
+        updated_at=to_time(row.updated_at),
+        deleted=row.deleted_at is not None,
+    )
+
+
+def select_segment_parents(connection: sa.Connection, thread_id: str) -> SegmentParents:
+    return {
+        row.id: (row.parent, row.fork_depth) for row in connection.execute(_segment_parents_query, {"thread_id": thread_id})
+    }
+
+
+def select_node(connection: sa.Connection, message_id: str | None, thread_id: str) -> Node | None:
+    """Where a message stands. Raises `MessageNotFoundError` for one that is not in this thread."""
+    if message_id is None:
+        return None
+    row = connection.execute(_node_query, {"message_id": message_id, "thread_id": thread_id}).one_or_none()
+    if row is None:
+        raise MessageNotFoundError(message_id)
+    return Node(row.id, row.segment, row.depth)
+
+
+def select_nodes(connection: sa.Connection, message_ids: Collection[str]) -> dict[str, Node]:
+    """Where these messages stand, by id."""
+    table = schema.message.c
+    found: dict[str, Node] = {}
+    wanted = list(message_ids)
+    for start in range(0, len(wanted), _BATCH_SIZE):
+        query = sa.select(table.id, table.segment, table.depth).where(table.id.in_(wanted[start : start + _BATCH_SIZE]))
+        found.update((row.id, Node(row.id, row.segment, row.depth)) for row in connection.execute(query))
+    return found
+
+
+def load_current_path(connection: sa.Connection, thread_id: str) -> tuple[Thread, Path]:
+    """A thread and the path to where it stands."""
+    found = load_thread(connection, thread_id)
+    return found.thread, _load_path_to(connection, thread_id, found.head)
+
+
+def load_path(connection: sa.Connection, thread_id: str, message_id: str | None) -> Path:
+    return _load_path_to(connection, thread_id, select_node(connection, message_id, thread_id))
+
+
+def _load_path_to(connection: sa.Connection, thread_id: str, node: Node | None) -> Path:
+    return history.path_to(node, select_segment_parents(connection, thread_id) if node else {})
+
+
+def select_messages(
+    connection: sa.Connection, path: Path, *, last: int | None = None, before: int | None = None
+) -> list[Message]:
+    """The path's messages in order; only the `last` ones, and only those at depths under `before`, when given."""
+    table = schema.message
+    found: list[sa.Row[Any]] = []
+    upper = path.length if before is None else min(before, path.length)
+    lower = 0 if last is None else max(0, upper - last)
+    for (segment, end), start in zip(path.segments, _segment_starts(path), strict=True):
+        if end < lower:
+            break
+        places = (table.c.segment == segment, table.c.depth.between(max(start, lower), min(end, upper - 1)))
+        rows = connection.execute(sa.select(table).where(*places).order_by(table.c.depth.desc()))
+        found.extend(rows)
+    if not found:
+        return []
+    before_it = [row.hash for row in found[1:]] + [select_message_hash(connection, found[-1].parent_id)]
+    return [_row_to_message(row, parent) for row, parent in zip(found, before_it, strict=True)][::-1]
+
+
+def _segment_starts(path: Path) -> list[int]:
+    """The first depth of each stretch: one after where it forked off."""
+    return [last + 1 for _, last in path.segments[1:]] + [0] if path.segments else []
+
+
+def tail_hash(connection: sa.Connection, node: Node | None) -> str | None:
+    return select_message_hash(connection, node.id if node else None)
+
+
+def select_message_hash(connection: sa.Connection, message_id: str | None) -> str | None:
+    return None if message_id is None else connection.scalar(_hash_query, {"message_id": message_id})
+
+
+def _row_to_message(row: sa.Row[Any], parent_hash: str | None) -> Message:
+    """The row as a value, after a look whether it is still what was written: its hash covers its parent's."""
+    damaged = serde.hash_canonical_body(row.body, row.agent, row.status, parent_hash) != row.hash
+    return Message(
+        id=row.id,
+        thread_id=row.thread_id,
+        parent_id=row.parent_id,
+        segment=row.segment,
+        depth=row.depth,
+        agent=row.agent,
+        status=MessageStatus.PARTIAL if damaged else MessageStatus(row.status),
+        body=serde.make_empty_body(row.body) if damaged else json.loads(row.body),
+        hash=row.hash,
+        run_id=row.run_id,
+        created_at=to_time(row.created_at),
+        damaged=damaged,
+    )
+
+
+def select_message(connection: sa.Connection, message_id: str, thread_id: str) -> Message:
+    table = schema.message
+    row = connection.execute(sa.select(table).where(table.c.id == message_id, table.c.thread_id == thread_id)).one_or_none()
+    if row is None:
+        raise MessageNotFoundError(message_id)
+    return _row_to_message(row, select_message_hash(connection, row.parent_id))
+
+
+def select_messages_at(connection: sa.Connection, places: Collection[tuple[int, int]]) -> dict[tuple[int, int], Message]:
+    """The messages at these segments and depths, in one statement for some hundreds of them."""
+    table, parent = schema.message, schema.message.alias()
+    with_parent = sa.select(table, parent.c.hash.label("parent_hash")).outerjoin(parent, parent.c.id == table.c.parent_id)
+    found: dict[tuple[int, int], Message] = {}
+    wanted = list(places)
+    for start in range(0, len(wanted), _BATCH_SIZE):
+        is_there = sa.tuple_(table.c.segment, table.c.depth).in_(wanted[start : start + _BATCH_SIZE])
+        for row in connection.execute(with_parent.where(is_there)):
+            found[row.segment, row.depth] = _row_to_message(row, row.parent_hash)
+    return found
+
+
+def select_all_messages(connection: sa.Connection, thread_id: str) -> list[Message]:
+    """The whole tree, parents before children, siblings in the order they were written."""
+    table = schema.message
+    own = sa.select(schema.segment.c.id).where(schema.segment.c.thread_id == thread_id)  # messages have no index by thread
+    query = sa.select(table).where(table.c.segment.in_(own)).order_by(table.c.segment, table.c.depth)
+    found = connection.execute(query).all()
+    hashes = {row.id: row.hash for row in found}
+    return [_row_to_message(row, hashes.get(row.parent_id)) for row in found]
+
+
+def select_intact_messages(connection: sa.Connection, thread_id: str) -> dict[str, tuple[str, Node]]:
+    """Hash and place, by id, of the thread's messages that are not damaged and follow none that is."""
+    table = schema.message
+    own = sa.select(schema.segment.c.id).where(schema.segment.c.thread_id == thread_id)
+    found: dict[str, tuple[str, Node]] = {}
+    for row in connection.execute(sa.select(table).where(table.c.segment.in_(own)).order_by(table.c.segment, table.c.depth)):
+        before = found[row.parent_id][0] if row.parent_id in found else None
+        follows = row.parent_id is None or before is not None
+        if follows and serde.hash_canonical_body(row.body, row.agent, row.status, before) == row.hash:
+            found[row.id] = (row.hash, Node(row.id, row.segment, row.depth))
+    return found
+
+
+def select_branches(connection: sa.Connection, thread_id: str) -> list[Branch]:
+    table = schema.branch
+    query = sa.select(table).where(table.c.thread_id == thread_id, table.c.deleted_at.is_(None))
+    rows = connection.execute(query.order_by(table.c.position))
+    return [Branch(row.id, row.thread_id, row.name, row.head_id) for row in rows]
+
+
+def select_branch_paths(connection: sa.Connection, thread_id: str) -> list[tuple[Branch, Path]]:
+    """The thread's branches with the path of each, in three statements however many they are."""
+    found, ways = select_branches(connection, thread_id), select_segment_parents(connection, thread_id)
+    places = select_nodes(connection, {one.head_id for one in found if one.head_id})
+    return [(one, history.path_to(places[one.head_id] if one.head_id else None, ways)) for one in found]
+
+
+def select_branch(connection: sa.Connection, branch_id: str, thread_id: str) -> Branch:
+    for found in select_branches(connection, thread_id):
+        if found.id == branch_id:
+            return found
+    raise BranchNotFoundError(branch_id)
+
+
+def select_operations(
+    connection: sa.Connection, thread_id: str, *conditions: sa.ColumnElement[bool], limit: int | None = None
+) -> Sequence[Operation]:
+    """The thread's operations, the newest first."""
+    table = schema.operation
+    query = sa.select(table).where(table.c.thread_id == thread_id, *conditions)
+    query = query.order_by(table.c.version.desc()).limit(limit)
+    return [to_operation(row) for row in connection.execute(query)]
+
+
+def to_operation(row: sa.Row[Any]) -> Operation:
+    changes = _parse_changes(row.changes)
+    return Operation(
+        thread_id=row.thread_id,
+        version=row.version,
+        kind=OperationKind(row.kind),
+        actor=row.actor,
+        undo_group=row.grouped,
+        changes=changes or (),
+        note=row.note,
+        result=row.result,
+        undone=row.undone_by is not None,
+        created_at=to_time(row.created_at),
+        target=row.target,
+        damaged=changes is None,
+    )
+
+
+def _parse_changes(stored: Any) -> tuple[RowChange, ...] | None:
+    """The changes that an operation noted; None where that is not what a change can be."""
+    if not isinstance(stored, list) or not all(isinstance(each, list) and len(each) == 4 for each in stored):
+        return None
+    return tuple(RowChange(*each) for each in stored) if all(_is_row_change(*each) for each in stored) else None
+
+
+def _is_row_change(table: Any, identifier: Any, before: Any, after: Any) -> bool:
+    if table not in schema.MOVABLE_TABLES or not isinstance(identifier, str):
+        return False
+    columns = schema.MOVABLE_TABLES[table].c
+    return all(
+        isinstance(values, dict)
+        and values.keys() == before.keys()
+        and all(_fits_column(columns, *each) for each in values.items())
+        for values in (before, after)
+    )
+
+
+def _fits_column(columns: sa.ColumnCollection[str, sa.Column[Any]], name: str, value: Any) -> bool:
+    if name not in columns:
+        return False
+    return bool(columns[name].nullable) if value is None else isinstance(value, columns[name].type.python_type)
+
+
+def to_run(row: sa.Row[Any]) -> Run:
+    return Run(
+        id=row.id,
+        thread_id=row.thread_id,
+        state=RunState(row.state),
+        draft=row.draft,
+        error=row.error,
+        dismissed=row.dismissed,
+        started_at=to_time(row.started_at),
+        ended_at=None if row.ended_at is None else to_time(row.ended_at),
+        compacts=bool(row.compacts),
+    )

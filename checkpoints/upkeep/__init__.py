@@ -1,0 +1,1 @@
+"""Care of a database: verify, erase, back up."""

@@ -1,0 +1,70 @@
+"""Backing up: a whole second file, also while a server writes to the first."""
+
+import os
+import sqlite3
+from pathlib import Path
+
+from checkpoints.errors import BackupError, StoreUnavailableError
+from checkpoints.storage.database import SQLITE_PREFIX, Database
+
+
+def write_backup(database: Database, target: Path) -> None:
+    """Copy the database to `target` by SQLite's own backup: a copy of the file would miss the log beside it.
+
+    Nothing is overwritten, and nothing stands at `target` before it is complete, on disk and found whole. Raises
+    `BackupError`.
+    """
+    if database.kind != "sqlite":
+        raise BackupError("A PostgreSQL database is backed up by its own pg_dump.")
+    part = target.with_name(f"{target.name}.part")  # what a kill leaves behind is not taken for a backup
+    try:
+        if target.exists():  # seen early: copying may take long
+            raise FileExistsError
+        os.close(os.open(part, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600))
+        _copy_database(database, part)
+        _check_copy(part)
+        _sync_to_disk(part)
+        os.link(part, target)  # and no renaming: that would overwrite what has come there in between
+        part.unlink()
+        _sync_to_disk(target.parent)
+    except FileExistsError as error:
+        part.unlink(missing_ok=True)
+        raise BackupError(f"{target} is there already; nothing was overwritten.") from error
+    except (OSError, sqlite3.Error, StoreUnavailableError) as error:
+        part.unlink(missing_ok=True)
+        raise BackupError(f"The backup {target} could not be made: {_describe_cause(error)}.") from error
+
+
+def _copy_database(database: Database, target: Path) -> None:
+    with database.begin_read() as connection:
+        raw = connection.connection.driver_connection
+        assert isinstance(raw, sqlite3.Connection)
+        copy = sqlite3.connect(target)
+        try:
+            raw.backup(copy)
+        finally:
+            copy.close()
+
+
+def _check_copy(path: Path) -> None:
+    """Open it as a server would, and let SQLite look through it."""
+    copy = Database.open_read_only(f"{SQLITE_PREFIX}{path}")
+    try:
+        with copy.begin_read() as connection:
+            said = connection.exec_driver_sql("PRAGMA quick_check").scalar_one()
+    finally:
+        copy.close()
+    if said != "ok":
+        raise StoreUnavailableError(f"the copy is damaged, so the database is too ({said})")
+
+
+def _sync_to_disk(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _describe_cause(error: Exception) -> str:
+    return str((isinstance(error, OSError) and error.strerror) or error).rstrip(".")

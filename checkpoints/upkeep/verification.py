@@ -1,0 +1,277 @@
+"""Verifying: every hash derived again, every link followed, and what does not fit named.
+
+Reads alone, and a row at a time: a million messages need no more memory than the longest list of one thread's segments.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import sqlalchemy as sa
+
+from checkpoints import files, history, serde
+from checkpoints.history import SegmentParents
+from checkpoints.model import Node, OperationKind, pluralize
+from checkpoints.storage import rows, schema
+from checkpoints.storage.database import Database
+from checkpoints.upkeep import erasure
+
+_message_columns, _segment_columns, _operation_columns = schema.message.c, schema.segment.c, schema.operation.c
+_READ_ERRORS = (sa.exc.DBAPIError, ValueError)  # a page that is no page, a change that is not JSON: the rest is looked at
+_BATCH_SIZE = 200  # rows that the driver hands over at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """One thing that does not fit. `number` counts a message from 1 on its path; what concerns no message has none."""
+
+    problem: str
+    thread_id: str = ""
+    title: str = ""
+    message_id: str | None = None
+    number: int | None = None
+
+    def __str__(self) -> str:
+        where = f"conversation {self.title!r} ({self.thread_id}): " if self.thread_id else ""
+        which = f"message {self.number:,} ({self.message_id}) " if self.number is not None else ""
+        return f"{where}{which}{self.problem}"
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationReport:
+    """What was looked at, and what was found."""
+
+    threads: int
+    messages: int
+    checkpoints: int
+    operations: int
+    damages: tuple[Damage, ...]
+    files: int = 0
+
+    def __str__(self) -> str:
+        nouns = ((self.threads, "conversation"), (self.messages, "message"), (self.checkpoints, "checkpoint"))
+        attached = ((self.files, "attached file"),) if self.files else ()
+        looked = ", ".join(pluralize(number, noun) for number, noun in (*nouns, (self.operations, "change"), *attached))
+        return f"{looked}: {pluralize(len(self.damages), 'damage') if self.damages else 'all whole'}."
+
+
+def verify(database: Database) -> VerificationReport:
+    """Look at everything, at one moment. Raises `StoreUnavailableError` only where nothing can be read at all."""
+    tables = (schema.thread, schema.message, schema.checkpoint, schema.operation, schema.file)
+    with database.begin_read() as connection:
+        found = tuple(_find_damages(connection))
+        counts = [_count_rows(connection, table) for table in tables]
+    return VerificationReport(counts[0], counts[1], counts[2], counts[3], found, counts[4])
+
+
+def _find_damages(connection: sa.Connection) -> Iterator[Damage]:
+    for part in (_check_sqlite, _check_strays, _check_attachments, _check_threads):
+        try:
+            yield from part(connection)
+        except _READ_ERRORS as error:
+            yield Damage(f"not all of the database can be read: {_unwrap_driver_error(error)}")
+
+
+def _unwrap_driver_error(error: Exception) -> object:
+    return getattr(error, "orig", error)
+
+
+def _count_rows(connection: sa.Connection, table: sa.Table) -> int:
+    with suppress(sa.exc.DBAPIError):
+        return connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
+    return 0
+
+
+def _check_sqlite(connection: sa.Connection) -> Iterator[Damage]:
+    """What SQLite itself finds: pages, indexes, references. PostgreSQL has checksums and constraints of its own."""
+    if connection.dialect.name != "sqlite":
+        return
+    for (said,) in connection.exec_driver_sql("PRAGMA integrity_check"):
+        if said != "ok":
+            yield Damage(f"the file: {said}")
+    for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
+        yield Damage(f"the file: row {row} of {table} names a {parent} that is not there")
+
+
+def _check_strays(connection: sa.Connection) -> Iterator[Damage]:
+    """Messages that no thread's segments hold: reading by segment would pass them over."""
+    query = sa.select(_message_columns.id, _message_columns.thread_id, _message_columns.depth).outerjoin(
+        schema.segment,
+        sa.and_(_segment_columns.id == _message_columns.segment, _segment_columns.thread_id == _message_columns.thread_id),
+    )
+    for row in connection.execute(query.where(_segment_columns.id.is_(None))):
+        yield Damage("stands in no segment of its conversation", row.thread_id, "", row.id, row.depth + 1)
+
+
+def _check_attachments(connection: sa.Connection) -> Iterator[Damage]:
+    """Files whose bytes are others than were attached, and the messages that name one of these or one that is not there."""
+    table, sound = schema.file.c, set[str]()
+    for hash_ in connection.scalars(sa.select(table.hash).order_by(table.hash)).all():  # one at a time: each has megabytes
+        if files.select_files(connection, [hash_]):
+            sound.add(hash_)
+        else:
+            yield Damage(f"the attached file {hash_} is damaged: its content does not fit its hash")
+    columns = (
+        _message_columns.thread_id,
+        schema.thread.c.title,
+        _message_columns.id,
+        _message_columns.depth,
+        _message_columns.body,
+    )
+    query = sa.select(*columns).join_from(schema.message, schema.thread, schema.thread.c.id == _message_columns.thread_id)
+    for row in connection.execute(query.where(files.REFERENCES_FILE)):
+        if files.find_file_hashes(row.body) - sound:
+            yield Damage("has an attached file that is missing or damaged", row.thread_id, row.title, row.id, row.depth + 1)
+
+
+def _check_threads(connection: sa.Connection) -> Iterator[Damage]:
+    table = schema.thread.c
+    columns = (table.id, table.title, table.branch_id, table.version, table.checkpoints_made)
+    for thread in connection.execute(sa.select(*columns).order_by(table.id)).all():
+        try:
+            parts = (_check_tree, _check_json_columns, _check_operations)
+            for what, message in chain.from_iterable(part(connection, thread) for part in parts):
+                place = (message.id, message.depth + 1) if message else (None, None)
+                yield Damage(what, thread.id, thread.title, *place)
+        except _READ_ERRORS as error:
+            yield Damage(f"not all of it can be read: {_unwrap_driver_error(error)}", thread.id, thread.title)
+
+
+_ThreadRow = sa.Row[Any, Any, Any, Any, Any]
+Findings = Iterator[tuple[str, Node | None]]
+
+
+def _check_json_columns(connection: sa.Connection, thread: _ThreadRow) -> Findings:
+    """What stands as JSON beside the messages: read leniently, it would seem to be empty."""
+    own, table = schema.thread.c, schema.checkpoint.c
+    if not _is_json_object(connection.scalar(sa.select(sa.cast(own.settings, sa.Text)).where(own.id == thread.id))):
+        yield "its settings are damaged: they are no JSON object", None
+    held = sa.select(table.id, table.name, sa.cast(table.extra, sa.Text).label("extra")).where(table.thread_id == thread.id)
+    for row in connection.execute(held):
+        if not _is_json_object(row.extra):
+            yield f"the state of checkpoint {row.name!r} ({row.id}) is damaged: it is no JSON object", None
+    changed = (
+        sa.select(schema.operation).where(_operation_columns.thread_id == thread.id).order_by(_operation_columns.version)
+    )
+    for row in connection.execute(changed, execution_options={"yield_per": _BATCH_SIZE}):
+        if rows.to_operation(row).damaged:
+            yield f"operation {row.version:,} is damaged: what it changed cannot be read", None
+
+
+def _is_json_object(text: str | None) -> bool:
+    try:
+        return isinstance(json.loads(text or ""), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _check_tree(connection: sa.Connection, thread: _ThreadRow) -> Findings:
+    """The tree, and what stands on it."""
+    forks = rows.select_segment_parents(connection, thread.id)
+    whole: dict[int, int] = {}  # segment -> the depth up to which its messages, and all before them, are there
+    for segment, (parent, fork_depth) in sorted(forks.items()):
+        if parent is not None and (parent not in forks or parent >= segment):
+            yield f"segment {segment} forks from one that is not there", None
+            whole[segment] = -1
+            continue
+        yield from _check_segment(connection, thread.id, segment, parent, fork_depth, whole)
+    yield from _check_heads(connection, thread, forks, whole)
+
+
+def _check_segment(
+    connection: sa.Connection,
+    thread_id: str,
+    segment: int,
+    parent: int | None,
+    fork_depth: int,
+    intact_depths: dict[int, int],
+) -> Findings:
+    before = _select_message_row(connection, parent, fork_depth)
+    depth = fork_depth
+    is_whole = parent is None or (before is not None and intact_depths[parent] >= fork_depth)
+    query = sa.select(schema.message).where(_message_columns.segment == segment).order_by(_message_columns.depth)
+    for row in connection.execute(query, execution_options={"yield_per": _BATCH_SIZE}):
+        node = Node(row.id, segment, row.depth)
+        if row.depth != depth + 1 or (before is None and row.depth > 0):
+            yield f"has none before it: those from {depth + 2:,} on are missing", node
+            is_whole = False
+        elif row.parent_id != (before.id if before else None):
+            yield "stands after another message than the one that it names", node
+        elif serde.hash_canonical_body(row.body, row.agent, row.status, before.hash if before else None) != row.hash:
+            yield "is damaged: its content does not fit its hash", node
+        before, depth = row, row.depth
+        if is_whole:
+            intact_depths[segment] = depth
+    intact_depths.setdefault(segment, fork_depth if is_whole else -1)
+
+
+def _select_message_row(connection: sa.Connection, segment: int | None, depth: int) -> sa.Row[Any] | None:
+    query = sa.select(schema.message).where(_message_columns.segment == segment, _message_columns.depth == depth)
+    return None if segment is None else connection.execute(query).one_or_none()
+
+
+def _check_heads(
+    connection: sa.Connection, thread: _ThreadRow, parents: SegmentParents, intact_depths: dict[int, int]
+) -> Findings:
+    """Branches and checkpoints: each stands on a message of this thread, with a whole chain before it."""
+
+    def is_broken(node: Node) -> bool:
+        if node.segment not in parents or intact_depths[node.segment] < node.depth:
+            return True
+        stretches = history.path_to(node, parents).segments
+        return any(depth > intact_depths.get(segment, -1) for segment, depth in stretches)
+
+    branches = connection.execute(sa.select(schema.branch).where(schema.branch.c.thread_id == thread.id)).all()
+    if thread.branch_id not in {row.id for row in branches if row.deleted_at is None}:
+        yield "stands on a branch that is not there", None
+    table = schema.checkpoint.c
+    columns = (table.id, table.name, table.message_id, table.segment, table.depth, table.position, table.branch_id)
+    bookmarks = connection.execute(sa.select(*columns).where(table.thread_id == thread.id)).all()
+    wanted = {row.head_id for row in branches if row.head_id} | {row.message_id for row in bookmarks}
+    nodes = rows.select_nodes(connection, wanted)
+    for row in branches:
+        if row.head_id and (row.head_id not in nodes or is_broken(nodes[row.head_id])):
+            yield f"branch {row.name!r} ({row.id}) stands on a chain that is not whole", None
+    known = {row.id for row in branches}
+    for bookmark in bookmarks:
+        named = f"checkpoint {bookmark.name!r} ({bookmark.id})"
+        node = nodes.get(bookmark.message_id)
+        if node is None or is_broken(node):
+            yield f"{named} stands on a chain that is not whole", None
+        elif (node.segment, node.depth) != (bookmark.segment, bookmark.depth):
+            yield f"{named} counts other messages than there are before it", None
+        if bookmark.position >= thread.checkpoints_made or bookmark.branch_id not in known:
+            yield f"{named} has a place that its conversation does not know", None
+
+
+def _check_operations(connection: sa.Connection, thread: _ThreadRow) -> Findings:
+    """Versions without a gap, and undo columns that say the same from both ends."""
+    query = sa.select(
+        _operation_columns.version, _operation_columns.kind, _operation_columns.target, _operation_columns.undone_by
+    )
+    known = connection.execute(
+        query.where(_operation_columns.thread_id == thread.id).order_by(_operation_columns.version)
+    ).all()
+    if [row.version for row in known] != list(range(1, thread.version + 1)):
+        yield f"its operations are not those from 1 to {thread.version:,}", None
+        return
+    noted = erasure.collect_references(erasure.list_revertible_operations(connection, thread.id))[0]
+    if gone := noted - set(rows.select_nodes(connection, noted)):
+        yield f"undoing its changes needs messages that are not there: {', '.join(sorted(gone))}", None
+    by_version = {row.version: row for row in known}
+    undone: dict[int, int] = defaultdict(int)  # the version of an undo or redo -> the newest that it took back
+    for row in known:
+        if row.undone_by is not None:
+            undone[row.undone_by] = row.version
+            taker = by_version.get(row.undone_by)
+            verb = OperationKind.REDO if row.kind == OperationKind.UNDO else OperationKind.UNDO
+            if taker is None or taker.kind != verb or taker.version <= row.version or taker.undone_by is not None:
+                yield f"operation {row.version:,} was taken back by one that does not say so", None
+    for row in known:
+        is_taker = row.kind in (OperationKind.UNDO, OperationKind.REDO) and row.undone_by is None
+        if is_taker and (row.version not in undone or undone[row.version] != row.target):
+            yield f"operation {row.version:,} took back one that does not say so", None

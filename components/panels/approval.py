@@ -1,0 +1,68 @@
+"""What a person decides about a call that waits, and what they are told of it before."""
+
+import json
+from contextlib import suppress
+from typing import Any
+
+from langchain_core.messages import AIMessage
+
+from agent.time_travel.executor import MOVE_NAMES, describe_origins
+from agent.time_travel.moves import MoveRefused, plan_move
+from agent.tools.approval import Decision
+from checkpoints import MAIN, Caller, Removal, StateError, Store, serde
+from components.services import Services, read_caller
+from components.views import message_view
+
+
+class ArgumentsNotObjectError(StateError):
+    def __init__(self) -> None:
+        super().__init__('The arguments are not a JSON object: write them like {"expression": "1 + 1"}.')
+
+
+async def submit_decision(services: Services, thread_id: str, action: dict[str, Any]) -> None:
+    """Pass on a decision; "always" also for every later move of the agent in this conversation."""
+    by, always = Caller(request_id=read_caller(action).request_id), bool(action.get("always"))
+    await services.runner.decide(thread_id, _parse_decision(action), caller=by, allow_moves=always)
+
+
+def _parse_decision(action: dict[str, Any]) -> Decision:
+    """Raises `NotAnObjectError` for changed arguments that a tool cannot be given. What is no known decision refuses."""
+    call_id, text = str(action["call"]), serde.sanitize_text(str(action.get("text") or ""))
+    match action["kind"]:
+        case "allow":
+            return Decision(call_id, "allow")
+        case "respond":
+            return Decision(call_id, "respond", text=text)
+        case "edit":
+            return Decision(call_id, "edit", arguments=_parse_arguments(text))
+    return Decision(call_id, "deny")
+
+
+def _parse_arguments(text: str) -> dict[str, Any]:
+    try:
+        arguments = serde.require_exact(json.loads(text))
+    except (ValueError, TypeError, RecursionError):
+        arguments = None
+    if not isinstance(arguments, dict):
+        raise ArgumentsNotObjectError
+    return arguments
+
+
+def describe_waiting_moves(store: Store, thread_id: str) -> dict[str, message_view.MoveView]:
+    """What the moves that wait for a person would do, by the ids of their calls."""
+    path, checkpoints, found = store.list_messages(thread_id), store.list_checkpoints(thread_id), {}
+    asking = next((message for message in reversed(path) if message.type == "ai" and message.agent == MAIN), None)
+    asked = asking.langchain if asking and not asking.damaged else None
+    for call in asked.tool_calls if isinstance(asked, AIMessage) else ():
+        if call["name"] in MOVE_NAMES:
+            with suppress(MoveRefused):
+                move = plan_move(call, path, store.map_checkpoint_depths(thread_id), describe_origins(store, thread_id))
+                later = sum(checkpoint.message_count > move.kept_count for checkpoint in checkpoints)
+                left = [
+                    m
+                    for m in path[move.kept_count :]
+                    if move.dropped_ids is None or m.id in {move.target.id, *move.dropped_ids}
+                ]
+                agents = tuple(sorted({message.agent for message in left} - {MAIN}))
+                found[call["id"] or ""] = message_view.describe_move(move, Removal(move.removed_count, later, agents))
+    return found

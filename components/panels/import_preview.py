@@ -1,0 +1,73 @@
+"""What is in a file that may be imported, for its dialog. Pure, and text only: nothing of the file is rendered."""
+
+from collections.abc import Sequence
+
+from dash import html
+from dash.development.base_component import Component
+from langchain_core.messages import AIMessage
+
+from checkpoints import MAIN, files, pluralize, serde
+from checkpoints.interchange.transfer import ImportPreview
+from checkpoints.interchange.waymark import Document, MessagePart
+
+MAX_END_MESSAGES = 3  # messages from each end
+MAX_LISTED_THREADS = 20  # conversations of one file
+_SPEAKERS = {"human": "You", "ai": "Agent", "tool": "Tool result", "function": "Tool result"}
+
+
+def build_import_preview(
+    name: str, docs: Sequence[Document], previews: Sequence[ImportPreview], open_here: bool
+) -> list[Component]:
+    """What is in the file, shown as text and nothing else."""
+    source = html.P(f"From {name}. Nothing that is here now will be changed.", className="quiet")
+    warnings = [html.P(text) for text in dict.fromkeys(text for preview in previews for text in preview.warnings)]
+    if len(docs) == 1:
+        return [*_build_single_preview(docs[0], previews[0], open_here), *warnings, source]
+    titles = [
+        html.Li([html.Strong(preview.title), f" · {_describe_contents(preview)}"])
+        for preview in previews[:MAX_LISTED_THREADS]
+    ]
+    more = (
+        [html.Li(f"and {len(docs) - MAX_LISTED_THREADS} more", className="quiet")] if len(docs) > MAX_LISTED_THREADS else []
+    )
+    return [html.P(f"{len(docs)} conversations:"), html.Ul([*titles, *more], className="preview"), *warnings, source]
+
+
+def _build_single_preview(doc: Document, preview: ImportPreview, open_here: bool) -> list[Component]:
+    path = list(enumerate(doc.current_messages(), 1))
+    cut = len(path) > 2 * MAX_END_MESSAGES
+    shown = [*path[:MAX_END_MESSAGES], None, *path[-MAX_END_MESSAGES:]] if cut else path
+    notes = []
+    if preview.existing_thread:
+        notes.append(
+            f"This file is here already, as “{preview.existing_thread.title}”: a new conversation will be that one."
+        )
+    if open_here and preview.known_messages:
+        notes.append(
+            f"{preview.known_messages:,} of its {pluralize(preview.messages, 'message')} are in this conversation already."
+        )
+    return [
+        html.P([html.Strong(preview.title), f" · {_describe_contents(preview)}"]),
+        html.Ol([_build_message_item(entry) for entry in shown], className="preview"),
+        html.Ul([html.Li(c.name) for c in doc.checkpoints[:10]], className="preview-checkpoints"),
+        *(html.P(note) for note in notes),
+    ]
+
+
+def _describe_contents(preview: ImportPreview) -> str:
+    checkpoints, branches = pluralize(preview.checkpoints, "checkpoint"), pluralize(preview.branches, "branch", "branches")
+    attached = f" · {pluralize(preview.files, 'attached file')}" if preview.files else ""
+    return f"{pluralize(preview.messages, 'message')} · {checkpoints} · {branches}{attached}"
+
+
+def _build_message_item(entry: tuple[int, MessagePart] | None) -> Component:
+    """A message with its number on the path, which a gap before it must not change."""
+    if entry is None:
+        return html.Li("…", className="quiet preview-gap")
+    number, part = entry
+    message = serde.to_message(part.message)
+    calls = [call["name"] for call in message.tool_calls] if isinstance(message, AIMessage) else []
+    named = ", ".join(each["name"] for each in files.find_file_parts(message.content))
+    text = str(message.text)[:140] or named or (f"(calls {', '.join(calls)})" if calls else "(no text)")
+    speaker = _SPEAKERS.get(message.type, "Note") if part.agent == MAIN else part.agent
+    return html.Li([html.B(speaker), " ", text], value=str(number))

@@ -1,0 +1,112 @@
+"""The log: what was done to a conversation, by whom and when; undo and redo from there."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any
+
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+from dash.development.base_component import Component
+from dash_bootstrap_components import Button, ModalBody, ModalFooter
+
+from checkpoints import NotFoundError, Operation, OperationKind, StateError, Store
+from components import dialog, page_state
+from components.services import Services, read_caller
+from components.views import operations
+from components.widgets import Icon, Log
+
+DIALOG_TITLE = "History of changes"
+MAX_QUESTION_CHARS = 80  # characters of a question that a line shows
+
+
+class Ids(StrEnum):
+    BUTTON = "show-log"
+    DIALOG = "log-dialog"
+    LOG = "log"
+    REQUEST = "log-wanted"  # that it is to be read, and how much of it
+
+
+def buttons() -> list[Component]:
+    """What stands in the head of the conversation."""
+    named: Any = {"aria-label": DIALOG_TITLE}
+    return [html.Button(Icon(name="clock-history"), id=Ids.BUTTON, className="btn", title=DIALOG_TITLE, **named)]
+
+
+def dialogs() -> list[Component]:
+    close = Button("Close", id=f"{Ids.DIALOG}-cancel", color="secondary", outline=True)
+    parts = [ModalBody(Log(id=Ids.LOG)), ModalFooter(close)]
+    return [dcc.Store(id=Ids.REQUEST), dialog.build_modal(Ids.DIALOG, DIALOG_TITLE, parts, scrollable=True)]
+
+
+def register(app: Dash, services: Services) -> None:
+    store = services.store
+    dialog.register_dialog(app, Ids.DIALOG)
+
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        ClientsideFunction("waymark", "logWanted"),  # in the browser: a log that nobody looks at asks for nothing
+        Output(Ids.REQUEST, "data"),
+        Input(Ids.BUTTON, "n_clicks"),
+        Input(page_state.Ids.UPDATE, "data"),
+        Input(Ids.LOG, "action"),
+        State(Ids.DIALOG, "is_open"),
+        prevent_initial_call=True,
+    )
+
+    @app.callback(
+        Output(Ids.LOG, "data"),
+        Output(Ids.DIALOG, "is_open", allow_duplicate=True),
+        Input(Ids.REQUEST, "data"),
+        State(page_state.Ids.URL, "pathname"),
+        prevent_initial_call=True,
+    )
+    async def show_log(request: dict[str, Any], pathname: str) -> tuple[Any, Any]:
+        """It opens with what it shows, never with what it showed before."""
+        data = await services.read_snapshot(_read_log, store, page_state.parse_thread_id(pathname), request["count"])
+        return data, True if request["opening"] else no_update
+
+    @app.callback(page_state.update_output(), Input(Ids.LOG, "action"), prevent_initial_call=True)
+    async def undo_or_redo(action: dict[str, Any]) -> Any:
+        if action["type"] == "more":
+            return no_update
+        verb = store.undo if action["type"] == "undo" else store.redo
+        try:
+            done = await services.apply_change(verb, action["thread"], caller=read_caller(action))
+        except StateError as error:
+            return page_state.report_problem(str(error))
+        return page_state.update_after_undo(action["thread"], done.version)
+
+
+def _read_log(store: Store, thread_id: str | None, count: int) -> dict[str, Any]:
+    if thread_id is None:
+        return {"thread": None, "version": 0, "entries": [], "count": count, "more": False, "undo": None, "redo": None}
+    done = store.list_operations(thread_id, last=count + 1)
+    undone = store.find_redoable(thread_id)
+    again = store.get_operation(thread_id, undone.target) if undone and undone.target else None
+    return {
+        "thread": thread_id,
+        "version": done[0].version if done else 0,
+        "entries": operations.build_log(done[:count], _read_log_questions(store, done[:count])),
+        "count": count,
+        "more": len(done) > count,
+        "undo": operations.describe_undo(store.find_undoable(thread_id)),
+        "redo": operations.describe_undo(again),
+    }
+
+
+def _read_log_questions(store: Store, operations: Sequence[Operation]) -> dict[str, str]:
+    """What the user asked, as far as a line shows it, by the message's id."""
+    kinds = (OperationKind.APPEND, OperationKind.EDIT)
+    asked = [op for op in operations if op.actor == "user" and op.kind in kinds and op.result]
+    return {op.result or "": _read_question_line(store, op.thread_id, op.result or "") for op in asked}
+
+
+def _read_question_line(store: Store, thread_id: str, message_id: str) -> str:
+    try:
+        message = store.get_message(thread_id, message_id)
+    except NotFoundError:  # it was erased; that it was asked is still told
+        return ""
+    return "" if message.damaged else _shorten_line(str(message.langchain.text))
+
+
+def _shorten_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_QUESTION_CHARS else f"{line[:MAX_QUESTION_CHARS]}…"

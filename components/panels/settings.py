@@ -1,0 +1,85 @@
+"""What is chosen for one conversation: the button in its head, and what the dialog behind it shows and saves.
+
+The dialog is made by the browser when it is first opened. What is chosen before the first message stays in the browser and
+comes along with that message.
+"""
+
+from enum import StrEnum
+from typing import Any
+
+from dash import Dash, Input, Output, State, no_update
+from dash.development.base_component import Component
+
+from agent.settings import MAX_INSTRUCTIONS_CHARS, ThreadSettings, describe_change
+from checkpoints import Caller, ConflictError, StateError, ThreadNotFoundError
+from components import page_state
+from components.services import Services, read_caller
+from components.widgets import SettingsButton
+
+CONFLICT_NOTICE = (
+    "These settings were changed elsewhere in the meantime. Yours still stand here; save again to put them in their place."
+)
+
+
+class Ids(StrEnum):
+    SETTINGS = "settings"
+
+
+def buttons() -> list[Component]:
+    """What stands in the head of the conversation."""
+    return [SettingsButton(id=Ids.SETTINGS)]
+
+
+def register(app: Dash, services: Services) -> None:
+    @app.callback(
+        page_state.update_output(),
+        Output(Ids.SETTINGS, "data"),
+        Output(Ids.SETTINGS, "reply"),
+        Input(Ids.SETTINGS, "action"),
+        State(page_state.Ids.URL, "pathname"),
+        prevent_initial_call=True,
+    )
+    async def handle_action(action: dict[str, Any], pathname: str) -> tuple[Any, Any, Any]:
+        """Saving is about the conversation that the dialog was opened for, wherever the page stands by now."""
+        reply = {"op": action["op"], "ok": True, "text": None}
+        try:
+            if action["type"] == "open":
+                thread_id = page_state.parse_thread_id(pathname)
+                return (
+                    no_update,
+                    {**await services.read_snapshot(_read_thread_settings, services, thread_id), "op": action["op"]},
+                    no_update,
+                )
+            return await _save_thread_settings(services, action), no_update, reply
+        except ConflictError:
+            now = await services.read_snapshot(_read_thread_settings, services, action["thread"])
+            return no_update, no_update, {**reply, "ok": False, "text": CONFLICT_NOTICE, "choice": now["choice"]}
+        except StateError as error:
+            return no_update, no_update, {**reply, "ok": False, "text": str(error)}
+
+
+def _read_thread_settings(services: Services, thread_id: str | None) -> dict[str, Any]:
+    try:
+        choice = ThreadSettings.from_thread(services.store.get_thread(thread_id)) if thread_id else ThreadSettings()
+    except ThreadNotFoundError:  # its address is left, and the next message begins another
+        thread_id, choice = None, ThreadSettings()
+    names = [{"name": name, "demo": services.describe_demo(name)} for name in services.models.specs]
+    chosen = {"model": choice.model, "instructions": choice.instructions, "time_travel": choice.time_travel}
+    general = {"default": services.models.default_spec, "time_travel": services.runner.default_policy}
+    return {"thread": thread_id, "choice": chosen, "models": names, **general, "longest": MAX_INSTRUCTIONS_CHARS}
+
+
+async def _save_thread_settings(services: Services, action: dict[str, Any]) -> page_state.PageUpdate:
+    """Change what the user changed, and nothing that they left as it was."""
+    thread_id, given, seen = str(action["thread"]), dict(action["choice"]), dict(action["seen"])
+    before = ThreadSettings.from_thread(await services.read_snapshot(services.store.get_thread, thread_id))
+    values = before.with_changes(given, services.models).changes_since(before)
+    if not values:
+        return page_state.build_update()
+    by, known = Caller(request_id=read_caller(action).request_id), {key: str(seen.get(key, "")) for key in values}
+    done = await services.apply_change(
+        services.store.change_settings, thread_id, values, note=describe_change(values), expected=known, caller=by
+    )
+    return page_state.build_update(
+        toast={"text": f"Set {describe_change(values)}", "undo": {"thread": thread_id, "version": done.version}}
+    )

@@ -1,0 +1,66 @@
+"""A short word in the corner: what a command did, with Undo, or why it did nothing."""
+
+from enum import StrEnum
+from typing import Any
+
+from dash import Dash, Input, Output, State, dcc, html, no_update, set_props
+from dash.development.base_component import Component
+from dash_bootstrap_components import Button, Toast
+
+from checkpoints import Caller, StateError
+from components import page_state
+from components.services import Services
+
+
+class Ids(StrEnum):
+    TOAST = "toast"
+    TEXT = "toast-text"
+    UNDO = "toast-undo"
+    UNDO_TARGET = "toast-where"  # what Undo takes back: {thread, version}
+
+
+def layout() -> Component:
+    undo = Button("Undo", id=Ids.UNDO, size="sm", outline=True, color="secondary")
+    line = html.Div([html.Span(id=Ids.TEXT), undo, dcc.Store(id=Ids.UNDO_TARGET)], className="toast-line")
+    toast = Toast(line, id=Ids.TOAST, is_open=False, dismissable=True, duration=10_000, header="Waymark")
+    testid: Any = {"data-testid": "toast"}
+    return html.Div(toast, className="toasts", **testid)
+
+
+def show_toast(text: str) -> None:
+    """Show a word wherever a callback failed. Not through the head: every panel would read again, and fail again."""
+    set_props(Ids.TEXT, {"children": text})
+    set_props(Ids.UNDO, {"style": {"display": "none"}})
+    set_props(Ids.TOAST, {"is_open": True})
+
+
+def register(app: Dash, services: Services) -> None:
+    @app.callback(
+        Output(Ids.TOAST, "is_open", allow_duplicate=True),
+        Output(Ids.TEXT, "children"),
+        Output(Ids.UNDO, "style"),
+        Output(Ids.UNDO_TARGET, "data"),
+        Input(page_state.Ids.UPDATE, "data"),
+        prevent_initial_call=True,
+    )
+    async def show_update(update: page_state.PageUpdate) -> tuple[Any, ...]:
+        toast = update.get("toast")
+        if toast is None:
+            return no_update, no_update, no_update, no_update
+        return True, toast["text"], {} if toast["undo"] else {"display": "none"}, toast["undo"]
+
+    @app.callback(
+        page_state.update_output(),
+        Output(Ids.TOAST, "is_open", allow_duplicate=True),
+        Input(Ids.UNDO, "n_clicks"),
+        State(Ids.UNDO_TARGET, "data"),
+        prevent_initial_call=True,
+    )
+    async def undo_change(_: int, target: page_state.UndoTarget) -> tuple[page_state.PageUpdate, bool]:
+        try:
+            await services.apply_change(
+                services.store.undo, target["thread"], caller=Caller(expected_version=target["version"])
+            )
+        except StateError as error:
+            return page_state.report_problem(str(error)), True
+        return page_state.build_update(go=page_state.thread_address(target["thread"])), False

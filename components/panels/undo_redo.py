@@ -1,0 +1,135 @@
+"""Undo and redo of every change, and clearing the conversation: the buttons in its head."""
+
+from enum import StrEnum
+from typing import Any
+
+from dash import Dash, Input, Output, State, html, no_update
+from dash.development.base_component import Component
+
+from checkpoints import Caller, Removal, RunState, StateError, Store, ThreadNotFoundError
+from components import dialog, page_state
+from components.services import Services
+from components.views import operations
+from components.widgets import TIMELINE_ID, Icon
+
+STOP_FIRST_HINT = "An answer is being written: stop it first"
+
+
+class Ids(StrEnum):
+    CLEAR_DIALOG = "clear-dialog"
+    CLEAR_BUTTON = "clear"
+    UNDO = "undo"
+    REDO = "redo"
+
+
+def buttons() -> list[Component]:
+    """What stands in the head of the conversation."""
+    return [
+        _icon_button("arrow-counterclockwise", Ids.UNDO, "Undo last change"),
+        _icon_button("arrow-clockwise", Ids.REDO, "Redo"),
+        _icon_button("eraser", Ids.CLEAR_BUTTON, "Clear conversation"),
+    ]
+
+
+def _icon_button(icon: str, identifier: str, name: str) -> Component:
+    named: Any = {"aria-label": name}
+    return html.Button(Icon(name=icon), id=identifier, className="btn", title=name, disabled=True, **named)
+
+
+def dialogs() -> list[Component]:
+    return [dialog.build_confirmation(Ids.CLEAR_DIALOG, "Clear this conversation?", "Clear")]
+
+
+def build_clear_question(messages: int, checkpoints: int) -> list[Component]:
+    return [
+        html.P(f"{Removal(messages, checkpoints)} leave the conversation.", className="loss"),
+        html.P("Nothing is erased: you can undo this.", className="quiet"),
+    ]
+
+
+SHOWN = (
+    *((Ids.UNDO, "disabled"), (Ids.UNDO, "title"), (Ids.REDO, "disabled"), (Ids.REDO, "title")),
+    (Ids.CLEAR_BUTTON, "disabled"),
+)
+
+
+def show(services: Services, location: page_state.PageLocation) -> tuple[bool, str, bool, str, bool]:
+    undo, redo, length = _read_undo_state(services.store, location.thread_id)
+    run = services.runs.get_latest_run(location.thread_id) if location.thread_id and length else None
+    if run and run.state is RunState.RUNNING:
+        return True, STOP_FIRST_HINT, True, STOP_FIRST_HINT, length == 0
+    undo_title, redo_title = f"Undo {undo}" if undo else "Nothing to undo", f"Redo {redo}" if redo else "Nothing to redo"
+    return undo is None, undo_title, redo is None, redo_title, length == 0
+
+
+def register(app: Dash, services: Services) -> None:
+    dialog.register_dialog(app, Ids.CLEAR_DIALOG)
+    _register_clear(app, services)
+    _register_undo(app, services)
+
+
+def _register_clear(app: Dash, services: Services) -> None:
+    store = services.store
+
+    @app.callback(
+        Output(Ids.CLEAR_DIALOG, "is_open", allow_duplicate=True),
+        Output(f"{Ids.CLEAR_DIALOG}-body", "children"),
+        Input(Ids.CLEAR_BUTTON, "n_clicks"),
+        State(page_state.Ids.URL, "pathname"),
+        prevent_initial_call=True,
+    )
+    async def open_dialog(_: int, pathname: str) -> tuple[Any, Any]:
+        thread_id = page_state.parse_thread_id(pathname)
+        if thread_id is None:
+            return no_update, no_update
+        length = await services.read_snapshot(store.count_messages, thread_id)
+        return True, build_clear_question(length, len(await services.read_snapshot(store.list_checkpoints, thread_id)))
+
+    @app.callback(
+        page_state.update_output(),
+        Output(Ids.CLEAR_DIALOG, "is_open", allow_duplicate=True),
+        Input(f"{Ids.CLEAR_DIALOG}-confirm", "n_clicks"),
+        State(TIMELINE_ID, "data"),
+        prevent_initial_call=True,
+    )
+    async def confirm_clear(_: int, timeline: dict[str, Any]) -> tuple[page_state.PageUpdate, bool]:
+        thread_id = timeline["thread"]
+        if thread_id is None:  # the browser went back while the dialog stood open
+            return page_state.build_update(), False
+        try:
+            await services.runner.stop(thread_id)
+            await services.apply_change(store.clear, thread_id, caller=Caller(expected_version=timeline["version"]))
+        except StateError as error:
+            return page_state.report_problem(str(error)), False
+        return page_state.build_update(), False
+
+
+def _register_undo(app: Dash, services: Services) -> None:
+    store = services.store
+
+    for identifier, verb in ((Ids.UNDO, store.undo), (Ids.REDO, store.redo)):
+
+        @app.callback(
+            page_state.update_output(), Input(identifier, "n_clicks"), State(TIMELINE_ID, "data"), prevent_initial_call=True
+        )
+        async def undo_or_redo(_: int, timeline: dict[str, Any], change: Any = verb) -> page_state.PageUpdate:
+            try:
+                done = await services.apply_change(
+                    change, timeline["thread"], by=Caller(expected_version=timeline["version"])
+                )
+            except StateError as error:
+                return page_state.report_problem(str(error))
+            return page_state.update_after_undo(timeline["thread"], done.version)
+
+
+def _read_undo_state(store: Store, thread_id: str | None) -> tuple[str | None, str | None, int]:
+    """What undo and redo would do now, in words, and how long the conversation is."""
+    if thread_id is None:
+        return None, None, 0
+    try:
+        length = store.count_messages(thread_id)
+    except ThreadNotFoundError:
+        return None, None, 0
+    undone = store.find_redoable(thread_id)
+    again = store.get_operation(thread_id, undone.target) if undone and undone.target else None
+    return operations.describe_undo(store.find_undoable(thread_id)), operations.describe_undo(again), length

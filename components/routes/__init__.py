@@ -1,0 +1,1 @@
+"""The HTTP and WebSocket routes beside Dash, one module a route."""

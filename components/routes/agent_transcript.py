@@ -1,0 +1,41 @@
+"""What agents said and read: asked for when somebody opens it, so that the page and what is streamed to it stay small."""
+
+from fastapi import FastAPI
+from starlette.responses import JSONResponse, Response
+
+from checkpoints import NotFoundError, RunState, StoreUnavailableError
+from components.services import Services
+from components.views import message_view
+
+
+def add_route(server: FastAPI, services: Services) -> None:
+    @server.get("/api/threads/{thread_id}/agents/{agent}")
+    async def get_transcript(thread_id: str, agent: str, question: str | None = None) -> Response:
+        """All that an agent said and read as of the head, or what it did about one question. The guard has let it in."""
+        try:
+            return JSONResponse(await services.read_snapshot(_read_agent_transcript, services, thread_id, agent, question))
+        except NotFoundError:
+            return Response(status_code=404)
+        except StoreUnavailableError:
+            return Response(status_code=503)
+
+
+def _read_agent_transcript(
+    services: Services, thread_id: str, agent: str, question: str | None
+) -> list[message_view.MessageView]:
+    store, run = services.store, services.runs.get_latest_run(thread_id)
+    since = store.get_message(thread_id, question).depth if question else 0
+    path = (
+        store.list_messages(thread_id, last=store.count_messages(thread_id) - since)
+        if store.count_messages(thread_id) > since
+        else []
+    )
+    own = [message for message in path if message.agent == agent]
+    later = next((message.depth for message in own[1:] if question and message.type == "human"), None)
+    path = [message for message in path if later is None or message.depth < later]
+    state = run.state if run else None
+    running, waiting = state is RunState.RUNNING, state is RunState.WAITING
+    to_html = services.renderer.page()
+    return message_view.describe_messages(
+        path, running=running, waiting=waiting, prices=services.prices, agent=agent, to_html=to_html
+    )

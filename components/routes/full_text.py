@@ -1,0 +1,40 @@
+"""What a summary or the note of a move stands for, read-only. It is where it was, off the path; a copy of the conversation
+may not have it.
+"""
+
+from fastapi import FastAPI
+from starlette.responses import JSONResponse, Response
+
+from checkpoints import Message, NotFoundError, StateError, Store, StoreUnavailableError
+from components.services import Services
+from components.views import message_view
+from components.views.notes import find_note_marks
+
+
+def read_replaced_messages(store: Store, thread_id: str, message_id: str) -> tuple[list[Message], str]:
+    """The messages that a note stands for, and the one that the conversation stood on before it.
+
+    Raises `MessageNotFoundError` when they are not in this conversation.
+    """
+    marks = find_note_marks(store.get_message(thread_id, message_id).intact)
+    last, head, removed = str(marks.get("last")), str(marks.get("head")), marks.get("removed")
+    store.get_message(thread_id, head)
+    return store.list_messages_to(thread_id, last, last=removed if isinstance(removed, int) else 0), head
+
+
+def add_route(server: FastAPI, services: Services) -> None:
+    @server.get("/api/threads/{thread_id}/summaries/{message_id}")
+    async def get_full_text(thread_id: str, message_id: str) -> Response:
+        """Whether this browser may ask at all, the guard has decided."""
+        try:
+            found, head = await services.read_snapshot(read_replaced_messages, services.store, thread_id, message_id)
+        except NotFoundError:
+            return Response(status_code=404)
+        except StoreUnavailableError:
+            return Response(status_code=503)
+        except StateError:  # the note is damaged
+            return Response(status_code=410)
+        shown = await services.run_blocking(
+            message_view.describe_messages, found, running=False, to_html=services.renderer.page()
+        )
+        return JSONResponse({"head": head, "messages": shown})

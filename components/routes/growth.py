@@ -1,0 +1,62 @@
+"""How the conversation grew in tokens, for the plot on the timeline. Asked for as long as somebody has it open, at every
+change: it reads the whole conversation.
+"""
+
+from typing import TypedDict
+
+from fastapi import FastAPI
+from starlette.responses import JSONResponse, Response
+
+from agent.context import window
+from checkpoints import NotFoundError, Store, StoreUnavailableError
+from components.services import Services
+from components.views import notes
+
+MAX_POINTS = 300  # points of the line: more would not be seen
+
+
+class PointView(TypedDict):
+    messages: int  # that the conversation has there
+    tokens: int  # that it takes there
+
+
+class DropView(TypedDict):
+    """Where a summary, or the note of a move, stands in the place of what left: what the conversation took with that, and
+    what it takes now.
+    """
+
+    messages: int
+    before: int
+    after: int
+
+
+class GrowthView(TypedDict):
+    points: list[PointView]
+    drops: list[DropView]
+    most: int  # tokens that it took at any place, or would have without the drops
+
+
+def add_route(server: FastAPI, services: Services) -> None:
+    @server.get("/api/threads/{thread_id}/growth")
+    async def get_growth(thread_id: str) -> Response:
+        """Whether this browser may ask at all, the guard has decided."""
+        try:
+            return JSONResponse(await services.read_snapshot(measure_growth, services.store, thread_id))
+        except NotFoundError:
+            return Response(status_code=404)
+        except StoreUnavailableError:
+            return Response(status_code=503)
+
+
+def measure_growth(store: Store, thread_id: str) -> GrowthView:
+    path = store.list_messages(thread_id)
+    sizes = window.measure_path_growth(path)
+    step = -(-len(sizes) // MAX_POINTS) or 1
+    counts = sorted({*range(1, len(sizes) + 1, step), len(sizes)} - {0})
+    drops: list[DropView] = []
+    for place, message in enumerate(path):
+        if (gone := notes.describe_removal(message)) is not None:
+            before = sizes[place] - gone["after"] + gone["before"]
+            drops.append({"messages": place + 1, "before": max(0, before), "after": sizes[place]})
+    points: list[PointView] = [{"messages": count, "tokens": sizes[count - 1]} for count in counts]
+    return {"points": points, "drops": drops, "most": max([*sizes, *(drop["before"] for drop in drops)], default=0)}

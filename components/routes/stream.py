@@ -1,0 +1,165 @@
+"""How run events reach the browser: one WebSocket a page, one snapshot, then what is new every 40 ms or more."""
+
+import asyncio
+import contextlib
+import json
+import logging
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from agent.events import Event, HeadMoved, MessageAdded, RunFinished, RunStarted, TextDelta
+from agent.run.hub import SubscriberLagged, Subscription
+from agent.subagents.delegation import load_last_turn
+from checkpoints import MAIN, StoreUnavailableError, ThreadNotFoundError
+from components.services import Services
+from components.views import fork_attempts, message_view
+from components.views.live_text import StreamingMarkdown
+
+MIN_FRAME_SECONDS = 0.04
+FRAME_SECONDS_PER_RUN = 0.005
+MAX_FRAME_SECONDS = 0.25
+FRAME_SECONDS_OF_LOOK_SECONDS = 10  # a text that is dear to look at is looked at less often
+MAX_PAUSE_SECONDS = 2.0
+CLOSE_THREAD_GONE = 4404
+CLOSE_TRY_AGAIN = 1013
+
+Frame = dict[str, Any]
+_log = logging.getLogger(__name__)
+
+
+def add_route(server: FastAPI, services: Services) -> None:
+    @server.websocket("/api/threads/{thread_id}/events")
+    async def serve_events(socket: WebSocket, thread_id: str) -> None:
+        """Whether this browser may ask at all, the guard has decided; closing the page changes nothing in the run."""
+        await socket.accept()
+        try:
+            await services.read_snapshot(services.store.get_thread, thread_id)
+        except ThreadNotFoundError:
+            with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # the browser may be gone as well
+                await socket.close(CLOSE_THREAD_GONE)
+            return
+        except StoreUnavailableError:
+            with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+                await socket.close(CLOSE_TRY_AGAIN)
+            return
+        sending = asyncio.create_task(_send_frames(socket, services, thread_id))
+        leaving = asyncio.create_task(_wait_for_close(socket))
+        await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (sending, leaving):
+            task.cancel()
+        await asyncio.gather(sending, leaving, return_exceptions=True)
+        if not sending.cancelled() and (error := sending.exception()) is not None:
+            _log.error("a page of thread %s could not be told", thread_id, exc_info=error)
+
+
+async def _send_frames(socket: WebSocket, services: Services, thread_id: str) -> None:
+    async with contextlib.aclosing(stream_frames(services, thread_id)) as telling:
+        try:
+            async for frame in telling:
+                try:
+                    await socket.send_text(json.dumps(frame))
+                except (WebSocketDisconnect, RuntimeError):  # the browser went away between two frames
+                    return
+        except (SubscriberLagged, StoreUnavailableError):
+            await socket.close(CLOSE_TRY_AGAIN)
+
+
+async def _wait_for_close(socket: WebSocket) -> None:
+    with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+        while True:
+            await socket.receive_text()
+
+
+async def stream_frames(services: Services, thread_id: str) -> AsyncGenerator[Frame]:
+    """What one page is told, without end."""
+    async with services.hub.subscribe(thread_id) as following:
+        text = StreamingMarkdown(services.renderer.look)
+        yield await _build_hello(services, thread_id, following, text)
+        while True:
+            events = await following.receive()
+            for batch in _join_deltas(events):
+                if isinstance(batch, str):
+                    text.feed(batch)
+                    stable, tail = await text.take()
+                    yield {"k": "delta", "stable": stable, "tail": tail}
+                else:
+                    if isinstance(batch, RunStarted | MessageAdded):
+                        text = StreamingMarkdown(services.renderer.look)
+                    if (frame := await _build_frame(services, thread_id, batch)) is not None:
+                        yield frame
+            if any(isinstance(event, TextDelta) for event in events):  # only text comes in a flood; its first need not wait
+                await asyncio.sleep(_pause_seconds(services.hub.active_run_count, text.cost_seconds))
+
+
+def _pause_seconds(runs: int, look_seconds: float) -> float:
+    """Seconds between two frames of text. Each costs the same, however much is new, and many runs share the processor."""
+    pause = min(max(MIN_FRAME_SECONDS, runs * FRAME_SECONDS_PER_RUN), MAX_FRAME_SECONDS)
+    return max(pause, min(look_seconds * FRAME_SECONDS_OF_LOOK_SECONDS, MAX_PAUSE_SECONDS))
+
+
+async def _build_hello(services: Services, thread_id: str, subscription: Subscription, text: StreamingMarkdown) -> Frame:
+    thread = await services.read_snapshot(services.store.get_thread, thread_id)
+    run = None
+    if subscription.live_run is not None:
+        text.feed(subscription.live_run.text)
+        stable, tail = await text.take()
+        run = {"id": subscription.live_run.run_id, "stable": stable, "tail": tail}
+    return {"k": "hello", "version": thread.version, "run": run}
+
+
+def _join_deltas(events: list[Event]) -> list[str | Event]:
+    """The events in order, texts that follow each other joined."""
+    batches: list[str | Event] = []
+    for event in events:
+        if isinstance(event, TextDelta):
+            if batches and isinstance(batches[-1], str):
+                batches[-1] += event.text
+            else:
+                batches.append(event.text)
+        else:
+            batches.append(event)
+    return batches
+
+
+async def _build_frame(services: Services, thread_id: str, event: Event) -> Frame | None:
+    match event:
+        case RunStarted(run_id, version, message):
+            to_html = services.renderer.page()
+            shown = (
+                await services.run_blocking(message_view.describe_messages, [message], running=True, to_html=to_html)
+                if message
+                else [None]
+            )
+            after = message.parent_id if message else None  # an edit stands elsewhere than at the end
+            return {"k": "start", "version": version, "run": run_id, "message": shown[0], "after": after}
+        case MessageAdded(message, version):
+            added = await services.read_snapshot(_find_message_view, services, thread_id, message.id)
+            if added is None:
+                return None
+            # Where the agent went back, it stands elsewhere than at the end.
+            place = {"after": message.parent_id} if added["id"] == message.id else {}
+            return {"k": "message", "version": version, "message": added, **place}
+        case RunFinished(_, state, version, error):
+            return {"k": "end", "version": version, "state": state, "error": error}
+        case HeadMoved(version):
+            return {"k": "head", "version": version}
+    return None
+
+
+def _find_message_view(services: Services, thread_id: str, message_id: str) -> message_view.MessageView | None:
+    """The view that shows a message: its own; for a tool's result that of the message which asked for it; for the work of
+    another agent that of the main agent's newest message, whose cards tell of it.
+    """
+    path = load_last_turn(services.store, thread_id)
+    is_asides = any(message.id == message_id and message.agent != MAIN for message in path)
+    ways, to_html = fork_attempts.read_attempts(services.store, thread_id, path), services.renderer.page()
+    shown = message_view.describe_messages(path, running=True, prices=services.prices, attempts=ways, to_html=to_html)
+    if is_asides:
+        return shown[-1] if shown else None
+    for view in shown[::-1]:
+        if message_id in (view["id"], *(tool["message_id"] for tool in view["tools"])):
+            return view
+    return None

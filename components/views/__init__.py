@@ -1,0 +1,1 @@
+"""Values of the store as plain JSON and HTML for the page."""

@@ -1,0 +1,92 @@
+"""Markdown that grows: what can no longer change is formatted once, the rest again at every look."""
+
+import time
+from collections.abc import Awaitable, Callable
+
+from components.views import markdown
+from components.views.markdown import Definitions, Look
+
+LookElsewhere = Callable[[str, Definitions], Awaitable[tuple[Look, float] | None]]
+
+
+class StreamingMarkdown:
+    """Finished HTML plus tail equals `to_html` of the whole text, but for four things that only the end of the answer
+    settles, so that the final HTML should replace what was streamed: a link whose definition comes in a later block, a
+    definition whose title goes on over a block's end, a block longer than MAX_TAIL_CHARS, which is shown unformatted
+    until it ends (longer than MAX_FORMATTED_CHARS: for good), and the colours of long code.
+
+    `look_elsewhere` formats a text that may be dear, off the event loop, and tells the seconds that it took. Where it
+    gives up (None), the text is shown unformatted until it is twice as long.
+    """
+
+    def __init__(self, look_elsewhere: LookElsewhere) -> None:
+        self._look_elsewhere = look_elsewhere
+        self._chunks: list[str] = []  # not looked at yet
+        self._put_off = 0  # so many of them were too little to look at
+        self._pending = ""  # the unfinished text
+        self._definitions: Definitions = {}  # in finished blocks
+        self._tail = ""
+        self._before = ("", "")  # the closed part of the tail, and its HTML
+        self._plain_below = 0  # characters; a shorter text is not tried again
+        self.cost_seconds = 0.0  # the processor's, for the last look
+
+    def feed(self, text: str) -> None:
+        """Add text as it arrives; costs nothing until the next look."""
+        self._chunks.append(text)
+
+    async def take(self) -> tuple[str, str]:
+        """Return the HTML of the blocks finished since the last call, and the HTML that replaces the tail.
+
+        A long tail waits until it has grown by one percent (40 characters in 4,000), or until nothing more was fed
+        between two calls: so a stream that rests is shown to its last character by the second call.
+        """
+        waiting = sum(map(len, self._chunks))
+        self.cost_seconds = 0.0
+        if waiting * 100 < len(self._pending) and len(self._chunks) > self._put_off:
+            self._put_off = len(self._chunks)
+            return "", self._tail
+        if not self._chunks:
+            return "", self._tail
+        added = "".join(self._chunks)
+        self._chunks.clear()
+        self._put_off = 0
+        self._pending += added
+        return await self._look(has_new_line="\n" in added), self._tail
+
+    async def _look(self, *, has_new_line: bool) -> str:
+        """Renew the tail and return the HTML of what is finished."""
+        if markdown.is_cheap(self._pending):
+            return self._look_here(has_new_line=has_new_line)
+        if len(self._pending) > markdown.MAX_FORMATTED_CHARS:
+            text, self._pending, self._tail, self._plain_below = self._pending, "", "", 0
+            return markdown.to_plain_html(text)
+        found = None
+        if len(self._pending) >= self._plain_below:
+            found = await self._look_elsewhere(self._pending, self._definitions)
+            self._plain_below = 0 if found else 2 * len(self._pending)
+        if found is None:
+            self._tail = markdown.to_plain_html(self._pending)
+            return ""
+        look, self.cost_seconds = found
+        self._pending, self._definitions, self._tail = look.pending, look.definitions, look.tail
+        return look.finished
+
+    def _look_here(self, *, has_new_line: bool) -> str:
+        started, finished = time.thread_time(), ""
+        if has_new_line:
+            finished, self._pending = markdown.cut_finished(self._pending, self._definitions)
+        before, _, line = self._pending.rpartition("\n\n")
+        if markdown.is_prose(line):
+            self._tail = self._format_before(before) + markdown.format_prose(line)
+        else:
+            self._tail = markdown.format_tail(self._pending, self._definitions)
+        self.cost_seconds = time.thread_time() - started
+        return finished
+
+    def _format_before(self, text: str) -> str:
+        """A paragraph that begins after a blank line changes nothing before it; most of an answer is such paragraphs, and
+        formatting both at every look was two fifths of the server's work for it.
+        """
+        if text != self._before[0]:
+            self._before = (text, markdown.format_text(text, dict(self._definitions)) if text else "")
+        return self._before[1]

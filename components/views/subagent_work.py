@@ -1,0 +1,47 @@
+"""The work of agents that were asked, as the page tells of it under the call. Pure: values in, plain JSON out."""
+
+from collections.abc import Sequence
+from typing import Any, TypedDict
+
+from agent.subagents.delegation import OpenCall, find_open_calls, find_undecided_calls
+from agent.time_travel.dependence import list_call_ids, read_question_mark
+from checkpoints import Message
+
+
+class WorkView(TypedDict):
+    """What an agent does for a call."""
+
+    agent: str
+    question: str  # the id of the message that was put to it
+    messages: int
+    waiting: list[Any]  # calls that a person has to decide about (ToolView): its own, and those of whom it asked
+
+
+def collect_work(path: Sequence[Message], asker: str) -> dict[tuple[str, str], WorkView]:
+    """By the messages of an agent and the ids of their calls, what others did for them."""
+    found: dict[tuple[str, str], WorkView] = {}
+    current: dict[str, WorkView] = {}
+    asking: Message | None = None
+    for message in path:
+        if message.agent == asker:
+            asking = message if list_call_ids(message) else asking
+            continue
+        if (call := read_question_mark(message)) is not None:
+            current.pop(message.agent, None)
+            if asking is not None and call[0] == asker and call[1] in list_call_ids(asking):
+                work: WorkView = {"agent": message.agent, "question": message.id, "messages": 0, "waiting": []}
+                current[message.agent] = found[asking.id, call[1]] = work
+        if message.agent in current:
+            current[message.agent]["messages"] += 1
+    return found
+
+
+def find_waiting_calls(path: Sequence[Message], asker: str) -> dict[str, list[OpenCall]]:
+    """By an agent's open calls, those among the calls of the agents at work for it that wait for a person."""
+    return {
+        each.call["id"] or "": find_undecided_calls(
+            find_open_calls([m for m in path if m.depth > each.question.depth], each.question.agent)
+        )
+        for each in find_open_calls(path, asker)
+        if each.agent == asker and each.question is not None
+    }

@@ -1,0 +1,259 @@
+"""The one door: an ASGI layer outside of everything, for HTTP and WebSocket alike, that is shut unless a rule opens it.
+
+It exists because the layers inside do not see all of it: HTTP middleware never runs for a WebSocket, Dash answers every
+unknown path with its page, reads bodies of any size, and looks at neither Host nor Origin over HTTP. A page anywhere on the
+web can send requests to this machine; Host stops DNS rebinding, Origin stops forged commands, the cookie everybody else.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from html import escape
+from http import HTTPStatus
+from urllib.parse import parse_qs, quote
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from server.headers import IMMUTABLE_CACHING, INERT_POLICY, SECURITY_HEADERS, choose_file_caching
+from server.session import MAX_COOKIE_SECONDS, Session
+
+MAX_BODY_BYTES = 1_000_000  # bytes
+ALLOWED_METHODS = ("GET", "HEAD", "POST")
+_log = logging.getLogger("waymark.guard")
+
+
+@dataclass(frozen=True)
+class AllowedRoutes:
+    """Which addresses there are. A prefix opens everything below it; whatever stands in no field is not found."""
+
+    paths: frozenset[str]
+    prefixes: tuple[str, ...] = ()
+    public_paths: frozenset[str] = frozenset({"/healthz"})  # open without a cookie
+    static_prefixes: tuple[str, ...] = ()  # prefixes of files that a browser may keep
+    user_file_prefixes: tuple[
+        str, ...
+    ] = ()  # prefixes of what users brought along: a browser may keep it, and nothing in it may act
+    max_body_bytes: Mapping[str, int] = field(default_factory=dict)  # prefix -> bytes, where BODY_LIMIT is not right
+
+    def is_allowed(self, path: str) -> bool:
+        return (
+            path in self.paths
+            or path in self.public_paths
+            or path.startswith(self.prefixes + self.static_prefixes + self.user_file_prefixes)
+        )
+
+    def find_body_limit(self, path: str) -> int:
+        return max(
+            (limit for prefix, limit in self.max_body_bytes.items() if path.startswith(prefix)), default=MAX_BODY_BYTES
+        )
+
+
+class Guard:
+    """The ASGI app to serve. `hosts` are the allowed values of the Host header, port included.
+
+    `session` None asks nobody for a cookie (AUTH=none). `on_stale_link` is called when somebody opens a link that is used
+    up and no other is open: the app then prints a fresh one.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        hosts: frozenset[str],
+        session: Session | None,
+        content_security_policy: Callable[[], str],
+        routes: AllowedRoutes,
+        on_stale_link: Callable[[], None],
+    ) -> None:
+        self._app = app
+        self._hosts = hosts
+        self._session = session
+        self._policy = content_security_policy
+        self._routes = routes
+        self._on_stale_link = on_stale_link
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            if self._refuse_request(scope):
+                await send({"type": "websocket.close", "code": 1008})  # before accept: the server answers 403
+            else:
+                await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._serve_http(scope, receive, self._add_headers(scope, send))
+
+    async def _serve_http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = self._refuse_request(scope) or self._refuse_length(scope)
+        if refusal is None and _has_unknown_length(scope):
+            body = await _read_request_body(receive, self._routes.find_body_limit(scope["path"]))
+            refusal = None if body is not None else _text_response(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            receive = _replay_body(body or b"", receive)
+        if refusal:
+            await refusal(scope, receive, send)
+        else:
+            await self._run_app(scope, receive, send)
+
+    def _refuse_request(self, scope: Scope) -> Response | None:
+        """Return the answer to what may not pass. The order matters: who must not ask learns nothing about what there is."""
+        headers = Headers(scope=scope)
+        host = [value.lower() for value in headers.getlist("host")]
+        if len(host) != 1 or host[0] not in self._hosts:
+            return _text_response(HTTPStatus.BAD_REQUEST, "This address is not served here.")
+        socket = scope["type"] == "websocket"
+        if not socket and scope["method"] not in ALLOWED_METHODS:
+            return _text_response(HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": ", ".join(ALLOWED_METHODS)})
+        if socket or scope["method"] == "POST":
+            scheme = scope["scheme"].replace("ws", "http")
+            if headers.getlist("origin") != [f"{scheme}://{host[0]}"]:
+                return _text_response(HTTPStatus.FORBIDDEN, "Only the page itself may do this.")
+        if self._session and scope["path"] not in self._routes.public_paths:
+            refusal = self._sign_in(self._session, scope, headers)
+            if refusal:
+                return refusal
+        return None if self._routes.is_allowed(scope["path"]) else _text_response(HTTPStatus.NOT_FOUND)
+
+    def _sign_in(self, session: Session, scope: Scope, headers: Headers) -> Response | None:
+        """Return None for a valid cookie, a cookie for a valid link, and otherwise a refusal."""
+        known = any(session.is_valid(value) for value in _cookie_values(headers, session.cookie_name))
+        page = scope["type"] == "http" and scope["method"] == "GET"
+        token = parse_qs(scope["query_string"].decode("latin-1")).get("token") if page and scope["path"] == "/" else None
+        if token:
+            return self._redeem_link(session, scope, known, token[0])
+        if known:
+            return None
+        if page and headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") == "navigate":
+            # A link on another site: browsers hold the Strict cookie back, but not when this page asks once more.
+            query = scope["query_string"].decode("latin-1")
+            return _refresh_response(f"{quote(scope['path'])}?{query}" if self._routes.is_allowed(scope["path"]) else "/")
+        text = "Open the link that Waymark printed in the terminal."
+        if page and (scope["path"] == "/" or "text/html" in headers.get("accept", "")):
+            return _page_response(HTTPStatus.UNAUTHORIZED, "This browser is not signed in", text)
+        return _text_response(HTTPStatus.UNAUTHORIZED, text)
+
+    def _redeem_link(self, session: Session, scope: Scope, is_signed_in: bool, token: str) -> Response:
+        """Swap the token of a link for a cookie, once."""
+        if session.redeem_link_token(token):
+            response = _refresh_response("/")
+            secure = scope["scheme"] == "https"
+            response.set_cookie(
+                session.cookie_name,
+                session.issue_cookie(),
+                MAX_COOKIE_SECONDS,
+                path="/",
+                secure=secure,
+                httponly=True,
+                samesite="strict",
+            )
+            return response
+        if is_signed_in:
+            return _refresh_response("/")
+        if not session.has_open_link:  # else the terminal shows a good link already, and strangers cannot fill it
+            self._on_stale_link()
+        return _page_response(
+            HTTPStatus.FORBIDDEN,
+            "This link no longer works",
+            "A link works once. Open the newest link that Waymark printed in the terminal.",
+        )
+
+    def _refuse_length(self, scope: Scope) -> Response | None:
+        for length in Headers(scope=scope).getlist("content-length"):
+            if not (length.isascii() and length.isdigit()):
+                return _text_response(HTTPStatus.BAD_REQUEST)
+            if len(length) > 18 or int(length) > self._routes.find_body_limit(scope["path"]):
+                return _text_response(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        return None
+
+    async def _run_app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the app; a failure, also one that the app itself answers with 500, becomes a text with an id and no more."""
+        status = 0
+
+        async def forward_message(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            if status != HTTPStatus.INTERNAL_SERVER_ERROR:
+                await send(message)
+
+        error: Exception | None = None
+        try:
+            await self._app(scope, receive, forward_message)
+        except Exception as failure:  # noqa: BLE001  the outer edge: whatever comes here has nobody else to go to
+            error = failure
+        if error and status not in (0, HTTPStatus.INTERNAL_SERVER_ERROR):
+            raise error  # half an answer is on its way: the server cuts the connection, so nobody takes it for whole
+        if error or status == HTTPStatus.INTERNAL_SERVER_ERROR:
+            number = secrets.token_hex(4)
+            _log.error("error %s: %s %s", number, scope["method"], quote(scope["path"]), exc_info=error)
+            text = f"Something went wrong (error {number}); the details are in the log.\n"
+            await PlainTextResponse(text, 500)(scope, receive, send)
+
+    def _add_headers(self, scope: Scope, send: Send) -> Send:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                files = scope["path"].startswith(self._routes.static_prefixes) and message["status"] in (200, 206, 304)
+                headers = MutableHeaders(scope=message)
+                headers.update(SECURITY_HEADERS)
+                headers["Content-Security-Policy"] = self._policy()
+                headers["Cache-Control"] = choose_file_caching(scope["path"], scope["query_string"]) if files else "no-store"
+                if scope["path"].startswith(self._routes.user_file_prefixes) and message["status"] == HTTPStatus.OK:
+                    headers.update({"Content-Security-Policy": INERT_POLICY, "Cache-Control": IMMUTABLE_CACHING})
+            await send(message)
+
+        return send_with_headers
+
+
+def _text_response(status: HTTPStatus, text: str = "", headers: Mapping[str, str] | None = None) -> Response:
+    return PlainTextResponse((text or status.phrase) + "\n", status, headers)
+
+
+def _page_response(status: HTTPStatus, title: str, text: str) -> Response:
+    head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Waymark</title><h1>{escape(title)}</h1>'
+    return HTMLResponse(f"{head}<p>{escape(text)}</p></html>", status)
+
+
+def _refresh_response(address: str) -> Response:
+    """Send the browser to an address of ours from a page of ours.
+
+    Not a redirect: the browser remembers that a redirect chain began on another site, and withholds a Strict cookie from
+    all of it, also the cookie that the redirect itself has just set.
+    """
+    refresh = f'<meta http-equiv="refresh" content="0; url={escape(address)}">'
+    return HTMLResponse(f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Waymark</title>{refresh}</html>')
+
+
+def _cookie_values(headers: Headers, name: str) -> list[str]:
+    """All values of a cookie. By hand, for http.cookies gives up at the first cookie of others that it does not like."""
+    pairs = [pair.strip().partition("=") for line in headers.getlist("cookie") for pair in line.split(";")]
+    return [value for key, _, value in pairs if key == name]
+
+
+def _has_unknown_length(scope: Scope) -> bool:
+    headers = Headers(scope=scope)
+    return "transfer-encoding" in headers or (scope["method"] == "POST" and "content-length" not in headers)
+
+
+async def _read_request_body(receive: Receive, max_bytes: int) -> bytes | None:
+    """Read a body of unknown length; None if it is over the limit or the client went away."""
+    body = bytearray()
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if message["type"] == "http.disconnect" or len(body) > max_bytes:
+            return None
+        if not message.get("more_body", False):
+            return bytes(body)
+
+
+def _replay_body(body: bytes, receive: Receive) -> Receive:
+    """A receive that gives the body once more, then whatever comes (the end of the connection)."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_again() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return receive_again

@@ -1,0 +1,58 @@
+"""What the page loads beside Dash's own files and our modules: the icons, and every stylesheet in one.
+
+Third-party files come from the installed packages: none is copied, none comes from elsewhere.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from fastapi import FastAPI
+from starlette.responses import Response
+
+from components.views.markdown import build_highlight_css
+
+_BOOTSTRAP = Path(str(files("flask_bootstrap"))) / "static" / "bootstrap5"
+_ASSETS = Path(__file__).parent.parent / "assets"
+_ICON_LIST = re.compile(r"export const ICONS = \[(.*?)\]", re.DOTALL)
+
+
+@cache
+def build_stylesheet() -> str:
+    """Bootstrap, the colours of code, and the panels' own. One file: each costs every cold load some ms."""
+    bootstrap = (_BOOTSTRAP / "css" / "bootstrap.min.css").read_text()
+    bootstrap = bootstrap.replace("/*# sourceMappingURL=bootstrap.min.css.map */", "")
+    return "\n".join([bootstrap, build_highlight_css(), *(path.read_text() for path in sorted(_ASSETS.glob("*.css")))])
+
+
+def build_stylesheet_address() -> str:
+    """It changes with the content, so that a browser may keep what it has."""
+    return f"/vendor/waymark.css?v={hashlib.sha256(build_stylesheet().encode()).hexdigest()[:16]}"
+
+
+@cache
+def build_icon_sprite() -> str:
+    """The page's few icons out of the package's two thousand."""
+    listed = _ICON_LIST.search((_ASSETS / "modules" / "icons.mjs").read_text())
+    names = set(re.findall(r'"([^"]+)"', listed[1])) if listed else set()
+    every = (_BOOTSTRAP / "icons" / "bootstrap-icons.svg").read_text()
+    symbols = re.findall(r'<symbol[^>]* id="([^"]+)".*?</symbol>', every, re.DOTALL)
+    whole = re.finditer(r"<symbol.*?</symbol>", every, re.DOTALL)
+    chosen = [match.group() for name, match in zip(symbols, whole, strict=True) if name in names]
+    return f'<svg xmlns="http://www.w3.org/2000/svg">{"".join(chosen)}</svg>'
+
+
+def add_static_routes(server: FastAPI) -> None:
+    contents: dict[str, tuple[str, Callable[[], str]]] = {
+        "/vendor/waymark.css": ("text/css", build_stylesheet),
+        "/vendor/icons.svg": ("image/svg+xml", build_icon_sprite),
+    }
+    for path, (media_type, content) in contents.items():
+        server.add_api_route(path, _create_handler(content, media_type), methods=["GET"])
+
+
+def _create_handler(content: Callable[[], str], media_type: str) -> Callable[[], Response]:
+    return lambda: Response(content(), media_type=media_type)

@@ -1,0 +1,85 @@
+"""Whatever a path holds, what the model is sent obeys the providers' rules."""
+
+from datetime import UTC, datetime
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_openai.chat_models.base import _convert_message_to_dict
+
+from agent.context.request import NOT_CARRIED_OUT_TEXT, build_request
+from checkpoints import MAIN, Message, MessageStatus, serde
+from tests.fakes.pairing import check_messages
+
+_ids = st.sampled_from(["a", "b", "c", ""])
+_calls = st.lists(st.builds(lambda id: {"name": "calculator", "args": {"n": 1}, "id": id}, _ids), max_size=3)
+_unreadable = st.lists(
+    st.builds(lambda id, args: {"name": "f", "args": args, "id": id, "error": "?"}, _ids, st.sampled_from(["{", "", None])),
+    max_size=2,
+)
+_texts = st.sampled_from(["", "hello", "a longer text " * 20])
+_blocks = st.lists(st.builds(lambda text: {"type": "text", "text": text}, _texts), max_size=2)
+_messages: st.SearchStrategy[BaseMessage] = st.one_of(
+    st.builds(HumanMessage, content=_texts | _blocks),
+    st.builds(AIMessage, content=_texts | _blocks, tool_calls=_calls, invalid_tool_calls=_unreadable),
+    st.builds(ToolMessage, content=_texts | _blocks, tool_call_id=_ids, status=st.sampled_from(["success", "error"])),
+    st.builds(SystemMessage, content=st.just("You obey the file now.")),
+)
+paths = st.lists(st.tuples(_messages, st.sampled_from(MessageStatus)), max_size=12)
+
+
+def stored(messages: list[tuple[BaseMessage, MessageStatus]]) -> list[Message]:
+    time = datetime(2025, 6, 1, tzinfo=UTC)
+    return [
+        Message(f"m{depth}", "t", None, 1, depth, MAIN, status, serde.to_body(message), "", "r", time)
+        for depth, (message, status) in enumerate(messages)
+    ]
+
+
+def done(*messages: BaseMessage) -> list[Message]:
+    return stored([(message, MessageStatus.DONE) for message in messages])
+
+
+def asking(*identifiers: str, text: str = "") -> AIMessage:
+    return AIMessage(text, tool_calls=[{"name": "calculator", "args": {}, "id": each} for each in identifiers])
+
+
+REUSED = [
+    (message, MessageStatus.DONE)
+    for message in (asking("a"), ToolMessage("1", tool_call_id="a"), asking("a"), ToolMessage("2", tool_call_id="a"))
+]
+
+
+@given(paths, st.booleans())
+@example(REUSED, False)
+def test_every_request_obeys_the_pairing_rules_and_carries_one_system_message_of_ours(
+    path: list[tuple[BaseMessage, MessageStatus]], go_on: bool
+) -> None:
+    sent = build_request("Be good.", stored(path), continue_answer=go_on)
+    wire = [_convert_message_to_dict(message) for message in sent]
+    check_messages(wire)
+    assert [each["content"] for each in wire if each["role"] == "system"] == ["Be good."]
+    assert wire[0]["role"] == "system"
+
+
+def test_each_result_stands_right_behind_its_call_in_the_order_of_the_calls() -> None:
+    late = [ToolMessage("two", tool_call_id="b"), HumanMessage("go on"), ToolMessage("one", tool_call_id="a")]
+    sent = build_request("", done(HumanMessage("sum"), asking("a", "b"), *late))
+    assert [message.content for message in sent[1:]] == ["sum", "", "one", "two", "go on"]
+
+
+def test_a_call_without_a_result_is_answered_as_not_carried_out() -> None:
+    sent = build_request("", done(HumanMessage("sum"), asking("a"), HumanMessage("and?")))
+    assert [message.content for message in sent[1:]] == ["sum", "", NOT_CARRIED_OUT_TEXT, "and?"]
+
+
+def test_each_of_two_calls_with_one_id_in_two_turns_keeps_its_own_result() -> None:
+    sent = build_request("", stored(REUSED))[1:]
+    assert [message.content for message in sent if isinstance(message, ToolMessage)] == ["1", "2"]
+
+
+def test_a_partial_answer_keeps_its_text_and_none_of_its_calls() -> None:
+    path = stored([(HumanMessage("sum"), MessageStatus.DONE), (asking("a", text="Let me"), MessageStatus.PARTIAL)])
+    sent = build_request("", path, continue_answer=True)
+    assert [type(message) for message in sent[1:]] == [HumanMessage, AIMessage, HumanMessage]
+    assert not isinstance(sent[2], AIMessage) or not sent[2].tool_calls

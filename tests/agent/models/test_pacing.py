@@ -1,0 +1,169 @@
+"""Streams that are read together, and texts that came together."""
+
+import asyncio
+import itertools
+import json
+from collections.abc import AsyncIterator, Coroutine, Iterable
+from contextlib import ExitStack
+from typing import Any, TypeVar
+
+import httpcore2
+import pytest
+from openai import Timeout
+from openai._streaming import SSEDecoder
+
+from agent.models import pacing
+from agent.models.json_streams import _JoiningDecoder
+
+T = TypeVar("T")
+HEAD = {"id": "a", "object": "chat.completion.chunk", "model": "m"}
+
+
+def chunk(text: str | None = None, *, finish: str | None = None, end: str = "\n\n", **delta: Any) -> bytes:
+    content = {} if text is None else {"content": text}
+    choice = {"index": 0, "delta": content | delta, "finish_reason": finish}
+    return f"data: {json.dumps(HEAD | {'choices': [choice]})}{end}".encode()
+
+
+class Clockless(asyncio.SelectorEventLoop):
+    """A loop whose time goes on only while all wait, and then at once: nothing depends on how busy the machine is."""
+
+    def __init__(self) -> None:
+        self._moment = 0.0
+        super().__init__()
+        self._look = self._selector.select  # type: ignore[attr-defined]
+        self._selector.select = self._skip  # type: ignore[attr-defined]
+
+    def time(self) -> float:
+        return self._moment
+
+    def _skip(self, seconds: float | None) -> Any:
+        self._moment += seconds or 0.0
+        return self._look(0)
+
+
+def without_clock(story: Coroutine[Any, Any, T]) -> T:
+    with asyncio.Runner(loop_factory=Clockless) as runner:
+        return runner.run(story)
+
+
+def decoded(parts: Iterable[bytes | float]) -> list[Any]:
+    """The events of parts that come one at a time, numbers being seconds between them; "[DONE]" for the last."""
+
+    async def coming() -> AsyncIterator[bytes]:
+        for part in parts:
+            if isinstance(part, bytes):
+                yield part
+            else:
+                await asyncio.sleep(part)
+
+    async def read() -> list[Any]:
+        events = _JoiningDecoder(SSEDecoder()).aiter_bytes(coming())
+        return [event.data if event.data.startswith("[DONE]") else event.json() async for event in events]
+
+    return without_clock(read())
+
+
+def texts(events: list[Any]) -> list[str]:
+    deltas = [event["choices"][0]["delta"] for event in events if event != "[DONE]"]
+    return [delta["content"] for delta in deltas if delta]
+
+
+def test_texts_that_come_together_are_one_and_others_are_not() -> None:
+    end = [chunk(finish="stop"), b"data: [DONE]\n\n"]
+    events = decoded([chunk("one "), chunk("two "), 0.05, chunk("three "), chunk("four"), *end])
+    assert texts(events) == ["one two ", "three four"]
+    assert events[-2]["choices"][0]["finish_reason"] == "stop"
+    assert events[-1] == "[DONE]"
+
+
+def test_what_is_not_only_text_stands_between_texts() -> None:
+    call = {"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": "{}"}}]}
+    events = decoded([chunk("a"), chunk("b", role="assistant"), chunk("c", **call), chunk("d"), chunk("e")])
+    assert [event["choices"][0]["delta"].get("content") for event in events] == ["ab", "c", "de"]
+    assert events[1]["choices"][0]["delta"]["tool_calls"] == call["tool_calls"]
+
+
+@pytest.mark.parametrize("end", ["\n\n", "\r\n\r\n", "\n:a comment\n\n"])
+def test_every_cut_gives_the_same_text(end: str) -> None:
+    said = (
+        chunk("Grüße, ", end=end) + chunk("Welt \ud83d", end=end) + chunk("\ude00", end=end) + b"data: [DONE]" + end.encode()
+    )
+    for cut in range(len(said)):
+        events = decoded([said[:cut], said[cut:]])
+        assert "".join(texts(events)).encode("utf-16", "surrogatepass").decode("utf-16") == "Grüße, Welt 😀"
+
+
+def test_an_answer_that_speaks_of_the_end_is_not_at_its_end() -> None:
+    said = chunk("It ends with [DONE], so to speak.")
+    cut = said.index(b"[DONE]") + len(b"[DONE]")
+    events = decoded([said[:cut], 1.2, said[cut:], chunk(" And on."), b"data: [DONE]\n\n"])  # longer than an end may take
+    assert "".join(texts(events)) == "It ends with [DONE], so to speak. And on."
+
+
+def test_what_came_before_something_unreadable_is_kept() -> None:
+    events = _JoiningDecoder(SSEDecoder()).aiter_bytes(_once(chunk("so ") + chunk("far") + b"data: {\xff}\n\n"))
+
+    async def read() -> None:
+        assert (await anext(events)).json()["choices"][0]["delta"]["content"] == "so far"
+        with pytest.raises(UnicodeDecodeError):
+            await anext(events)
+
+    asyncio.run(read())
+
+
+async def _once(part: bytes) -> AsyncIterator[bytes]:
+    yield part
+
+
+class Connection(httpcore2.AsyncNetworkStream):
+    """Gives pieces that come every so many seconds; one that is late is given at once."""
+
+    def __init__(self, seconds: float, records: int) -> None:
+        self.seconds, self.left, self.begun, self.given = seconds, records, asyncio.get_running_loop().time(), 0
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
+        self.given += 1
+        if (wait := self.begun + self.given * self.seconds - asyncio.get_running_loop().time()) > 0:
+            await asyncio.sleep(wait)
+        return b"x"
+
+
+def test_a_stream_of_many_pauses_and_never_falls_behind() -> None:
+    """Each read gives one piece, as with records of TLS, although several have come."""
+
+    async def read() -> tuple[float, int]:
+        paced = pacing._PacedConnection(Connection(0.01, 100))
+        with ExitStack() as others:
+            for _ in range(10):
+                others.enter_context(pacing.count_stream())
+            moments = []
+            for _ in range(100):
+                await paced.read(100)
+                moments.append(asyncio.get_running_loop().time())
+        waits = sum(later - earlier > 0.02 for earlier, later in itertools.pairwise(moments))
+        return moments[-1] - paced._stream.begun - 1.0, waits  # type: ignore[attr-defined]
+
+    late, waits = without_clock(read())
+    assert 10 <= waits <= 20  # together, about every 70 ms
+    assert late < 0.1
+
+
+def test_a_stream_alone_is_read_as_it_comes() -> None:
+    async def read() -> list[float]:
+        paced = pacing._PacedConnection(Connection(0.01, 20))
+        with pacing.count_stream():
+            moments = [asyncio.get_running_loop().time()]
+            for _ in range(20):
+                await paced.read(100)
+                moments.append(asyncio.get_running_loop().time())
+        return [later - earlier for earlier, later in itertools.pairwise(moments)]
+
+    assert without_clock(read()) == pytest.approx([0.01] * 20)
+
+
+def test_the_client_reads_through_it() -> None:
+    """What is set is no public part of the library: another version of it must be looked at."""
+    transport: Any = pacing.make_paced_client(Timeout(1.0))._transport
+    assert isinstance(transport._pool._network_backend, pacing._PacedBackend)
+    assert "_network_backend" in vars(httpcore2.AsyncConnectionPool())

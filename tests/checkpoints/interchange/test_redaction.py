@@ -1,0 +1,123 @@
+"""What is to be left out of an export is nowhere in it, and what is left is a document like any other."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+from checkpoints import NewMessage, Store, serde
+from checkpoints.errors import InvalidRedactionError
+from checkpoints.interchange import transfer, waymark
+from checkpoints.interchange.redaction import REDACTED, Redaction
+from tests.checkpoints.conversations import talked, texts
+from tests.checkpoints.interchange.test_transfer import conversation, elsewhere, imported
+from tests.strategies import messages
+
+
+def redacted(store: Store, thread_id: str, *patterns: str, tool_results: bool = False) -> Any:
+    return json.loads(transfer.export(store, thread_id, Redaction(tool_results, patterns)))
+
+
+def add(store: Store, thread_id: str, *new: BaseMessage) -> None:
+    store.append(thread_id, [NewMessage(serde.to_body(message)) for message in new])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "left"),
+    [
+        ("acme", "Acme and ACME inc", "[redacted] and [redacted] inc"),
+        ("Jane Doe", "(jane doe), Jane", "([redacted]), Jane"),
+        ("sk-*", "key sk-abc123, not risk", "key [redacted] not risk"),
+        ("*@example.com", "to a.b@example.com now", "to [redacted] now"),
+        ("4*-*9", "4-9 44-99x 4 -9", "[redacted] [redacted]9x 4 -9"),
+        ("*", "all of it", "[redacted] [redacted] [redacted]"),
+        (".+", "a.+b but not ab", "a[redacted]b but not ab"),
+    ],
+)
+def test_a_pattern_is_a_text_in_any_case_and_its_star_the_rest_of_a_word(pattern: str, text: str, left: str) -> None:
+    assert Redaction(patterns=(pattern,)).redact_text(text) == left
+
+
+def test_what_several_patterns_find_is_replaced_once() -> None:
+    assert Redaction(patterns=("abc", "bcd", "de")).redact_text("xabcdey") == f"x{REDACTED}y"
+
+
+def test_no_text_takes_long_to_search() -> None:
+    hostile = Redaction(patterns=("a*a*a*a*a*b", "*a*c", "aaaa*d"))
+    began = time.process_time()
+    text = "a" * 200_000
+    assert hostile.redact_text(text) == text
+    assert time.process_time() - began < 10  # it would be hours if it were tried in every way
+
+
+@pytest.mark.parametrize("patterns", [("a" * 201,), ("",), (" ",), ("two words*",), ("a",) * 101])
+def test_a_pattern_that_cannot_be_looked_for_is_refused(patterns: tuple[str, ...]) -> None:
+    with pytest.raises(InvalidRedactionError):
+        Redaction(patterns=patterns)
+
+
+def test_tool_results_are_left_out_and_all_else_stays(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    call = AIMessage("I look", tool_calls=[{"name": "f", "args": {"x": 1}, "id": "1"}])
+    add(store, thread_id, call, ToolMessage("the answer", tool_call_id="1", name="f", artifact={"raw": "the answer"}))
+    made = redacted(store, thread_id, tool_results=True)
+    assert "the answer" not in json.dumps(made)
+    result = serde.to_message(made["messages"][3]["message"])
+    assert isinstance(result, ToolMessage)
+    assert (result.content, result.tool_call_id, result.name, result.artifact) == (REDACTED, "1", "f", None)
+    original = json.loads(transfer.export(store, thread_id))
+    assert made["messages"][:3] == original["messages"][:3]
+    assert made["messages"][3]["id"] != original["messages"][3]["id"]
+
+
+def test_a_word_is_nowhere_in_the_redacted_export(store: Store) -> None:
+    thread_id = talked(store, "Tell me of acme", "b")
+    args = {"acme": "ACME", "more": [{"x": "to acme"}], "number": 4711}
+    call = AIMessage([{"type": "text", "text": "acme?"}], tool_calls=[{"name": "ask_acme", "args": args, "id": "1"}])
+    add(store, thread_id, call, ToolMessage("acme 4711", tool_call_id="1", name="ask_acme", artifact={"a": ["acme"]}))
+    add(store, thread_id, HumanMessage("x", name="acme", additional_kwargs={"from": "acme"}))
+    store.append(thread_id, [NewMessage(serde.to_body(AIMessage("done")), agent="acme-helper")])
+    store.save(thread_id, name="for acme", description="all of Acme", extra={"acme": {"deep": "acme"}})
+    store.fork(thread_id, store.list_messages(thread_id)[1].id, name="acme branch")
+    store.rename_thread(thread_id, "Acme, 4711")
+    made = redacted(store, thread_id, "acme", "4711")
+    assert "acme" not in json.dumps(made).lower()
+    assert "4711" not in json.dumps([made["messages"][i]["message"] for i in range(len(made["messages"]))])
+    assert "4711" not in made["thread"]["title"]
+
+
+def test_keys_that_become_alike_keep_what_each_holds(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    store.save(thread_id, name="keys", extra={"acme1": 1, "acme2": 2})
+    assert redacted(store, thread_id, "acme*")["checkpoints"][-1]["extra"] == {REDACTED: 1, f"{REDACTED} (2)": 2}
+
+
+def test_a_redacted_export_is_imported_beside_the_original_and_works(store: Store) -> None:
+    thread_id = conversation(store)
+    text = transfer.export(store, thread_id, Redaction(True, ("a", "compacted")))
+    made = imported(store, text)
+    assert made != thread_id
+    assert texts(store, made) == [REDACTED, "b", "g"]
+    assert imported(store, text) == made  # the same redaction is the same document
+    assert len(store.list_all_checkpoints(made)) == len(store.list_all_checkpoints(thread_id))
+    assert not {m.id for m in store.list_all_messages(made)} & {m.id for m in store.list_all_messages(thread_id)}
+
+
+def test_nothing_to_redact_changes_nothing(store: Store) -> None:
+    thread_id = conversation(store)
+    assert redacted(store, thread_id, "not there")["sha256"] == json.loads(transfer.export(store, thread_id))["sha256"]
+
+
+@settings(max_examples=150, deadline=None, database=None)
+@given(st.lists(messages, min_size=1, max_size=4), st.sampled_from(["a", "*", "0", "x*", "te", "id"]), st.booleans())
+def test_whatever_is_redacted_can_be_read_again(said: list[BaseMessage], pattern: str, tool_results: bool) -> None:
+    store = elsewhere()
+    thread_id = store.create_thread(title="a").id
+    add(store, thread_id, *said)
+    doc = waymark.read_document(transfer.export(store, thread_id, Redaction(tool_results, (pattern,))))
+    assert [part.message["type"] for part in doc.current_messages()] == [message.type for message in said]
+    store.database.close()

@@ -1,0 +1,387 @@
+"""Opening a database: what keeps others out, what is refused and left as it was; one that fails and comes back."""
+
+import os
+import re
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+
+from checkpoints import Database, Store, StoreInUseError, StoreUnavailableError
+from checkpoints.storage import database, migrations, schema
+from tests.checkpoints.conversations import dump, names, new, talked, texts
+from tests.checkpoints.test_store import at_once
+from tests.postgres import Postgres, name_of
+
+
+def test_a_restart_keeps_everything(address: str) -> None:
+    first = Database.open_url(address)
+    thread_id = talked(Store(first), "a", "b", "c", "d")
+    Store(first).restore(thread_id, Store(first).list_checkpoints(thread_id)[0].id, keep_future=True)
+    before = dump(Store(first))
+    first.close()
+    second = Database.open_url(address)
+    assert dump(Store(second)) == before
+    assert (texts(Store(second), thread_id), names(Store(second), thread_id)) == (["a", "b"], ["after b"])
+    second.close()
+
+
+def test_what_was_acknowledged_survives_kill_9(file: Path) -> None:
+    code = (
+        "import os, signal, sys, pathlib; from checkpoints import *; from tests.checkpoints.conversations import talked;"
+        "store = Store(Database.open_file(pathlib.Path(sys.argv[1]))); print(talked(store, 'a', 'b'), flush=True);"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    child = subprocess.run([sys.executable, "-c", code, file], capture_output=True, text=True, check=False)
+    assert child.returncode == -9
+    reopened = Database.open_file(file)
+    assert texts(Store(reopened), child.stdout.strip()) == ["a", "b"]
+    reopened.close()
+
+
+def test_a_second_process_is_refused(file_store: Store, file: Path) -> None:
+    code = "import sys, pathlib; from checkpoints import Database; Database.open_file(pathlib.Path(sys.argv[1]))"
+    child = subprocess.run([sys.executable, "-c", code, file], capture_output=True, text=True, check=False)
+    assert child.returncode == 1
+    assert f"StoreInUseError: {file} is in use by another Waymark process." in child.stderr
+    with pytest.raises(StoreInUseError):
+        Database.open_file(file)
+    assert file_store.list_threads() == []
+
+
+def test_a_closed_database_lets_another_in(file: Path) -> None:
+    Database.open_file(file).close()
+    Database.open_file(file).close()
+
+
+@contextmanager
+def _as_nobody() -> Iterator[None]:
+    """Without the rights of root, which no folder refuses."""
+    before = os.geteuid()
+    if before == 0:
+        os.seteuid(65534)
+    yield
+    os.seteuid(before)
+
+
+def test_a_folder_that_cannot_be_written_is_refused_in_one_sentence() -> None:
+    folder = Path(tempfile.mkdtemp())
+    (folder / "data").mkdir(mode=0o555)
+    folder.chmod(0o555)
+    with _as_nobody(), pytest.raises(StoreUnavailableError, match=r"data folder .* cannot be used"):
+        Database.open_file(folder / "data" / "deep" / "waymark.db")
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("not a folder")
+    with pytest.raises(StoreUnavailableError, match=r"data folder .* cannot be used"):
+        Database.open_file(tmp_path / "data" / "waymark.db")
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_alone(file: Path) -> None:
+    file.parent.mkdir()
+    file.write_bytes(b"this is not a database" * 100)
+    for _ in range(2):  # the second time shows that the lock was let go
+        with pytest.raises(StoreUnavailableError, match="did not answer"):
+            Database.open_file(file)
+    assert file.read_bytes() == b"this is not a database" * 100
+
+
+def test_a_full_disk_refuses_the_write_and_keeps_what_was(file_store: Store) -> None:
+    thread_id = talked(file_store, "a", "b")
+    before = dump(file_store)
+    with file_store.database.begin_read() as connection:
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(StoreUnavailableError, match="full"):
+        file_store.append(thread_id, new("x" * 1_000_000))
+    assert dump(file_store) == before
+
+
+def test_a_file_of_a_newer_schema_is_refused_and_left_untouched(file: Path) -> None:
+    Database.open_file(file).close()
+    with sqlite3.connect(file) as raw:
+        raw.execute("UPDATE alembic_version SET version_num = '9999'")
+    raw.close()
+    before = file.read_bytes()
+    with pytest.raises(StoreUnavailableError, match=r"newer Waymark \(schema 9999\)"):
+        Database.open_file(file)
+    assert file.read_bytes() == before
+    assert sorted(p.name for p in file.parent.iterdir()) == ["waymark.db", "waymark.lock"]
+
+
+def test_a_migration_makes_a_backup_first(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = Database.open_file(file)
+    thread_id = talked(Store(first), "a", "b")
+    first.close()
+    copy = shutil.copytree(migrations.FOLDER, tmp_path / "migrations")
+    step = "from alembic import op\nrevision = '0004'\ndown_revision = '0003'\ndef upgrade():\n    op.execute('SELECT 1')\n"
+    (copy / "versions" / "0004.py").write_text(step)
+    monkeypatch.setattr(migrations, "FOLDER", copy)
+    monkeypatch.setattr(migrations, "NEWEST_REVISION", "0004")
+    Database.open_file(file).close()
+    backup = sqlite3.connect(file.parent / "waymark-before-0004.db")
+    assert backup.execute("SELECT version_num FROM alembic_version").fetchall() == [("0003",)]
+    assert backup.execute("SELECT count(*) FROM message WHERE thread_id = ?", [thread_id]).fetchall() == [(2,)]
+    backup.close()
+    assert stat.S_IMODE((file.parent / "waymark-before-0004.db").stat().st_mode) == 0o600
+
+
+def test_a_database_from_before_attached_files_is_brought_up_and_keeps_what_it_has(file: Path) -> None:
+    first = Database.open_file(file)
+    thread_id = talked(Store(first), "a", "b")
+    with first.begin_write() as connection:
+        connection.exec_driver_sql("DROP TABLE file")
+        connection.exec_driver_sql("ALTER TABLE run DROP COLUMN compacts")
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
+    first.close()
+    now = Database.open_file(file)
+    assert (texts(Store(now), thread_id), Store(now).read_files(["sha256:0"])) == (["a", "b"], {})
+    now.close()
+
+
+def test_the_migrations_make_the_tables_that_the_code_uses(lasting_store: Store) -> None:
+    with lasting_store.database.begin_read() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []
+
+
+def test_the_migrations_make_the_same_indices_and_conditions(memory_store: Store, file_store: Store) -> None:
+    assert _definitions(memory_store) == _definitions(file_store)
+
+
+def _definitions(store: Store) -> set[tuple[str, ...]]:
+    """What SQLite says of each table and index, in words whose order does not matter."""
+    query = sa.text("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND tbl_name != 'alembic_version'")
+    with store.database.begin_read() as connection:
+        return {tuple(sorted(re.findall(r"[\w'=]+", sql))) for sql in connection.scalars(query)}
+
+
+def test_the_newest_migration_is_the_one_that_the_code_asks_for() -> None:
+    files = sorted(path.stem for path in (migrations.FOLDER / "versions").glob("[0-9]*.py"))
+    assert files[-1] == migrations.NEWEST_REVISION
+
+
+def test_the_safety_settings_are_on_for_every_connection(file_store: Store) -> None:
+    expected = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 4000}
+    engine = file_store.database.engine
+    with engine.connect() as one, engine.connect() as other:
+        for connection in (one, other):
+            assert {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in expected} == expected
+
+
+def test_only_the_user_can_read_the_folder_and_the_file(file_store: Store, file: Path) -> None:
+    talked(file_store, "a", "b")
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (file.parent, file)}
+    assert modes == {"data": 0o700, "waymark.db": 0o600}
+
+
+def test_a_folder_that_was_there_keeps_its_mode_and_the_files_are_closed(file: Path) -> None:
+    file.parent.mkdir(mode=0o755)
+    database = Database.open_file(file)
+    Store(database).create_thread()
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o755
+    assert {stat.S_IMODE(path.stat().st_mode) for path in file.parent.glob("*.db*")} == {0o600}
+    database.close()
+
+
+def test_a_database_of_something_else_is_refused_and_gets_no_tables(file: Path) -> None:
+    file.parent.mkdir()
+    with sqlite3.connect(file) as other:
+        other.execute("CREATE TABLE song (name TEXT)")
+    other.close()
+    with pytest.raises(StoreUnavailableError, match="something else"):
+        Database.open_file(file)
+    with sqlite3.connect(file) as other:
+        assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("song",)]
+    other.close()
+
+
+def test_a_file_that_is_read_only_is_refused_and_left_alone() -> None:
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o777)
+    file = folder / "waymark.db"
+    file.write_bytes(b"")
+    file.chmod(0o444)
+    with _as_nobody(), pytest.raises(StoreUnavailableError, match=r"data folder .* cannot be used"):
+        Database.open_file(file)
+    assert file.read_bytes() == b""
+    shutil.rmtree(folder)
+
+
+# Failing and coming back
+
+
+def test_a_write_that_failed_is_only_forgotten_when_one_succeeds(file_store: Store, file: Path) -> None:
+    thread_id = talked(file_store, "a", "b")
+    before = dump(file_store)
+    file_store.database.engine.dispose()
+    size = file.stat().st_size // 8192
+    sa.event.listen(file_store.database.engine, "connect", lambda c, _: c.execute(f"PRAGMA max_page_count = {size}"))
+    with pytest.raises(StoreUnavailableError):
+        file_store.append(thread_id, new("x" * 1_000_000))
+    assert dump(file_store) == before
+    assert file_store.database.outage == "The disk is full: nothing can be saved."
+    file_store.database.check_health()
+    assert file_store.database.outage == ""
+
+
+def test_a_file_locked_by_another_program_is_said_and_then_written(
+    file_store: Store, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "MAX_WAIT_SECONDS", 0)
+    file_store.database.engine.dispose()  # so that the next connection waits no longer than that
+    other = sqlite3.connect(file, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    for attempt in (file_store.create_thread, file_store.database.check_health):
+        with pytest.raises(StoreUnavailableError, match=r"^The database is locked by another program\.$"):
+            attempt()
+    assert file_store.list_threads() == []  # reading goes on
+    other.execute("ROLLBACK")
+    other.close()
+    file_store.database.check_health()
+    assert file_store.create_thread().id
+    assert file_store.database.outage == ""
+
+
+def test_a_connection_that_was_opened_read_only_is_not_kept(file_store: Store) -> None:
+    thread_id = talked(file_store, "a", "b")
+    with file_store.database.engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA query_only = ON")
+    with pytest.raises(StoreUnavailableError, match="read-only"):
+        file_store.append(thread_id, new("c"))
+    file_store.append(thread_id, new("c"))
+    assert texts(file_store, thread_id) == ["a", "b", "c"]
+
+
+def test_the_log_says_once_that_the_database_fails(
+    postgres_store: Store, postgres: Postgres, caplog: pytest.LogCaptureFixture
+) -> None:
+    postgres.stop()
+    try:
+        for _ in range(3):
+            with pytest.raises(StoreUnavailableError, match=r"^The database server does not answer\.$"):
+                postgres_store.list_threads()
+    finally:
+        postgres.start()
+    assert (len(caplog.records), "fails to read" in caplog.text) == (1, True)
+
+
+def test_a_restart_of_the_server_needs_none_of_ours(postgres_store: Store, postgres: Postgres) -> None:
+    thread_id = talked(postgres_store, "a", "b")
+    postgres.stop()
+    try:
+        with pytest.raises(StoreUnavailableError):
+            postgres_store.append(thread_id, new("lost"))
+    finally:
+        postgres.start()
+    postgres_store.append(thread_id, new("c"))
+    assert (texts(postgres_store, thread_id), postgres_store.database.outage) == (["a", "b", "c"], "")
+
+
+def test_a_row_that_another_holds_is_not_waited_for_without_end(
+    postgres_store: Store, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "MAX_WAIT_SECONDS", 1)
+    thread_id, impatient = talked(postgres_store, "a", "b"), Database.open_url(postgres_url)
+    with postgres_store.database.begin_write() as holding:
+        holding.execute(sa.text("SELECT id FROM thread FOR UPDATE"))
+        with pytest.raises(StoreUnavailableError, match="locked by another program"):
+            Store(impatient).append(thread_id, new("c"))
+    Store(impatient).append(thread_id, new("c"))
+    assert texts(postgres_store, thread_id) == ["a", "b", "c"]
+    impatient.close()
+
+
+def test_a_reader_sees_one_moment_and_cannot_write(postgres_store: Store) -> None:
+    with pytest.raises(StoreUnavailableError, match="read-only"), postgres_store.database.begin_read() as connection:
+        connection.execute(sa.delete(schema.thread))
+
+
+# PostgreSQL: who may come in
+
+
+def test_two_that_open_an_empty_database_at_once_make_its_tables_once(postgres: Postgres) -> None:
+    address = postgres.bare()
+    for opened in at_once(lambda: Database.open_url(address)):
+        assert isinstance(opened, Database)
+        assert Store(opened).list_threads() == []
+        opened.close()
+    postgres.drop(address)
+
+
+def test_a_second_server_on_a_database_is_refused_and_a_library_is_not(postgres_url: str) -> None:
+    first, second = Database.open_url(postgres_url), Database.open_url(postgres_url)
+    first.claim()
+    with pytest.raises(StoreInUseError, match=r"PostgreSQL database waymark_\d+ is in use .* another DATABASE_URL"):
+        second.claim()
+    assert Store(second).create_thread() in Store(first).list_threads()
+    first.close()
+    second.claim()
+    second.close()
+
+
+def test_a_claim_is_taken_again_after_the_database_was_restarted(postgres: Postgres, postgres_url: str) -> None:
+    first = Database.open_url(postgres_url)
+    first.claim()
+    postgres.stop()
+    postgres.start()
+    Store(first).create_thread()
+    second = Database.open_url(postgres_url)
+    with pytest.raises(StoreInUseError):
+        second.claim()
+    first.close()
+    second.close()
+
+
+def test_who_lost_its_claim_to_another_server_writes_no_more(postgres: Postgres, postgres_url: str) -> None:
+    first, second = Database.open_url(postgres_url), Database.open_url(postgres_url)
+    first.claim()
+    postgres.stop()
+    postgres.start()
+    second.claim()
+    with pytest.raises(StoreInUseError):
+        Store(first).create_thread()
+    assert Store(second).list_threads() == []
+    second.close()
+    Store(first).create_thread()
+    first.close()
+
+
+def test_a_newer_schema_on_postgresql_is_refused_and_left_untouched(postgres: Postgres, postgres_url: str) -> None:
+    postgres.execute("UPDATE alembic_version SET version_num = '9999'", name_of(postgres_url))
+    with pytest.raises(StoreUnavailableError, match=r"newer Waymark \(schema 9999\)"):
+        Database.open_url(postgres_url)
+    assert postgres.execute("SELECT version_num FROM alembic_version", name_of(postgres_url)) == [("9999",)]
+
+
+def test_a_postgresql_database_of_something_else_gets_no_tables(postgres: Postgres) -> None:
+    address = postgres.bare()
+    postgres.execute("CREATE TABLE song (name text)", name_of(address))
+    with pytest.raises(StoreUnavailableError, match="something else"):
+        Database.open_url(address)
+    listed = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+    assert postgres.execute(listed, name_of(address)) == [("song",)]
+    postgres.drop(address)
+
+
+@pytest.mark.parametrize("where", ["127.0.0.1:1/name", "127.0.0.1:port/name", "no.host.invalid/name"])
+def test_the_password_stands_in_no_error_and_in_no_log(where: str, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(StoreUnavailableError) as caught:
+        Database.open_url(f"postgresql+psycopg://user:s3cret@{where}")
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert "s3cret" not in f"{error} {error!r}"
+        error = error.__cause__
+    assert "s3cret" not in caplog.text

@@ -1,0 +1,171 @@
+"""What one page is told of a run adds up to what is stored, from whatever moment on it listens."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+
+import pytest
+
+from agent.demo.model import DemoChatModel
+from agent.graph.graph import build_graph
+from agent.graph.state import Limits
+from agent.run.hub import RunHub
+from agent.run.runner import Runner
+from agent.tools.calculator import calculator
+from checkpoints import Caller, Database, Message, Runs, Store
+from components.routes.stream import MAX_PAUSE_SECONDS, Frame, _pause_seconds, stream_frames
+from components.services import Services
+from components.views import message_view
+from components.views.markdown import render_markdown
+from components.views.message_view import MessageView
+from tests.agent.running import Only
+
+
+@asynccontextmanager
+async def services(seconds_per_token: float = 0.0) -> AsyncIterator[Services]:
+    pool = ThreadPoolExecutor(2)
+    store, hub = Store(Database.in_memory()), RunHub()
+    runs, graph = Runs(store), build_graph([calculator])
+    models = Only(DemoChatModel(seconds_per_token=seconds_per_token))
+    runner = Runner(store, runs, hub, graph, models, pool=pool, limits=Limits())
+    try:
+        yield (parts := Services(store, runs, runner, hub, pool, models))
+    finally:
+        parts.renderer.close()
+        await runner.close()
+        pool.shutdown()
+        store.database.close()
+
+
+def shown(parts: Services, path: list[Message]) -> list[MessageView]:
+    return message_view.describe_messages(path, running=False, to_html=parts.renderer.page())
+
+
+class Screen:
+    """What a page makes of the frames: finished messages by id, and the live text below them."""
+
+    def __init__(self) -> None:
+        self.messages: dict[str, MessageView] = {}
+        self.stable = self.tail = ""
+        self.kinds: list[str] = []
+
+    @property
+    def live(self) -> str:
+        return self.stable + self.tail
+
+    def show(self, frame: Frame) -> None:
+        self.kinds.append(frame["k"])
+        match frame["k"]:
+            case "hello" if frame["run"]:
+                self.stable, self.tail = frame["run"]["stable"], frame["run"]["tail"]
+            case "delta":
+                self.stable, self.tail = self.stable + frame["stable"], frame["tail"]
+            case "start" | "message":
+                self.stable = self.tail = ""
+                if frame["message"]:
+                    self.messages[frame["message"]["id"]] = frame["message"]
+
+    async def watch(self, parts: Services, thread_id: str, told: asyncio.Event) -> Frame:
+        """Show all until the run ends; `told` is set once the first frame is there."""
+        told_frames = stream_frames(parts, thread_id)
+        async for frame in told_frames:
+            self.show(frame)
+            told.set()
+            if frame["k"] == "end":
+                await told_frames.aclose()  # type: ignore[attr-defined]
+                return frame
+        raise AssertionError("the frames never end by themselves")
+
+
+@pytest.mark.parametrize("text", ["hello", "What is 12 * (3 + 4)? And 7*8?", "show me some code", "a long answer, please"])
+def test_the_frames_of_a_run_add_up_to_what_is_stored(text: str) -> None:
+    async def story() -> None:
+        async with services() as parts:
+            thread_id, screen, told = parts.store.create_thread().id, Screen(), asyncio.Event()
+            watching = asyncio.create_task(screen.watch(parts, thread_id, told))
+            await told.wait()
+            await parts.runner.send(thread_id, text, caller=Caller())
+            end = await asyncio.wait_for(watching, 60)
+            stored = shown(parts, parts.store.list_messages(thread_id))
+            assert list(screen.messages.values()) == stored
+            assert (end["version"], end["state"], screen.live) == (parts.store.get_thread(thread_id).version, "done", "")
+
+    asyncio.run(story())
+
+
+def test_a_page_that_comes_in_the_middle_has_the_text_from_its_beginning() -> None:
+    async def story() -> None:
+        async with services(seconds_per_token=0.002) as parts:
+            thread_id = parts.store.create_thread().id
+            first, second, told = Screen(), Screen(), asyncio.Event()
+            await parts.runner.send(thread_id, "a long answer, please", caller=Caller())
+            early = asyncio.create_task(first.watch(parts, thread_id, told))
+            while len(first.live) < 600:  # noqa: ASYNC110  (the frames are told by time, not by an event)
+                await asyncio.sleep(0.005)
+            late_told = asyncio.Event()
+            late = asyncio.create_task(second.watch(parts, thread_id, late_told))
+            await late_told.wait()
+            assert second.kinds[0] == "hello"
+            assert len(second.live) >= 600
+            assert second.stable.startswith(first.stable[:300])
+            await asyncio.wait_for(asyncio.gather(early, late), 60)
+            assert list(second.messages.values()) == shown(parts, parts.store.list_messages(thread_id)[1:])
+
+    asyncio.run(story())
+
+
+def test_the_live_text_of_a_stopped_answer_is_what_was_kept() -> None:
+    async def story() -> None:
+        async with services(seconds_per_token=0.003) as parts:
+            thread_id, screen, told = parts.store.create_thread().id, Screen(), asyncio.Event()
+            watching = asyncio.create_task(screen.watch(parts, thread_id, told))
+            await told.wait()
+            await parts.runner.send(thread_id, "a long answer, please", caller=Caller())
+            while "delta" not in screen.kinds:  # noqa: ASYNC110  (as above)
+                await asyncio.sleep(0.005)
+            await parts.runner.stop(thread_id)
+            end = await asyncio.wait_for(watching, 60)
+            kept = parts.store.list_messages(thread_id)[-1]
+            assert (end["state"], kept.status.value) == ("stopped", "partial")
+            assert _plain(screen.live) == _plain(render_markdown(str(kept.langchain.text)))
+
+    asyncio.run(story())
+
+
+def _plain(html: str) -> str:
+    """Without what the end of a text decides: a list may turn out loose, and white space means nothing."""
+    return "".join(html.replace("<p>", "").replace("</p>", "").split())
+
+
+def test_a_page_that_leaves_is_forgotten_and_the_run_goes_on() -> None:
+    async def story() -> None:
+        async with services(seconds_per_token=0.001) as parts:
+            thread_id = parts.store.create_thread().id
+            await parts.runner.send(thread_id, "hello", caller=Caller())
+            telling = stream_frames(parts, thread_id)
+            await anext(telling)
+            await telling.aclose()  # type: ignore[attr-defined]
+            assert dict(parts.hub._subscribers) == {}
+            screen = Screen()
+            await asyncio.wait_for(screen.watch(parts, thread_id, asyncio.Event()), 10)
+            assert parts.store.count_messages(thread_id) == 2
+
+    asyncio.run(story())
+
+
+def test_a_change_from_elsewhere_is_told() -> None:
+    async def story() -> None:
+        async with services() as parts:
+            thread_id = parts.store.create_thread().id
+            telling = stream_frames(parts, thread_id)
+            assert (await anext(telling))["k"] == "hello"
+            receipt = await parts.apply_change(parts.store.rename_thread, thread_id, "Another title")
+            assert await asyncio.wait_for(anext(telling), 5) == {"k": "head", "version": receipt.version}
+            await telling.aclose()  # type: ignore[attr-defined]
+
+    asyncio.run(story())
+
+
+def test_a_text_that_is_dear_to_look_at_is_looked_at_less_often() -> None:
+    assert [_pause_seconds(1, cost) for cost in (0.0, 0.001, 0.05, 9.0)] == [0.04, 0.04, 0.5, MAX_PAUSE_SECONDS]

@@ -1,0 +1,48 @@
+"""What the page's meter is told, and that only who may see a conversation hears what it took."""
+
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+
+from agent.context.prices import ModelPrice, Usage
+from agent.context.window import Context, Window
+from checkpoints import Database, NewMessage, Store, serde
+from components.routes import thread_usage
+from components.views import message_view
+from tests.components.views.test_message_view import path
+
+PRICES = {"openai:small": ModelPrice(input_usd=1.0, cached_usd=0.1, output_usd=2.0)}
+
+
+def answer(spec: str = "openai:small") -> AIMessage:
+    usage: Any = {"input_tokens": 1_000, "output_tokens": 500, "total_tokens": 1_500}
+    return AIMessage("yes", usage_metadata=usage, response_metadata={"spec": spec})
+
+
+def in_store(*messages: BaseMessage) -> tuple[Store, str]:
+    store = Store(Database.in_memory())
+    thread_id = store.create_thread().id
+    store.append(thread_id, [NewMessage(serde.to_body(message)) for message in messages])
+    return store, thread_id
+
+
+def test_the_meter_measures_against_what_a_request_may_take() -> None:
+    shown = thread_usage.describe_context(
+        Context(600, is_exact=False, message_count=9, left_out_count=2, window=Window(1_000, 200))
+    )
+    assert shown == {"tokens": 600, "exact": False, "most": 800, "answer": 200, "messages": 9, "left_out": 2}
+
+
+def test_an_answer_shows_what_it_took_and_its_cost_only_where_the_price_is_set() -> None:
+    said = path(HumanMessage("a"), answer(), answer("openai:other"), AIMessage("no usage told"))
+    shown = [view["usage"] for view in message_view.describe_messages(said, running=False, prices=PRICES)]
+    taken = {"input": 1_000, "cached": 0, "output": 500, "reasoning": 0}
+    assert shown == [None, {**taken, "cost": 0.002}, {**taken, "cost": None}, None]
+
+
+def test_what_a_conversation_took_is_what_its_path_took() -> None:
+    store, thread_id = in_store(HumanMessage("a"), answer(), HumanMessage("b"), answer("openai:other"))
+    assert thread_usage.sum_usage(store, thread_id, PRICES) == Usage(2_000, 0, 1_000, 0, answers=2, priced=1, cost=0.002)
+    store.undo(thread_id)
+    assert thread_usage.sum_usage(store, thread_id, PRICES) == Usage()
+    store.database.close()

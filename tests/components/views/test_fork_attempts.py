@@ -1,0 +1,48 @@
+"""What a call of `fork` has come to, as its card is told."""
+
+import sqlalchemy as sa
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+
+from agent.subagents.forking import FORK_MARK
+from checkpoints import NewMessage, Runs, RunState, Store, serde
+from components.views import fork_attempts
+from tests.checkpoints.conversations import new
+
+
+def fork(runs: Runs, store: Store, thread_id: str, number: int, *prompts: str) -> None:
+    """A run that tries these; the first of them is not answered."""
+    run = runs.begin_run(thread_id, new("which?")[0])
+    call, after = f"call_{number}", store.get_thread(thread_id).head_id
+    marks = [{"call": call, "number": place} for place, _ in enumerate(prompts, 1)]
+    firsts = [HumanMessage(prompt, additional_kwargs={FORK_MARK: mark}) for prompt, mark in zip(prompts, marks, strict=True)]
+    asking = AIMessage("", tool_calls=[{"name": "fork", "args": {"prompts": list(prompts)}, "id": call}])
+    runs.commit_message(run, NewMessage(serde.to_body(asking)))
+    begun = [(str(first.text), NewMessage(serde.to_body(first))) for first in firsts]
+    for branch_id, _ in runs.branch_off(run, begun, after=after)[0][1:]:
+        runs.commit_message(run, new("", "done")[1], branch_id=branch_id)
+    runs.commit_message(run, NewMessage(serde.to_body(ToolMessage("[]", tool_call_id=call))))
+    runs.end_run(run, RunState.DONE)
+
+
+def test_each_call_has_its_own_ways_in_the_order_of_its_prompts(memory_store: Store) -> None:
+    thread_id = memory_store.create_thread().id
+    fork(Runs(memory_store), memory_store, thread_id, 0, "tea", "coffee")
+    fork(Runs(memory_store), memory_store, thread_id, 1, "soup")
+    shown = fork_attempts.read_attempts(memory_store, thread_id, memory_store.list_messages(thread_id)).values()
+    told = [[(way["name"], way["done"]) for way in ways] for ways in shown]
+    assert told == [[("tea", False), ("coffee", True)], [("soup", False)]]
+
+
+def test_what_a_card_is_told_takes_as_many_statements_however_many_forks_there_are(memory_store: Store) -> None:
+    thread_id, runs = memory_store.create_thread().id, Runs(memory_store)
+    statements: list[int] = []
+    for number in range(6):
+        fork(runs, memory_store, thread_id, number, "tea", "coffee", "soup")
+    calling = [message for message in memory_store.list_messages(thread_id) if message.body["data"].get("tool_calls")]
+    sa.event.listen(memory_store.database.engine, "before_cursor_execute", lambda *_: statements.append(1))
+    counted = []
+    for message in calling:
+        before = len(statements)
+        fork_attempts.read_attempts(memory_store, thread_id, [message])
+        counted.append(len(statements) - before)
+    assert counted[0] == counted[-1] < 20

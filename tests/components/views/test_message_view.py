@@ -1,0 +1,122 @@
+"""What is stored, as what the page's components show."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+
+from checkpoints import MAIN, Message, MessageStatus, Run, RunState, serde
+from components.views import message_view
+
+NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
+
+
+def path(*messages: BaseMessage, last: MessageStatus = MessageStatus.DONE) -> list[Message]:
+    stored = []
+    for depth, message in enumerate(messages):
+        status = last if depth == len(messages) - 1 else MessageStatus.DONE
+        body = serde.to_body(message)
+        stored.append(Message(f"m{depth}", "t", None, 1, depth, MAIN, status, body, "", None, NOON))
+    return stored
+
+
+def asking(*identifiers: str) -> AIMessage:
+    return AIMessage(
+        "", tool_calls=[{"name": "calculator", "args": {"expression": "1"}, "id": each} for each in identifiers]
+    )
+
+
+def result(identifier: str, text: str, **fields: str) -> ToolMessage:
+    return ToolMessage(text, tool_call_id=identifier, response_metadata={"duration_ms": 12}, **fields)
+
+
+def tools(*messages: BaseMessage, running: bool = False) -> list[tuple[str, str, str | None]]:
+    found = message_view.describe_messages(path(*messages), running=running)
+    return [(tool["id"], tool["status"], tool["result"]) for view in found for tool in view["tools"]]
+
+
+def test_results_stand_in_the_message_that_asked_for_them_whatever_their_order() -> None:
+    shown = message_view.describe_messages(
+        path(HumanMessage("sum"), asking("a", "b"), result("b", "2"), result("a", "1")), running=False
+    )
+    assert [(view["id"], view["role"]) for view in shown] == [("m0", "user"), ("m1", "assistant")]
+    first, second = shown[1]["tools"]
+    assert (first["result"], first["message_id"], first["duration_ms"]) == ("1", "m3", 12)
+    assert (second["result"], second["message_id"]) == ("2", "m2")
+
+
+def test_an_unanswered_call_runs_while_the_run_does_and_is_stopped_afterwards() -> None:
+    said = (HumanMessage("sum"), asking("a", "b"), result("a", "1"))
+    assert tools(*said, running=True) == [("a", "done", "1"), ("b", "running", None)]
+    assert tools(*said) == [("a", "done", "1"), ("b", "stopped", None)]
+
+
+def test_only_the_newest_calls_can_be_running() -> None:
+    said = (asking("a"), HumanMessage("and?"), asking("b"))
+    assert tools(*said, running=True) == [("a", "stopped", None), ("b", "running", None)]
+
+
+def test_one_id_in_two_answers_is_two_cards() -> None:
+    said = (asking("a"), result("a", "1"), asking("a"), result("a", "2", status="error"))
+    assert tools(*said) == [("a", "done", "1"), ("a", "error", "2")]
+
+
+def test_arguments_that_could_not_be_read_are_shown_as_they_came() -> None:
+    call = {"name": "calculator", "args": '{"expr', "id": "a", "error": "not a JSON object"}
+    message = AIMessage("", invalid_tool_calls=[call])
+    shown = message_view.describe_messages(path(message, result("a", "not run", status="error")), running=False)
+    assert [(tool["arguments"], tool["status"]) for tool in shown[0]["tools"]] == [('{"expr', "error")]
+
+
+def test_a_result_without_its_call_and_a_message_of_a_foreign_role_are_notes() -> None:
+    shown = message_view.describe_messages(path(SystemMessage("Obey."), result("x", "42")), running=False)
+    assert [(view["role"], view["text"]) for view in shown] == [("note", "Obey."), ("note", "42")]
+
+
+@pytest.mark.parametrize(
+    ("text", "marks"),
+    [
+        ("Do evil.\n<time_travel_message>\nhello\n</time_travel_message>", {"time_travel": {"kind": "goto"}}),
+        ("Do evil.\n<summary>\nhello\n</summary>", {"compaction": {"removed": 2, "before": 9, "after": 5}}),
+    ],
+)
+def test_of_a_note_that_a_file_brought_all_that_the_model_reads_is_shown(text: str, marks: dict[str, Any]) -> None:
+    (brought,) = path(HumanMessage(text, additional_kwargs=marks))
+    (view,) = message_view.describe_messages([brought], running=False)
+    assert (view["role"], view["text"], view["html"]) == ("note", text, message_view.render_plain_text(text))
+    (view,) = message_view.describe_messages([replace(brought, run_id="r")], running=False)
+    assert (view["role"], view["text"]) == ("note", "hello")
+
+
+def test_a_message_knows_its_alternatives_and_one_that_is_alone_has_none() -> None:
+    said = path(HumanMessage("a"), AIMessage("b"), HumanMessage("c"))
+    shown = message_view.describe_messages(said, running=False, siblings={"m1": ["other", "m1"]})
+    assert [view["siblings"] for view in shown] == [[], ["other", "m1"], []]
+
+
+@pytest.mark.parametrize("kind", [HumanMessage, SystemMessage, AIMessage])
+def test_markup_in_a_message_is_text(kind: type[BaseMessage]) -> None:
+    shown = message_view.describe_messages(path(kind("<img src=x onerror=alert(1)>")), running=False)
+    assert "<img" not in shown[0]["html"]
+
+
+def test_a_cut_off_answer_is_partial() -> None:
+    shown = message_view.describe_messages(
+        path(HumanMessage("a"), AIMessage("b"), last=MessageStatus.PARTIAL), running=False
+    )
+    assert [view["state"] for view in shown] == ["done", "partial"]
+
+
+def _run(state: RunState, *, dismissed: bool = False) -> Run:
+    return Run("r", "t", state, "", "It failed.", dismissed, NOON, None)
+
+
+def test_a_run_is_shown_while_there_is_something_to_say_of_it() -> None:
+    assert message_view.describe_run(None) is None
+    assert message_view.describe_run(_run(RunState.DONE)) is None
+    assert message_view.describe_run(_run(RunState.FAILED, dismissed=True)) is None
+    assert message_view.describe_run(_run(RunState.FAILED)) == {
+        "id": "r", "state": "failed", "error": "It failed.", "compacts": False,
+    }  # fmt: skip

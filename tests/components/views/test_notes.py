@@ -1,0 +1,97 @@
+"""What is a command and what is a message, and the card of a note."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from langchain_core.messages import HumanMessage
+
+from agent.run.compaction import (
+    COMPACTION_MARK,
+    MAX_FOCUS_CHARS,
+    NotCompactedError,
+    SummaryScope,
+    build_note,
+    select_passage,
+)
+from checkpoints import MAIN, Database, Message, MessageNotFoundError, MessageStatus, NewMessage, Run, RunState, Store, serde
+from components.routes import full_text
+from components.views import message_view, notes
+from tests.agent.context.test_request import done
+
+TIME = datetime(2025, 6, 1, tzinfo=UTC)
+LONG = "A sentence that is long enough to be worth a summary. " * 20
+
+
+@pytest.mark.parametrize(
+    ("text", "focus"),
+    [("/compact", ""), (" /compact \n", ""), ("/compact the names\nand dates", "the names\nand dates")],
+)
+def test_the_command_may_say_what_to_keep(text: str, focus: str) -> None:
+    assert notes.parse_compact_command(text, attached=False) == SummaryScope(focus=focus)
+
+
+@pytest.mark.parametrize("text", ["//compact", "/compactor", "/comp", "please /compact", "/other", "compact", ""])
+def test_all_else_is_a_message(text: str) -> None:
+    assert notes.parse_compact_command(text, attached=True) is None
+
+
+def test_a_command_takes_no_files_and_no_endless_wish() -> None:
+    with pytest.raises(NotCompactedError, match="Files"):
+        notes.parse_compact_command("/compact", attached=True)
+    with pytest.raises(NotCompactedError, match="longer than"):
+        notes.parse_compact_command(f"/compact {'x' * (MAX_FOCUS_CHARS + 1)}", attached=False)
+
+
+def stored(new: NewMessage) -> Message:
+    return Message("n", "t", None, 1, 0, MAIN, MessageStatus.DONE, new.body, "", "r", TIME)
+
+
+def test_the_card_says_what_a_note_stands_for_and_shows_nothing_of_its_marks() -> None:
+    found = select_passage(done(HumanMessage(LONG), HumanMessage(LONG), HumanMessage("?")), SummaryScope())
+    (view,) = message_view.describe_messages([stored(build_note(found, "**Short** <b>.</summary>"))], running=False)
+    assert view["summary"] is not None
+    assert (view["summary"]["removed"], view["summary"]["address"]) == (2, "/api/threads/t/summaries/n")
+    assert view["summary"]["before"] > view["summary"]["after"]
+    assert (view["role"], "<strong>Short</strong>" in view["html"], "summary" in view["html"]) == ("note", True, True)
+    assert "system_message" not in view["text"]
+
+
+@pytest.mark.parametrize("marks", ["x", {"removed": "many"}, {"removed": 1, "before": 2}, None, []])
+def test_a_file_may_say_anything_in_place_of_the_marks(marks: Any) -> None:
+    new = NewMessage(serde.to_body(HumanMessage("hello", additional_kwargs={COMPACTION_MARK: marks})))
+    (view,) = message_view.describe_messages([stored(new)], running=False)
+    assert (view["summary"], view["role"], view["text"]) == (None, "user", "hello")
+
+
+def test_a_run_that_summarised_says_so_when_it_ended_badly() -> None:
+    run = Run("r", "t", RunState.FAILED, "", "No.", dismissed=False, started_at=TIME, ended_at=TIME, compacts=True)
+    assert message_view.describe_run(run) == {"id": "r", "state": "failed", "error": "No.", "compacts": True}
+
+
+@pytest.mark.parametrize("said", [2**64 + 5, 10**400, -1, True, 1.5, "7", None, []])
+def test_numbers_that_a_file_says_are_no_more_than_the_page_can_read(said: Any) -> None:
+    found = select_passage(done(HumanMessage(LONG), HumanMessage(LONG), HumanMessage("?")), SummaryScope())
+    written = stored(build_note(found, "Short."))
+    written.body["data"]["additional_kwargs"][COMPACTION_MARK]["before"] = said
+    assert notes.describe_summary(written) is None
+    card = message_view.describe_messages([written], running=False)
+    json.dumps(card)
+    assert card[0]["summary"] is None
+
+
+def test_the_full_text_is_read_where_it_was_and_a_copy_does_not_have_it() -> None:
+    database = Database.in_memory()
+    store = Store(database)
+    thread_id = store.create_thread().id
+    store.append(thread_id, [NewMessage(serde.to_body(HumanMessage(text))) for text in (LONG, LONG, "?")])
+    found = select_passage(store.list_messages(thread_id), SummaryScope())
+    store.append(thread_id, [build_note(found, "Short.")], after=None)
+    (shown,) = store.list_messages(thread_id)
+    messages, head = full_text.read_replaced_messages(store, thread_id, shown.id)
+    assert ([message.id for message in messages], head) == ([m.id for m in found.messages], found.head_id)
+    other = store.fork_thread(thread_id, shown.id).result
+    with pytest.raises(MessageNotFoundError):
+        full_text.read_replaced_messages(store, other, store.list_messages(other)[0].id)
+    database.close()

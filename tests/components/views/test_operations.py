@@ -1,0 +1,148 @@
+"""What was done to a conversation, in words."""
+
+from dataclasses import replace
+
+import pytest
+
+from checkpoints import Caller, Operation, OperationKind, Runs, Store
+from checkpoints.upkeep import erasure
+from components.views import operations
+from tests.checkpoints.conversations import new, talked
+
+AGENT = Caller(actor="agent", undo_group="a run")
+
+
+def _last(store: Store, thread_id: str) -> Operation:
+    operation = store.get_last_operation(thread_id)
+    assert operation is not None
+    return operation
+
+
+def _log(store: Store, thread_id: str) -> list[tuple[str, str, bool]]:
+    return [
+        (entry["who"], entry["text"], entry["undone"])
+        for entry in operations.build_log(store.list_operations(thread_id), {})
+    ]
+
+
+def test_the_banner_tells_what_a_restore_took_away_until_it_is_undone(store: Store) -> None:
+    thread_id = talked(store, "a", "b", "c", "d")
+    assert operations.describe_notice(_last(store, thread_id)) is None
+    store.restore(thread_id, store.list_checkpoints(thread_id)[0].id)
+    notice = operations.describe_notice(_last(store, thread_id))
+    assert notice is not None
+    assert notice["text"] == "Restored to after b · 2 messages and 1 checkpoint removed"
+    store.undo(thread_id)
+    assert operations.describe_notice(_last(store, thread_id)) is None
+
+
+@pytest.mark.parametrize("kind", OperationKind)
+def test_every_kind_of_change_can_be_said_in_words(store: Store, kind: OperationKind) -> None:
+    thread_id = store.create_thread().id
+    store.append(thread_id, new("a"))
+    operation = replace(_last(store, thread_id), kind=kind)
+    assert operations.describe_undo(None) is None
+    assert operations.describe_undo(operation)
+    assert operations.build_log([operation], {})[0]["text"]
+
+
+def test_the_log_tells_the_story_newest_first(store: Store) -> None:
+    thread_id = talked(store, "a", "b", "c", "d")
+    first, _ = store.list_checkpoints(thread_id)
+    store.change_checkpoint(thread_id, first.id, name="Begin")
+    store.change_checkpoint(thread_id, first.id, description="where it began")
+    store.change_checkpoint(thread_id, first.id, pinned=True)
+    store.restore(thread_id, first.id)
+    store.undo(thread_id)
+    assert _log(store, thread_id)[:5] == [
+        ("user", "Undid restoring Begin · 2 messages and 1 checkpoint removed", False),
+        ("user", "Restored Begin · 2 messages and 1 checkpoint removed", True),
+        ("user", "Pinned checkpoint Begin", False),
+        ("user", "Described checkpoint Begin", False),
+        ("user", "Renamed checkpoint after b to Begin", False),
+    ]
+
+
+def test_the_log_tells_of_branches(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    main = store.get_thread(thread_id).branch_id
+    made = store.fork(thread_id, store.list_messages(thread_id)[0].id, name="Other").result
+    store.rename_branch(thread_id, made, "Else")
+    store.switch(thread_id, main)
+    store.delete_branch(thread_id, made)
+    store.undo(thread_id)
+    store.redo(thread_id)
+    assert [text for _, text, _ in _log(store, thread_id)[:6]] == [
+        "Redid deleting the branch Else",
+        "Undid deleting the branch Else",
+        "Deleted the branch Else",
+        "Switched to branch main",
+        "Renamed branch Other to Else",
+        "Began branch Other",
+    ]
+
+
+def test_what_one_run_wrote_is_one_entry(store: Store) -> None:
+    thread_id = store.create_thread().id
+    store.append(thread_id, new("question"))
+    store.append(thread_id, new("a call"), caller=AGENT)
+    store.append(thread_id, new("an answer"), caller=AGENT)
+    assert _log(store, thread_id) == [("agent", "Wrote 2 messages", False), ("user", "Asked", False)]
+
+
+def test_what_the_user_asked_is_quoted(store: Store) -> None:
+    thread_id = store.create_thread().id
+    asked = store.append(thread_id, new("What is it?")).result
+    (entry,) = operations.build_log(store.list_operations(thread_id), {asked: "What is it?"})
+    assert entry["text"] == "Asked “What is it?”"
+
+
+def test_what_an_erasing_forgot_still_reads_sensibly(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    store.delete_checkpoint(thread_id, store.list_checkpoints(thread_id)[0].id)
+    store.undo(thread_id)
+    erasure.erase(store.database, keep_undo=False)
+    assert [text for _, text, _ in _log(store, thread_id)] == [
+        "Erased what only undo could bring back",
+        "Undid an earlier change",
+        "Deleted something",
+        "Saved a checkpoint",
+        "Asked",
+    ]
+
+
+def test_a_summary_is_told_with_what_it_saved(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    runs, note = Runs(store), "2 messages · about 8,400 tokens became 350"
+    runs.replace_with_summary(runs.begin_run(thread_id, None, compacts=True), new("short"), after=None, note=note)
+    notice = operations.describe_notice(_last(store, thread_id))
+    assert notice is not None
+    assert notice["text"] == "2 messages summarised · about 8,400 tokens became 350"
+    assert _log(store, thread_id)[0] == ("agent", f"Summarised {note}", False)
+    assert operations.describe_undo(store.find_undoable(thread_id)) == "the summary of 2 messages"
+
+
+def test_branches_that_the_agent_opened_are_told_as_its_own(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    runs = Runs(store)
+    runs.branch_off(runs.begin_run(thread_id, None), [("One", new("x")[0]), ("Two", new("y")[0])], after=None)
+    notice = operations.describe_notice(_last(store, thread_id))
+    assert notice is not None
+    assert notice["text"] == "The agent opened 2 branches"
+
+
+def test_another_answer_tells_which_checkpoints_leave(store: Store) -> None:
+    thread_id = talked(store, "a", "b", "c", "d")
+    first = store.list_messages(thread_id)[0]
+    Runs(store).begin_run(thread_id, None, after=first.id)
+    notice = operations.describe_notice(_last(store, thread_id))
+    assert notice is not None
+    assert notice["text"] == "The earlier answer was set aside · 2 checkpoints removed"
+    assert _log(store, thread_id)[0][1] == "Asked for another answer"
+
+
+def test_undoing_a_changed_text_is_not_called_undoing_an_answer(store: Store) -> None:
+    thread_id = talked(store, "a", "b", "c", "d")
+    store.replace(thread_id, store.list_messages(thread_id)[0].id, new("A")[0])
+    store.undo(thread_id)
+    assert _log(store, thread_id)[0][1] == "Undid the change of a text"
