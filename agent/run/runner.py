@@ -430,7 +430,7 @@ class Runner:
             self._runs.begin_run, title=run_request.title, settings=run_request.settings, closing_messages=closing
         )
         begin = partial(begin, compacts=run_request.scope is not None)
-        run = begin(run_request.thread_id, run_request.message, by=run_request.caller, after=run_request.after_id)
+        run = begin(run_request.thread_id, run_request.message, caller=run_request.caller, after=run_request.after_id)
         if run_request.allow_moves:  # only now: a decision that came too late must not leave a leave behind
             allow = {"time_travel": "allow"}
             self._store.change_settings(
