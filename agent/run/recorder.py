@@ -142,7 +142,7 @@ class RunRecorder:
     async def _end(self, state: RunState, error: str | None) -> int:
         try:
             last = self._last_messages(state)
-            return cast(int, await self._run_blocking(self._runs.end_run, self.run, state, error=error, last=last))
+            return cast(int, await self._run_blocking(self._runs.end_run, self.run, state, error=error, last_messages=last))
         except StoreUnavailableError:
             raise
         except Exception:  # noqa: BLE001  what is left over cannot be written: the thread is let go of without it
