@@ -115,7 +115,7 @@ def _register_undo(app: Dash, services: Services) -> None:
         async def undo_or_redo(_: int, timeline: dict[str, Any], change: Any = verb) -> page_state.PageUpdate:
             try:
                 done = await services.apply_change(
-                    change, timeline["thread"], by=Caller(expected_version=timeline["version"])
+                    change, timeline["thread"], caller=Caller(expected_version=timeline["version"])
                 )
             except StateError as error:
                 return page_state.report_problem(str(error))
