@@ -36,7 +36,9 @@ def rounds(request: pytest.FixtureRequest, record_property: Callable[[str, objec
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how many rounds ran."""
-    reports = terminalreporter.getreports("passed") + terminalreporter.getreports("failed")
+    reports = [
+        each for reports in terminalreporter.stats.values() for each in reports if isinstance(each, pytest.TestReport)
+    ]
     gone = [(each.nodeid, text) for each in reports for name, text in each.user_properties if name == "rounds"]
     if gone:
         terminalreporter.section("rounds of the long proofs")
