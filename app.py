@@ -271,7 +271,7 @@ def _build_dash(server: FastAPI, services: Services) -> Dash:
         assets_path_ignore=["modules"],
         assets_ignore=r"early|\.css",  # the frame names the one above everything else; the others come as one
         external_stylesheets=[static_files.build_stylesheet_address()],
-        index_string=page.build_index(sorted(path.name for path in (ROOT / "assets" / "modules").glob("*.mjs"))),
+        index_string=page.build_index(static_files.list_eager_modules()),
         meta_tags=page.META_TAGS,
         enable_mcp=False,
         on_error=_report_callback_error,

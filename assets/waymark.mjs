@@ -4,21 +4,21 @@
  * The other modules have no effect when imported. That matters: Dash may load each of them a second time under
  * another address (`?m=...`), and only this entry may act.
  */
-import { wish } from "./modules/branches.mjs";
-import { Composer } from "./modules/composer.mjs";
-import { watchExports } from "./modules/exporting.mjs";
-import { Icon } from "./modules/icons.mjs";
-import { watchKeys } from "./modules/keys.mjs";
-import { Log, logWanted } from "./modules/log.mjs";
-import { Settings } from "./modules/settings.mjs";
-import { close, focus, go, pane, watchShell } from "./modules/shell.mjs";
-import { theme, watchSystemTheme } from "./modules/theme.mjs";
-import { Threads } from "./modules/threads.mjs";
-import { Timeline } from "./modules/timeline.mjs";
-import { Transcript } from "./modules/transcript.mjs";
-import { Trouble } from "./modules/trouble.mjs";
-import { watchAnswers } from "./modules/unanswered.mjs";
-import { watchUploads } from "./modules/upload.mjs";
+import { Composer } from "./modules/composer/composer.mjs";
+import { Icon } from "./modules/lib/icons.mjs";
+import { watchExports } from "./modules/page/exporting.mjs";
+import { watchKeys } from "./modules/page/keys.mjs";
+import { Log, logWanted } from "./modules/page/log.mjs";
+import { watchRequests } from "./modules/page/request-timeout.mjs";
+import { close, focus, go, pane, watchShell } from "./modules/page/shell.mjs";
+import { theme, watchSystemTheme } from "./modules/page/theme.mjs";
+import { Trouble } from "./modules/page/trouble.mjs";
+import { watchUploads } from "./modules/page/upload.mjs";
+import { Settings } from "./modules/settings/settings.mjs";
+import { Threads } from "./modules/threads/threads.mjs";
+import { wish } from "./modules/timeline/branches.mjs";
+import { Timeline } from "./modules/timeline/timeline.mjs";
+import { Transcript } from "./modules/transcript/transcript.mjs";
 
 const clientside = { theme, focus, pane, go, close, wish, logWanted };
 const parts = { Threads, Transcript, Composer, Timeline, Log, Settings, Trouble, Icon, clientside };
@@ -35,4 +35,4 @@ watchShell();
 watchKeys();
 watchUploads();
 watchExports();
-watchAnswers();
+watchRequests();

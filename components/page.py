@@ -81,8 +81,8 @@ class Page(Dash):
 
 
 def build_index(modules: Iterable[str]) -> str:
-    """The page's frame. It names every module, so that the browser fetches them at once and not import by import."""
-    links = (f'<link rel="modulepreload" href="/assets/modules/{name}">' for name in modules)
+    """The page's frame. It names the modules' addresses, so that the browser fetches all at once, not import by import."""
+    links = (f'<link rel="modulepreload" href="{address}">' for address in modules)
     return INDEX_TEMPLATE.replace("MODULES", "\n    ".join(links))
 
 

@@ -17,6 +17,9 @@ from components.views.markdown import build_highlight_css
 
 _BOOTSTRAP = Path(str(files("flask_bootstrap"))) / "static" / "bootstrap5"
 _ASSETS = Path(__file__).parent.parent / "assets"
+_MODULES = _ASSETS / "modules"
+# The browser's rooms, floor by floor: a module imports only from its own room and from those before it.
+ROOMS = ("lib", "page", "settings", "message", "transcript", "composer", "timeline", "threads")
 _ICON_LIST = re.compile(r"export const ICONS = \[(.*?)\]", re.DOTALL)
 
 
@@ -25,7 +28,17 @@ def build_stylesheet() -> str:
     """Bootstrap, the colours of code, and the panels' own. One file: each costs every cold load some ms."""
     bootstrap = (_BOOTSTRAP / "css" / "bootstrap.min.css").read_text()
     bootstrap = bootstrap.replace("/*# sourceMappingURL=bootstrap.min.css.map */", "")
-    return "\n".join([bootstrap, build_highlight_css(), *(path.read_text() for path in sorted(_ASSETS.glob("*.css")))])
+    return "\n".join([bootstrap, build_highlight_css(), *(path.read_text() for path in _list_eager_styles())])
+
+
+def _list_eager_styles() -> list[Path]:
+    """Style sheets of the rooms, those of the lower floors first: what dresses one panel stands after what dresses all."""
+    return [
+        path
+        for room in ROOMS
+        for path in sorted((_MODULES / room).glob("*.css"), key=lambda path: (path.stem != "tokens", path.name))
+        if not path.name.endswith(".lazy.css")
+    ]
 
 
 def build_stylesheet_address() -> str:
@@ -33,10 +46,16 @@ def build_stylesheet_address() -> str:
     return f"/vendor/waymark.css?v={hashlib.sha256(build_stylesheet().encode()).hexdigest()[:16]}"
 
 
+def list_eager_modules() -> list[str]:
+    """Addresses of the modules that every page needs. A `*.lazy.mjs` is fetched when it is needed, types.mjs never."""
+    paths = (path for path in _MODULES.rglob("*.mjs") if not path.name.endswith((".lazy.mjs", "types.mjs")))
+    return sorted(f"/assets/{path.relative_to(_ASSETS).as_posix()}" for path in paths)
+
+
 @cache
 def build_icon_sprite() -> str:
     """The page's few icons out of the package's two thousand."""
-    listed = _ICON_LIST.search((_ASSETS / "modules" / "icons.mjs").read_text())
+    listed = _ICON_LIST.search((_MODULES / "lib" / "icons.mjs").read_text())
     names = set(re.findall(r'"([^"]+)"', listed[1])) if listed else set()
     every = (_BOOTSTRAP / "icons" / "bootstrap-icons.svg").read_text()
     symbols = re.findall(r'<symbol[^>]* id="([^"]+)".*?</symbol>', every, re.DOTALL)

@@ -96,7 +96,7 @@ def test_only_the_head_and_what_opens_and_closes_have_several_writers(wiring: tu
 def test_every_icon_that_the_page_names_is_in_the_sprite() -> None:
     sprite = set(re.findall(r'<symbol[^>]* id="([^"]+)"', build_icon_sprite()))
     assert "sun" in sprite
-    scripts = "".join(path.read_text() for path in (ROOT / "assets" / "modules").glob("*.mjs"))
+    scripts = "".join(path.read_text() for path in (ROOT / "assets" / "modules").rglob("*.mjs"))
     assert set(re.findall(r'\bicon\("([^"]+)"', scripts)) <= sprite
     pages = "".join(path.read_text() for path in (ROOT / "components").glob("*.py"))
     assert set(re.findall(r'Icon\(name="([^"]+)"', pages)) - {"theme"} <= sprite

@@ -149,8 +149,8 @@ class Conversations(RuleBasedStateMachine):
         by = self.by(talk, how)
         arguments = self.view.arguments(self.tables, talk.id, given)
         # The store is looked up anew each time: a wish that is repeated may have been made before a restart.
-        call = lambda: getattr(self.store, verb)(talk.id, **arguments, by=by)  # noqa: E731
-        return self.both(partial(getattr(talk.model, verb), **given, by=by), call, how.twice)
+        call = lambda: getattr(self.store, verb)(talk.id, **arguments, caller=by)  # noqa: E731
+        return self.both(partial(getattr(talk.model, verb), **given, caller=by), call, how.twice)
 
     def both(self, expected: Callable[[], Any], call: Callable[[], Any], twice: bool = False) -> Any:
         """What the model and the store answer; None if they refuse. A refusal changes nothing."""

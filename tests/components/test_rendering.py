@@ -69,7 +69,7 @@ def worker_ids(renderer: Renderer) -> list[int]:
 @pytest.mark.parametrize("text", [*map(fenced, SLOW_CODE, SLOW_CODE.values()), *SLOW_MARKDOWN.values()])
 def test_a_text_that_is_dear_is_not_formatted_by_the_server(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not is_cheap(text)
-    monkeypatch.setattr(rendering, "to_html", None)
+    monkeypatch.setattr(rendering, "render_markdown", None)
     renderer = Renderer(ENDS)
     assert renderer.page()(text) == to_plain_html(text)
     renderer.close()

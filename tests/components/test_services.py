@@ -18,8 +18,8 @@ def test_a_save_a_restore_and_a_fork_are_told_once_each_and_nothing_else_is() ->
             store, thread = chat.store, chat.thread_id
             with ThreadPoolExecutor(1) as pool:
                 services = Services(store, chat.runs, chat.runner, chat.hub, pool, Only(demo), tracer=listener)
-                saved = await services.apply_change(store.save, thread, name="Good", by=Caller(request_id="a"))
-                await services.apply_change(store.save, thread, name="Good", by=Caller(request_id="a"))
+                saved = await services.apply_change(store.save, thread, name="Good", caller=Caller(request_id="a"))
+                await services.apply_change(store.save, thread, name="Good", caller=Caller(request_id="a"))
                 await services.apply_change(store.rename_thread, thread, "Other")
                 await services.apply_change(store.restore, thread, saved.result)
                 await services.apply_change(store.fork, thread, None)

@@ -90,7 +90,7 @@ def test_escape_twice_lists_where_one_can_go_back_to_and_asks_first(talked: Page
 
 
 def test_the_key_pressed_again_while_the_palette_comes_opens_one(talked: Page) -> None:
-    talked.tab.route("**/palette.mjs*", lambda route: (talked.tab.wait_for_timeout(300), route.continue_()))
+    talked.tab.route("**/palette.lazy.mjs*", lambda route: (talked.tab.wait_for_timeout(300), route.continue_()))
     talked.composer.press("Control+k")
     talked.composer.press("Control+k")
     expect(talked.dialog).to_have_count(1)

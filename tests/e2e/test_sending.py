@@ -17,10 +17,11 @@ REFUSED = "A message needs a text."
 
 
 class Network:
-    """Holds back what the composer sends, until it is released or lost; from then on everything goes through."""
+    """Holds back what the composer sends, until it is released or lost."""
 
     def __init__(self, page: Page) -> None:
         self._held: list[Route] = []
+        self._is_lost = False
         self._page = page
         page.expected.append("ERR_FAILED|Failed to fetch|Callback failed")
 
@@ -28,22 +29,25 @@ class Network:
         self._page.tab.route(CALLBACKS, self._hold)
 
     def _hold(self, route: Route) -> None:
-        if SEND.search(route.request.post_data or ""):
-            self._held.append(route)
-        else:
+        if not SEND.search(route.request.post_data or ""):
             route.continue_()
+        elif self._is_lost:
+            route.abort()
+        else:
+            self._held.append(route)
 
     def wait_for_send(self) -> None:
         expect(self._page.tab.locator(".send-button .spinner")).to_be_visible()
-        assert len(self._held) == 1
 
     def release(self) -> None:
         self._page.tab.unroute(CALLBACKS)  # and what was held goes on
 
     def lose(self) -> None:
+        """Lose what is held, and what is still on its way here, until the network is released."""
+        self._is_lost = True
         for route in self._held:
             route.abort()
-        self._page.tab.unroute(CALLBACKS)
+        self._held.clear()
 
 
 @pytest.fixture
@@ -65,12 +69,12 @@ def _expect_asked(page: Page, *texts: str) -> None:
 @pytest.mark.parametrize("press", ["Enter twice", "a double click"])
 @pytest.mark.parametrize("is_begun", [False, True], ids=["first message", "later message"])
 def test_two_presses_on_a_slow_network_are_one_message(page: Page, press: str, is_begun: bool) -> None:
-    before = ["Tell me of herons"] if is_begun else []
+    before = ["Tell me of harbours"] if is_begun else []
     for text in before:
         page.say(text)
     network = Network(page)
     network.hold()
-    page.composer.fill("Tell me of cranes")
+    page.composer.fill("Tell me of bridges")
     if press == "Enter twice":
         page.composer.press("Enter")
         page.composer.press("Enter")
@@ -79,14 +83,14 @@ def test_two_presses_on_a_slow_network_are_one_message(page: Page, press: str, i
     network.wait_for_send()
     expect(page.composer).to_have_value("")
     network.release()
-    _expect_asked(page, *before, "Tell me of cranes")
+    _expect_asked(page, *before, "Tell me of bridges")
 
 
 def test_a_double_click_on_a_quick_network_does_not_stop_the_answer(page: Page) -> None:
-    page.composer.fill("Tell me of larks")
+    page.composer.fill("Tell me of lighthouses")
     page.tab.get_by_test_id("send").click()
     page.stop_button.dispatch_event("click", {"detail": 2})
-    _expect_asked(page, "Tell me of larks")
+    _expect_asked(page, "Tell me of lighthouses")
 
 
 def test_what_is_typed_while_a_message_is_under_way_is_the_next_one(page: Page) -> None:
@@ -144,6 +148,7 @@ def test_a_lost_message_comes_back_and_is_sent_once_with_its_file(page: Page) ->
     network.lose()
     expect(page.composer).to_have_value("Read this")
     expect(chips(page)).to_have_count(1)
+    network.release()
     page.tab.get_by_role("button", name="Try again").click()
     _expect_asked(page, "Read this")
     expect(page.composer).to_have_value("")
@@ -161,28 +166,44 @@ def test_a_message_whose_answer_was_lost_is_not_sent_a_second_time(page: Page) -
         else:
             route.continue_()
 
-    page.say("Tell me of herons")
+    page.say("Tell me of harbours")
     page.tab.route(CALLBACKS, lose_reply)
-    page.composer.fill("Tell me of cranes")
+    page.composer.fill("Tell me of bridges")
     page.composer.press("Enter")
     expect(page.toast).to_contain_text("The server does not answer.")
-    expect(page.composer).to_have_value("Tell me of cranes")
+    expect(page.composer).to_have_value("Tell me of bridges")
     page.tab.unroute(CALLBACKS)
     page.wait_for_answer()
     page.composer.press("Enter")
     expect(page.composer).to_have_value("")
-    _expect_asked(page, "Tell me of herons", "Tell me of cranes")
+    _expect_asked(page, "Tell me of harbours", "Tell me of bridges")
 
 
 def test_a_message_that_was_under_way_at_a_reload_is_sent_once(page: Page) -> None:
     network = Network(page)
     network.hold()
-    page.composer.fill("Tell me of cranes")
+    page.composer.fill("Tell me of bridges")
     page.composer.press("Enter")
     network.wait_for_send()
     network.release()
     page.reload()
-    expect(page.composer).to_have_value("Tell me of cranes")
+    expect(page.composer).to_have_value("Tell me of bridges")
     page.composer.press("Enter")
-    _expect_asked(page, "Tell me of cranes")
+    _expect_asked(page, "Tell me of bridges")
     expect(page.composer).to_have_value("")
+
+
+def test_a_message_that_is_lost_after_leaving_comes_back_to_its_own_conversation(page: Page) -> None:
+    page.say("Tell me of tunnels")
+    network = Network(page)
+    network.hold()
+    page.composer.fill("And of bridges")
+    page.composer.press("Enter")
+    network.wait_for_send()
+    page.new_conversation()
+    page.composer.fill("Something else")
+    network.lose()
+    expect(page.toast).to_contain_text("The server does not answer.")
+    expect(page.composer).to_have_value("Something else")
+    page.tab.get_by_role("link", name="Tell me of tunnels").click()
+    expect(page.composer).to_have_value("And of bridges")

@@ -51,7 +51,7 @@ class Call:
 
     def carry_out(self, store: Store) -> Outcome:
         try:
-            receipt = getattr(store, self.verb)(self.thread_id, **self.given, by=self.caller)
+            receipt = getattr(store, self.verb)(self.thread_id, **self.given, caller=self.caller)
         except StateError as error:
             return "refused", type(error).__name__
         return "repeated" if receipt.repeated else "done", receipt.version
@@ -196,7 +196,7 @@ class Race:
         if done is not None:
             return "repeated", done
         try:
-            getattr(model, wish.verb)(**wish.given, by=wish.caller)
+            getattr(model, wish.verb)(**wish.given, caller=wish.caller)
         except StateError as error:
             return "refused", type(error).__name__
         return "done", model.version

@@ -48,7 +48,7 @@ def test_a_failure_that_cannot_be_described_ends_its_run(
         assert (ended.state, str(ended.error)[:20]) == (RunState.FAILED, "Something went wrong")
         assert (await chat.say("and now?")).state is RunState.DONE
 
-    monkeypatch.setattr(agent.run.outcome, "model_error", fail(broken))
+    monkeypatch.setattr(agent.run.outcome, "describe_model_error", fail(broken))
     play(story, Fault("status", status=400), Say("Here again."))
     assert f"could not be described: {type(broken).__name__} at " in caplog.text
 
@@ -84,8 +84,8 @@ def test_a_run_whose_last_messages_cannot_be_written_ends_without_them(caplog: p
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         end = chat.runs.end_run
 
-        def refuse(*given: Any, last: Any = (), **options: Any) -> int:
-            if last:
+        def refuse(*given: Any, last_messages: Any = (), **options: Any) -> int:
+            if last_messages:
                 raise ValueError
             return end(*given, **options)
 

@@ -175,7 +175,7 @@ def test_no_request_is_built_on_the_event_loop(module: str, call: Call, monkeypa
 
 def test_the_answer_that_asks_is_found_however_much_other_agents_have_written_since() -> None:
     async def whole(cast: Cast) -> None:
-        with_critic: Any = {"time_travel": "ask", "agents": {"critic": agent("critic", "calculator")}, "most_calls": 200}
+        with_critic: Any = {"time_travel": "ask", "agents": {"critic": agent("critic", "calculator")}, "max_tool_calls": 200}
         async with model_at(cast) as model, running(model, **with_critic) as chat:
             assert (await chat.say("Go")).state is RunState.WAITING
             assert len(chat.path()) > 100
@@ -265,6 +265,6 @@ def test_a_way_that_comes_no_further_keeps_what_it_had_written(is_stopped: bool,
         await chat.end(run)
         assert branches(chat) == {"Try a": ["Try a", "one two "]}
 
-    monkeypatch.setattr(BranchRecorder, "text", noted)
+    monkeypatch.setattr(BranchRecorder, "append_text", noted)
     cut = Fault("hang" if is_stopped else "cut", Say("one two three"), after_tokens=2)
     play(story, fork("Try a"), cut, Say("Too bad."))

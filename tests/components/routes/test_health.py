@@ -15,7 +15,7 @@ class Away:
         self.store = self.database = self
         self.looks = 0
 
-    def check(self) -> None:
+    def check_health(self) -> None:
         raise StoreUnavailableError("It is away.")
 
     async def run_blocking(self, work: Callable[[], None]) -> None:

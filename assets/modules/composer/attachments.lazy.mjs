@@ -1,0 +1,93 @@
+/** Files that are to be sent: read, checked, and shown above the field. */
+import { icon } from "../lib/icons.mjs";
+import { sizeText } from "../message/attachments.lazy.mjs";
+
+const { createElement: h } = window.React;
+
+/** The limits of checkpoints/files.py, which has the last word. */
+const MAX_FILES = 5;
+const MAX_BYTES = 10_000_000;
+const MAX_BYTES_OF = { image: 5_000_000, pdf: 5_000_000, text: 1_000_000 };
+const NOUNS = { image: "an image", pdf: "a PDF", text: "a text" };
+const BEGINNINGS = [
+  ["image/png", "image", /^\x89PNG\r\n\x1a\n/],
+  ["image/jpeg", "image", /^\xff\xd8\xff/],
+  ["image/gif", "image", /^GIF8[79]a/],
+  ["image/webp", "image", /^RIFF[^]{4}WEBP/],
+  ["application/pdf", "pdf", /^%PDF-/],
+];
+
+/**
+ * @param {File[]} chosen
+ * @param {import("../lib/types.mjs").ChosenFile[]} held what is attached already
+ * @returns {Promise<{files: import("../lib/types.mjs").ChosenFile[], problem: string|null}>} what can be attached, and why the first of the others cannot
+ */
+export async function readFiles(chosen, held) {
+  const files = [];
+  let problem = null;
+  for (const file of chosen) {
+    const all = [...held, ...files];
+    const refused = await checkFile(file, all);
+    if (refused !== null) problem ??= refused;
+    else files.push({ name: file.name, type: (await detectKind(file)).type, size: file.size, data: await encodeBase64(file) });
+  }
+  return { files, problem };
+}
+
+async function checkFile(file, held) {
+  const mine = await detectKind(file);
+  if (held.length >= MAX_FILES) return `A message takes at most ${MAX_FILES} files.`;
+  if (file.size === 0) return `${file.name} is empty.`;
+  if (file.size > MAX_BYTES_OF[mine.kind]) return `${file.name} is larger than ${MAX_BYTES_OF[mine.kind] / 1_000_000} MB, the most for ${NOUNS[mine.kind]}.`;
+  if (mine.kind === "text" && !(await isText(file))) return `${file.name} is neither an image (PNG, JPEG, WebP, GIF) nor a PDF nor text in UTF-8.`;
+  const together = held.reduce((sum, { size }) => sum + size, file.size);
+  return together > MAX_BYTES ? `The files of one message may have ${MAX_BYTES / 1_000_000} MB together.` : null;
+}
+
+/** By its first bytes: its name may say anything. */
+async function detectKind(file) {
+  const bytes = new Uint8Array(await file.slice(0, 16).arrayBuffer());
+  const found = BEGINNINGS.find(([, , beginning]) => beginning.test(String.fromCharCode(...bytes)));
+  return found ? { type: found[0], kind: found[1] } : { type: "text/plain", kind: "text" };
+}
+
+async function isText(file) {
+  try {
+    // eslint-disable-next-line no-control-regex
+    return !/[\x00-\x07\x0b\x0e-\x1a\x1c-\x1f]/.test(new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer()));
+  } catch {
+    return false;
+  }
+}
+
+const encodeBase64 = (file) =>
+  new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(",") + 1));
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(file);
+  });
+
+/** @param {{files: import("../lib/types.mjs").ChosenFile[], onRemove: (file: object) => void}} props what is to be sent with the message */
+export function Chips({ files, onRemove }) {
+  return h(
+    "ul",
+    { className: "attached-chips", "aria-label": "Attached files" },
+    files.map((file, place) =>
+      h(
+        "li",
+        { key: `${place} ${file.name}`, className: "attached-chip" },
+        file.type.startsWith("image/")
+          ? h("img", { src: `data:${file.type};base64,${file.data}`, alt: "" })
+          : icon("paperclip"),
+        h("span", { className: "attached-name", title: file.name }, file.name),
+        h("span", { className: "attached-size" }, sizeText(file.size)),
+        h(
+          "button",
+          { type: "button", className: "icon-button", "aria-label": `Remove ${file.name}`, title: "Remove", onClick: () => onRemove(file) },
+          icon("x-lg"),
+        ),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,50 @@
+/** The buttons of the composer. */
+import { icon } from "../lib/icons.mjs";
+
+const { Fragment, createElement: h, useRef } = window.React;
+
+/** @param {{onChoose: (files: Iterable<File>) => void}} props */
+export function AttachButton({ onChoose }) {
+  const chooser = useRef(null);
+  const onChange = ({ target }) => {
+    onChoose(target.files);
+    target.value = ""; // or the same file could not be chosen again
+  };
+  return h(
+    Fragment,
+    null,
+    h("input", { type: "file", multiple: true, hidden: true, ref: chooser, "aria-label": "Files to attach", onChange }),
+    h(
+      "button",
+      { type: "button", className: "icon-button attach-button", "aria-label": "Attach files", title: "Attach files", onClick: () => chooser.current.click() },
+      icon("paperclip"),
+    ),
+  );
+}
+
+export function SendButton({ isSending, isEmpty, onClick }) {
+  const disabled = isEmpty || isSending;
+  return h(
+    "button",
+    { type: "button", className: "send-button", "data-testid": "send", "aria-label": "Send", title: "Send", "aria-disabled": disabled, onClick },
+    isSending ? h("span", { className: "spinner" }) : icon("arrow-up"),
+  );
+}
+
+export function StopButton({ isStopping, onClick }) {
+  // The second press of a double click was meant for the Send button, which stood here.
+  const onPress = (event) => !isStopping && event.detail < 2 && onClick();
+  return h(
+    "button",
+    {
+      type: "button",
+      className: "send-button stop-button",
+      "data-testid": "stop",
+      "aria-label": "Stop",
+      title: "Stop",
+      "aria-disabled": isStopping,
+      onClick: onPress,
+    },
+    icon("stop-fill"),
+  );
+}

@@ -1,0 +1,7 @@
+/** Who made a checkpoint or a change, as it is shown. */
+export const AUTHORS = {
+  user: { sign: "person", name: "you" },
+  agent: { sign: "robot", name: "the agent" },
+  judge: { sign: "shield-check", name: "the judge" },
+  system: { sign: "gear", name: "Waymark" },
+};

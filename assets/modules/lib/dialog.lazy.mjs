@@ -1,0 +1,43 @@
+/** Dialogs of the browser's own. */
+const { createElement: h, useId, useLayoutEffect, useRef } = window.React;
+
+/** A dialog of the browser's own, as long as the component stands; going to another address closes it. @param {() => void} onClose */
+export function useDialog(onClose) {
+  const dialog = useRef(null);
+  useLayoutEffect(() => {
+    const element = dialog.current;
+    element.showModal();
+    window.addEventListener("popstate", onClose);
+    return () => {
+      window.removeEventListener("popstate", onClose);
+      element.close(); // gives the focus back to what had it
+    };
+  }, []);
+  return dialog;
+}
+
+/** A dialog to read in. @param {{title: string, size?: "lg"|"xl", className: string, buttons?: any, onClose: () => void, children: any}} props */
+export function ReadingDialog({ title, size = "lg", className, buttons = null, onClose, children }) {
+  const id = useId();
+  const dialog = useDialog(onClose);
+  return h(
+    "dialog",
+    { ref: dialog, className: "modal show", "aria-labelledby": id, onCancel: (event) => (event.preventDefault(), onClose()) },
+    h(
+      "div",
+      { className: `modal-dialog modal-dialog-centered modal-dialog-scrollable modal-${size}` },
+      h(
+        "div",
+        { className: "modal-content" },
+        h("div", { className: "modal-header" }, h("h2", { className: "modal-title", id }, title)),
+        h("div", { className: `modal-body ${className}`, tabIndex: 0 }, children),
+        h(
+          "div",
+          { className: "modal-footer" },
+          h("button", { type: "button", className: "btn btn-outline-secondary", onClick: onClose }, "Close"),
+          buttons,
+        ),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,86 @@
+/** The thread's event stream: one WebSocket that comes back by itself. */
+const FIRST_WAIT_MS = 200;
+const MAX_WAIT_MS = 5000;
+const SAY_SO_AFTER_MS = 1000;
+const THREAD_IS_GONE = 4404;
+
+let heard = { thread: null, version: 0 };
+
+/** Whether a panel that shows this version has yet to read what the stream has told: the answer is on the screen before its end is. */
+export const isOvertaken = (thread, version) => heard.thread === thread && heard.version > version;
+
+/**
+ * @param {string} thread
+ * @param {Listeners} on
+ * @returns {() => void} closes the socket for good
+ */
+export function followThread(thread, on) {
+  const following = new ThreadSocket(thread, on);
+  following.open();
+  return () => following.stop();
+}
+
+/** @typedef {{onFrame: (frame: object) => void, onGone: () => void, onConnection: (lost: boolean) => void}} Listeners */
+class ThreadSocket {
+  #thread;
+  #on;
+  #socket = null;
+  #attempts = 0;
+  #isClosed = false;
+  #retryTimer = 0;
+  #noticeTimer = 0;
+
+  constructor(thread, on) {
+    this.#thread = thread;
+    this.#on = on;
+    window.addEventListener("online", this.#hurry);
+    document.addEventListener("visibilitychange", this.#hurry);
+  }
+
+  open() {
+    clearTimeout(this.#retryTimer);
+    this.#socket = new WebSocket(`${location.origin.replace(/^http/, "ws")}/api/threads/${encodeURIComponent(this.#thread)}/events`);
+    this.#socket.onmessage = (event) => this.#receive(JSON.parse(event.data));
+    this.#socket.onclose = (event) => this.#lose(event);
+  }
+
+  stop() {
+    this.#isClosed = true;
+    clearTimeout(this.#retryTimer);
+    clearTimeout(this.#noticeTimer);
+    window.removeEventListener("online", this.#hurry);
+    document.removeEventListener("visibilitychange", this.#hurry);
+    this.#socket?.close();
+  }
+
+  #receive(frame) {
+    if (this.#isClosed) return;
+    if (frame.k === "hello") {
+      // Only a first frame proves the connection: a proxy may accept a socket and drop it at once.
+      this.#attempts = 0;
+      clearTimeout(this.#noticeTimer);
+      this.#noticeTimer = 0;
+      this.#on.onConnection(false);
+    }
+    if (frame.version !== undefined) heard = { thread: this.#thread, version: frame.version };
+    this.#on.onFrame(frame);
+  }
+
+  #lose({ code }) {
+    if (this.#isClosed) return;
+    if (code === THREAD_IS_GONE) {
+      this.stop();
+      this.#on.onGone();
+      return;
+    }
+    this.#noticeTimer ||= setTimeout(() => this.#on.onConnection(true), SAY_SO_AFTER_MS);
+    const wait = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** this.#attempts);
+    this.#attempts += 1;
+    this.#retryTimer = setTimeout(() => this.open(), wait + Math.random() * wait * 0.25);
+  }
+
+  /** The network is back, or the user is: do not make them wait for the timer. */
+  #hurry = () => {
+    if (!this.#isClosed && document.visibilityState === "visible" && this.#socket?.readyState === WebSocket.CLOSED) this.open();
+  };
+}

@@ -1,7 +1,0 @@
-/** Who made a checkpoint or a change, as it is shown. */
-export const MAKERS = {
-  user: { sign: "person", name: "you" },
-  agent: { sign: "robot", name: "the agent" },
-  judge: { sign: "shield-check", name: "the judge" },
-  system: { sign: "gear", name: "Waymark" },
-};

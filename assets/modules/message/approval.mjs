@@ -1,0 +1,97 @@
+/** Decisions about a tool call that waits: let it run, change its arguments, answer in its place, refuse. */
+const { createElement: h, useEffect, useId, useState } = window.React;
+
+const ASKED_MS = 4000; // a decision is answered within this, or it may be made again
+const MAX_ROWS = 10;
+const WAYS = {
+  edit: { label: "Arguments, as JSON", button: "Run with these" },
+  words: { label: "What the agent carries along", button: "Go back with this" },
+  respond: { label: "Answer in place of the tool", button: "Answer" },
+};
+
+/** @param {{tool: import("../lib/types.mjs").ToolView, act: Function}} props */
+export function Approval({ tool, act }) {
+  const [way, setWay] = useState(null);
+  const { isAsked, decide } = useDecision(tool, act);
+  const label = useId();
+  const decideButton = (name, style, kind, fields, title) =>
+    h("button", { type: "button", className: `btn ${style}`, title, "aria-disabled": isAsked || undefined, onClick: () => decide(kind, fields) }, name);
+  const openButton = (name, next) => {
+    const onClick = () => setWay(way === next ? null : next);
+    return h("button", { type: "button", className: "btn btn-outline-secondary", "aria-disabled": isAsked || undefined, "aria-expanded": way === next, onClick }, name);
+  };
+  return h(
+    "div",
+    { className: "approval", role: "group", "aria-labelledby": label },
+    tool.move ? h(Move, { id: label, move: tool.move }) : h("p", { id: label }, describeCall(tool)),
+    h(
+      "div",
+      { className: "approval-ways" },
+      decideButton("Allow", "btn-primary", "allow"),
+      tool.move && decideButton("Always here", "btn-outline-secondary", "allow", { always: true }, "Allow it always in this conversation"),
+      tool.move && openButton("Change the note", "words"),
+      !tool.move && openButton("Change arguments", "edit"),
+      !tool.move && openButton("Answer instead", "respond"),
+      decideButton("Deny", "btn-outline-secondary", "deny"),
+    ),
+    way !== null && h(AnswerForm, { key: way, tool, way, isAsked, decide }),
+  );
+}
+
+/** A decision is made once, until it has gone unanswered for a while. */
+function useDecision(tool, act) {
+  const [isAsked, setAsked] = useState(false);
+  useEffect(() => {
+    if (!isAsked) return undefined;
+    const timer = setTimeout(() => setAsked(false), ASKED_MS);
+    return () => clearTimeout(timer);
+  }, [isAsked]);
+  const decide = (kind, fields = {}) => {
+    if (isAsked) return;
+    setAsked(true);
+    act("decide", { call: tool.id, kind, ...fields });
+  };
+  return { isAsked, decide };
+}
+
+function describeCall({ agent, name }) {
+  const asker = agent === "main" ? "The agent" : agent;
+  return `${asker} asks to ${name === "fork" ? "try these ways, each on a branch of its own" : `use ${name}`}.`;
+}
+
+/** The field for other arguments, another note, or an answer in the tool's place. */
+function AnswerForm({ tool, way, isAsked, decide }) {
+  const [text, setText] = useState({ edit: tool.arguments, words: tool.move?.words, respond: "" }[way]);
+  const onSubmit = (event) => {
+    event.preventDefault();
+    if (text.trim() === "") return;
+    if (way === "words") decide("edit", { text: JSON.stringify({ ...JSON.parse(tool.arguments), [tool.move.argument]: text }) });
+    else decide(way, { text });
+  };
+  return h(
+    "form",
+    { onSubmit },
+    h("textarea", {
+      className: "form-control",
+      "aria-label": WAYS[way].label,
+      rows: Math.min(MAX_ROWS, text.split("\n").length + 1),
+      value: text,
+      autoFocus: true,
+      onChange: (event) => setText(event.target.value),
+    }),
+    h("button", { type: "submit", className: "btn btn-primary", "aria-disabled": isAsked || undefined }, WAYS[way].button),
+  );
+}
+
+/** What would leave, and where the conversation would go on. */
+function Move({ id, move }) {
+  const leaves = move.leaves === "1 message" ? "leaves" : "leave";
+  return h(
+    "div",
+    { className: "approval-move" },
+    h("p", { id }, `The agent asks to go back to message ${move.number}. ${move.leaves} ${leaves} the conversation. You can undo it.`),
+    h("blockquote", null, move.target === "" ? "(a call without text)" : move.target),
+    h("p", { className: "quiet" }, `It carries along${move.read.length === 0 ? "" : `, after reading ${move.read.join(", ")}`}:`),
+    h("blockquote", null, move.words),
+  );
+}

@@ -1,0 +1,61 @@
+/** The files of a message. */
+import { icon } from "../lib/icons.mjs";
+import { loadStyle } from "../lib/style.lazy.mjs";
+
+const { createElement: h, useState } = window.React;
+
+loadStyle(new URL("./attachments.lazy.css", import.meta.url));
+
+/** @param {number} bytes @returns {string} "850 B", "12 kB", "3.4 MB" */
+export function sizeText(bytes) {
+  if (bytes < 1000) return `${bytes} B`;
+  return bytes < 999_500 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
+/** @param {{files: import("../lib/types.mjs").FileView[]}} props sent with a message */
+export function Attached({ files }) {
+  return h(
+    "ul",
+    { className: "attached", "aria-label": "Attached files" },
+    files.map((file) => h("li", { key: file.address }, file.kind === "image" ? h(Picture, { file }) : h(Download, { file }))),
+  );
+}
+
+function Picture({ file }) {
+  const [isLost, setLost] = useState(false);
+  if (isLost) return h("span", { className: "attached-chip attached-lost" }, icon("exclamation-triangle"), `${file.name} is damaged and is not shown.`);
+  return h(
+    "button",
+    { type: "button", className: "attached-picture", "aria-label": `Open ${file.name}`, title: `${file.name} · ${sizeText(file.size)}`, onClick: () => enlarge(file) },
+    h("img", { src: file.address, alt: file.name, loading: "lazy", onError: () => setLost(true) }),
+  );
+}
+
+function Download({ file }) {
+  return h(
+    "a",
+    { className: "attached-chip", href: file.address, download: file.name },
+    icon("paperclip"),
+    h("span", { className: "attached-name", title: file.name }, file.name),
+    h("span", { className: "attached-size" }, sizeText(file.size)),
+  );
+}
+
+/** A dialog of the browser's own: Escape closes it, and the focus goes back to where it was. */
+function enlarge(file) {
+  const make = (tag, properties, ...children) => {
+    const element = Object.assign(document.createElement(tag), properties);
+    element.append(...children);
+    return element;
+  };
+  const dialog = make("dialog", { className: "attached-large", ariaLabel: file.name });
+  const close = make("button", { type: "button", className: "btn btn-secondary", textContent: "Close", onclick: () => dialog.close() });
+  const keep = make("a", { href: file.address, download: file.name, className: "btn btn-primary", textContent: "Download" });
+  const name = make("p", { textContent: `${file.name} · ${sizeText(file.size)}` });
+  dialog.append(make("img", { src: file.address, alt: file.name }), make("div", { className: "attached-bar" }, name, keep, close));
+  dialog.onclick = (event) => event.target === dialog && dialog.close(); // beside the picture
+  dialog.onclose = () => dialog.remove();
+  document.body.append(dialog);
+  dialog.showModal();
+  close.focus();
+}

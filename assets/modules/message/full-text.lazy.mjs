@@ -1,0 +1,24 @@
+/** What a summary stands for, read-only, and the way to go on from there. */
+import { ReadingDialog } from "../lib/dialog.lazy.mjs";
+import { useFetch } from "../lib/fetch.lazy.mjs";
+import { ReadOnlyMessage } from "./read-only-message.lazy.mjs";
+
+const { createElement: h } = window.React;
+
+const NOT_HERE = "The full text is not here: it was erased, or this conversation is a copy of the one in which it stands.";
+
+/** @param {{title: string, address: string, act: Function, onClose: () => void}} props */
+export function FullText({ title, address, act, onClose }) {
+  const { found, status } = useFetch(address, NOT_HERE);
+  const branch = () => {
+    onClose();
+    act("fork", { message: found.head });
+  };
+  const buttons = found && h("button", { type: "button", className: "btn btn-primary", onClick: branch }, "Branch from there");
+  return h(
+    ReadingDialog,
+    { title, className: "full-text", buttons, onClose },
+    status && h("p", { role: "status" }, status),
+    found?.messages.map((message) => h(ReadOnlyMessage, { key: message.id, message })),
+  );
+}

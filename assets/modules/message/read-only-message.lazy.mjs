@@ -1,0 +1,20 @@
+/** A message of a conversation, to read. */
+import { Prose } from "./prose.mjs";
+import { ToolCard } from "./tool-card.mjs";
+
+const { createElement: h } = window.React;
+
+const SPEAKERS = { user: "You", assistant: "Waymark", note: "Note" };
+
+/** @param {{message: import("../lib/types.mjs").MessageView}} props */
+export function ReadOnlyMessage({ message }) {
+  return h(
+    "section",
+    null,
+    h("h3", { className: "tool-label" }, SPEAKERS[message.role], message.state === "partial" && h("span", { className: "cut-off" }, " · Cut off")),
+    message.label !== null && h("p", { className: "note-label" }, message.label),
+    message.html !== "" && h(Prose, { html: message.html }),
+    message.files.map(({ name }) => h("p", { key: name, className: "quiet" }, name)),
+    message.tools.map((tool) => h(ToolCard, { key: tool.id, tool, act: null })),
+  );
+}

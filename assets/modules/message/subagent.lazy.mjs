@@ -1,0 +1,68 @@
+/** The messages of an agent that was asked: those of one call in the fold below it, and all of them as a transcript. */
+import { ReadingDialog } from "../lib/dialog.lazy.mjs";
+import { useFetch } from "../lib/fetch.lazy.mjs";
+import { icon } from "../lib/icons.mjs";
+import { loadStyle } from "../lib/style.lazy.mjs";
+import { Prose } from "./prose.mjs";
+
+const { Fragment, createElement: h, useState } = window.React;
+const { createPortal } = window.ReactDOM;
+
+const GONE = "This is not part of the conversation any more.";
+
+loadStyle(new URL("./subagent.lazy.css", import.meta.url));
+
+/**
+ * @param {string} agent
+ * @param {string|null} question the id of the message that began the work; null: all that the agent remembers
+ * @param {number} [news] changes when there is more to read
+ * @returns {{messages: import("../lib/types.mjs").MessageView[], status: string|null}}
+ */
+function useMemory(agent, question, news) {
+  const thread = location.pathname.slice("/t/".length);
+  const only = question ? `?question=${encodeURIComponent(question)}` : "";
+  const { found, status } = useFetch(`/api/threads/${thread}/agents/${encodeURIComponent(agent)}${only}`, GONE, news);
+  return { messages: found ?? [], status };
+}
+
+/** @param {{work: import("../lib/types.mjs").WorkView, Tool: Function}} props `Tool` draws the card of a call */
+export function SubagentSteps({ work, Tool }) {
+  const { messages, status } = useMemory(work.agent, work.question, work.messages);
+  const [isOpen, setOpen] = useState(false);
+  return h(
+    "div",
+    { className: "tool-body agent-steps" },
+    h(Memory, { messages, status, Tool }),
+    h(
+      "button",
+      { type: "button", className: "quiet-button", onClick: () => setOpen(true) },
+      icon("list"),
+      "Open as a transcript",
+    ),
+    isOpen && createPortal(h(AllMessages, { agent: work.agent, Tool, onClose: () => setOpen(false) }), document.body),
+  );
+}
+
+function Memory({ messages, status, Tool }) {
+  return h(
+    Fragment,
+    null,
+    status && h("p", { role: "status", className: "quiet" }, status),
+    messages.map((message) => h(SubagentMessage, { key: message.id, message, Tool })),
+  );
+}
+
+function SubagentMessage({ message, Tool }) {
+  return h(
+    "section",
+    { className: `agent-message agent-${message.role}`, "data-testid": "agent-message" },
+    message.label !== null && h("p", { className: "note-label" }, message.label),
+    message.html !== "" && h(Prose, { html: message.html }),
+    message.tools.length > 0 && h("div", { className: "tools" }, message.tools.map((tool) => h(Tool, { key: tool.id, tool, act: null }))),
+  );
+}
+
+/** All that an agent remembers here. */
+function AllMessages({ agent, Tool, onClose }) {
+  return h(ReadingDialog, { title: `All that ${agent} remembers`, className: "agent-steps", onClose }, h(Memory, { ...useMemory(agent, null), Tool }));
+}

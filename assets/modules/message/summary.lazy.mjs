@@ -1,0 +1,58 @@
+/** Notes: the card of a summary, and the line under a move of the agent. */
+import { count, figure } from "../lib/format.mjs";
+import { icon } from "../lib/icons.mjs";
+import { lazy } from "../lib/lazy.mjs";
+import { Prose } from "./prose.mjs";
+
+const { Fragment, createElement: h, useState } = window.React;
+const { createPortal } = window.ReactDOM;
+
+const FullText = lazy(() => import("./full-text.lazy.mjs"), "FullText", "The full text could not be shown; please try again.");
+
+/** @param {{title: string, address: string, act: Function}} props */
+function ShowFullText({ title, address, act }) {
+  const [isOpen, setOpen] = useState(false);
+  return h(
+    Fragment,
+    null,
+    h("button", { type: "button", className: "text-button", onClick: () => setOpen(true) }, "Show the full text"),
+    isOpen && createPortal(h(FullText, { title, address, act, onClose: () => setOpen(false) }), document.body),
+  );
+}
+
+const tokensText = ({ before, after }) => `${figure(before)} → ${count(after, "token")}`;
+
+/** @param {{message: import("../lib/types.mjs").MessageView, act: Function}} props */
+export function Removal({ message, act }) {
+  const { removed, address } = message.left;
+  return h(
+    "p",
+    { className: "note-left quiet" },
+    h("span", { title: "Tokens, about" }, tokensText(message.left)),
+    h(ShowFullText, { title: `${count(removed, "message")} removed`, address, act }),
+  );
+}
+
+/** @param {{message: import("../lib/types.mjs").MessageView, act: Function}} props */
+export function Summary({ message, act }) {
+  const { removed, sources, address } = message.summary;
+  const title = `${count(removed, "message")} summarised`;
+  return h(
+    "details",
+    { className: "tool summary" },
+    h(
+      "summary",
+      null,
+      icon("chevron-right", "tool-fold"),
+      h("span", { className: "tool-preview" }, title),
+      h("span", { className: "tool-time", title: "Tokens, about" }, tokensText(message.summary)),
+    ),
+    h(
+      "div",
+      { className: "tool-body" },
+      h(Prose, { html: message.html }),
+      sources.length > 0 && h("p", { className: "quiet" }, `Written after reading ${sources.join(", ")}.`),
+      h(ShowFullText, { title, address, act }),
+    ),
+  );
+}

@@ -1,0 +1,98 @@
+/** The card of a tool call, and below it what an agent did for the call. */
+import { duration } from "../lib/format.mjs";
+import { icon } from "../lib/icons.mjs";
+import { lazy } from "../lib/lazy.mjs";
+import { Approval } from "./approval.mjs";
+
+const { Fragment, createElement: h, useState } = window.React;
+
+const TOOL_SIGNS = { waiting: "hand-index", queued: "clock-history", done: "check-lg", error: "exclamation-circle", stopped: "stop-circle" };
+const TOOL_WORDS = { running: "running", waiting: "waits for you", queued: "waits for its turn", done: "done", error: "failed", stopped: "stopped" };
+const TOOL_STATES = { running: "partial", waiting: "partial", queued: "partial", done: "done", error: "error", stopped: "partial" };
+const PREVIEW_CHARS = 120;
+
+const Attempts = lazy(() => import("./attempts.lazy.mjs"), "Attempts");
+const AttemptsDone = lazy(() => import("./attempts.lazy.mjs"), "AttemptsDone");
+const SubagentSteps = lazy(() => import("./subagent.lazy.mjs"), "SubagentSteps");
+
+/** @returns {string} a tool's arguments on one line, without the outer braces */
+function previewArguments(argumentsText) {
+  const line = argumentsText.replace(/\s+/g, " ").replace(/^\{ ?| ?\}$/g, "");
+  return line.length > PREVIEW_CHARS ? `${line.slice(0, PREVIEW_CHARS)}…` : line;
+}
+
+/** @param {{tool: import("../lib/types.mjs").ToolView, act: Function|null}} props without `act`, nothing can be decided here */
+export function ToolCard({ tool, act }) {
+  const hooks = tool.message_id
+    ? {
+        "data-testid": "message",
+        "data-role": "tool",
+        "data-message-id": tool.message_id,
+        "data-state": TOOL_STATES[tool.status],
+      }
+    : {};
+  return h(
+    "details",
+    { className: "tool", "data-status": tool.status, open: tool.status === "waiting" || undefined, ...hooks },
+    h(ToolSummary, { tool }),
+    h(ToolBody, { tool, act }),
+  );
+}
+
+function ToolSummary({ tool }) {
+  const sign = tool.status === "running" ? h("span", { className: "spinner" }) : icon(TOOL_SIGNS[tool.status]);
+  return h(
+    "summary",
+    null,
+    icon("chevron-right", "tool-fold"),
+    h("span", { className: "tool-name" }, tool.name),
+    h("span", { className: "tool-preview" }, tool.name === "fork" ? h(AttemptsDone, { tool }) : previewArguments(tool.arguments)),
+    h("span", { className: "tool-time" }, duration(tool.duration_ms)),
+    h("span", { className: "tool-sign" }, sign, h("span", { className: "visually-hidden" }, TOOL_WORDS[tool.status])),
+  );
+}
+
+function ToolBody({ tool, act }) {
+  return h(
+    "div",
+    { className: "tool-body" },
+    tool.name === "fork" && h(Attempts, { tool, act }),
+    !tool.move && tool.name !== "fork" && h(ToolText, { label: "Arguments", text: tool.arguments }), // the card of a move says it in words
+    act && tool.status === "waiting" && !tool.work && h(Approval, { tool, act }),
+    act && tool.work?.waiting.map((call) => h(ToolCard, { key: call.id, tool: call, act })),
+    tool.result !== null && h(ToolText, { label: tool.status === "error" ? "Error" : "Result", text: tool.result }),
+  );
+}
+
+/** The work of an agent that was asked. Its messages are fetched when this is opened. */
+function SubagentWork({ work, isAtWork }) {
+  const [wasOpened, setOpened] = useState(false);
+  return h(
+    "details",
+    { className: "tool work", "data-testid": "work", onToggle: (event) => event.currentTarget.open && setOpened(true) },
+    h(
+      "summary",
+      null,
+      icon("chevron-right", "tool-fold"),
+      h("span", { className: "tool-name" }, work.agent),
+      h("span", { className: "tool-preview" }, work.messages === 1 ? "1 message" : `${work.messages} messages`),
+      isAtWork && h("span", { className: "tool-time" }, "working…"),
+    ),
+    wasOpened && h(SubagentSteps, { work, Tool }), // handed over: its steps hold cards, and cards hold steps
+  );
+}
+
+/** The card of a call, and below it the work of an agent for it. @param {{tool: import("../lib/types.mjs").ToolView, act: Function|null}} props */
+export function Tool({ tool, act }) {
+  const work = tool.work && h(SubagentWork, { work: tool.work, isAtWork: tool.status === "running" });
+  return h(Fragment, null, h(ToolCard, { tool, act }), work);
+}
+
+function ToolText({ label, text }) {
+  return h(
+    "div",
+    null,
+    h("p", { className: "tool-label" }, label),
+    h("pre", { tabIndex: 0, role: "group", "aria-label": label }, text === "" ? "(nothing)" : text),
+  );
+}

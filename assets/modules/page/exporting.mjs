@@ -1,0 +1,30 @@
+/** The export's form, sent without leaving the page: a refusal is a word in the corner, and what to redact is in no address. */
+import { toast } from "../lib/toast.mjs";
+
+/** @param {Response} answer @returns {string} the name that the server gave the file */
+function readFileName(answer) {
+  const [, name] = answer.headers.get("content-disposition")?.match(/filename\*=UTF-8''([^;]+)/) ?? [];
+  return name ? decodeURIComponent(name) : "conversation";
+}
+
+async function fetchExport(form) {
+  const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
+  if (!answer.ok) throw new Error(await answer.text());
+  return { name: readFileName(answer), href: URL.createObjectURL(await answer.blob()) };
+}
+
+async function submitExport(event) {
+  if (event.target.id !== "export-form") return;
+  event.preventDefault();
+  try {
+    const { name, href } = await fetchExport(event.target);
+    Object.assign(document.createElement("a"), { download: name, href }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 60_000); // the browser is still writing the file
+  } catch (error) {
+    toast(error instanceof TypeError ? "The server did not answer. Nothing was exported." : `Nothing was exported. ${error.message}`);
+  }
+}
+
+export function watchExports() {
+  document.addEventListener("submit", submitExport);
+}

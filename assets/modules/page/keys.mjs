@@ -1,0 +1,45 @@
+/** Keys that work anywhere on the page, and what they open. Nothing is done by a key alone that would move a conversation. */
+import { lazy } from "../lib/lazy.mjs";
+
+const { createElement: h } = window.React;
+const { createRoot, flushSync } = window.ReactDOM;
+
+const TWICE_MS = 1000;
+const NOT_OPENED = "This could not be opened; please try again.";
+
+const Palette = lazy(() => import("./palette.lazy.mjs"), "Palette", NOT_OPENED);
+const KeysHelp = lazy(() => import("./palette.lazy.mjs"), "KeysHelp", NOT_OPENED);
+
+const isField = (element) => element instanceof HTMLElement && (element.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName));
+const isCovered = () => document.querySelector(".modal.show") !== null;
+
+/** Shows a dialog, and takes it away when it is closed. @param {Function} Dialog a lazy component @param {object} props */
+async function open(Dialog, props = {}) {
+  if ((await Dialog.load()) === null || isCovered()) return; // covered: the key was pressed twice
+  const place = document.body.appendChild(document.createElement("div"));
+  const root = createRoot(place);
+  const onClose = () => (root.unmount(), place.remove());
+  flushSync(() => root.render(h(Dialog, { ...props, onClose }))); // so that a second press finds it
+}
+
+/** Ctrl+K the palette, ? the keys; Escape twice in an empty field the list of places to go back to. */
+export function watchKeys() {
+  let escaped = -Infinity;
+  document.addEventListener("keydown", (event) => {
+    const isFind = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k";
+    if (isFind) event.preventDefault(); // also of a key that is held: the browser would go to its own field
+    if (event.isComposing || event.repeat || isCovered()) return;
+    if (isFind) {
+      open(Palette);
+    } else if (event.key === "?" && !event.ctrlKey && !event.metaKey && !isField(event.target)) {
+      event.preventDefault();
+      open(KeysHelp);
+    } else if (event.key === "Escape" && !event.defaultPrevented && event.target.dataset?.testid === "composer" && event.target.value === "") {
+      const isSecond = event.timeStamp - escaped < TWICE_MS;
+      escaped = isSecond ? -Infinity : event.timeStamp;
+      if (!isSecond) return;
+      event.preventDefault(); // or the same Escape would close the dialog that it opens
+      open(Palette, { onlyBack: true });
+    } else escaped = -Infinity;
+  });
+}

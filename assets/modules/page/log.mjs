@@ -1,0 +1,89 @@
+/** The log of the conversation: what was done, by whom and when; undo and redo from there. */
+import { useActions } from "../lib/actions.mjs";
+import { AUTHORS } from "../lib/authors.mjs";
+import { useNow } from "../lib/clock.mjs";
+import { fullTime, relativeTime } from "../lib/format.mjs";
+import { icon } from "../lib/icons.mjs";
+
+const { createElement: h } = window.React;
+
+const SHOWN = 200; // changes at first, and more that each "Show more" brings
+let clicksSeen = 0;
+
+/**
+ * A clientside callback: whether the log is to be read (it is being opened, or it is open), and how much of it.
+ * @param {number|undefined} clicks of the button that opens it
+ * @param {object|undefined} head says with every new one that there is news
+ * @param {{type: string, count: number}|undefined} action the log's last one
+ * @param {boolean} isOpen
+ */
+export function logWanted(clicks, head, action, isOpen) {
+  const opening = (clicks ?? 0) > clicksSeen;
+  clicksSeen = clicks ?? 0;
+  if (!opening && !isOpen) return window.dash_clientside.no_update;
+  return { opening, count: opening ? SHOWN : (action?.count ?? SHOWN), at: Date.now() };
+}
+
+/**
+ * @typedef {{version: number, who: "user"|"agent"|"judge"|"system", text: string, time: string, undone: boolean}} LogEntry
+ * @typedef {{thread: string|null, version: number, entries: LogEntry[], count: number, more: boolean,
+ *   undo: string|null, redo: string|null}} LogData
+ * @param {{id: string, data?: LogData, setProps: Function}} props
+ */
+export function Log(props) {
+  const act = useActions(props);
+  const now = useNow();
+  const { data } = props;
+  if (!data) return h("div", { id: props.id });
+  const { thread, count } = data;
+  return h(
+    "div",
+    { id: props.id, className: "changes" },
+    h(
+      "div",
+      { className: "changes-head" },
+      h(StepButton, { verb: "Undo", what: data.undo, sign: "arrow-counterclockwise", onClick: () => act("undo", { thread, count }) }),
+      h(StepButton, { verb: "Redo", what: data.redo, sign: "arrow-clockwise", onClick: () => act("redo", { thread, count }) }),
+    ),
+    data.entries.length === 0 && h("p", { className: "pane-empty" }, "Nothing was done here yet."),
+    h("ol", null, data.entries.map((entry) => h(Entry, { key: entry.version, entry, now }))),
+    data.more &&
+      h(
+        "button",
+        { type: "button", className: "quiet-button", onClick: () => act("more", { thread, count: count + SHOWN }) },
+        "Show more",
+      ),
+  );
+}
+
+function StepButton({ verb, what, sign, onClick }) {
+  const text = what ? `${verb} ${what}` : `Nothing to ${verb.toLowerCase()}`;
+  return h(
+    "button",
+    { type: "button", className: "quiet-button", disabled: !what, title: text, onClick },
+    icon(sign),
+    h("span", null, text),
+  );
+}
+
+/** @param {{entry: LogEntry, now: number}} props */
+function Entry({ entry, now }) {
+  const author = AUTHORS[entry.who];
+  return h(
+    "li",
+    { className: `change${entry.undone ? " change-undone" : ""}`, "data-testid": "change" },
+    icon(author.sign),
+    h(
+      "div",
+      null,
+      h("p", { className: "change-text" }, entry.undone ? h("s", null, entry.text) : entry.text),
+      h(
+        "p",
+        { className: "change-meta" },
+        h("span", { className: "change-who" }, author.name),
+        h("time", { dateTime: entry.time, title: fullTime(entry.time) }, relativeTime(entry.time, now)),
+        entry.undone && h("span", null, "undone"),
+      ),
+    ),
+  );
+}

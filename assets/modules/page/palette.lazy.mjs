@@ -1,0 +1,138 @@
+/** The palette: places and actions found by a few letters. With it, the list of places to go back to, and what the keys do. */
+import { BACK, listOffers } from "../lib/commands.mjs";
+import { ReadingDialog, useDialog } from "../lib/dialog.lazy.mjs";
+import { count, figure } from "../lib/format.mjs";
+import { loadStyle } from "../lib/style.lazy.mjs";
+
+const { Fragment, createElement: h, useEffect, useId, useMemo, useState } = window.React;
+
+const GROUPS = ["Actions", BACK, "Branches", "Conversations"];
+const MAX_LINES = 50; // who looks for more types more letters
+const MOD = /Mac|iP(hone|ad)/.test(navigator.platform) ? "⌘" : "Ctrl";
+const KEYS = [
+  [["Enter"], "send"],
+  [["Shift", "Enter"], "begin a new line"],
+  [[MOD, "K"], "find a place or an action"],
+  [[MOD, "S"], "save a checkpoint"],
+  [["Esc", "Esc"], "in the empty field: choose a place to go back to"],
+  [["Alt", "↑"], "show the checkpoint before"],
+  [["Alt", "↓"], "show the checkpoint after"],
+  [["Esc"], "close what is open"],
+  [["?"], "show this"],
+];
+
+loadStyle(new URL("./palette.lazy.css", import.meta.url));
+
+/** @returns {import("../lib/types.mjs").Command[]} what the buttons of the page do, those that can be pressed now */
+function listButtons() {
+  const buttons = [...document.querySelectorAll(".conversation-bar button[aria-label]:not(#show-more), #theme")];
+  const able = buttons.filter((button) => !button.disabled && !button.hidden && button.getAttribute("aria-disabled") !== "true");
+  return able.map((button) => ({ group: "Actions", name: button.getAttribute("aria-label"), run: () => button.click() }));
+}
+
+/** What belongs together stands together. @param {import("../lib/types.mjs").Command[]} commands */
+const groupCommands = (commands) => GROUPS.flatMap((wanted) => commands.filter(({ group }) => group === wanted));
+
+/** @param {import("../lib/types.mjs").Command[]} commands @param {string} text @returns those that have all of its words */
+function matchWords(commands, text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return commands.filter(({ group, name }) => words.every((word) => `${group} ${name}`.toLowerCase().includes(word)));
+}
+
+/** @param {{onlyBack?: boolean, onClose: () => void}} props */
+export function Palette({ onlyBack = false, onClose }) {
+  const id = useId();
+  const dialog = useDialog(onClose);
+  const commands = useMemo(() => (onlyBack ? listOffers().filter(({ group }) => group === BACK) : groupCommands([...listOffers(), ...listButtons()])), []);
+  const { matched, found, at, onType, onStep } = useLines(commands, dialog);
+  const choose = (command) => {
+    onClose();
+    command.run();
+  };
+  const onKeyDown = (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.nativeEvent.isComposing || (!step && event.key !== "Enter") || found.length === 0) return;
+    event.preventDefault();
+    if (step) onStep(step);
+    else choose(found[at]);
+  };
+  const name = onlyBack ? "Go back to a place" : "Find a place or an action";
+  return h(
+    "dialog",
+    { ref: dialog, className: "modal show palette", "aria-label": name, onCancel: (event) => (event.preventDefault(), onClose()), onPointerDown: (event) => event.target === dialog.current && onClose() },
+    h(
+      "div",
+      { className: "palette-box" },
+      h(SearchField, { id, name, found, at, onType, onKeyDown }),
+      h(
+        "div",
+        { id: `${id}-list`, role: "listbox", tabIndex: -1, "aria-label": name, onMouseDown: (event) => event.preventDefault() }, // the field keeps the focus
+        GROUPS.filter((group) => found.some((command) => command.group === group)).map((group) => h(Group, { key: group, group, found, at, id, onChoose: choose })),
+      ),
+      h(PaletteFoot, { total: commands.length, matched, onlyBack }),
+    ),
+  );
+}
+
+/** The lines that match what is typed, and the one that is chosen among them. */
+function useLines(commands, dialog) {
+  const [text, setText] = useState("");
+  const [place, setPlace] = useState(0);
+  const matched = matchWords(commands, text);
+  const found = matched.slice(0, MAX_LINES);
+  const at = Math.min(place, found.length - 1);
+  useEffect(() => {
+    dialog.current.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
+  }, [at, text]);
+  const onType = (typed) => (setText(typed), setPlace(0));
+  const onStep = (step) => setPlace((at + step + found.length) % found.length);
+  return { matched, found, at, onType, onStep };
+}
+
+function SearchField({ id, name, found, at, onType, onKeyDown }) {
+  return h("input", {
+    type: "text",
+    role: "combobox",
+    className: "form-control",
+    placeholder: name,
+    "aria-label": name,
+    "aria-expanded": found.length > 0,
+    "aria-controls": `${id}-list`,
+    "aria-activedescendant": at >= 0 ? `${id}-${at}` : undefined,
+    autoComplete: "off",
+    onChange: (event) => onType(event.target.value),
+    onKeyDown,
+  });
+}
+
+function PaletteFoot({ total, matched, onlyBack }) {
+  const nothing = total === 0 ? "There is nothing to go back to yet." : "Nothing has these words.";
+  return h(
+    Fragment,
+    null,
+    total > 0 && h("p", { className: "visually-hidden", role: "status" }, `${count(matched.length, "line")} found`),
+    matched.length > MAX_LINES && h("p", { className: "palette-foot quiet" }, `… and ${figure(matched.length - MAX_LINES)} more: type some letters.`),
+    matched.length === 0 && h("p", { className: "pane-empty", role: "status" }, nothing),
+    onlyBack && h("p", { className: "palette-foot quiet" }, "Nothing moves before you were asked."),
+  );
+}
+
+/** Lines of one kind under their name. @param {{group: string, found: import("../lib/types.mjs").Command[], at: number, id: string, onChoose: Function}} props */
+function Group({ group, found, at, id, onChoose }) {
+  const line = (command, index) =>
+    command.group === group &&
+    h(
+      "div",
+      { key: index, id: `${id}-${index}`, role: "option", "aria-selected": index === at, onClick: () => onChoose(command) },
+      h("span", { className: "palette-name" }, command.name),
+      command.detail && h("span", { className: "palette-detail" }, command.detail),
+    );
+  return h("div", { role: "group", "aria-label": group }, h("div", { className: "palette-group", "aria-hidden": true }, group), found.map(line));
+}
+
+/** @param {{onClose: () => void}} props */
+export function KeysHelp({ onClose }) {
+  const row = ([keys, does]) =>
+    h("div", { key: keys.join() }, h("dt", null, keys.map((key, place) => h("kbd", { key: place }, key))), h("dd", null, does));
+  return h(ReadingDialog, { title: "Keys", className: "keys-help", onClose }, h("dl", null, KEYS.map(row)));
+}

@@ -1,0 +1,20 @@
+/** The heading of a side pane, with the button that closes it where it is a sheet. */
+import { icon } from "../lib/icons.mjs";
+import { closeSheets } from "./shell.mjs";
+
+const { createElement: h } = window.React;
+
+/** @param {{title: string, id: string, children?: any}} props */
+export function PaneHead({ title, id, children }) {
+  return h(
+    "div",
+    { className: "pane-head" },
+    h("h2", { id }, title),
+    children,
+    h(
+      "button",
+      { type: "button", className: "icon-button sheet-close", "aria-label": `Close ${title.toLowerCase()}`, onClick: () => closeSheets() },
+      icon("x-lg"),
+    ),
+  );
+}

@@ -1,0 +1,67 @@
+/** The banner while the database takes no part. It asks the server until all is well, and goes by itself. */
+import { useActions } from "../lib/actions.mjs";
+import { icon } from "../lib/icons.mjs";
+import { reportLostRequest } from "../lib/request.mjs";
+
+const { createElement: h, useEffect, useState } = window.React;
+
+const ASK_AGAIN_MS = 2000;
+
+/** @returns {Promise<{status: string, store: string}|null>} null when the server itself does not answer */
+async function health() {
+  try {
+    return await (await fetch("/healthz")).json();
+  } catch {
+    return null;
+  }
+}
+
+/** @returns {boolean} whether the banner stands there */
+export const isInTrouble = () => document.querySelector(".trouble") !== null;
+
+/** What has lost its connection asks whether the server is there at all; if it is not, the banner says so until it is. */
+export async function tellIfSilent() {
+  if ((await health()) === null) window.dash_clientside.set_props("trouble", { data: { text: "The server does not answer." } });
+}
+
+/** @param {{id: string, data?: {text: string}, setProps: Function}} props */
+export function Trouble(props) {
+  const act = useActions(props);
+  const [text, setText] = useState("");
+  const isShown = text !== "";
+  useEffect(() => {
+    if (!props.data) return;
+    setText(props.data.text);
+    reportLostRequest();
+  }, [props.data]);
+
+  useEffect(() => {
+    if (!isShown) return undefined;
+    let timer = 0;
+    let isOver = false;
+    const ask = async () => {
+      const answer = await health();
+      if (isOver) return;
+      if (answer?.status === "ok") {
+        setText("");
+        act("recovered");
+        return;
+      }
+      if (answer?.status === "degraded") setText(answer.store);
+      timer = setTimeout(ask, ASK_AGAIN_MS);
+    };
+    timer = setTimeout(ask, ASK_AGAIN_MS);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, [isShown, act]);
+
+  if (!isShown) return null;
+  return h(
+    "div",
+    { id: props.id, className: "trouble", role: "alert", "data-testid": "trouble" },
+    icon("exclamation-circle"),
+    h("p", null, `${text} Your text is kept.`),
+  );
+}

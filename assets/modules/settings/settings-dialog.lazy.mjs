@@ -1,0 +1,149 @@
+/** The dialog in which a person chooses for one conversation: the model, the instructions, and whether the agent may go back. */
+import { useDialog } from "../lib/dialog.lazy.mjs";
+import { useRequest } from "../lib/request.mjs";
+
+const { createElement: h, useId, useState } = window.React;
+
+const NO_REPLY_TEXT = "Not saved yet: the server does not answer. What you chose is kept here.";
+const POLICIES = {
+  ask: ["Ask me", "Each move waits until you allow it."],
+  allow: ["Allow", "It goes back by itself; you can undo each move."],
+  off: ["Never", "It cannot move through time in this conversation."],
+};
+
+/**
+ * @typedef {{title: string, data: import("../lib/types.mjs").SettingsData, kept: import("../lib/types.mjs").KeptChoice|null,
+ *   keep: (next: import("../lib/types.mjs").KeptChoice|null) => void,
+ *   reply?: import("../lib/types.mjs").Reply & {choice?: import("../lib/types.mjs").Choice}, act: Function, onClose: () => void}} Props
+ * @param {Props} props
+ */
+export function SettingsDialog({ title, onClose, ...props }) {
+  const id = useId();
+  const dialog = useDialog(onClose);
+  const { choice, change, isSaving, problem, onSubmit } = useSettingsForm({ ...props, onClose });
+  const { data } = props;
+  return h(
+    "dialog",
+    { ref: dialog, className: "modal show", "aria-labelledby": `${id}-title`, onCancel: (event) => (event.preventDefault(), onClose()) },
+    h(
+      "div",
+      { className: "modal-dialog modal-dialog-centered" },
+      h(
+        "form",
+        { className: "modal-content", onSubmit, autoComplete: "off" },
+        h("div", { className: "modal-header" }, h("h2", { className: "modal-title", id: `${id}-title` }, title)),
+        h(
+          "div",
+          { className: "modal-body" },
+          h(ModelField, { id: `${id}-model`, data, value: choice.model, onChange: change("model") }),
+          h(InstructionsField, { id: `${id}-instructions`, longest: data.longest, value: choice.instructions, onChange: change("instructions") }),
+          h(PolicyField, { name: `${id}-policy`, general: data.time_travel, value: choice.time_travel, onChange: change("time_travel") }),
+          h("p", { className: "quiet" }, "What you choose holds from the next answer on."),
+          problem && h("p", { className: "settings-problem", role: "alert" }, problem),
+        ),
+        h(
+          "div",
+          { className: "modal-footer" },
+          h("button", { type: "button", className: "btn btn-outline-secondary", onClick: onClose }, "Cancel"),
+          h("button", { type: "submit", className: "btn btn-primary", "aria-disabled": isSaving }, "Save"),
+        ),
+      ),
+    ),
+  );
+}
+
+/** The choice that is being made, and saving it. @param {Props} props */
+function useSettingsForm({ data, kept, keep, reply, act, onClose }) {
+  const [seen, setSeen] = useState(data.choice);
+  const [choice, setChoice] = useState({ ...data.choice, ...(data.thread === null ? kept?.choice : {}) });
+  const [problem, setProblem] = useState(null);
+  const onReply = (_, { ok, text, choice: saved }) => {
+    if (ok) onClose();
+    else setProblem(text);
+    if (saved) setSeen(saved);
+  };
+  const { pending, isLate, start } = useRequest({ reply, onReply, onLate: () => setProblem(NO_REPLY_TEXT) });
+
+  const save = (fields) => {
+    const content = JSON.stringify(fields);
+    setProblem(null);
+    start({ content, op: act("save", fields, pending?.content === content ? pending.op : undefined) });
+  };
+  const onSubmit = (event) => {
+    event.preventDefault();
+    if (pending !== null && !isLate) return;
+    const changed = Object.keys(seen).filter((part) => choice[part].trim() !== seen[part]);
+    const of = (values) => Object.fromEntries(changed.map((part) => [part, values[part]]));
+    if (data.thread !== null && changed.length > 0) {
+      save({ thread: data.thread, choice: of(choice), seen: of(seen) });
+      return;
+    }
+    if (data.thread === null) keep(changed.length > 0 ? { choice: of(choice), ...describeModel(data, choice.model) } : null);
+    onClose();
+  };
+  const change = (part) => (event) => setChoice({ ...choice, [part]: event.target.value });
+  return { choice, change, isSaving: pending !== null && !isLate, problem, onSubmit };
+}
+
+/** Name and demo text of a model; empty: the default. */
+function describeModel(data, model) {
+  const name = model || data.default;
+  return { model: name, demo: data.models.find((each) => each.name === name)?.demo ?? null };
+}
+
+function ModelField({ id, data, value, onChange }) {
+  const others = data.models.filter(({ name }) => name !== data.default);
+  const isGone = value !== "" && !data.models.some(({ name }) => name === value);
+  return [
+    h("label", { key: "label", className: "form-label", htmlFor: id }, "Model"),
+    h(
+      "select",
+      { key: "field", id, className: "form-select", value: value === data.default ? "" : value, onChange, "aria-describedby": isGone ? `${id}-gone` : undefined },
+      h("option", { value: "" }, `${data.default} (default)`),
+      others.map(({ name }) => h("option", { key: name, value: name }, name)),
+      isGone && h("option", { value }, `${value} (not offered any more)`),
+    ),
+    isGone && h("p", { key: "gone", id: `${id}-gone`, className: "settings-problem" }, "This model cannot be used any more; choose another."),
+  ];
+}
+
+function InstructionsField({ id, longest, value, onChange }) {
+  return [
+    h("label", { key: "label", className: "form-label", htmlFor: id }, "Instructions"),
+    h("textarea", {
+      key: "field",
+      id,
+      className: "form-control",
+      rows: 5,
+      maxLength: longest,
+      value,
+      onChange,
+      placeholder: "For example: Answer in French.",
+      "aria-describedby": `${id}-about`,
+    }),
+    h(
+      "p",
+      { key: "about", id: `${id}-about`, className: "quiet settings-about" },
+      h("span", null, "The model is told them with each request of this conversation."),
+      h("span", null, `${value.length.toLocaleString("en")} / ${longest.toLocaleString("en")}`),
+    ),
+  ];
+}
+
+function PolicyField({ name, general, value, onChange }) {
+  const possible = general === "off" ? [] : Object.entries(POLICIES);
+  return h(
+    "fieldset",
+    null,
+    h("legend", { className: "form-label" }, "When the agent wants to go back"),
+    general === "off" && h("p", { className: "quiet" }, "Going back is switched off for all conversations."),
+    possible.map(([policy, [label, about]]) =>
+      h(
+        "label",
+        { key: policy, className: "settings-policy" },
+        h("input", { type: "radio", className: "form-check-input", name, value: policy, checked: (value || general) === policy, onChange }),
+        h("span", null, label, h("span", { className: "quiet" }, about)),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,60 @@
+/** The settings of a conversation: the button to their dialog, and the choice for a conversation that has not begun. */
+import { useActions } from "../lib/actions.mjs";
+import { icon } from "../lib/icons.mjs";
+import { lazy } from "../lib/lazy.mjs";
+
+const { createElement: h, Fragment, useEffect, useState, useSyncExternalStore } = window.React;
+const { createPortal } = window.ReactDOM;
+
+const SettingsDialog = lazy(() => import("./settings-dialog.lazy.mjs"), "SettingsDialog", "The settings could not be shown; please try again.");
+
+/** @type {import("../lib/types.mjs").KeptChoice|null} for the conversation that begins with the next message, as long as the page is open */
+let kept = null;
+let isSent = false;
+const listeners = new Set();
+
+const listen = (listener) => {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+};
+
+/** @param {import("../lib/types.mjs").KeptChoice|null} next */
+export function keep(next) {
+  kept = next;
+  isSent = false;
+  for (const listener of listeners) listener();
+}
+
+/** @returns {{choice?: import("../lib/types.mjs").Choice}} what comes along with the message that begins a conversation */
+export function takeChoice(thread) {
+  if (thread || kept === null) return {};
+  isSent = true;
+  return { choice: kept.choice };
+}
+
+/** @returns {import("../lib/types.mjs").KeptChoice|null} what is kept for the conversation that is shown; once it has begun, the server knows it */
+export function useKept(thread) {
+  const now = useSyncExternalStore(listen, () => kept);
+  useEffect(() => {
+    if (thread && isSent) keep(null);
+  }, [thread]);
+  return thread ? null : now;
+}
+
+/** @param {{id: string, data?: object, reply?: object, setProps: Function}} props */
+export function Settings(props) {
+  const act = useActions(props);
+  const [opening, setOpening] = useState(null);
+  const open = () => {
+    setOpening(act("open"));
+    SettingsDialog.load(); // while the server answers
+  };
+  const isOpen = opening !== null && props.data?.op === opening;
+  const name = "Conversation settings";
+  return h(
+    Fragment,
+    null,
+    h("button", { type: "button", id: props.id, className: "btn", "aria-label": name, title: name, onClick: open }, icon("sliders")),
+    isOpen && createPortal(h(SettingsDialog, { title: name, data: props.data, reply: props.reply, kept, keep, act, onClose: () => setOpening(null) }), document.body),
+  );
+}

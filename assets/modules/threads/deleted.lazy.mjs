@@ -1,0 +1,23 @@
+/** The conversations that were deleted last, each with the way back. */
+const { createElement: h } = window.React;
+
+/** @param {{found: DeletedItem[], onBringBack: (fields: {thread: string, version: number}) => void}} props */
+export function Deleted({ found, onBringBack }) {
+  if (found.length === 0) return h("p", { className: "pane-empty" }, "Nothing deleted can be brought back.");
+  return h(
+    "ul",
+    null,
+    found.map(({ id, title, version }) =>
+      h(
+        "li",
+        { key: id, className: "thread-row thread-deleted" },
+        h("span", { className: "thread-title", title }, title),
+        h(
+          "button",
+          { type: "button", className: "quiet-button", "aria-label": `Bring back ${title}`, onClick: () => onBringBack({ thread: id, version }) },
+          "Bring back",
+        ),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,139 @@
+/** The list of conversations. */
+import { useActions } from "../lib/actions.mjs";
+import { useNow } from "../lib/clock.mjs";
+import { useOffer } from "../lib/commands.mjs";
+import { ageGroup, fullTime, relativeTime } from "../lib/format.mjs";
+import { icon } from "../lib/icons.mjs";
+import { lazy } from "../lib/lazy.mjs";
+import { NameField } from "../lib/name-field.mjs";
+import { PaneHead } from "../page/pane-head.mjs";
+import { closeSheets } from "../page/shell.mjs";
+
+const { createElement: h, useEffect, useState } = window.React;
+
+const MAX_TITLE_CHARS = 200;
+const Deleted = lazy(() => import("./deleted.lazy.mjs"), "Deleted", "What was deleted could not be shown; please try again.");
+
+/** @param {{id: string, data?: {threads: ThreadItem[], current: string|null}, reply?: import("../lib/types.mjs").DeletedItem[], setProps: Function}} props */
+export function Threads(props) {
+  const { threads, current } = props.data ?? { threads: [], current: null };
+  const act = useActions(props);
+  const now = useNow();
+
+  const open = (type, fields) => {
+    act(type, fields);
+    closeSheets({ restoreFocus: false });
+  };
+  useOffer("threads", () => listThreadCommands(threads, current, now, open));
+  const row = (thread) =>
+    h(Row, { key: thread.id, thread, now, act, isCurrent: thread.id === current, onOpen: () => open("open", { thread: thread.id }) });
+
+  return h(
+    "div",
+    { id: props.id, className: "threads" },
+    h(PaneHead, { title: "Conversations", id: "threads-heading" }),
+    h(
+      "button",
+      { type: "button", className: "new-thread", onClick: () => open("new") },
+      icon("plus-lg"),
+      h("span", null, "New conversation"),
+    ),
+    h(
+      "div",
+      { className: "threads-scroll", tabIndex: 0, role: "region", "aria-label": "List of conversations" },
+      threads.length === 0 && h("p", { className: "pane-empty" }, "Your conversations will stand here."),
+      groupByAge(threads, now).map(({ name, items }) =>
+        h("section", { key: name, "aria-label": name }, h("h3", null, name), h("ul", null, items.map(row))),
+      ),
+      h(DeletedFold, { found: props.reply, threads, act, onBringBack: (thread) => open("bring-back", thread) }),
+    ),
+  );
+}
+
+/** The lines of the list in the palette. @returns {import("../lib/types.mjs").Command[]} */
+function listThreadCommands(threads, current, now, open) {
+  const others = threads.filter(({ id }) => id !== current);
+  const line = ({ id, title, updated }) => ({ group: "Conversations", name: title, detail: relativeTime(updated, now), run: () => open("open", { thread: id }) });
+  return [{ group: "Actions", name: "New conversation", run: () => open("new") }, ...others.map(line)];
+}
+
+/** What was deleted and can be brought back: asked for when it is opened, and when the list changes while it is open. */
+function DeletedFold({ found, threads, act, onBringBack }) {
+  const [isOpen, setOpen] = useState(false);
+  const listed = threads.map(({ id }) => id).join();
+  useEffect(() => {
+    if (isOpen) act("deleted");
+  }, [isOpen, listed, act]);
+  return h(
+    "section",
+    { "aria-label": "Deleted" },
+    h("button", { type: "button", className: "text-button", "aria-expanded": isOpen, onClick: () => setOpen(!isOpen) }, "Deleted"),
+    isOpen && found && h(Deleted, { found, onBringBack }),
+  );
+}
+
+/** Threads under headings by age, in the order in which they came. */
+function groupByAge(threads, now) {
+  const byName = new Map();
+  for (const thread of threads) {
+    const name = ageGroup(thread.updated, now);
+    byName.set(name, [...(byName.get(name) ?? []), thread]);
+  }
+  return Array.from(byName, ([name, items]) => ({ name, items }));
+}
+
+/** A thread, or the field that changes its title. */
+function Row({ act, ...props }) {
+  const { id, title } = props.thread;
+  const [isRenaming, setRenaming] = useState(false);
+  const onDone = (name) => {
+    setRenaming(false);
+    if (name !== null) act("rename", { thread: id, title: name });
+  };
+  if (!isRenaming) return h(ThreadRow, { ...props, onRename: () => setRenaming(true), onDelete: () => act("delete", { thread: id }) });
+  const field = h(NameField, { label: "Title of the conversation", value: title, maxLength: MAX_TITLE_CHARS, onDone });
+  return h("li", { className: "thread-row thread-renaming" }, field);
+}
+
+function ThreadRow({ thread, now, isCurrent, onOpen, onRename, onDelete }) {
+  const onClick = (event) => {
+    // Anything but a plain click belongs to the browser: a new tab, a new window, a download.
+    if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    if (!isCurrent && event.detail < 2) onOpen(); // the second click of a double click is on its way to a rename
+  };
+  return h(
+    "li",
+    { className: `thread-row${isCurrent ? " thread-current" : ""}` },
+    h(
+      "a",
+      {
+        href: `/t/${encodeURIComponent(thread.id)}`,
+        className: "thread-link",
+        "data-testid": "thread",
+        "data-thread-id": thread.id,
+        "aria-current": isCurrent ? "page" : undefined,
+        onClick,
+        onDoubleClick: onRename,
+      },
+      h("span", { className: "thread-title", title: thread.title }, thread.title),
+      h(
+        "span",
+        { className: "thread-meta" },
+        thread.running
+          ? h("span", { className: "thread-running" }, h("span", { className: "running-dot" }), "answering")
+          : h("time", { dateTime: thread.updated, title: fullTime(thread.updated) }, relativeTime(thread.updated, now)),
+      ),
+    ),
+    h(
+      "span",
+      { className: "row-buttons" },
+      h(RowButton, { label: `Rename ${thread.title}`, sign: "pencil", onClick: onRename }),
+      h(RowButton, { label: `Delete ${thread.title}`, sign: "trash3", onClick: onDelete, "data-testid": "delete" }),
+    ),
+  );
+}
+
+function RowButton({ label, sign, ...rest }) {
+  return h("button", { type: "button", className: "icon-button", "aria-label": label, title: label, ...rest }, icon(sign));
+}

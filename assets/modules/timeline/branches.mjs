@@ -1,0 +1,106 @@
+/** The branches of the conversation as a small tree: where each leaves the path that is shown. */
+import { count } from "../lib/format.mjs";
+import { icon } from "../lib/icons.mjs";
+import { NameField } from "../lib/name-field.mjs";
+
+const { Fragment, createElement: h, useEffect, useRef, useState } = window.React;
+
+const MAX_NAME_CHARS = 120;
+const BRANCH_ACTIONS = new Set(["fork", "switch", "rename-branch", "delete-branch", "prune"]);
+
+/**
+ * A clientside callback: the action that is about branches, of those that the lists report.
+ * @param {...({type: string, n: number}|undefined)} actions the last of each list
+ */
+export function wish(...actions) {
+  const newest = actions.reduce((one, other) => ((other?.n ?? 0) > (one?.n ?? 0) ? other : one), undefined);
+  return BRANCH_ACTIONS.has(newest?.type) ? newest : window.dash_clientside.no_update;
+}
+
+/**
+ * @param {{branches: BranchView[], act: Function, onCompare: (place: string) => void}} props
+ */
+export function Branches({ branches, act, onCompare }) {
+  const { list, renaming, setRenaming, rename } = useRenaming(act);
+  const row = (branch) =>
+    renaming === branch.id
+      ? h(NameField, { label: "Name of the branch", value: branch.name, maxLength: MAX_NAME_CHARS, onDone: (name) => rename(branch.id, name) })
+      : h(Branch, { branch, act, onCompare, onRename: () => setRenaming(branch.id) });
+  return h(
+    "div",
+    { className: "branches", role: "group", "aria-label": "Branches" },
+    h(
+      "div",
+      { className: "branches-head" },
+      h("h3", { className: "timeline-heading" }, "Branches"),
+      h("button", { type: "button", className: "text-button", onClick: () => act("prune") }, "Delete all others"),
+    ),
+    h(
+      "ul",
+      { ref: list },
+      branches.map((branch) =>
+        h("li", { key: branch.id, className: `branch-row${branch.current ? " branch-current" : ""}` }, row(branch)),
+      ),
+    ),
+  );
+}
+
+/** The branch whose name is being changed; afterwards it gets the focus that is gone with the field. */
+function useRenaming(act) {
+  const [renaming, setRenaming] = useState(null);
+  const list = useRef(null);
+  const renamed = useRef(null);
+  useEffect(() => {
+    if (renaming !== null || renamed.current === null) return;
+    list.current.querySelector(`[data-branch-id="${renamed.current}"]`)?.focus();
+    renamed.current = null;
+  }, [renaming]);
+  const rename = (branch, name) => {
+    if (name !== null) act("rename-branch", { branch, name });
+    renamed.current = branch;
+    setRenaming(null);
+  };
+  return { list, renaming, setRenaming, rename };
+}
+
+/** @param {{branch: BranchView, act: Function, onCompare: (place: string) => void, onRename: () => void}} props */
+function Branch({ branch, act, onCompare, onRename }) {
+  const tool = (label, sign, onClick, testid) =>
+    h(
+      "button",
+      { type: "button", className: "icon-button", "aria-label": label, title: label, "data-testid": testid, onClick },
+      icon(sign),
+    );
+  return h(
+    Fragment,
+    null,
+    h(
+      "button",
+      {
+        type: "button",
+        className: "branch",
+        "data-testid": "branch",
+        "data-branch-id": branch.id,
+        "aria-pressed": branch.current,
+        title: branch.current ? undefined : `Switch to ${branch.name}`,
+        onClick: () => !branch.current && act("switch", { branch: branch.id }),
+      },
+      h("span", { className: "branch-name" }, branch.name),
+      h("span", { className: "branch-place" }, describePlace(branch)),
+    ),
+    h(
+      "span",
+      { className: "row-tools" },
+      !branch.current && tool(`Compare branch ${branch.name} with where you stand`, "layout-split", () => onCompare(`branch:${branch.id}`), "compare"),
+      tool(`Rename branch ${branch.name}`, "pencil", onRename),
+      !branch.current && tool(`Delete branch ${branch.name}`, "trash3", () => act("delete-branch", { branch: branch.id }), "delete"),
+    ),
+  );
+}
+
+/** Where a branch stands to the one that is shown, and how long it is. */
+function describePlace({ current, messages, shared }) {
+  if (current) return `you are here · ${count(messages, "message")}`;
+  const from = shared === messages ? `at message ${messages}` : `from message ${shared}`;
+  return `${shared ? from : "from the beginning"} · ${count(messages, "message")}`;
+}

@@ -1,0 +1,47 @@
+/** A name and a description, of a new checkpoint or of one that is there. */
+const { Fragment, createElement: h, useEffect, useId, useRef } = window.React;
+
+const MAX_NAME_CHARS = 120;
+const MAX_DESCRIPTION_CHARS = 500;
+
+/**
+ * @param {{title: string, checkpoint?: {name: string, description: string},
+ *   onSave: (name: string, description: string) => void, onCancel: () => void}} props
+ */
+export function CheckpointForm({ title, checkpoint, onSave, onCancel }) {
+  const id = useId();
+  const name = useRef(null);
+  const description = useRef(null);
+  useEffect(() => name.current.select(), []);
+  const onSubmit = (event) => {
+    event.preventDefault();
+    onSave(name.current.value.trim() || (checkpoint?.name ?? ""), description.current.value.trim());
+  };
+  const onKeyDown = (event) => {
+    if (event.key !== "Escape" || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    event.stopPropagation();
+    onCancel();
+  };
+  return h(
+    "form",
+    { className: "save-form", "aria-label": title, onSubmit, onKeyDown },
+    h(Field, { id: `${id}-name`, label: "Name", input: name, value: checkpoint?.name, maxLength: MAX_NAME_CHARS, isOptional: !checkpoint }),
+    h(Field, { id: `${id}-description`, label: "Description", input: description, value: checkpoint?.description, maxLength: MAX_DESCRIPTION_CHARS, isOptional: true }),
+    h(
+      "div",
+      { className: "form-buttons" },
+      h("button", { type: "button", className: "btn btn-secondary", onClick: onCancel }, "Cancel"),
+      h("button", { type: "submit", className: "btn btn-primary" }, "Save"),
+    ),
+  );
+}
+
+function Field({ id, label, input, value = "", maxLength, isOptional }) {
+  return h(
+    Fragment,
+    null,
+    h("label", { htmlFor: id }, label, " ", isOptional && h("span", null, "optional")),
+    h("input", { id, ref: input, className: "form-control", defaultValue: value, maxLength, autoComplete: "off" }),
+  );
+}

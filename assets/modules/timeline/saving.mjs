@@ -1,0 +1,53 @@
+/** Saving a checkpoint: the key, the button, and a save that is under way. */
+import { icon } from "../lib/icons.mjs";
+import { useRequest } from "../lib/request.mjs";
+
+const { createElement: h, useEffect, useLayoutEffect, useRef } = window.React;
+
+/** Ctrl+S or Cmd+S from anywhere on the page, instead of the browser's "save this page". */
+export function useSaveKey(onSave) {
+  const latest = useRef(onSave);
+  latest.current = onSave;
+  useEffect(() => {
+    const onKeyDown = (event) => {
+      const isSave = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "s";
+      if (!isSave) return;
+      event.preventDefault();
+      if (!document.querySelector(".modal.show")) latest.current();
+    };
+    document.addEventListener("keydown", onKeyDown);
+    return () => document.removeEventListener("keydown", onKeyDown);
+  }, []);
+}
+
+/** A save that is under way; any new data is the reply to it. */
+export function useSaving(data, act) {
+  const { pending, isLate, start, end } = useRequest({});
+  const seen = useRef(data);
+  useLayoutEffect(() => {
+    if (seen.current !== data) end();
+    seen.current = data;
+  }, [data, end]);
+  const save = ({ name, description, op }) => start({ name, description, op: act("save", { name, description }, op) });
+  return { pending, isLate, save, again: () => save(pending) };
+}
+
+export function SaveButton({ save, onClick }) {
+  const button = h(
+    "button",
+    {
+      type: "button",
+      className: "save-button",
+      "data-testid": "save",
+      "aria-disabled": !save.enabled,
+      "aria-describedby": save.reason ? "save-reason" : undefined,
+      "aria-keyshortcuts": "Control+S Meta+S",
+      title: save.reason ?? "Save checkpoint (Ctrl+S)",
+      onClick,
+    },
+    icon("diamond-fill"),
+    h("span", null, "Save checkpoint"),
+  );
+  if (!save.reason) return button;
+  return h("div", null, button, h("span", { id: "save-reason", className: "visually-hidden" }, save.reason));
+}

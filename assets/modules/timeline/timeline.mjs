@@ -1,0 +1,155 @@
+/** The checkpoints of the conversation, the current place among them, and its branches. */
+import { useActions } from "../lib/actions.mjs";
+import { BACK, useOffer } from "../lib/commands.mjs";
+import { count } from "../lib/format.mjs";
+import { icon } from "../lib/icons.mjs";
+import { lazy } from "../lib/lazy.mjs";
+import { toast } from "../lib/toast.mjs";
+import { PaneHead } from "../page/pane-head.mjs";
+import { closeSheets, openSheet } from "../page/shell.mjs";
+import { Branches } from "./branches.mjs";
+import { CheckpointForm } from "./checkpoint-form.mjs";
+import { isMilestone } from "./checkpoint.mjs";
+import { SaveButton, useSaveKey, useSaving } from "./saving.mjs";
+import { Step, useStepping } from "./stepping.mjs";
+import { Track } from "./track.mjs";
+
+const { createElement: h, useCallback, useEffect, useState } = window.React;
+const { createPortal } = window.ReactDOM;
+
+const FEW = 8; // checkpoints that need no search
+const NOTHING = { thread: null, checkpoints: [], branches: [], save: { enabled: false, reason: null } };
+const Compare = lazy(() => import("./compare.lazy.mjs"), "Compare", "The two could not be compared; please try again.");
+const Growth = lazy(() => import("./growth.lazy.mjs"), "Growth", "The plot could not be shown; please try again.");
+
+/** @param {{id: string, data?: import("../lib/types.mjs").TimelineData, setProps: Function}} props */
+export function Timeline(props) {
+  const data = props.data ?? NOTHING;
+  const act = useActions(props);
+  const saving = useSaving(props.data, act);
+  const comparing = useComparing(data.thread);
+  const search = useSearch(data);
+  const stepping = useStepping(search.found, data.thread);
+  const form = useForm(data);
+  const onShow = useCallback((checkpoint) => {
+    closeSheets(); // on a narrow screen the place would stay behind it
+    stepping.show(checkpoint);
+  }, [stepping.show]);
+  useOffer("timeline", () => listTimelineCommands(data, act, form.open, comparing.start));
+
+  return h(
+    "div",
+    { id: props.id, className: "timeline" },
+    h(PaneHead, { title: "Timeline", id: "timeline-heading" }, data.checkpoints.length > 0 && h(Steps, { search, stepping })),
+    h("div", { className: "timeline-save" }, h(Save, { data, form, saving })),
+    data.save.enabled && h(Tokens, { key: `tokens-${data.thread}`, data, onShow }),
+    data.branches.length > 1 && h(Branches, { branches: data.branches, act, onCompare: comparing.start }),
+    data.checkpoints.length > FEW && h(Search, { sought: search.sought, onSeek: search.seek }),
+    h(Track, { key: data.thread, data, found: search.found, words: search.words, saving, act, stepping, onShow, onCompare: comparing.start }),
+    comparing.place !== null &&
+      createPortal(h(Compare, { key: comparing.place, data, place: comparing.place, act, onClose: comparing.end }), document.body),
+  );
+}
+
+/** The checkpoints that are found by their words, or as milestones. */
+function useSearch({ thread, checkpoints }) {
+  const [sought, seek] = useState("");
+  const [isOnlyMilestones, setOnlyMilestones] = useState(false);
+  useEffect(() => {
+    seek("");
+    setOnlyMilestones(false);
+  }, [thread]);
+  const milestones = checkpoints.filter(isMilestone);
+  const isMixed = milestones.length > 0 && milestones.length < checkpoints.length;
+  const words = checkpoints.length > FEW ? sought.trim().toLowerCase() : "";
+  const hasWords = ({ name, description }) => `${name}\n${description}`.toLowerCase().includes(words);
+  const found = (isMixed && isOnlyMilestones ? milestones : checkpoints).filter(hasWords);
+  return { sought, seek, words, found, isMixed, isOnlyMilestones, toggleMilestones: () => setOnlyMilestones(!isOnlyMilestones) };
+}
+
+/** The form that names a new checkpoint: opened by its button, its key or the palette. */
+function useForm({ thread, save }) {
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => setOpen(false), [thread]);
+  const open = () => {
+    if (save.enabled) {
+      openSheet("timeline");
+      setOpen(true);
+    } else if (save.reason) toast(save.reason);
+  };
+  useSaveKey(open);
+  const close = () => {
+    setOpen(false);
+    // The form is gone with its focus: give it back to the button that stands there again.
+    requestAnimationFrame(() => document.querySelector('[data-testid="save"]')?.focus());
+  };
+  return { isOpen, open, close };
+}
+
+function Save({ data, form, saving }) {
+  const onSave = (name, description) => {
+    form.close();
+    saving.save({ name, description });
+  };
+  return form.isOpen
+    ? h(CheckpointForm, { title: "Save checkpoint", onSave, onCancel: form.close })
+    : h(SaveButton, { save: data.save, onClick: form.open });
+}
+
+function Steps({ search, stepping }) {
+  const { isMixed, isOnlyMilestones, toggleMilestones } = search;
+  return h(
+    "div",
+    { className: "steps" },
+    isMixed && h("button", { type: "button", className: "text-button", "aria-pressed": isOnlyMilestones, onClick: toggleMilestones }, "Milestones"),
+    h(Step, { name: "Previous checkpoint", sign: "arrow-up", keys: "ArrowUp", onStep: stepping.back }),
+    h(Step, { name: "Next checkpoint", sign: "arrow-down", keys: "ArrowDown", onStep: stepping.forward }),
+  );
+}
+
+/** The timeline's lines in the palette. @returns {import("../lib/types.mjs").Command[]} */
+function listTimelineCommands({ checkpoints, branches, save }, act, onSave, onCompare) {
+  const newest = [...checkpoints].reverse();
+  const others = branches.filter(({ current }) => !current);
+  const apart = [...others.map(({ id }) => `branch:${id}`), ...newest.filter(({ here }) => !here).map(({ id }) => `checkpoint:${id}`)];
+  const place = (group, { name, messages }, run) => ({ group, name, detail: count(messages, "message"), run });
+  return [
+    ...(save.enabled ? [{ group: "Actions", name: "Save checkpoint", run: onSave }] : []),
+    ...(apart.length > 0 ? [{ group: "Actions", name: "Compare", run: () => onCompare(apart[0]) }] : []),
+    ...newest.map((checkpoint) => place(BACK, checkpoint, () => act("restore", { checkpoint: checkpoint.id }))),
+    ...others.map((branch) => place("Branches", branch, () => act("switch", { branch: branch.id }))),
+  ];
+}
+
+/**
+ * Two places side by side, once somebody asks for that.
+ * @returns {{place: string|null, start: (place: string) => void, end: () => void}}
+ */
+function useComparing(thread) {
+  const [place, start] = useState(null);
+  const end = useCallback(() => start(null), []);
+  useEffect(end, [thread]);
+  return { place, start, end };
+}
+
+/** The plot of tokens, folded: it is read when somebody opens it. */
+function Tokens({ data, onShow }) {
+  const [isOpen, setOpen] = useState(false);
+  return h(
+    "details",
+    { className: "timeline-tokens", onToggle: (event) => setOpen(event.currentTarget.open) },
+    h("summary", null, icon("chevron-right", "tool-fold"), "Tokens over the conversation"),
+    isOpen && h(Growth, { data, onShow }),
+  );
+}
+
+function Search({ sought, onSeek }) {
+  return h("input", {
+    type: "search",
+    className: "form-control timeline-search",
+    placeholder: "Search checkpoints",
+    "aria-label": "Search checkpoints",
+    value: sought,
+    onChange: (event) => onSeek(event.target.value),
+  });
+}

@@ -1,0 +1,99 @@
+/** The line of checkpoints with its marks. */
+import { useNow } from "../lib/clock.mjs";
+import { relativeTime } from "../lib/format.mjs";
+import { icon } from "../lib/icons.mjs";
+import { Checkpoint } from "./checkpoint.mjs";
+
+const { createElement: h, useEffect, useRef, useState } = window.React;
+
+const SHOWN_AT_FIRST = 200; // checkpoints, the newest, and more that each "Show earlier" brings
+
+/** The line with its marks, oldest first; it ends where the conversation stands. What is pinned stands above it. */
+export function Track({ data, found, words, saving, act, stepping, onShow, onCompare }) {
+  const now = useNow();
+  const scroll = useRef(null);
+  const [shown, setShown] = useState(SHOWN_AT_FIRST);
+  const { selected } = stepping;
+  const isHereMarked = data.checkpoints.some((checkpoint) => checkpoint.here);
+  useScrollToPlaces(scroll, data, isHereMarked, selected);
+
+  const pinned = found.filter((checkpoint) => checkpoint.pinned);
+  const others = found.filter((checkpoint) => !checkpoint.pinned);
+  const place = others.findIndex(({ id }) => id === selected);
+  const seen = place < 0 ? shown : Math.max(shown, others.length - place);
+  const row = (checkpoint) =>
+    h(Checkpoint, {
+      key: checkpoint.id,
+      checkpoint,
+      ago: relativeTime(checkpoint.time, now),
+      act,
+      selected: checkpoint.id === selected,
+      onShow,
+      onCompare,
+    });
+  const isBare = data.checkpoints.length === 0 && !saving.pending;
+  const isHereOpen = !isBare && !isHereMarked && !saving.pending && !words;
+  return h(
+    "div",
+    { className: "timeline-scroll", ref: scroll, tabIndex: 0, role: "region", "aria-label": "Checkpoints" },
+    isBare && h(NoCheckpoints),
+    words && found.length === 0 && h("p", { className: "pane-empty" }, "No checkpoint has these words."),
+    pinned.length > 0 && h("h3", { className: "timeline-heading" }, "Pinned"),
+    pinned.length > 0 && h("ol", { className: "track" }, pinned.map(row)),
+    pinned.length > 0 && others.length > 0 && h("h3", { className: "timeline-heading" }, "Others"),
+    others.length > seen && h(EarlierButton, { hidden: others.length - seen, onClick: () => setShown(seen + SHOWN_AT_FIRST) }),
+    h("ol", { className: "track" }, others.slice(-seen).map(row), saving.pending && h(SavingRow, { saving }), isHereOpen && h(HereRow)),
+  );
+}
+
+/** Keeps in view where the conversation stands, and what is stepped to. */
+function useScrollToPlaces(scroll, { thread, checkpoints }, isHereMarked, selected) {
+  const lastId = checkpoints.at(-1)?.id;
+  useEffect(() => {
+    scroll.current.querySelector(".here")?.scrollIntoView({ block: "nearest" });
+  }, [thread, lastId, isHereMarked]);
+  useEffect(() => {
+    const [view, row] = [scroll.current, scroll.current.querySelector(".selected")].map((each) => each?.getBoundingClientRect());
+    if (row && row.top < view.top) scroll.current.scrollTop += row.top - view.top;
+    if (row && row.bottom > view.bottom) scroll.current.scrollTop += row.bottom - view.bottom;
+  }, [selected]);
+}
+
+function EarlierButton({ hidden, onClick }) {
+  return h("button", { type: "button", className: "text-button", onClick }, `Show earlier (${hidden})`);
+}
+
+function NoCheckpoints() {
+  return h(
+    "div",
+    { className: "pane-empty" },
+    icon("signpost-2"),
+    h("p", null, "No checkpoints yet. Save one, and you can come back to this point whenever you like."),
+  );
+}
+
+function HereRow() {
+  return h(
+    "li",
+    { className: "place here" },
+    h("span", { className: "mark mark-open", "aria-hidden": true }),
+    h("span", { className: "here-label" }, "you are here"),
+  );
+}
+
+function SavingRow({ saving }) {
+  return h(
+    "li",
+    { className: "place" },
+    h("span", { className: "mark", "aria-hidden": true }),
+    h(
+      "div",
+      { role: "status" },
+      h("p", { className: "place-name" }, saving.pending.name || "Checkpoint"),
+      saving.isLate
+        ? h("p", { className: "place-meta" }, "Not saved yet: the server does not answer.")
+        : h("p", { className: "place-meta" }, h("span", { className: "spinner" }), "Saving…"),
+      saving.isLate && h("button", { type: "button", className: "quiet-button", onClick: saving.again }, "Try again"),
+    ),
+  );
+}

@@ -1,0 +1,51 @@
+/** Where the attention goes when a run begins or ends, and when a message was edited: the view, the focus, a screen reader. */
+const { useCallback, useEffect, useLayoutEffect, useRef } = window.React;
+
+const SPOKEN = { stopped: "Answer stopped", failed: "Answer failed", interrupted: "Answer stopped" };
+
+/** Tells a screen reader that an answer began or ended, and never its text. */
+export function useSpokenRun(run, announce) {
+  const before = useRef(null);
+  const state = run?.state ?? null;
+  useEffect(() => {
+    if (state === "running") announce("Answering…");
+    else if (before.current === "running") announce(SPOKEN[state] ?? "Answer finished");
+    before.current = state;
+  }, [state, announce]);
+}
+
+/**
+ * A run that begins, or a banner at the boundary, is brought into view even from further up; what is done in place is not.
+ * @returns {() => void} says that the next change is made in place
+ */
+export function useJumps(runningId, notice, { jump, stay }) {
+  const mounted = useRef(false);
+  const inPlace = useRef(false);
+  useLayoutEffect(() => {
+    if (mounted.current && runningId !== null) jump();
+  }, [runningId, jump]);
+  useLayoutEffect(() => {
+    if (mounted.current && notice && !inPlace.current) jump();
+    inPlace.current = false;
+    mounted.current = true;
+  }, [notice?.op, jump]);
+  return useCallback(() => {
+    inPlace.current = true;
+    stay();
+  }, [stay]);
+}
+
+/** The field is gone with its focus: it goes to the message, or to the one that comes to stand in its place. */
+export function useFocusAfterEdit({ draft, pending }, messages) {
+  const left = useRef(null);
+  if (draft) left.current = { id: draft.id, isSent: pending !== null };
+  useEffect(() => {
+    if (draft || left.current === null) return;
+    const { id, isSent } = left.current;
+    const place = messages.find((message) => (isSent ? message.id !== id && message.siblings.includes(id) : message.id === id));
+    if (!place) return;
+    left.current = null;
+    if (document.activeElement !== document.body) return;
+    document.querySelector(`[data-message-id="${CSS.escape(place.id)}"] .edit-button`)?.focus({ preventScroll: true });
+  }, [draft, messages]);
+}

@@ -1,0 +1,81 @@
+/** The bubble of the answer that is being written. React renders it once; the stream writes into it. */
+import { decorate } from "../message/prose.mjs";
+
+const { createElement: h, memo } = window.React;
+
+/** Writes deltas into the bubble, at most once a frame. Lives outside React so that a delta renders nothing. */
+export class LiveText {
+  #findBubble;
+  #stable = "";
+  #tail = "";
+  #shownChars = 0;
+  #frame = 0;
+
+  /** @param {() => Element|null} findBubble it may come and go */
+  constructor(findBubble) {
+    this.#findBubble = findBubble;
+  }
+
+  append(stableAddition, newTail) {
+    this.#stable += stableAddition;
+    this.#tail = newTail;
+    this.#frame ||= requestAnimationFrame(() => this.#paint());
+  }
+
+  /** Start over with this text; also fills a bubble that has just come. */
+  replace(newStable, newTail) {
+    this.#stable = newStable;
+    this.#tail = newTail;
+    this.repaint();
+  }
+
+  repaint() {
+    this.stop();
+    this.#shownChars = 0;
+    const bubble = this.#findBubble();
+    if (bubble) bubble.children[0].textContent = "";
+    this.#paint();
+  }
+
+  isEmpty() {
+    return this.#stable === "" && this.#tail === "";
+  }
+
+  stop() {
+    cancelAnimationFrame(this.#frame);
+  }
+
+  #paint() {
+    this.#frame = 0;
+    const bubble = this.#findBubble();
+    if (!bubble) return;
+    const [stableElement, tailElement] = bubble.children;
+    if (this.#stable.length > this.#shownChars) {
+      stableElement.insertAdjacentHTML("beforeend", this.#stable.slice(this.#shownChars));
+      decorate(stableElement);
+      this.#shownChars = this.#stable.length;
+    }
+    tailElement.innerHTML = this.#tail;
+    bubble.classList.toggle("has-text", !this.isEmpty());
+  }
+}
+
+/** @param {{bubbleRef: (element: Element|null) => void, busy: boolean, label: string|null}} props */
+function LiveBubble({ bubbleRef, busy, label }) {
+  return h(
+    "article",
+    {
+      className: "message message-assistant live",
+      "aria-label": "Waymark is answering",
+      "aria-busy": busy,
+      "data-testid": "message",
+      "data-role": "assistant",
+      "data-state": "partial",
+    },
+    h("div", { className: "prose live-text", ref: bubbleRef }, h("div", { className: "stable" }), h("div", { className: "tail" })),
+    label && h("p", { className: "quiet" }, label),
+    busy && h("div", { className: "thinking", "aria-hidden": true }, h("span"), h("span"), h("span")),
+  );
+}
+
+export const Live = memo(LiveBubble);

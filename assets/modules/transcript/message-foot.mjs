@@ -1,0 +1,151 @@
+/** The line under a message: its time, its cost, and what can be done with it. */
+import { clockTime, figure, fullTime, money, usageText } from "../lib/format.mjs";
+import { icon } from "../lib/icons.mjs";
+import { lazy } from "../lib/lazy.mjs";
+import { copyText } from "../message/prose.mjs";
+
+const { Fragment, createElement: h, useEffect, useRef, useState } = window.React;
+
+const ASKED_MS = 1000; // a click on an arrow is answered within this, or it may be made again
+const COPIED_FOR_MS = 1600;
+
+const Menu = lazy(() => import("./menu.lazy.mjs"), "Menu", "The menu could not be shown; please try again.");
+
+/** Copies a message's text; says so by its sign for a moment. */
+function CopyButton({ text, announce }) {
+  const [copied, setCopied] = useState(null);
+  useEffect(() => {
+    if (copied === null) return undefined;
+    const timer = setTimeout(() => setCopied(null), COPIED_FOR_MS);
+    return () => clearTimeout(timer);
+  }, [copied]);
+  const copy = async () => {
+    const done = await copyText(text);
+    setCopied(done);
+    announce(done ? "Message copied" : "Copying was not allowed");
+  };
+  const sign = copied === null ? "copy" : copied ? "check-lg" : "exclamation-circle";
+  return h(
+    "button",
+    { type: "button", className: "icon-button", "aria-label": "Copy message", title: "Copy message", onClick: copy },
+    icon(sign),
+  );
+}
+
+/** @param {{name: string, sign: string, onClick: () => void}} props */
+function ActionButton({ name, sign, onClick, ...hooks }) {
+  const once = (event) => event.detail < 2 && onClick(); // a double click is one wish
+  return h("button", { type: "button", className: "icon-button", "aria-label": name, title: name, ...hooks, onClick: once }, icon(sign));
+}
+
+/** Goes through the alternatives of a message: what was edited, or answered again. */
+function Alternatives({ message, act, announce }) {
+  const { id, siblings } = message;
+  const place = siblings.indexOf(id);
+  const asked = useRef({ from: null, at: 0 });
+  const choose = (target) => {
+    const now = performance.now();
+    const isAsked = asked.current.from === id && now - asked.current.at < ASKED_MS;
+    if (!(target in siblings) || isAsked) return;
+    asked.current = { from: id, at: now };
+    act("choose", { message: siblings[target] });
+    announce(`Alternative ${target + 1} of ${siblings.length}`);
+  };
+  const arrow = (name, target, turn = "") => h(ArrowButton, { name, turn, isEnabled: target in siblings, onClick: () => choose(target) });
+  return h(
+    "div",
+    { className: "alternatives", role: "group", "aria-label": `Alternative ${place + 1} of ${siblings.length}` },
+    arrow("Previous alternative", place - 1, " turned"),
+    h("span", null, `${place + 1}/${siblings.length}`),
+    arrow("Next alternative", place + 1),
+  );
+}
+
+function ArrowButton({ name, turn, isEnabled, onClick }) {
+  const disabled = isEnabled ? undefined : true;
+  return h("button", { type: "button", className: `icon-button${turn}`, "aria-label": name, title: name, "aria-disabled": disabled, onClick }, icon("chevron-right"));
+}
+
+const opinions = new Map(); // about answers, by their ids; Langfuse alone keeps them longer than the page
+
+/** The user's opinion of a traced answer, and the way to its trace. */
+function Rating({ message, act }) {
+  const { id, trace } = message;
+  const [good, setGood] = useState(opinions.get(id) ?? null);
+  const thumb = (name, sign, wanted) => {
+    const isPressed = good === wanted;
+    const rate = () => {
+      const next = isPressed ? null : wanted;
+      opinions.set(id, next);
+      setGood(next);
+      act("feedback", { message: id, good: next });
+    };
+    return h(ActionButton, { name, sign: isPressed ? `${sign}-fill` : sign, "aria-pressed": isPressed, onClick: rate });
+  };
+  return h(
+    Fragment,
+    null,
+    thumb("Good answer", "hand-thumbs-up", true),
+    thumb("Bad answer", "hand-thumbs-down", false),
+    trace !== "" &&
+      h(
+        "a",
+        { className: "icon-button", href: trace, target: "_blank", rel: "noreferrer", "aria-label": "Open trace", title: "Open trace" },
+        icon("box-arrow-up-right"),
+      ),
+  );
+}
+
+function Usage({ usage }) {
+  const cost = usage.cost === null ? "" : ` · ${money(usage.cost)}`;
+  const title = `${usageText(usage)}${cost}`;
+  return h(
+    "span",
+    { className: "usage", title },
+    h("span", { "aria-hidden": true }, `${figure(usage.input)} → ${figure(usage.output)}${cost}`),
+    h("span", { className: "visually-hidden" }, title),
+  );
+}
+
+/** Seldom needed actions, in a menu that is fetched when it is opened. */
+function More({ id, act }) {
+  const [isOpen, setOpen] = useState(false);
+  const items = [
+    ["Summarise from here", () => act("summarise", { message: id, side: "from" })],
+    ["Summarise up to here", () => act("summarise", { message: id, side: "up_to" })],
+  ];
+  const name = "More";
+  return h(
+    "span",
+    { className: "more" },
+    h(
+      "button",
+      { type: "button", className: "icon-button", "aria-label": name, title: name, "aria-haspopup": "menu", "aria-expanded": isOpen, onClick: () => setOpen(true) },
+      icon("three-dots"),
+    ),
+    isOpen && h(Menu, { name, items, onClose: () => setOpen(false) }),
+  );
+}
+
+/** @param {{message: import("../lib/types.mjs").MessageView, announce: (text: string) => void, act: Function, onEdit: Function}} props */
+export function MessageFoot({ message, announce, act, onEdit }) {
+  const { id, role, text } = message;
+  const isUser = role === "user";
+  const alternatives = message.siblings.length > 1 && h(Alternatives, { message, act, announce });
+  return h(
+    "footer",
+    { className: "message-foot" },
+    message.state === "partial" && h("span", { className: "cut-off" }, "Cut off"),
+    !isUser && alternatives, // always seen, so it stands at the edge, where the hidden buttons leave no gap
+    h("time", { dateTime: message.time, title: fullTime(message.time) }, clockTime(message.time)),
+    message.usage !== null && h(Usage, { usage: message.usage }),
+    text !== "" && h(CopyButton, { text, announce }),
+    isUser
+      ? h(ActionButton, { name: "Edit message", sign: "pencil", className: "icon-button edit-button", onClick: () => onEdit(message) })
+      : h(ActionButton, { name: "Answer again", sign: "arrow-repeat", onClick: () => act("regenerate", { message: id }) }),
+    message.trace !== null && h(Rating, { message, act }),
+    h(ActionButton, { name: "Branch from here", sign: "diagram-2", "data-testid": "fork", onClick: () => act("fork", { message: id }) }),
+    h(More, { id, act }),
+    isUser && alternatives,
+  );
+}

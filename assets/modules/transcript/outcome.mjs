@@ -1,0 +1,59 @@
+/** What stands under the last message: how the answer ended, and what the last operation did. */
+import { newOperation } from "../lib/actions.mjs";
+import { icon } from "../lib/icons.mjs";
+
+const { createElement: h, useRef } = window.React;
+
+/** How the newest run ended, if it ended badly, and what can be done about it. @param {{run: import("../lib/types.mjs").RunView, last: import("../lib/types.mjs").MessageView|undefined, act: Function, onDismiss: Function}} props */
+export function Outcome({ run, last, act, onDismiss }) {
+  const operation = useRef(newOperation()); // a double click is one wish
+  // In its text, or after it had asked for tools: what they gave is there, and none runs again by itself.
+  const isCut = last?.role === "assistant" && (last.state === "partial" || last.tools.length > 0);
+  const isError = run.state === "failed" && Boolean(run.error);
+  const button = (label, type, sign) =>
+    h("button", { type: "button", className: "quiet-button", onClick: () => act(type, {}, operation.current) }, sign && icon(sign), label);
+  const dismiss = () => {
+    onDismiss();
+    act("dismiss");
+  };
+  return h(
+    "div",
+    { className: `outcome${isError ? " outcome-error" : ""}`, role: isError ? "alert" : "group", "aria-label": "How the answer ended" },
+    icon(isError ? "exclamation-triangle" : "stop-circle"),
+    h("p", null, isError ? run.error : describeStop(run, isCut)),
+    h(
+      "div",
+      { className: "outcome-buttons" },
+      isCut && !run.compacts && button("Continue", "continue"),
+      (isError || !isCut) && !run.compacts && button("Retry", "retry", "arrow-repeat"),
+      h("button", { type: "button", className: "quiet-button", onClick: dismiss }, "Dismiss"),
+    ),
+  );
+}
+
+function describeStop(run, isCut) {
+  if (run.compacts) return "Summarising was stopped. Nothing was changed.";
+  return isCut ? "This answer was cut off" : "This answer was cut off before it began";
+}
+
+/** The last operation, where it removed messages, and the way back. @param {{notice: import("../lib/types.mjs").Notice, act: Function}} props */
+export function NoticeBanner({ notice, act }) {
+  const operation = useRef(newOperation()); // as above
+  return h(
+    "div",
+    { className: "notice", role: "status" },
+    icon("signpost-split"),
+    h("p", null, notice.text),
+    h(
+      "button",
+      { type: "button", className: "quiet-button", "data-testid": "undo", onClick: () => act("undo", {}, operation.current) },
+      icon("arrow-counterclockwise"),
+      "Undo",
+    ),
+    h(
+      "button",
+      { type: "button", className: "icon-button", "aria-label": "Close notice", title: "Close", onClick: () => act("close-notice") },
+      icon("x-lg"),
+    ),
+  );
+}

@@ -1,0 +1,86 @@
+/** Bringing a message into view that another panel asks for. */
+const { useCallback, useEffect, useLayoutEffect, useRef } = window.React;
+
+/** A reader who does one of these goes on. */
+const READER_EVENTS = ["wheel", "touchmove", "pointerdown", "keydown"];
+
+/**
+ * Shows the message that another panel asks for ("waymark-show"; without one, the latest), wherever it is, and marks it. What the
+ * page does not hold is asked for first.
+ * @param {{messages: object[], later: boolean}} data
+ * @returns {() => void} brings the latest into view
+ */
+export function useScrollToMessage(data, act, { scroller, jump, stay }) {
+  const latest = useRef(data);
+  const wanted = useRef(null);
+  latest.current = data;
+
+  const toLatest = useCallback(() => {
+    release();
+    mark(null);
+    wanted.current = null;
+    jump();
+    if (latest.current.later) act("latest");
+  }, [act, jump]);
+
+  const show = useCallback((message) => {
+    const element = document.querySelector(`#transcript [data-message-id="${CSS.escape(message)}"]`);
+    if (element === null) return false;
+    stay();
+    mark(element.closest("article"));
+    hold(() => bringIntoView(element, scroller.current), element.closest(".log-column"));
+    return true;
+  }, [scroller, stay]);
+
+  useLayoutEffect(() => {
+    if (wanted.current !== null && show(wanted.current)) wanted.current = null;
+  }, [data.messages, show]);
+
+  const onShow = useCallback(({ detail: { message } }) => {
+    if (message === null) toLatest();
+    else if (!show(message)) {
+      wanted.current = message;
+      stay();
+      act("show", { message });
+    }
+  }, [act, show, stay, toLatest]);
+  useShowRequests(onShow);
+  return toLatest;
+}
+
+function useShowRequests(onShow) {
+  useEffect(() => {
+    document.addEventListener("waymark-show", onShow);
+    return () => {
+      release();
+      document.removeEventListener("waymark-show", onShow);
+    };
+  }, [onShow]);
+}
+
+/** Its end is the place. Not by scrollIntoView, which moves the whole page as well. */
+function bringIntoView(element, scroller) {
+  if (!element.isConnected) return;
+  const [view, box] = [scroller, element].map((each) => each.getBoundingClientRect());
+  scroller.scrollTop += box.bottom - view.bottom + Math.max(view.height / 4, (view.height - box.height) / 2);
+}
+
+let release = () => undefined;
+
+/** Until the reader does something: content-visibility gives what was out of sight its true height only when it comes near. */
+function hold(bring, column) {
+  release();
+  const observer = new ResizeObserver(bring);
+  observer.observe(column);
+  release = () => {
+    observer.disconnect();
+    for (const kind of READER_EVENTS) document.removeEventListener(kind, release, true);
+  };
+  for (const kind of READER_EVENTS) document.addEventListener(kind, release, true);
+}
+
+/** Not by React: the next rendering of the message would have to know of it. */
+function mark(article) {
+  document.querySelector("[data-place]")?.removeAttribute("data-place");
+  article?.setAttribute("data-place", "");
+}

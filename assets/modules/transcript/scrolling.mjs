@@ -1,0 +1,90 @@
+/** Where the transcript is scrolled to: at the end unless the reader went up, and still there when history is put above. */
+const { useCallback, useEffect, useLayoutEffect, useRef, useState } = window.React;
+
+/** Closer to the end than this counts as being there. */
+const AT_END_PX = 40;
+/** Earlier messages are asked for when the top is this near. */
+const NEAR_TOP_PX = 600;
+
+const distanceToEnd = (element) => element.scrollHeight - element.scrollTop - element.clientHeight;
+
+/**
+ * @param {{firstId: string|undefined, onNearTop: () => void}} options
+ * @returns {{scroller: object, column: object, onScroll: () => void, away: boolean, jump: () => void, stay: () => void}}
+ */
+export function useScrolling({ firstId, onNearTop }) {
+  const scroller = useRef(null);
+  const column = useRef(null);
+  const atEnd = useRef(true);
+  const lastTop = useRef(0);
+  const [away, setAway] = useState(false);
+  const scrollTo = useCallback((top) => {
+    scroller.current.scrollTop = top;
+    lastTop.current = scroller.current.scrollTop;
+  }, []);
+  const toEnd = useCallback(() => scrollTo(scroller.current.scrollHeight), [scrollTo]);
+  const jump = useCallback(() => {
+    atEnd.current = true;
+    setAway(false);
+    toEnd();
+  }, [toEnd]);
+  /** What changes next is not followed: the reader looks at something further up. */
+  const stay = useCallback(() => {
+    atEnd.current = false;
+  }, []);
+
+  const onScroll = useCallback(() => {
+    const element = scroller.current;
+    // Text may grow between our scroll and its event: only a move upwards is the reader's wish to leave the end.
+    if (distanceToEnd(element) <= AT_END_PX) atEnd.current = true;
+    else if (element.scrollTop < lastTop.current - 1) atEnd.current = false;
+    lastTop.current = element.scrollTop;
+    setAway(!atEnd.current);
+    if (element.scrollTop < NEAR_TOP_PX) onNearTop();
+  }, [onNearTop]);
+  useResize([column, scroller], () => {
+    if (atEnd.current) toEnd();
+    else setAway(distanceToEnd(scroller.current) > AT_END_PX);
+  });
+  useAnchor({ scroller, column, atEnd, firstId, toEnd, scrollTo });
+  return { scroller, column, onScroll, away, jump, stay };
+}
+
+/** Messages came above: what the reader was looking at stays where it was. */
+function useAnchor({ scroller, column, atEnd, firstId, toEnd, scrollTo }) {
+  const anchor = useRef(null);
+  const knownFirst = useRef(firstId);
+  // Read while the old messages still stand on the page. Places noted at the last scroll would be stale by now:
+  // content-visibility gives messages their true height only afterwards.
+  if (firstId !== knownFirst.current && scroller.current && !atEnd.current) {
+    anchor.current = findFirstVisible(scroller.current, column.current);
+  }
+  knownFirst.current = firstId;
+  useLayoutEffect(() => {
+    const kept = anchor.current;
+    if (atEnd.current) toEnd();
+    else if (kept?.element.isConnected) scrollTo(scroller.current.scrollTop + kept.element.getBoundingClientRect().top - kept.top);
+    anchor.current = null;
+  }, [firstId, toEnd, scrollTo]);
+}
+
+/** @param {{current: Element}[]} elements @param {() => void} onResize */
+function useResize(elements, onResize) {
+  const latest = useRef(onResize);
+  latest.current = onResize;
+  useEffect(() => {
+    const observer = new ResizeObserver(() => latest.current());
+    for (const { current } of elements) observer.observe(current);
+    return () => observer.disconnect();
+  }, []);
+}
+
+/** @returns {{element: Element, top: number}|null} the message at the upper edge, and where it stands */
+function findFirstVisible(scroller, column) {
+  const edge = scroller.getBoundingClientRect().top;
+  for (const element of column.querySelectorAll(":scope > article")) {
+    const box = element.getBoundingClientRect();
+    if (box.bottom > edge) return { element, top: box.top };
+  }
+  return null;
+}

@@ -1,0 +1,136 @@
+/** The conversation: history from `data`, the running answer from the socket. */
+import { useActions } from "../lib/actions.mjs";
+import { BACK, useOffer } from "../lib/commands.mjs";
+import { icon } from "../lib/icons.mjs";
+import { copyCodeOnClick } from "../message/prose.mjs";
+import { takeChoice } from "../settings/settings.mjs";
+import { useFocusAfterEdit, useJumps, useSpokenRun } from "./attention.mjs";
+import { hasNews, mergeMessages, pickNewestRun } from "./conversation.mjs";
+import { useEditing } from "./editing.mjs";
+import { Live } from "./live.mjs";
+import { Message } from "./message.mjs";
+import { NoticeBanner, Outcome } from "./outcome.mjs";
+import { useScrollToMessage } from "./scroll-to-message.mjs";
+import { useScrolling } from "./scrolling.mjs";
+import { useStream } from "./stream.mjs";
+import { Welcome } from "./welcome.mjs";
+
+const { Fragment, createElement: h, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } = window.React;
+
+const MAX_QUOTE_CHARS = 120; // of a message that the palette names
+
+/** @param {{id: string, data?: import("../lib/types.mjs").TranscriptData, reply?: import("../lib/types.mjs").Reply, setProps: Function}} props */
+export function Transcript(props) {
+  const act = useActions(props);
+  const editing = useEditing(props.reply, act);
+  const title = props.data?.title;
+  useEffect(() => {
+    document.title = title ? `${title} · Waymark` : "Waymark";
+  }, [title]);
+  if (!props.data) return h("div", { id: props.id, className: "transcript" });
+  // Another thread is another conversation: nothing of the old one may linger.
+  return h(Conversation, { key: props.data.thread ?? "none", id: props.id, data: props.data, act, editing });
+}
+
+function Conversation({ id, data, act, editing }) {
+  const [spoken, announce] = useState("");
+  const stream = useStream(data, act);
+  // What is new stands at the end, which is not there while the page holds an earlier stretch.
+  const messages = useMemo(() => (data.later ? data.messages : mergeMessages(data, stream.stream)), [data, stream.stream]);
+  const run = pickNewestRun(data, stream.stream);
+  const firstId = messages[0]?.id;
+  const loadEarlier = useEarlier(data, firstId, act);
+  const scrolling = useScrolling({ firstId, onNearTop: loadEarlier });
+  useSpokenRun(run, announce);
+  const toLatest = useScrollToMessage(data, act, scrolling);
+  const stay = useJumps(run?.state === "running" ? run.id : null, data.notice, { jump: toLatest, stay: scrolling.stay });
+  useFocusAfterEdit(editing, messages);
+  const isChanged = editing.pending?.type === "change";
+  useLayoutEffect(() => {
+    if (isChanged) stay();
+  }, [isChanged, stay]);
+  useOffer("transcript", () => listPlaces(messages, act));
+
+  const showLater = () => {
+    scrolling.stay();
+    act("later");
+  };
+  return h(
+    "section",
+    { id, className: "transcript", onClick: (event) => copyCodeOnClick(event, announce) },
+    h(TranscriptLog, { data, messages, run, stream, scrolling, editing, act, stay, announce, onEarlier: () => loadEarlier(true), onLater: showLater }),
+    (scrolling.away || data.later) &&
+      h("button", { type: "button", className: "jump", onClick: toLatest }, icon("arrow-down"), "Jump to latest"),
+    h("div", { className: "connection", role: "status" }, stream.lost && h("span", null, h("span", { className: "spinner" }), "Reconnecting…")),
+    h("div", { className: "visually-hidden", role: "status", "aria-live": "polite" }, spoken),
+  );
+}
+
+/** Asks for earlier messages, once for each first message; `insist` asks again. */
+function useEarlier({ earlier }, firstId, act) {
+  const askedBefore = useRef(null);
+  useEffect(() => {
+    askedBefore.current = null; // another stretch may begin there again
+  }, [firstId]);
+  return useCallback((insist) => {
+    if (!earlier || (askedBefore.current === firstId && insist !== true)) return;
+    askedBefore.current = firstId;
+    act("earlier", { before: firstId });
+  }, [earlier, firstId, act]);
+}
+
+/** The user's messages as places to go back to, newest first. @returns {import("../lib/types.mjs").Command[]} */
+function listPlaces(messages, act) {
+  const asked = messages.filter(({ role, text }) => role === "user" && text !== "");
+  const place = ({ id: message, text }) => ({ group: BACK, name: `“${text.slice(0, MAX_QUOTE_CHARS)}”`, detail: "your message", run: () => act("fork", { message }) });
+  return asked.map(place).reverse();
+}
+
+/** The part that scrolls: the messages, the answer that is being written, and the banners under them. */
+function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, stay, announce, onEarlier, onLater }) {
+  const isRunning = run?.state === "running";
+  const showLive = !data.later && (isRunning || !stream.isLiveEmpty());
+  const isEmpty = messages.length === 0 && !showLive;
+  const onSuggest = (text, operation) => act("suggest", { text, ...takeChoice(data.thread) }, operation);
+  return h(
+    "div",
+    {
+      className: "log",
+      role: "log",
+      "aria-live": "off",
+      "aria-label": "Conversation",
+      tabIndex: 0,
+      ref: scrolling.scroller,
+      onScroll: scrolling.onScroll,
+    },
+    h(
+      "div",
+      { className: `log-column${isEmpty ? " log-column-empty" : ""}`, ref: scrolling.column },
+      data.earlier && h("button", { type: "button", className: "quiet-button earlier", onClick: onEarlier }, icon("clock-history"), "Earlier messages"),
+      isEmpty && h(Welcome, { suggestions: data.suggestions, onSuggest }),
+      h(Messages, { messages, later: data.later, editing, act, stay, announce }),
+      showLive && h(Live, { key: "live", bubbleRef: stream.bubbleRef, busy: isRunning, label: run?.compacts ? "Summarising…" : null }),
+      data.later && h("button", { type: "button", className: "quiet-button earlier", onClick: onLater }, icon("arrow-down"), "Later messages"),
+      !data.later && hasNews(run) && h(Outcome, { key: `outcome ${run.id}`, run, last: messages.at(-1), act, onDismiss: stream.dismissRun }),
+      !data.later && data.notice && h(NoticeBanner, { key: data.notice.op, notice: data.notice, act }),
+    ),
+  );
+}
+
+function Messages({ messages, later, editing, act, stay, announce }) {
+  const onAct = useCallback((type, fields) => {
+    if (type === "choose") stay();
+    act(type, fields);
+  }, [act, stay]);
+  const row = (message, place) =>
+    h(Message, {
+      key: message.siblings[0] ?? message.id, // alternatives take turns in one element: the focus stays in it
+      message,
+      announce,
+      act: onAct,
+      onEdit: editing.open,
+      editing: editing.draft?.id === message.id ? editing : null,
+      isLast: !later && place === messages.length - 1,
+    });
+  return h(Fragment, null, messages.map(row));
+}

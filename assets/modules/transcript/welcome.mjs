@@ -1,0 +1,24 @@
+/** A conversation that has not begun: a greeting, and suggestions. */
+import { newOperation } from "../lib/actions.mjs";
+import { icon } from "../lib/icons.mjs";
+
+const { createElement: h, useRef } = window.React;
+
+/** @param {{suggestions: string[], onSuggest: (text: string, operation: string) => void}} props */
+export function Welcome({ suggestions, onSuggest }) {
+  const operation = useRef(newOperation()); // a double click is one wish
+  return h(
+    "div",
+    { className: "welcome" },
+    h("span", { className: "welcome-mark" }, icon("signpost-split")),
+    h("h2", null, "Good to see you. Where shall we start?"),
+    h("p", null, "Save a checkpoint when things stand well. If the talk wanders off, go back to it: even going back can be undone."),
+    h(
+      "ul",
+      { className: "suggestions", "aria-label": "Suggestions" },
+      suggestions.map((text) =>
+        h("li", { key: text }, h("button", { type: "button", className: "suggestion", onClick: () => onSuggest(text, operation.current) }, text)),
+      ),
+    ),
+  );
+}
