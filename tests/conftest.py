@@ -1,6 +1,7 @@
 """What several test files share: stores in memory, in a file and on PostgreSQL, and a clock that a test may turn."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,9 +11,39 @@ from hypothesis import settings
 from checkpoints import Database, Store
 from tests.fakes.server import FakeServer
 from tests.postgres import Postgres
+from tests.rounds import Rounds
 
 settings.register_profile("waymark", deadline=None)  # speed is measured in benchmarks/, never asserted
 settings.load_profile("waymark")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--share", type=float, default=1.0, help="of the rounds of the long proofs: 0.05 is a twentieth")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Two more than there are processors: servers, pages and databases are waited for."""
+    return (os.cpu_count() or 1) + 2
+
+
+@pytest.fixture
+def rounds(request: pytest.FixtureRequest, record_property: Callable[[str, object], None]) -> Iterator[Rounds]:
+    """How often a long proof goes round; the end of the run says how often each did."""
+    rounds = Rounds(request.config.getoption("share"))
+    yield rounds
+    record_property("rounds", f"{rounds.gone:,} of {rounds.all:,} rounds")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many rounds ran."""
+    reports = [
+        each for reports in terminalreporter.stats.values() for each in reports if isinstance(each, pytest.TestReport)
+    ]
+    gone = [(each.nodeid, text) for each in reports for name, text in each.user_properties if name == "rounds"]
+    if gone:
+        terminalreporter.section("rounds of the long proofs")
+    for test, text in sorted(set(gone)):
+        terminalreporter.line(f"{text}  {test}")
 
 
 @pytest.fixture

@@ -54,7 +54,7 @@ class Postgres:
         line = [str(self._binaries / "postgres"), "-D", str(self._data), *settings]
         with open(self._folder / "log", "ab") as log:
             self._process = subprocess.Popen(line, stdout=log, stderr=log, cwd=self._folder, **self._user)
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while not self._answers():
             has_time = self._process.poll() is None and time.monotonic() < end
             assert has_time, (self._folder / "log").read_text()
@@ -63,7 +63,7 @@ class Postgres:
     def stop(self) -> None:
         """As an administrator does: what runs is cut off, what was committed stays."""
         self._process.send_signal(signal.SIGINT)
-        self._process.wait(20)
+        self._process.wait(60)
 
     def close(self) -> None:
         if self._process.poll() is None:
@@ -102,7 +102,7 @@ class Postgres:
 
     def _answers(self) -> bool:
         try:
-            psycopg.connect(self._conninfo("postgres"), connect_timeout=2).close()
+            psycopg.connect(self._conninfo("postgres"), connect_timeout=30).close()
         except psycopg.OperationalError:
             return False
         return True

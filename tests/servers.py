@@ -1,16 +1,15 @@
-"""The real `python app.py` as a process that a test can end in any way and start again on the same data."""
+"""The real server as a process that a test can end in any way and start again on the same data."""
 
-import os
 import re
 import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-ROOT = Path(__file__).parent.parent
+from tests.app_process import AppProcess, read_environment
+
+PATIENCE = 60  # seconds, on a machine however busy
 _LINK = re.compile(r"http://\S+/(\?token=\S+)?")
 
 
@@ -18,8 +17,7 @@ class Server:
     """Starts on construction. `environment` is everything that the process gets of it, beside what Python itself needs."""
 
     def __init__(self, folder: Path, **environment: str) -> None:
-        kept = {key: os.environ[key] for key in ("PATH", "HOME", "LANG", "LC_ALL") if key in os.environ}
-        self._environment = kept | {"DATA_DIR": str(folder), "PORT": "0", "MODEL": "demo"} | environment
+        self._environment = read_environment() | {"DATA_DIR": str(folder), "PORT": "0", "MODEL": "demo"} | environment
         self._folder = folder
         self._lines: list[str] = []
         self.link = self._start()
@@ -61,28 +59,20 @@ class Server:
     def _start(self) -> str:
         # Where there is no .env: what a developer has in the checkout must not decide how a test ends.
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._process = subprocess.Popen(
-            [sys.executable, str(ROOT / "app.py")],
-            cwd=self._folder,
-            env=self._environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        self._process = AppProcess(self._folder, self._environment)
         self._links: list[str] = []
         self._told = threading.Event()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        in_time = self._told.wait(20)
+        in_time = self._told.wait(PATIENCE)
         if not self._links:
             self.kill()
-        assert in_time, "the server did not start within 20 s"
+        assert in_time, f"the server did not start within {PATIENCE} s"
         assert self._links, self.log
         return self._links[0]
 
     def _read(self) -> None:
         """In a thread of its own, so that a full pipe never stops the server."""
-        assert self._process.stdout is not None
         for line in self._process.stdout:
             self._lines.append(line)
             if found := _LINK.search(line):
@@ -91,8 +81,7 @@ class Server:
         self._told.set()
 
     def _ended(self) -> int:
-        code = self._process.wait(20)
-        self._reader.join(5)
-        assert self._process.stdout is not None
+        code = self._process.wait(PATIENCE)
+        self._reader.join(PATIENCE)
         self._process.stdout.close()
         return code

@@ -1,7 +1,6 @@
 """The parts are joined rightly, two apps share nothing, and a start that cannot succeed says why."""
 
 import asyncio
-import os
 import re
 import stat
 import subprocess
@@ -20,8 +19,9 @@ from app import App, create_app
 from checkpoints import Caller, NewMessage, StoreInUseError
 from config import AgentDefinition, Settings, SettingsError
 from server.static_files import build_icon_sprite
+from tests.app_process import ROOT, read_environment, run_app
 from tests.checkpoints.conversations import new
-from tests.servers import ROOT, Server
+from tests.servers import Server
 
 ORIGIN = "http://127.0.0.1:8050"
 JSON = dict[str, Any]
@@ -184,7 +184,7 @@ def test_who_asks_for_it_hears_of_every_move_of_an_agent_and_may_fail(tmp_path: 
     async def story() -> None:
         settings = Settings(data_dir=tmp_path / "data", model="demo", demo_seconds_per_token=0, time_travel="allow")
         app = create_app(settings, port=8050, on_time_travel=[raising(ValueError("not mine")), heard.append])
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             run = await app.services.runner.send(None, "hello", caller=Caller())
             await _rests(app, run.thread_id)
             await app.services.runner.send(run.thread_id, "Please start over", caller=Caller())
@@ -315,13 +315,25 @@ def test_a_callback_that_fails_tells_the_page_an_id_and_the_log_the_rest(
 
 
 def start(folder: Path, **environment: str) -> tuple[int, str]:
-    """Start the real command where it cannot succeed; its exit code and what it said."""
-    kept = {key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}
+    """Start the server where it cannot succeed; its exit code and what it said."""
     folder.mkdir(exist_ok=True)
-    given = kept | {"DATA_DIR": str(folder / "data"), "PORT": "0", "MODEL": "demo"} | environment
-    command = [sys.executable, str(ROOT / "app.py")]
-    done = subprocess.run(command, cwd=folder, env=given, capture_output=True, text=True, timeout=30, check=False)
+    done = run_app(folder, surroundings(folder) | environment)
     return done.returncode, done.stdout + done.stderr
+
+
+def surroundings(folder: Path) -> dict[str, str]:
+    return read_environment() | {"DATA_DIR": str(folder / "data"), "PORT": "0", "MODEL": "demo"}
+
+
+def test_the_command_as_it_is_typed_serves_and_ends(tmp_path: Path) -> None:
+    """Every other test forks it from a process that has imported everything."""
+    command = [sys.executable, str(ROOT / "app.py")]
+    with subprocess.Popen(command, cwd=tmp_path, env=surroundings(tmp_path), stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        link = next(line.strip() for line in process.stdout if "http://" in line)
+        assert httpx.get(link, follow_redirects=True).status_code == 200
+        process.terminate()
+        assert process.wait(60) in (0, -15)
 
 
 @pytest.mark.parametrize(

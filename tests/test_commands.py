@@ -2,8 +2,6 @@
 
 import json
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,8 +11,9 @@ import commands
 from checkpoints import Database, Store
 from checkpoints.storage import schema
 from config import Settings
+from tests.app_process import Ended, run_app
 from tests.checkpoints.conversations import dump, new, talked, texts
-from tests.servers import ROOT, Server
+from tests.servers import Server
 
 
 @pytest.fixture
@@ -189,10 +188,9 @@ def test_beside_a_running_server_what_reads_works_and_what_writes_is_refused(fil
     thread_id = talked(file_store, "one", "two")
     file_store.database.close()
 
-    def waymark(*arguments: str) -> subprocess.CompletedProcess[str]:
+    def waymark(*arguments: str) -> Ended:
         environment = {"DATA_DIR": str(folder), "PATH": "/usr/bin", "OPENAI_API_KEY": "sk-never-shown"}
-        command = [sys.executable, str(ROOT / "app.py"), *arguments]
-        return subprocess.run(command, check=False, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
+        return run_app(folder, environment, *arguments)
 
     with Server(folder):
         exported, verified = waymark("export", thread_id), waymark("verify")

@@ -29,7 +29,7 @@ from checkpoints import Caller, Database, Message, Run, Runs, Store
 from tests.fakes.openai import FakeOpenAI
 
 KEY = "sk-very-secret-0123456789"
-LIMITS = Limits(idle_seconds=5, tool_seconds=5, draft_seconds=0.02)
+LIMITS = Limits(idle_seconds=60, tool_seconds=60, draft_seconds=0.02)
 
 
 @asynccontextmanager
@@ -79,7 +79,7 @@ class Running:
     async def say(self, text: str) -> Run:
         return await self.end(await self.send(text))
 
-    async def until(self, condition: Callable[[], object], seconds: float = 20.0) -> None:
+    async def until(self, condition: Callable[[], object], seconds: float = 60.0) -> None:
         async with asyncio.timeout(seconds):
             while not condition():  # noqa: ASYNC110  (what is waited for has no event of its own)
                 await asyncio.sleep(0.002)

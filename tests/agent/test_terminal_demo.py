@@ -15,8 +15,8 @@ from agent.demo.model import DemoChatModel
 from agent.models.catalog import ConfiguredModels
 from agent.models.keys import ProviderKeys
 from agent.terminal_demo import AGAIN, DEMONSTRATIONS, LOGBOOK_NAME
+from tests.app_process import ROOT
 from tests.fakes.openai import Call, FakeOpenAI, Say
-from tests.servers import ROOT
 
 OFFLINE = ConfiguredModels(ProviderKeys(), "demo", demo_seconds_per_token=0)
 READING = (Call("read_file", {"path": LOGBOOK_NAME}, id="1"), Say("Day 143, and day 151 by Ingrid Sorensen for 412 crowns."))

@@ -32,6 +32,7 @@ from checkpoints.upkeep import verification
 from tests.checkpoints.model import ORDINARY, THREAD, Conversation, Export, Path, Run, Said
 from tests.checkpoints.tables import View, equal, said, written
 from tests.conftest import Clock
+from tests.rounds import Rounds
 
 WHICH = st.integers(0, 63)
 HOW_MANY = st.integers(1, 3)
@@ -660,10 +661,10 @@ def drive(place: Place, examples: int, steps: int, *, derandomize: bool) -> None
 
 
 def test_a_store_is_what_the_plain_model_is(place: Place) -> None:
-    drive(place, 200, 30, derandomize=True)  # the same every time; the long run looks for what is new
+    drive(place, 8, 30, derandomize=True)  # the same every time; the long run looks for what is new
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("_", range(8))
-def test_a_store_is_what_the_plain_model_is_for_long(place: Place, _: int) -> None:
-    drive(place, 250, 50, derandomize=False)
+def test_a_store_is_what_the_plain_model_is_for_long(place: Place, rounds: Rounds, _: int) -> None:
+    drive(place, rounds(250), 50, derandomize=False)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Request, WebSocket, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Request, WebSocket, expect, sync_playwright
 
 from tests.e2e.server import Server
 from tests.e2e.waymark import Page
@@ -20,10 +20,17 @@ CHROMIUM = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
+# A busy machine may not get to look at a toast in its ten seconds.
+LASTING_TOASTS = """{
+  const wait = window.setTimeout;
+  window.setTimeout = (work, ms, ...rest) => wait(work, ms === 10_000 ? 600_000 : ms, ...rest);
+}"""
+PATIENCE = 60_000  # milliseconds, on a machine however busy
 WIDE: Any = {"width": 1440, "height": 900}
 Start = Callable[..., Server]
 Visit = Callable[..., Page]
 Fake = TypeVar("Fake", bound=FakeServer)
+expect.set_options(timeout=PATIENCE)
 
 
 def chromium() -> str:
@@ -136,7 +143,8 @@ def visit(browser: Browser) -> Iterator[Visit]:
     def visit(server: Server, path: str = "/", *, beside: Page | None = None, **options: Any) -> Page:
         if beside is None:
             context = browser.new_context(**({"viewport": WIDE} | options))
-            context.set_default_timeout(10_000)
+            context.set_default_timeout(PATIENCE)
+            context.add_init_script(LASTING_TOASTS)
             contexts.append(context)
             server.sign_in(context)
         else:

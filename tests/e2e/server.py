@@ -1,19 +1,16 @@
-"""The real command, `python app.py`, as a process: started, stopped, killed and started again on the same data."""
+"""The real server as a process: started, stopped, killed and started again on the same data."""
 
-import os
 import re
 import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import BrowserContext
 
-APP = Path(__file__).parents[2] / "app.py"
-PATIENCE = 30  # seconds
-KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "SYSTEMROOT")  # of our environment: no key of the person who runs the tests
+from tests.app_process import AppProcess, read_environment
+
+PATIENCE = 60  # seconds, on a machine however busy
 LINK = re.compile(r"http://\S+")
 
 
@@ -27,7 +24,7 @@ class Server:
         self.port = 0
         self.links: list[str] = []
         self._cookies: Any = []
-        self._process: subprocess.Popen[str] | None = None
+        self._process: AppProcess | None = None
         self._reader: threading.Thread | None = None
         self._new_link = threading.Condition()
 
@@ -44,17 +41,9 @@ class Server:
         """Return when the link has been printed, which is when the page can be opened."""
         seen = len(self.links)
         given = {name.upper(): value for name, value in self.settings.items()}
-        environment = {key: os.environ[key] for key in KEPT if key in os.environ} | given | {"PORT": str(self.port)}
-        with open(self.folder / "server.log", "ab") as log:
-            # In its own folder: a .env of the person who runs the tests must not be read.
-            self._process = subprocess.Popen(
-                [sys.executable, str(APP)],
-                cwd=self.folder,
-                env=environment,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-            )
+        environment = read_environment() | given | {"PORT": str(self.port)}
+        # In its own folder: a .env of the person who runs the tests must not be read.
+        self._process = AppProcess(self.folder, environment, errors=self.folder / "server.log")
         # In a thread, so that the pipe never fills up and blocks the server.
         self._reader = threading.Thread(target=self._read, args=[self._process], daemon=True)
         self._reader.start()
@@ -92,8 +81,7 @@ class Server:
             self._cookies = context.cookies()
         context.add_cookies(self._cookies)
 
-    def _read(self, process: "subprocess.Popen[str]") -> None:
-        assert process.stdout is not None
+    def _read(self, process: AppProcess) -> None:
         with process.stdout as lines:
             for line in lines:
                 if link := LINK.search(line):
@@ -107,7 +95,7 @@ class Server:
         self._process.send_signal(how)
         try:
             self._process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
+        except TimeoutError:
             self._process.kill()
             self._process.wait(PATIENCE)
             raise

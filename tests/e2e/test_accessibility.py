@@ -17,6 +17,12 @@ RUN = """async () => (await axe.run(document, {resultTypes: ["violations"]})).vi
   .filter(rule => ["serious", "critical"].includes(rule.impact))
   .map(rule => `${rule.id}: ${rule.nodes.map(node => node.html.slice(0, 160) + " | " + node.failureSummary).join("; ")}`)"""
 NARROW = {"width": 390, "height": 844}
+SCREENS = [  # each theme and each size every time, all pairs in the long run
+    pytest.param("light", WIDE, id="light-wide"),
+    pytest.param("dark", NARROW, id="dark-narrow"),
+    pytest.param("light", NARROW, id="light-narrow", marks=pytest.mark.long),
+    pytest.param("dark", WIDE, id="dark-wide", marks=pytest.mark.long),
+]
 CODE = "Here:\n\n```python\nprint('hello')  # a comment\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> quoted [link](https://x.invalid)"
 AT_REST = """() => Promise.all(document.getAnimations()
   .filter((each) => each.effect.getComputedTiming().endTime !== Infinity)
@@ -31,8 +37,7 @@ def expect_accessible(page: Page, state: str) -> None:
     assert found == [], state
 
 
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("theme", "size"), SCREENS)
 def test_axe_finds_nothing_serious(
     theme: str, size: Any, shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:

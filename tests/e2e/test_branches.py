@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import WIDE, Visit
+from tests.e2e.conftest import Visit
 from tests.e2e.server import Server
-from tests.e2e.test_accessibility import NARROW, expect_accessible
+from tests.e2e.test_accessibility import SCREENS, expect_accessible
 from tests.e2e.waymark import Message, Page
 from tests.fakes.answers import POSITION
 from tests.fakes.openai import FakeOpenAI, Say
@@ -223,8 +223,7 @@ def test_what_is_changed_in_place_stays_in_view(talked: Page, fake_openai: FakeO
     expect(talked.message("Black").first).to_be_in_viewport()
 
 
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("theme", "size"), SCREENS)
 def test_axe_finds_nothing_serious_in_the_field_and_the_arrows(
     theme: str, size: Any, shared_openai_server: Server, visit: Visit
 ) -> None:

@@ -95,7 +95,7 @@ class Page:
         self.wait_for_answer()
 
     def wait_for_answer(self) -> None:
-        expect(self.live).to_have_count(0, timeout=20_000)
+        expect(self.live).to_have_count(0)
         expect(self.stop_button).to_have_count(0)
         expect(self.tab.locator("article[data-message-id]").last).to_have_attribute("data-role", "assistant")
         expect(self.tab.locator("article[data-message-id]").last).to_have_attribute("data-state", "done")

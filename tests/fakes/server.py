@@ -174,7 +174,7 @@ class FakeServer:
     def token_delay(self, seconds: float) -> None:
         self.pace.token_delay = seconds
 
-    def wait_for(self, condition: Callable[[], bool], seconds: float = 5.0) -> None:
+    def wait_for(self, condition: Callable[[], bool], seconds: float = 60.0) -> None:
         """Waits for something that this server's thread brings about; TimeoutError if it does not."""
         end = time.monotonic() + seconds
         while not condition():

@@ -15,6 +15,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 JSON = dict[str, Any]
+PATIENCE = 60.0  # seconds, on a machine however busy
 
 
 class NotAnswered(Exception):
@@ -27,7 +28,7 @@ class Frames:
 
     seen: list[JSON] = field(default_factory=list)
 
-    def wait_for(self, condition: Callable[[list[JSON]], bool], seconds: float = 10.0) -> None:
+    def wait_for(self, condition: Callable[[list[JSON]], bool], seconds: float = PATIENCE) -> None:
         """Until the frames fulfil the condition; `AssertionError` with all of them if they do not in time."""
         end = time.monotonic() + seconds
         while not condition(list(self.seen)):
@@ -52,7 +53,7 @@ class PageClient:
     def __init__(self, link: str) -> None:
         self.origin = link.partition("/?")[0].rstrip("/")
         self.thread: str | None = None
-        self._http = httpx.Client(base_url=self.origin, headers={"origin": self.origin}, timeout=15)
+        self._http = httpx.Client(base_url=self.origin, headers={"origin": self.origin}, timeout=PATIENCE)
         assert self._http.get(link).status_code == 200
         self._dependencies: list[JSON] = self._http.get("/_dash-dependencies").json()
         self._props: dict[str, Any] = {}
@@ -76,7 +77,9 @@ class PageClient:
         other = object.__new__(PageClient)
         other.__dict__.update(self.__dict__)
         other._props = dict(self._props)
-        other._http = httpx.Client(base_url=self.origin, headers=self._http.headers, cookies=self._http.cookies, timeout=15)
+        other._http = httpx.Client(
+            base_url=self.origin, headers=self._http.headers, cookies=self._http.cookies, timeout=PATIENCE
+        )
         return other
 
     # what a person does
@@ -152,12 +155,12 @@ class PageClient:
         listed: list[JSON] = self._props["timeline.data"]["checkpoints"]
         return listed
 
-    def rest(self, seconds: float = 10.0) -> JSON:
+    def rest(self, seconds: float = PATIENCE) -> JSON:
         """Wait until nothing runs; the transcript's data."""
         end = time.monotonic() + seconds
         while ((shown := self.look())["run"] or {}).get("state") == "running":
             assert time.monotonic() < end, shown
-            time.sleep(0.02)
+            time.sleep(0.05)
         return shown
 
     def until(self, condition: Callable[[], object], seconds: float = 10.0) -> None:
@@ -192,7 +195,7 @@ class PageClient:
             if not frames.seen:
                 raise NotAnswered(address)
             yield frames
-        reader.join(5)
+        reader.join(PATIENCE)
 
     # how it is carried
 

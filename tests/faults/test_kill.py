@@ -8,6 +8,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from checkpoints import Database, Store
 from checkpoints.upkeep import verification
 from tests.checkpoints.tables import Tables, read
 from tests.faults.page import JSON, Frames, NotAnswered, PageClient
+from tests.rounds import Rounds
 from tests.servers import Server
 
 QUESTIONS = ("What is 12 * (3 + 4)?", "Show me a piece of Python", "Tell me something long", "And what is 7*8 and 2+2?")
@@ -45,7 +47,7 @@ class Talk:
     `shown` is what the page last said of the conversation. `wished` is what was asked for since and never answered.
     """
 
-    def __init__(self, page: PageClient, number: int, chance: random.Random) -> None:
+    def __init__(self, page: PageClient, number: int, chance: random.Random, killer: threading.Timer) -> None:
         self.page = page
         self.frames = Frames()
         self.acknowledged: list[str] = []  # texts
@@ -56,22 +58,26 @@ class Talk:
         self.done = False  # what was never answered, as is found afterwards
         self._number = number
         self._chance = chance
+        self._killer = killer
 
     def until_killed(self) -> None:
         try:
             self._send()
+            last = self._chance.randint(2, 9)  # which is cut off: counted in wishes, since a busy machine is slow
             with self.page.following() as self.frames:
-                while True:
+                for number in count(1):
+                    if number == last:
+                        self._killer.start()
                     self._something()
         except (NotAnswered, OSError, WebSocketException):
             pass
 
     def _something(self) -> None:
         if self._chance.random() < 0.8:
-            self.page.rest(30)
+            self.page.rest()
         self.shown = shown = Shown.on(self.page)
         if self._chance.random() < 0.35:
-            self.page.rest(30)
+            self.page.rest()
             self._send()
         else:
             self.wished = self._chance.choice(list(KINDS)[1:])
@@ -211,29 +217,28 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 def test_nothing_that_was_acknowledged_is_lost_when_the_server_is_killed(server: Server, tmp_path: Path) -> None:
-    kill(server, tmp_path / "data" / "waymark.db", rounds=25)
+    kill(server, tmp_path / "data" / "waymark.db", number_of_rounds=6)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("_", range(5))
 def test_nothing_that_was_acknowledged_is_lost_however_often_the_server_is_killed(
-    server: Server, tmp_path: Path, _: int
+    server: Server, tmp_path: Path, rounds: Rounds, _: int
 ) -> None:
-    kill(server, tmp_path / "data" / "waymark.db", rounds=100)
+    kill(server, tmp_path / "data" / "waymark.db", number_of_rounds=rounds(100))
 
 
-def kill(server: Server, file: Path, rounds: int) -> None:
+def kill(server: Server, file: Path, number_of_rounds: int) -> None:
     seed = int(os.environ.get("KILL_SEED", time.time_ns() % 10**6))
     print(f"KILL_SEED={seed}")  # noqa: T201  (pytest shows it beside a failure)
     chance = random.Random(seed)
     browser = PageClient(server.link)
     answered = interrupted = 0
-    for number in range(rounds):
+    for number in range(number_of_rounds):
         page = browser.tab()
         page.thread = None
-        talk = Talk(page, number, chance)
-        killer = threading.Timer(chance.uniform(0.1, 1.8), server.kill)
-        killer.start()
+        killer = threading.Timer(chance.uniform(0.0, 0.3), server.kill)
+        talk = Talk(page, number, chance, killer)
         talk.until_killed()
         killer.join()
         server.restart()
@@ -245,8 +250,8 @@ def kill(server: Server, file: Path, rounds: int) -> None:
         page.close()
     browser.close()
     print(f"{answered} wishes answered, {interrupted} answers interrupted")  # noqa: T201
-    assert interrupted >= rounds // 20, "the kills never came while an answer was written: the test has lost its meaning"
-    assert answered >= rounds * 2, "too little was done before the kills: the test has lost its meaning"
+    assert interrupted >= number_of_rounds // 20, "no kill came while an answer was written: the test has lost its meaning"
+    assert answered >= number_of_rounds * 2, "too little was done before the kills: the test has lost its meaning"
 
 
 def _check_rows(file: Path, talk: Talk) -> None:

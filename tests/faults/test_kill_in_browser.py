@@ -68,7 +68,7 @@ def test_what_the_page_showed_as_sent_is_there_after_the_server_was_killed(serve
         expect(outcome).to_have_count(0)
         sent.append(f"{number} what is 7*8?")
         say(page, sent[-1])
-        expect(page.locator("article[data-message-id]").last).to_contain_text("56", timeout=15_000)
+        expect(page.locator("article[data-message-id]").last).to_contain_text("56")
         page.reload()
         expect(page.locator(ASKED)).to_have_count(len(sent))
         assert shown(page) == sent
@@ -78,7 +78,7 @@ def test_a_message_sent_to_a_dead_server_stays_in_the_field_and_is_sent_once_whe
     server: Server, page: Page
 ) -> None:
     say(page, "what is 2+2?")
-    expect(page.locator("article[data-message-id]").last).to_contain_text("4", timeout=15_000)
+    expect(page.locator("article[data-message-id]").last).to_contain_text("4")
     expect(page.get_by_test_id("stop")).to_have_count(0)
     server.kill()
     say(page, "are you there?")
@@ -87,7 +87,7 @@ def test_a_message_sent_to_a_dead_server_stays_in_the_field_and_is_sent_once_whe
     expect(page.get_by_test_id("composer")).to_have_value("are you there?")
     server.restart()
     problem.get_by_role("button", name="Try again").click()
-    expect(page.locator(ASKED)).to_have_count(2, timeout=10_000)
+    expect(page.locator(ASKED)).to_have_count(2)
     expect(page.get_by_test_id("composer")).to_have_value("")
     page.reload()
     expect(page.locator(ASKED)).to_have_count(2)

@@ -68,7 +68,7 @@ def killed(server: Server, pages: tuple[PageClient, PageClient], is_there: Calla
         page.look()
         assert page.send("Tell me about otters, and what is 6*7?")["ok"]
     for page in pages:
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while not is_there(shown := page.look()):
             assert time.monotonic() < end, shown
     server.kill()

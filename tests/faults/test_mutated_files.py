@@ -17,9 +17,10 @@ from tests.checkpoints.conversations import dump
 from tests.checkpoints.interchange.test_open_webui import TREE
 from tests.checkpoints.interchange.test_transfer import VALUES_MADE, at, conversation, older, places, resealed
 from tests.faults.page import PageClient
+from tests.rounds import Rounds
 from tests.servers import Server
 
-ROUND = 1_000  # files
+ROUND = 150  # files
 MEMORY = 300_000  # KiB that the process may grow by in a round; some files are of 5 MB
 HUGE = ["x" * 2_000_000, "9" * 4_000, list(range(100_000)), {str(n): n for n in range(50_000)}, 10**400, -(2**63), 1e308]
 WORDS = ["NaN", "Infinity", "1e999", '"\\ud800"', "\\u0000", "null", "true", "{}", "[]", '""', "-", ",", "}", '"', "[[[["]
@@ -142,8 +143,8 @@ def test_no_damaged_file_does_anything_but_be_refused_or_taken(seed: int) -> Non
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(100, 110))
-def test_of_a_hundred_thousand_damaged_files_none_does(seed: int) -> None:
-    _round(seed, 10 * ROUND)
+def test_of_a_hundred_thousand_damaged_files_none_does(seed: int, rounds: Rounds) -> None:
+    _round(seed, rounds(10_000))
 
 
 def _round(seed: int, count: int) -> None:
@@ -155,12 +156,12 @@ def _round(seed: int, count: int) -> None:
 
 
 def test_no_damaged_file_makes_the_server_fail(tmp_path: Path) -> None:
-    _through_the_server(tmp_path, 300)
+    _through_the_server(tmp_path, 100)
 
 
 @pytest.mark.long
-def test_of_five_thousand_damaged_files_none_makes_the_server_fail(tmp_path: Path) -> None:
-    _through_the_server(tmp_path, 5_000)
+def test_of_five_thousand_damaged_files_none_makes_the_server_fail(tmp_path: Path, rounds: Rounds) -> None:
+    _through_the_server(tmp_path, rounds(5_000))
 
 
 def _through_the_server(folder: Path, count: int) -> None:

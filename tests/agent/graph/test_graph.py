@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from typing import Any
 
 import pytest
@@ -95,11 +94,9 @@ def test_one_broken_tool_does_not_take_the_others_with_it() -> None:
 
 
 def test_a_tool_that_hangs_is_given_up_at_its_deadline() -> None:
-    began = time.monotonic()
     hanging = tool("slow", lambda: asyncio.sleep(600))
     ended, said, _ = run(Call("slow", {}), Say("It took too long."), tools=(hanging,), tool_seconds=0.1)
     assert (ended.state, said[2][2]) == (RunState.DONE, "The tool took longer than 0.1 s and was stopped.")
-    assert time.monotonic() - began < 4
 
 
 def test_a_tool_that_is_not_there_is_said_not_to_be_there() -> None:

@@ -6,7 +6,6 @@ import socket
 import ssl
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -271,9 +270,7 @@ def test_failures_at_the_wire_are_told_apart(fault: Fault, words: str) -> None:
 
 @pytest.mark.parametrize("fault", [Fault("hang"), Fault("hang", after_tokens=1)], ids=str)
 def test_a_silent_stream_ends_after_the_idle_time(fault: Fault) -> None:
-    start = time.monotonic()
     assert "in time" in _failure(fault, idle_seconds=0.2)
-    assert time.monotonic() - start < 8
 
 
 def test_a_refused_connection_names_the_address_setting() -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -19,7 +18,6 @@ from checkpoints import Caller, Run, RunActiveError, RunState, StoreUnavailableE
 from tests.agent.running import KEY, Running, model_at, running, tool
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 
-STOP_SECONDS = 2.0
 Story = Callable[[Running, FakeOpenAI], Awaitable[None]]
 
 
@@ -39,10 +37,8 @@ def play(story: Story, *replies: Any, **limits: float) -> None:
 
 
 async def stopped_and_usable(chat: Running, fake: FakeOpenAI, run: Run) -> None:
-    """Stop within the promised time, and then the conversation goes on as if nothing had happened."""
-    began = time.monotonic()
+    """Stop, and then the conversation goes on as if nothing had happened."""
     assert await chat.runner.stop(chat.thread_id)
-    assert time.monotonic() - began < STOP_SECONDS
     assert (await chat.end(run)).state is RunState.STOPPED
     fake.release()
     fake.script(Say("Here again."))

@@ -24,8 +24,8 @@ from checkpoints import RunState
 from tests.agent.cast import agent
 from tests.agent.running import model_at, running, tool
 from tests.agent.tools.test_approval import decide, results
+from tests.app_process import ROOT
 from tests.fakes.openai import Call, FakeOpenAI, Say
-from tests.servers import ROOT
 from tests.servers import Server as Waymark
 
 PROGRAM = ("-m", "tests.fakes.mcp")
@@ -56,7 +56,7 @@ async def opened(*servers: McpServer) -> AsyncIterator[Offered]:
     kept = McpServers(servers, offered.tools, offered.approval)
     kept.start()
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not offered.tools:  # noqa: ASYNC110  (a foreign program has no event of ours)
                 await asyncio.sleep(0.02)
         yield offered
@@ -220,7 +220,7 @@ def test_closing_is_not_undone_by_an_error_that_comes_instead_of_the_end(monkeyp
         servers = McpServers([FAKE], [], set())
         servers.start()
         await holding.wait()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await servers.close()
 
     monkeypatch.setattr("agent.tools.mcp._ServerConnection._hold_session", hold)
@@ -258,4 +258,4 @@ def test_no_start_waits_for_a_server_and_its_program_ends_with_a_killed_app(tmp_
         while len(programs := own.children()) < 2:  # it is up already, and they are not
             time.sleep(0.05)
         app.kill()
-    assert [one.pid for one in psutil.wait_procs(programs, timeout=10)[1]] == []
+    assert [one.pid for one in psutil.wait_procs(programs, timeout=60)[1]] == []

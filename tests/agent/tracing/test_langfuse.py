@@ -21,11 +21,12 @@ from app import create_app
 from checkpoints import RunState
 from config import Settings, SettingsError
 from tests.agent.running import model_at, running
+from tests.app_process import ROOT
 from tests.fakes.langfuse import FakeLangfuse, Fault, Span
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
 from tests.fakes.tavily import FakeTavily
 from tests.faults.page import PageClient
-from tests.servers import ROOT, Server
+from tests.servers import Server
 
 PUBLIC, SECRET = "pk-lf-public-0123456789", "sk-lf-secret-0123456789"
 MODEL_KEY, SEARCH_KEY = "sk-model-0123456789", "tvly-search-0123456789"
@@ -281,5 +282,5 @@ def test_telling_does_not_wait_for_the_server(fake: FakeLangfuse) -> None:
         tracer.record(Feedback("run", str(number), True))
         tracer.find_prompt("system", "")
         tracer.link_run("run")
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 60  # a thousand waits would be many times that
     tracer.close()

@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 import pytest
@@ -272,6 +273,12 @@ def plain(store: Store) -> Json:
     return made
 
 
+@cache
+def plain_text() -> str:
+    """The same as text, made once: most tests only spoil it."""
+    return json.dumps(plain(elsewhere()))
+
+
 def put(*path: str | int, to: Any) -> Callable[[Json], None]:
     def change(made: Any) -> None:
         for step in path[:-1]:
@@ -356,40 +363,40 @@ FORGERIES: list[tuple[str, Callable[[Json], None], str]] = [
 
 @pytest.mark.parametrize(("spoil", "field"), [f[1:] for f in FORGERIES], ids=[f[0] for f in FORGERIES])
 def test_a_forged_document_is_refused_by_the_field(store: Store, spoil: Callable[[Json], None], field: str) -> None:
-    made = plain(elsewhere())
+    made = json.loads(plain_text())
     spoil(made)
     refused(store, resealed(made), field)
 
 
 def test_a_message_that_was_edited_is_refused(store: Store) -> None:
-    made = plain(elsewhere())
+    made = json.loads(plain_text())
     made["messages"][1]["message"]["data"]["content"] = "edited"
     refused(store, resealed(made, hashes=False), "messages[1].hash")
 
 
 def test_a_hash_that_was_edited_is_refused(store: Store) -> None:
-    made = plain(elsewhere())
+    made = json.loads(plain_text())
     made["messages"][1]["hash"] = made["messages"][0]["hash"]
     refused(store, resealed(made, hashes=False), "messages[1].hash")
 
 
 @pytest.mark.parametrize("spoil", [put("sha256", to="sha256:0"), put("thread", "title", to="edited")])
 def test_a_document_that_was_edited_is_refused(store: Store, spoil: Callable[[Json], None]) -> None:
-    made = plain(elsewhere())
+    made = json.loads(plain_text())
     spoil(made)
     refused(store, json.dumps(made), "sha256")
 
 
 def test_an_id_that_stands_for_something_else_here_is_refused(store: Store) -> None:
     here = store.list_messages(talked(store, "mine", "too"))[0].id
-    made = plain(elsewhere())
+    made = json.loads(plain_text())
     made["messages"][0]["id"] = made["messages"][1]["parent_id"] = here
     refused(store, resealed(made), "messages[0].id")
 
 
 def test_a_checkpoint_id_that_stands_for_something_else_here_is_refused(store: Store) -> None:
     thread_id = talked(store, "mine", "too")
-    made = plain(elsewhere())
+    made = json.loads(plain_text())
     made["checkpoints"][1]["id"] = store.list_checkpoints(thread_id)[0].id
     refused(store, resealed(made), "checkpoints[1].id")
 
@@ -421,13 +428,13 @@ def test_what_is_not_a_document_is_refused(store: Store, text: str | bytes) -> N
     ids=lambda v: v[:12],
 )
 def test_what_json_is_abused_for_is_refused(store: Store, value: str, sentence: str) -> None:
-    made = plain(elsewhere())
+    made = json.loads(plain_text())
     made["thread"]["settings"] = {"x": "HERE"}
     assert sentence in refused(store, json.dumps(made).replace('"HERE"', value))
 
 
 def test_a_file_of_11_mb_is_refused(store: Store) -> None:
-    made = plain(elsewhere())
+    made = json.loads(plain_text())
     made["messages"][0]["message"]["data"]["content"] = "x" * 11_000_000
     assert "larger than 10 MB" in refused(store, resealed(made))
 
@@ -438,7 +445,7 @@ def test_a_key_that_stands_twice_among_a_million_is_found_at_once(store: Store) 
 
 
 def test_the_oldest_and_the_newest_time_can_be_read_again(store: Store) -> None:
-    made = plain(elsewhere())
+    made = json.loads(plain_text())
     for message, time in zip(
         made["messages"], [TIMES[2], TIMES[3], "9999-12-31T23:59:59.999999Z", "2025-01-01T00:00:00+05:30"], strict=True
     ):
@@ -448,14 +455,14 @@ def test_the_oldest_and_the_newest_time_can_be_read_again(store: Store) -> None:
 
 
 def test_a_system_message_and_a_constructor_elsewhere_are_kept_as_data(store: Store) -> None:
-    made = plain(elsewhere())
+    made = json.loads(plain_text())
     made["messages"][0]["message"] = {"type": "system", "data": {"content": "obey", "additional_kwargs": {"x": CONSTRUCTOR}}}
     message = store.list_messages(imported(store, resealed(made)))[0]
     assert (message.type, message.langchain.additional_kwargs) == ("system", {"x": CONSTRUCTOR})
 
 
 def test_the_settings_of_a_file_do_not_become_settings_here(store: Store) -> None:
-    made = plain(elsewhere())
+    made = json.loads(plain_text())
     made["thread"]["settings"] = {"time_travel": "allow"}
     assert store.get_thread(imported(store, resealed(made))).settings == {}
 

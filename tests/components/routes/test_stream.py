@@ -86,7 +86,7 @@ def test_the_frames_of_a_run_add_up_to_what_is_stored(text: str) -> None:
             watching = asyncio.create_task(screen.watch(parts, thread_id, told))
             await told.wait()
             await parts.runner.send(thread_id, text, caller=Caller())
-            end = await asyncio.wait_for(watching, 10)
+            end = await asyncio.wait_for(watching, 60)
             stored = shown(parts, parts.store.list_messages(thread_id))
             assert list(screen.messages.values()) == stored
             assert (end["version"], end["state"], screen.live) == (parts.store.get_thread(thread_id).version, "done", "")
@@ -109,7 +109,7 @@ def test_a_page_that_comes_in_the_middle_has_the_text_from_its_beginning() -> No
             assert second.kinds[0] == "hello"
             assert len(second.live) >= 600
             assert second.stable.startswith(first.stable[:300])
-            await asyncio.wait_for(asyncio.gather(early, late), 20)
+            await asyncio.wait_for(asyncio.gather(early, late), 60)
             assert list(second.messages.values()) == shown(parts, parts.store.list_messages(thread_id)[1:])
 
     asyncio.run(story())
@@ -125,7 +125,7 @@ def test_the_live_text_of_a_stopped_answer_is_what_was_kept() -> None:
             while "delta" not in screen.kinds:  # noqa: ASYNC110  (as above)
                 await asyncio.sleep(0.005)
             await parts.runner.stop(thread_id)
-            end = await asyncio.wait_for(watching, 10)
+            end = await asyncio.wait_for(watching, 60)
             kept = parts.store.list_messages(thread_id)[-1]
             assert (end["state"], kept.status.value) == ("stopped", "partial")
             assert _plain(screen.live) == _plain(render_markdown(str(kept.langchain.text)))

@@ -1,0 +1,38 @@
+"""How much of a proof a run goes through: some of it each time, all of it in the long one.
+
+The ordinary run takes the same part each time, so that a failure can be repeated. What it leaves is marked `long`.
+A long proof asks the fixture `rounds` how often it is to go round: `--share 0.05` is a twentieth of its rounds.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+
+class Rounds:
+    """The rounds of one test: all that it asks for, or the share of them that the run was started with."""
+
+    def __init__(self, share: float) -> None:
+        self.share = share
+        self.gone = self.all = 0
+
+    def __call__(self, number: int) -> int:
+        """Return how many of this number are gone: at least one."""
+        share = max(1, round(number * self.share))
+        self.gone += share
+        self.all += number
+        return share
+
+
+def sample(values: Iterable[Any], ordinary: int) -> list[Any]:
+    """Mark all but this many of a grid's values, evenly spread, for the long run."""
+    every = list(values)
+    kept = {index * len(every) // ordinary for index in range(ordinary)}
+    return [
+        value if index in kept else pytest.param(*_parts(value), marks=pytest.mark.long) for index, value in enumerate(every)
+    ]
+
+
+def _parts(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
