@@ -9,16 +9,12 @@ import base64
 import binascii
 import hashlib
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
-
 from checkpoints import image_header, serde
 from checkpoints.errors import InvalidFileError
-from checkpoints.storage import schema
 
 FilePart = dict[str, Any]
 TEXT_TYPE, PDF_TYPE = "text/plain", "application/pdf"
@@ -29,7 +25,6 @@ MAX_TOTAL_BYTES = 10_000_000  # together
 MAX_PIXELS = 50_000_000  # a few kilobytes can ask a browser for gigabytes
 MAX_FILE_NAME_CHARS = 200  # characters
 PART_KEYS = frozenset({"type", "file", "name", "mime_type", "size"})
-REFERENCES_FILE = schema.message.c.body.contains('"file":"sha256:', autoescape=True)  # quotes of a text are escaped there
 _FILE_REFERENCE = re.compile(r'"file":"(sha256:[0-9a-f]{64})"')
 _KIND_BY_SUFFIX = {
     "png": "an image",
@@ -40,7 +35,6 @@ _KIND_BY_SUFFIX = {
     "pdf": "a PDF",
 }
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x07\x0b\x0e-\x1a\x1c-\x1f]")  # what no text holds; logs hold escapes
-_BATCH_SIZE = 200  # hashes in one statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,47 +126,6 @@ def build_content(text: str, parts: Sequence[FilePart]) -> str | list[str | dict
 def find_file_hashes(body: str) -> set[str]:
     """The hashes of the files that a stored body names."""
     return set(_FILE_REFERENCE.findall(body))
-
-
-# in the database
-
-
-def write_files(connection: sa.Connection, files: Iterable[File], now: int) -> None:
-    """Keep these, each once. One that is there and damaged is whole again."""
-    table = schema.file
-    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    for file in {file.hash: file for file in files}.values():
-        row = {"hash": file.hash, "media_type": file.media_type, "size": len(file.data), "bytes": file.data}
-        adding = insert(table).values(**row, created_at=now)
-        changed = sa.or_(table.c.bytes != adding.excluded.bytes, table.c.media_type != adding.excluded.media_type)
-        renewed = {name: adding.excluded[name] for name in ("media_type", "size", "bytes")}
-        connection.execute(adding.on_conflict_do_update(index_elements=["hash"], set_=renewed, where=changed))
-
-
-def select_files(connection: sa.Connection, hashes: Collection[str]) -> dict[str, bytes]:
-    """What these files hold, by hash. One that is missing or damaged is not among them."""
-    return {hash_: data for hash_, data in _select_file_rows(connection, hashes) if hash_bytes(data) == hash_}
-
-
-def _select_file_rows(connection: sa.Connection, hashes: Collection[str]) -> Iterator[tuple[str, bytes]]:
-    table, wanted = schema.file.c, list(hashes)
-    for start in range(0, len(wanted), _BATCH_SIZE):
-        query = sa.select(table.hash, table.bytes).where(table.hash.in_(wanted[start : start + _BATCH_SIZE]))
-        for row in connection.execute(query):
-            yield row.hash, bytes(row.bytes)
-
-
-def find_orphan_files(connection: sa.Connection, is_erased: Callable[[Any], bool]) -> list[str]:
-    """The hashes of the files that no message names but those that go. The row has thread_id, segment, depth and body."""
-    hashes = set(connection.scalars(sa.select(schema.file.c.hash)))
-    message = schema.message.c
-    query = sa.select(message.thread_id, message.segment, message.depth, message.body).where(REFERENCES_FILE)
-    for row in connection.execute(query) if hashes else ():
-        hashes -= set() if is_erased(row) else find_file_hashes(row.body)
-    return sorted(hashes)
-
-
-# what a file is
 
 
 def _detect_media_type(data: bytes) -> str | None:

@@ -6,11 +6,11 @@ from itertools import chain
 
 import sqlalchemy as sa
 
-from checkpoints import files, history
+from checkpoints import history
 from checkpoints.changes import branches, undo
 from checkpoints.history import Place
 from checkpoints.model import USER, Branch, Checkpoint, Difference, Message, Operation, OperationKind, Removal, Thread
-from checkpoints.storage import checkpoint_rows, rows, schema
+from checkpoints.storage import checkpoint_rows, file_rows, rows, schema
 from checkpoints.storage.database import Database
 
 
@@ -123,7 +123,7 @@ class Reader:
     def read_files(self, hashes: Collection[str]) -> dict[str, bytes]:
         """What these attached files hold, by hash. One that is missing or damaged is not among them."""
         with self.database.begin_read() as connection:
-            return files.select_files(connection, hashes)
+            return file_rows.select_files(connection, hashes)
 
     def find_alternatives(self, thread_id: str, messages: Sequence[Message]) -> dict[str, list[str]]:
         """The alternatives at the places of these messages of the path: ids, oldest first, by the id of the message shown.

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from checkpoints import files, history, serde
+from checkpoints import history, serde
 from checkpoints.errors import ConflictError, RunActiveError
 from checkpoints.limits import to_tokens
 from checkpoints.model import (
@@ -31,7 +31,7 @@ from checkpoints.model import (
     clean_name,
     pluralize,
 )
-from checkpoints.storage import checkpoint_rows, rows, schema
+from checkpoints.storage import checkpoint_rows, file_rows, rows, schema
 
 _UPDATE_ROW: Final = {  # one row of what moves, by its id
     name: sa.update(table).where(table.c.id == sa.bindparam("row_id")) for name, table in schema.MOVABLE_TABLES.items()
@@ -192,7 +192,7 @@ class Transaction:
             values.append(self._message_values(message, place, parent_id, hash_, run_id))
             nodes.append(place)
             parent_id = place.id
-        files.write_files(self.connection, (file for message in messages for file in message.files), self.now)
+        file_rows.write_files(self.connection, (file for message in messages for file in message.files), self.now)
         self.connection.execute(sa.insert(schema.message), values)
         return nodes
 

@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from checkpoints import files, history
+from checkpoints import history
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import RunActiveError, StoreUnavailableError
 from checkpoints.model import Caller, Operation, OperationKind, Thread, pluralize
-from checkpoints.storage import rows, schema
+from checkpoints.storage import file_rows, rows, schema
 from checkpoints.storage.database import Database
 from checkpoints.store import new_id
 
@@ -197,7 +197,7 @@ def _select_orphan_files(connection: sa.Connection, erasures: Sequence[_ThreadEr
     """The hashes of the files that no message names once these are gone."""
     whole = {going.thread.id for going in erasures if going.is_whole}
     starts = {segment: start for going in erasures for segment, start in going.segments}
-    return files.find_orphan_files(
+    return file_rows.find_orphan_files(
         connection, lambda row: row.thread_id in whole or row.depth >= starts.get(row.segment, row.depth + 1)
     )
 

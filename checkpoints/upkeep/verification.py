@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from checkpoints import files, history, serde
 from checkpoints.history import SegmentParents
 from checkpoints.model import Node, OperationKind, pluralize
-from checkpoints.storage import rows, schema
+from checkpoints.storage import file_rows, rows, schema
 from checkpoints.storage.database import Database
 from checkpoints.upkeep import erasure
 
@@ -111,7 +111,7 @@ def _check_attachments(connection: sa.Connection) -> Iterator[Damage]:
     """Files whose bytes are others than were attached, and the messages that name one of these or one that is not there."""
     table, sound = schema.file.c, set[str]()
     for hash_ in connection.scalars(sa.select(table.hash).order_by(table.hash)).all():  # one at a time: each has megabytes
-        if files.select_files(connection, [hash_]):
+        if file_rows.select_files(connection, [hash_]):
             sound.add(hash_)
         else:
             yield Damage(f"the attached file {hash_} is damaged: its content does not fit its hash")
@@ -123,7 +123,7 @@ def _check_attachments(connection: sa.Connection) -> Iterator[Damage]:
         _message_columns.body,
     )
     query = sa.select(*columns).join_from(schema.message, schema.thread, schema.thread.c.id == _message_columns.thread_id)
-    for row in connection.execute(query.where(files.REFERENCES_FILE)):
+    for row in connection.execute(query.where(file_rows.REFERENCES_FILE)):
         if files.find_file_hashes(row.body) - sound:
             yield Damage("has an attached file that is missing or damaged", row.thread_id, row.title, row.id, row.depth + 1)
 

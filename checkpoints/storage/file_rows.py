@@ -1,0 +1,52 @@
+"""Rows of the table `file`: the bytes of attached files, one row for each hash."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from checkpoints.files import File, find_file_hashes, hash_bytes
+from checkpoints.storage import schema
+
+REFERENCES_FILE = schema.message.c.body.contains('"file":"sha256:', autoescape=True)  # JSON escapes the quotes of a text
+_BATCH_SIZE = 200  # hashes in one statement
+
+
+def write_files(connection: sa.Connection, files: Iterable[File], now: int) -> None:
+    """Write each file once. A damaged row of the same hash is repaired."""
+    table = schema.file
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    for file in {file.hash: file for file in files}.values():
+        row = {"hash": file.hash, "media_type": file.media_type, "size": len(file.data), "bytes": file.data}
+        statement = insert(table).values(**row, created_at=now)
+        new = statement.excluded
+        differs = sa.or_(table.c.bytes != new.bytes, table.c.media_type != new.media_type)
+        columns = {name: new[name] for name in ("media_type", "size", "bytes")}
+        connection.execute(statement.on_conflict_do_update(index_elements=["hash"], set_=columns, where=differs))
+
+
+def select_files(connection: sa.Connection, hashes: Collection[str]) -> dict[str, bytes]:
+    """Return the bytes of these files by hash, without the missing and the damaged ones."""
+    return {hash_: data for hash_, data in _select_file_rows(connection, hashes) if hash_bytes(data) == hash_}
+
+
+def _select_file_rows(connection: sa.Connection, hashes: Collection[str]) -> Iterator[tuple[str, bytes]]:
+    table, wanted = schema.file.c, list(hashes)
+    for start in range(0, len(wanted), _BATCH_SIZE):
+        query = sa.select(table.hash, table.bytes).where(table.hash.in_(wanted[start : start + _BATCH_SIZE]))
+        for row in connection.execute(query):
+            yield row.hash, bytes(row.bytes)
+
+
+def find_orphan_files(connection: sa.Connection, is_erased: Callable[[Any], bool]) -> list[str]:
+    """Return the hashes of the files that no message names, apart from messages to be erased.
+
+    `is_erased` is called with a row of thread_id, segment, depth and body.
+    """
+    hashes = set(connection.scalars(sa.select(schema.file.c.hash)))
+    message = schema.message.c
+    query = sa.select(message.thread_id, message.segment, message.depth, message.body).where(REFERENCES_FILE)
+    for row in connection.execute(query) if hashes else ():
+        hashes -= set() if is_erased(row) else find_file_hashes(row.body)
+    return sorted(hashes)
