@@ -14,7 +14,7 @@ from pathlib import Path
 from agent.settings import ModelCatalog
 from agent.terminal_demo import DEMONSTRATIONS
 from checkpoints import Database, Runs, StateError, Store
-from checkpoints.interchange import text_exports, transfer, waymark
+from checkpoints.interchange import reading, text_exports, transfer, waymark
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.upkeep import erasure, verification
 from checkpoints.upkeep.backup import write_backup
@@ -38,9 +38,9 @@ def parse_arguments(arguments: list[str]) -> Arguments:
     commands = parser.add_subparsers(dest="command", metavar="command")
     commands.add_parser("serve", help="serve the page (the default)")
     _add_export_arguments(commands.add_parser("export", help="write a conversation, or all, as text; also while serving"))
-    reading = commands.add_parser("import", help="make a conversation from an exported file")
-    reading.add_argument("file", type=Path)
-    reading.add_argument("--into", metavar="THREAD", help="add it to this conversation instead of making a new one")
+    importing = commands.add_parser("import", help="make a conversation from an exported file")
+    importing.add_argument("file", type=Path)
+    importing.add_argument("--into", metavar="THREAD", help="add it to this conversation instead of making a new one")
     commands.add_parser("verify", help="check every message, chain, head and count; also while serving")
     saving = commands.add_parser("backup", help="write a whole copy of the database; also while serving")
     saving.add_argument("file", type=Path)
@@ -173,7 +173,7 @@ def _write_new_file(path: Path, text: str) -> None:
 
 def _run_import(arguments: Arguments, url: str) -> int:
     with open(arguments.file, "rb") as file:
-        found = waymark.read_documents(file.read(waymark.MAX_DOCUMENT_BYTES + 1))
+        found = reading.read_documents(file.read(waymark.MAX_DOCUMENT_BYTES + 1))
     database = Database.open_url(url)
     try:
         database.claim()

@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage
 
 from checkpoints import serde
 from checkpoints.errors import CheckpointNotFoundError, ConflictError, NothingToSaveError, RunActiveError
-from checkpoints.interchange import transfer, waymark
+from checkpoints.interchange import reading, transfer
 from checkpoints.model import Caller, Checkpoint, Json, NewMessage, State
 from checkpoints.storage.database import Database
 from checkpoints.store import Store
@@ -107,7 +107,7 @@ class CheckpointManager:
 
     def import_checkpoints(self, text: str) -> None:
         """Replace the conversation by a document's. Raises `InvalidDocumentError`, and then nothing was changed."""
-        self._store.import_into(self._thread_id, transfer.make_replacement(waymark.read_document(text)), caller=self._caller)
+        self._store.import_into(self._thread_id, transfer.make_replacement(reading.read_document(text)), caller=self._caller)
 
     def undo(self) -> None:
         """Take back the last change made through this manager or the page, exactly."""

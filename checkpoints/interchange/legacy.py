@@ -10,7 +10,7 @@ from typing import Any
 from checkpoints import serde
 from checkpoints.errors import InvalidDocumentError
 from checkpoints.interchange import waymark
-from checkpoints.model import MAIN, MessageStatus
+from checkpoints.interchange.tree_builder import TreeBuilder, require_field
 
 _TYPE_NAMES = {
     "HumanMessage": "human",
@@ -20,7 +20,6 @@ _TYPE_NAMES = {
     "FunctionMessage": "function",
 }
 _BRANCH_ID = "main"
-_KIND_NAMES: dict[type, str] = {str: "a text", list: "a list", dict: "an object"}
 
 
 def convert_legacy(value: dict[str, Any]) -> dict[str, Any]:
@@ -42,29 +41,6 @@ def convert_legacy(value: dict[str, Any]) -> dict[str, Any]:
         "active": _BRANCH_ID,
     }
     return {**made, "sha256": waymark.hash_contents(made)}
-
-
-class TreeBuilder:
-    """Messages by hash: equal beginnings become one."""
-
-    def __init__(self) -> None:
-        self.messages: dict[str, dict[str, Any]] = {}
-
-    def add_message(
-        self, body: dict[str, Any], parent: dict[str, Any] | None, time: str, status: MessageStatus = MessageStatus.DONE
-    ) -> dict[str, Any]:
-        hash_ = serde.hash_message(body, MAIN, status, parent["hash"] if parent else None)
-        if hash_ not in self.messages:
-            self.messages[hash_] = {
-                "id": hash_.removeprefix(serde.HASH_PREFIX)[:20],
-                "parent_id": parent["id"] if parent else None,
-                "agent": MAIN,
-                "status": status.value,
-                "created_at": time,
-                "message": body,
-                "hash": hash_,
-            }
-        return self.messages[hash_]
 
 
 def _convert_checkpoint(tree: TreeBuilder, identifier: str, entry: Any) -> dict[str, Any]:
@@ -91,15 +67,6 @@ def _convert_checkpoint(tree: TreeBuilder, identifier: str, entry: Any) -> dict[
         "detached": True,  # listed like all others, wherever it stands: every entry was a whole state
         "extra": {key: value for key, value in state.items() if key != "messages"},
     }
-
-
-def require_field(holder: Any, key: str, kind: type | tuple[type, ...], field: str) -> Any:
-    if not isinstance(holder, dict) or key not in holder:
-        raise InvalidDocumentError("is missing", f"{field}.{key}")
-    if not isinstance(holder[key], kind):
-        kinds = " or ".join(_KIND_NAMES[one] for one in (kind if isinstance(kind, tuple) else (kind,)))
-        raise InvalidDocumentError(f"must be {kinds}", f"{field}.{key}")
-    return holder[key]
 
 
 def _convert_time(text: str, field: str) -> str:

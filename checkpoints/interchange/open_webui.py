@@ -13,7 +13,7 @@ from typing import Any
 
 from checkpoints.errors import InvalidDocumentError
 from checkpoints.interchange import waymark
-from checkpoints.interchange.legacy import TreeBuilder
+from checkpoints.interchange.tree_builder import TreeBuilder, require_field
 from checkpoints.model import MAX_NAME_CHARS, Json, MessageStatus, pluralize
 
 OMITTED_IMAGES = "images_left_out"  # in response_metadata: how many
@@ -35,8 +35,8 @@ def _convert_chat(entry: Json, field: str) -> Json:
     chat = entry
     if "chat" in entry:
         chat, field = entry["chat"], f"{field}.chat"
-    history = _require_field(chat, "history", dict, field)
-    messages = _require_field(history, "messages", dict, f"{field}.history")
+    history = require_field(chat, "history", dict, field)
+    messages = require_field(history, "messages", dict, f"{field}.history")
     field = f"{field}.history"
     tree = TreeBuilder()
     places = _build_tree(tree, messages, _parse_timestamp(entry.get("created_at"), _NO_TIME), f"{field}.messages")
@@ -92,7 +92,7 @@ def _list_heads(messages: Json, places: dict[str, Json], current: Any, field: st
 
 
 def _convert_message(message: Json, field: str) -> tuple[Json, MessageStatus]:
-    role = _require_field(message, "role", str, field)
+    role = require_field(message, "role", str, field)
     if role not in _TYPE_BY_ROLE:
         raise InvalidDocumentError("is not user, assistant or system", f"{field}.role")
     text, images = _extract_content(message, field)
@@ -109,7 +109,7 @@ def _convert_message(message: Json, field: str) -> tuple[Json, MessageStatus]:
 
 def _extract_content(message: Json, field: str) -> tuple[str, int]:
     """The text, and how many images there were beside it."""
-    content = _require_field(message, "content", (str, list), field)
+    content = require_field(message, "content", (str, list), field)
     files = message.get("files")
     images = (
         sum(1 for file in files if isinstance(file, dict) and file.get("type") == "image") if isinstance(files, list) else 0
@@ -121,7 +121,7 @@ def _extract_content(message: Json, field: str) -> tuple[str, int]:
         if isinstance(part, dict) and part.get("type") == "image_url":
             images += 1
         else:
-            texts.append(_require_field(part, "text", str, f"{field}.content[{index}]"))
+            texts.append(require_field(part, "text", str, f"{field}.content[{index}]"))
     return "\n\n".join(texts), images
 
 
@@ -133,11 +133,3 @@ def _parse_timestamp(value: Any, default: datetime) -> datetime:
         return datetime.fromtimestamp(value / 1000 if value > _MIN_MILLISECONDS else value, UTC)
     except (OverflowError, ValueError, OSError):
         return default
-
-
-def _require_field(holder: Any, key: str, kind: type | tuple[type, ...], field: str) -> Any:
-    if not isinstance(holder, dict) or key not in holder:
-        raise InvalidDocumentError("is missing", f"{field}.{key}")
-    if not isinstance(holder[key], kind):
-        raise InvalidDocumentError("is of another type than Open WebUI writes", f"{field}.{key}")
-    return holder[key]

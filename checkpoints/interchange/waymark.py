@@ -3,19 +3,15 @@
 import base64
 import binascii
 import json
-from collections import Counter
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
 from checkpoints import files, serde
 from checkpoints.errors import InvalidDocumentError, InvalidFileError
 from checkpoints.files import File
-from checkpoints.history import MAX_ALTERNATIVES
-from checkpoints.interchange import strict_json
 from checkpoints.limits import MAX_TOKENS
 from checkpoints.model import MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS, UNTITLED, Actor, MessageStatus, clean_name
 
@@ -24,17 +20,6 @@ MAX_DOCUMENT_BYTES = 10_000_000
 MAX_DOCUMENT_MESSAGES = 100_000
 MAX_BRANCHES_AND_CHECKPOINTS = 10_000  # branches and checkpoints together
 MAX_CALLS = 128  # of one message: so many the page shows; the agent's own have no more than 50 in a whole run
-MAX_CONVERSATIONS = 200  # in one file
-_TEXT_PART_TYPES = (
-    "text",
-    "output_text",
-    "refusal",
-    "thinking",
-    "redacted_thinking",
-    "reasoning",
-    "reasoning_content",
-    "tool_use",
-)
 
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
@@ -157,153 +142,6 @@ def build_json_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made, "title": f"A Waymark export, {FORMAT}"}
 
 
-def read_document(text: str | bytes) -> Document:
-    """The document in `text`, which may also be of a form in `read_all`. Raises `InvalidDocumentError`, also for several."""
-    found = read_documents(text)
-    if len(found) != 1:
-        raise InvalidDocumentError(f"The file holds {len(found)} conversations, and only one can be read here.")
-    return found[0]
-
-
-def read_documents(text: str | bytes) -> list[Document]:
-    """The documents in `text`: one, of the format waymark/1 or of the older form, or each chat of an export of Open WebUI.
-
-    Raises `InvalidDocumentError`.
-    """
-    raw = text.encode(errors="surrogatepass") if isinstance(text, str) else text
-    if len(raw) > MAX_DOCUMENT_BYTES:
-        raise InvalidDocumentError(f"The file is larger than {MAX_DOCUMENT_BYTES // 1_000_000} MB.")
-    return [check_document(value) for value in _convert_to_waymark(strict_json.parse_strictly(raw))]
-
-
-def _convert_to_waymark(value: Any) -> list[dict[str, Any]]:
-    """Whatever form it has, as waymark/1."""
-    from checkpoints.interchange import legacy, open_webui  # noqa: PLC0415  (they build documents themselves)
-
-    if open_webui.is_open_webui(value):
-        if len(value) > MAX_CONVERSATIONS:
-            raise InvalidDocumentError(
-                f"The file holds {len(value):,} conversations, and at most {MAX_CONVERSATIONS} are imported at once:"
-                " export them in several files"
-            )
-        return open_webui.convert_open_webui(value)
-    if not isinstance(value, dict):
-        raise InvalidDocumentError("The file is not a Waymark export: it does not hold one JSON object.")
-    if "format" not in value and isinstance(value.get("checkpoints"), dict):
-        return [legacy.convert_legacy(value)]
-    if value.get("format") != FORMAT:
-        raise InvalidDocumentError(f"is not {FORMAT!r}, the only one that can be read", "format")
-    return [value]
-
-
-def check_document(value: dict[str, Any]) -> Document:
-    document = _parse_model(value)
-    _check_consistency(document, value)
-    return document
-
-
-def _parse_model(value: dict[str, Any]) -> Document:
-    try:
-        return Document.model_validate_json(serde.to_canonical(value))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        reason = (
-            str(first["ctx"]["error"]) if first["type"] == "value_error" else _explain_error(first["type"], first["msg"])
-        )
-        raise InvalidDocumentError(reason, _format_location(first["loc"])) from error
-
-
-def _explain_error(kind: str, message: str) -> str:
-    known = {"missing": "is missing", "extra_forbidden": "is not part of the format"}
-    return known.get(kind, message[0].lower() + message[1:])
-
-
-def _format_location(location: tuple[int | str, ...]) -> str:
-    """`messages[3].parent_id`."""
-    text = ""
-    for part in location:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
-    return text
-
-
-def _check_consistency(document: Document, value: dict[str, Any]) -> None:
-    """What a schema cannot say: the chain, the references, the hashes."""
-    if len(document.branches) + len(document.checkpoints) > MAX_BRANCHES_AND_CHECKPOINTS:
-        field = "branches" if len(document.branches) > len(document.checkpoints) else "checkpoints"
-        raise InvalidDocumentError(
-            f"There are more than {MAX_BRANCHES_AND_CHECKPOINTS:,} branches and checkpoints, which is too many", field
-        )
-    _check_alternatives(document)
-    hashes = _check_messages(document)
-    _check_files(document)
-    depths: dict[str | None, int] = {None: 0}
-    for message in document.messages:
-        depths[message.id] = depths[message.parent_id] + 1
-    branches = _check_branches(document, hashes)
-    seen: set[str] = set()
-    for index, checkpoint in enumerate(document.checkpoints):
-        field = f"checkpoints[{index}]"
-        if checkpoint.id in seen:
-            raise InvalidDocumentError("is the id of another checkpoint in this file", f"{field}.id")
-        seen.add(checkpoint.id)
-        if checkpoint.message_id not in hashes:
-            raise InvalidDocumentError("names a message that is not in the file", f"{field}.message_id")
-        if checkpoint.branch not in branches:
-            raise InvalidDocumentError("names a branch that is not in the file", f"{field}.branch")
-        if checkpoint.message_count != depths[checkpoint.message_id]:
-            raise InvalidDocumentError("does not fit the messages in the file", f"{field}.message_count")
-    if document.active not in branches:
-        raise InvalidDocumentError("names a branch that is not in the file", "active")
-    if document.sha256 != hash_contents(value):
-        raise InvalidDocumentError("does not fit: the file was changed after it was exported", "sha256")
-
-
-def _check_messages(document: Document) -> dict[str, str]:
-    """The hash of every message by its id, each derived again."""
-    hashes: dict[str, str] = {}
-    for index, message in enumerate(document.messages):
-        field = f"messages[{index}]"
-        if message.id in hashes:
-            raise InvalidDocumentError("is the id of another message in this file", f"{field}.id")
-        if message.parent_id is not None and message.parent_id not in hashes:
-            raise InvalidDocumentError("names a message that does not come before it", f"{field}.parent_id")
-        _check_body(message.message, f"{field}.message", document.files_by_hash)
-        parent = hashes[message.parent_id] if message.parent_id else None
-        hashes[message.id] = serde.hash_message(message.message, message.agent, message.status, parent)
-        if message.hash != hashes[message.id]:
-            raise InvalidDocumentError("does not fit the message: the file is damaged or was edited", f"{field}.hash")
-    return hashes
-
-
-def _check_alternatives(document: Document) -> None:
-    """The page offers all alternatives of each message that it shows."""
-    following = Counter(message.parent_id for message in document.messages)
-    for index, message in enumerate(document.messages):
-        if following[message.parent_id] > MAX_ALTERNATIVES:
-            reason = f"is one of {following[message.parent_id]:,} alternatives, and there may be {MAX_ALTERNATIVES}"
-            raise InvalidDocumentError(reason, f"messages[{index}]")
-
-
-def _check_body(body: dict[str, Any], field: str, files_by_hash: Mapping[str, File]) -> None:
-    if set(body) != {"type", "data"} or not isinstance(body["data"], dict):
-        raise InvalidDocumentError('must have exactly "type" and "data"', field)
-    calls = [body["data"].get(kind) for kind in ("tool_calls", "invalid_tool_calls")]
-    if sum(len(each) for each in calls if isinstance(each, list)) > MAX_CALLS:
-        raise InvalidDocumentError(f"makes more than {MAX_CALLS} tool calls, which is too many", field)
-    content = body["data"].get("content")
-    for index, part in enumerate(content if isinstance(content, list) else ()):
-        if files.is_file_part(part) and body["type"] == "human":
-            _check_file_part(part, f"{field}.data.content[{index}]", files_by_hash)
-        elif not _is_text_part(part):
-            raise InvalidDocumentError("holds something other than text, which cannot be imported", f"{field}.data.content")
-    try:
-        same = serde.to_body(serde.to_message(body)) == body
-    except (ValueError, TypeError, KeyError) as error:
-        raise InvalidDocumentError("is not a message", field) from error
-    if not same:
-        raise InvalidDocumentError("is not a message as Waymark writes it", field)
-
-
 def _decode_file(part: FilePart, field: str) -> tuple[str, File]:
     try:
         file = files.parse_file("file", base64.b64decode(part.data, validate=True))
@@ -312,36 +150,3 @@ def _decode_file(part: FilePart, field: str) -> tuple[str, File]:
     if (file.hash, file.media_type) != (part.hash, part.media_type):
         raise InvalidDocumentError("does not fit the data: the file is damaged or was edited", f"{field}.hash")
     return file.hash, file
-
-
-def _check_file_part(part: dict[str, Any], field: str, files_by_hash: Mapping[str, File]) -> None:
-    if not isinstance(part["file"], str) or (file := files_by_hash.get(part["file"])) is None:
-        raise InvalidDocumentError("names a file that is not in the file", f"{field}.file")
-    if not isinstance(part["name"], str) or files.clean_file_name(part["name"]) != part["name"]:
-        raise InvalidDocumentError("is not the name of a file", f"{field}.name")
-    if part != {**files.make_file_part(file), "name": part["name"]}:
-        raise InvalidDocumentError("does not fit the file that it names", field)
-
-
-def _check_files(document: Document) -> None:
-    contents = [message.message["data"].get("content") for message in document.messages]
-    named = {part["file"] for content in contents for part in files.find_file_parts(content)}
-    for index, part in enumerate(document.files):
-        if part.hash not in named:
-            raise InvalidDocumentError("is named by no message in the file", f"files[{index}].hash")
-
-
-def _is_text_part(part: Any) -> bool:
-    """Text, or a part in which a model says what it thinks and calls: nothing that names a thing to be fetched."""
-    return isinstance(part, str) or (isinstance(part, dict) and part.get("type") in _TEXT_PART_TYPES)
-
-
-def _check_branches(document: Document, hashes: dict[str, str]) -> set[str]:
-    found: set[str] = set()
-    for index, branch in enumerate(document.branches):
-        if branch.id in found:
-            raise InvalidDocumentError("is the id of another branch in this file", f"branches[{index}].id")
-        if branch.head is not None and branch.head not in hashes:
-            raise InvalidDocumentError("names a message that is not in the file", f"branches[{index}].head")
-        found.add(branch.id)
-    return found

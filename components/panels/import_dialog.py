@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 from dash_bootstrap_components import Button, ModalBody, ModalFooter
 
 from checkpoints import InvalidDocumentError, Receipt, StateError
-from checkpoints.interchange import transfer, waymark
+from checkpoints.interchange import reading, transfer, waymark
 from checkpoints.interchange.waymark import Document
 from components import dialog, page_state
 from components.panels import import_preview
@@ -146,4 +146,4 @@ def _read_upload(contents: str) -> list[Document]:
         raw = base64.b64decode(contents.partition(",")[2], validate=True)
     except (binascii.Error, ValueError) as error:
         raise InvalidDocumentError("The file did not arrive whole.") from error
-    return waymark.read_documents(raw)
+    return reading.read_documents(raw)

@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from checkpoints import Caller, CheckpointManager, Database, Run, Runs, RunState, Store, StoreUnavailableError
-from checkpoints.interchange import transfer, waymark
+from checkpoints.interchange import reading, transfer, waymark
 from tests.checkpoints.conversations import new, said, talked
 from tests.checkpoints.tables import read
 from tests.conftest import Clock
@@ -53,7 +53,7 @@ class World:
             messages=tuple(message.id for message in store.list_messages(thread)),
             set_aside=first[2],
             checkpoint=store.list_checkpoints(thread)[0].id,
-            exported=waymark.read_document(transfer.export(store, other)),
+            exported=reading.read_document(transfer.export(store, other)),
             run=run,
         )
 

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from checkpoints import InvalidDocumentError, NewMessage, Runs, RunState, Store, history
-from checkpoints.interchange import transfer, waymark
+from checkpoints.interchange import reading, transfer, waymark
 from tests.checkpoints import shapes
 from tests.checkpoints.conversations import names, new
 
@@ -76,7 +76,7 @@ def forget_and_undo(store: Store, thread_id: str) -> None:
 
 def copy(store: Store, thread_id: str) -> None:
     store.fork_thread(thread_id, store.list_messages(thread_id, last=1)[0].id)
-    transfer.merge_document(store, thread_id, waymark.read_document(transfer.export(store, thread_id)))
+    transfer.merge_document(store, thread_id, reading.read_document(transfer.export(store, thread_id)))
 
 
 @pytest.mark.parametrize("shape", ACCEPTED)
@@ -86,7 +86,7 @@ def test_ten_times_as_much_takes_hardly_more_statements(
 ) -> None:
     taken = []
     for write in ACCEPTED[shape]:
-        thread_id = transfer.import_thread(store, waymark.read_document(write())).result
+        thread_id = transfer.import_thread(store, reading.read_document(write())).result
         with counting(store) as statements:
             work(store, thread_id)
         taken.append(len(statements))
@@ -94,7 +94,7 @@ def test_ten_times_as_much_takes_hardly_more_statements(
 
 
 def test_checkpoints_of_a_file_are_written_together(store: Store) -> None:
-    doc = waymark.read_document(shapes.marked([""] * 1_000))
+    doc = reading.read_document(shapes.marked([""] * 1_000))
     with counting(store) as statements:
         made = transfer.import_thread(store, doc).result
     assert len(statements) < 60
@@ -104,7 +104,7 @@ def test_checkpoints_of_a_file_are_written_together(store: Store) -> None:
 def test_a_view_of_a_comb_needs_memory_for_its_segments_and_not_for_each_branch_again(memory_store: Store) -> None:
     peaks = []
     for branches in (10, 300):
-        made = transfer.import_thread(memory_store, waymark.read_document(shapes.comb(300, branches))).result
+        made = transfer.import_thread(memory_store, reading.read_document(shapes.comb(300, branches))).result
         tracemalloc.start()
         look(memory_store, made)
         peaks.append(tracemalloc.get_traced_memory()[1])
@@ -141,11 +141,11 @@ def test_the_newest_of_too_many_alternatives_are_offered_with_the_one_that_is_sh
 )
 def test_a_shape_that_no_page_could_show_is_refused(text: str, sentence: str) -> None:
     with pytest.raises(InvalidDocumentError) as caught:
-        waymark.read_document(text)
+        reading.read_document(text)
     assert str(caught.value) == sentence
 
 
 def test_a_file_holds_no_more_conversations_than_can_be_looked_through(store: Store) -> None:
     chat = {"chat": {"title": "x", "history": {"currentId": None, "messages": {}}}}
     with pytest.raises(InvalidDocumentError, match="The file holds 201 conversations, and at most 200 are imported at once"):
-        waymark.read_documents(json.dumps([chat] * 201))
+        reading.read_documents(json.dumps([chat] * 201))

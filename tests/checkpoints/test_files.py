@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from checkpoints import Database, InvalidDocumentError, Store, files
 from checkpoints.errors import DamagedFileError, ExportTooLargeError, InvalidFileError
 from checkpoints.files import File
-from checkpoints.interchange import text_exports, transfer, waymark
+from checkpoints.interchange import reading, text_exports, transfer, waymark
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.storage import schema
 from checkpoints.upkeep import erasure, verification
@@ -173,7 +173,7 @@ def test_an_export_brings_its_files_along_once_each(store: Store) -> None:
         (PICTURE.hash, "image/png"),
         (NOTES.hash, "text/plain"),
     ]
-    doc = waymark.read_document(text)
+    doc = reading.read_document(text)
     assert transfer.preview_import(elsewhere, doc).files == 2
     thread_id = transfer.import_thread(elsewhere, doc).result
     assert elsewhere.read_files([PICTURE.hash, NOTES.hash]) == {PICTURE.hash: PICTURE.data, NOTES.hash: NOTES.data}
@@ -185,9 +185,9 @@ def test_an_export_brings_its_files_along_once_each(store: Store) -> None:
 def test_merging_brings_the_files_of_what_it_adds(store: Store) -> None:
     elsewhere = Store(Database.in_memory())
     thread_id = talked(store, "a", "b")
-    copy = transfer.import_thread(elsewhere, waymark.read_document(transfer.export(store, thread_id))).result
+    copy = transfer.import_thread(elsewhere, reading.read_document(transfer.export(store, thread_id))).result
     store.append(thread_id, [asking("look", NOTES)])
-    transfer.merge_document(elsewhere, copy, waymark.read_document(transfer.export(store, thread_id)))
+    transfer.merge_document(elsewhere, copy, reading.read_document(transfer.export(store, thread_id)))
     assert elsewhere.read_files([NOTES.hash]) == {NOTES.hash: NOTES.data}
     elsewhere.database.close()
 
@@ -217,7 +217,7 @@ def test_a_forged_file_is_refused_by_the_field(memory_store: Store, forge: Calla
     made = json.loads(transfer.export(memory_store, conversation(memory_store)))
     forge(made)
     with pytest.raises(InvalidDocumentError, match=field):
-        waymark.read_document(json.dumps(made))
+        reading.read_document(json.dumps(made))
 
 
 def test_an_export_that_would_be_too_large_says_to_leave_the_files_out(
@@ -241,7 +241,7 @@ def test_files_that_are_left_out_or_cannot_be_searched_for_words_leave_their_nam
         {"type": "text", "text": "[left out: a.png]"},
         {"type": "text", "text": f"[left out: {name}]"},
     ]
-    waymark.read_document(json.dumps(made))
+    reading.read_document(json.dumps(made))
 
 
 def test_exports_for_reading_name_what_was_attached(memory_store: Store) -> None:

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from checkpoints import NewMessage, Store, limits, serde
 from checkpoints.errors import InvalidDocumentError
-from checkpoints.interchange import transfer, waymark
+from checkpoints.interchange import reading, transfer
 from checkpoints.storage import schema
 from tests.strategies import hostile_numbers, json_values
 
@@ -63,7 +63,7 @@ def test_what_an_older_version_stored_is_read_saved_exported_and_imported(store:
     thread_id = stored(store, serde.to_body(AIMessage("yes", usage_metadata=usage)))  # type: ignore[arg-type]
     store.save(thread_id, name="here", tokens=7)
     text = transfer.export(store, thread_id)
-    found = waymark.read_document(json.dumps(json.loads(text) | {"exported_at": "2030-01-01T00:00:00Z"}))
+    found = reading.read_document(json.dumps(json.loads(text) | {"exported_at": "2030-01-01T00:00:00Z"}))
     assert found.current_messages()[-1].message["data"]["usage_metadata"]["input_tokens"] == tokens
     store.delete_thread(thread_id)
     made = transfer.import_thread(store, found).result
@@ -76,7 +76,7 @@ def test_a_checkpoint_that_sqlite_took_is_read_exported_and_imported(file_store:
     with file_store.database.engine.begin() as connection:
         connection.execute(sa.update(schema.checkpoint).values(tokens=2**40))
     assert [each.tokens for each in file_store.list_checkpoints(thread_id)] == [None]
-    assert waymark.read_document(transfer.export(file_store, thread_id)).checkpoints[0].tokens is None
+    assert reading.read_document(transfer.export(file_store, thread_id)).checkpoints[0].tokens is None
 
 
 @pytest.mark.parametrize("usage", ["nan", {"input_tokens": "nan"}, {"input_tokens": None}, [10**40], True])
@@ -92,10 +92,10 @@ def test_arguments_of_the_deepest_kind_are_imported_again_and_deeper_ones_are_re
         return serde.to_body(AIMessage("", tool_calls=[{"name": "tool", "args": arguments, "id": "1"}]))
 
     kept = stored(store, call(limits.MAX_ARGUMENT_LEVELS))
-    assert waymark.read_document(transfer.export(store, kept)).current_messages()[-1].message == call(
+    assert reading.read_document(transfer.export(store, kept)).current_messages()[-1].message == call(
         limits.MAX_ARGUMENT_LEVELS
     )
     older = stored(store, call(200))
     assert store.list_messages(older)[-1].body == call(200)
     with pytest.raises(InvalidDocumentError, match="deeper than 100 levels"):
-        waymark.read_document(transfer.export(store, older))
+        reading.read_document(transfer.export(store, older))

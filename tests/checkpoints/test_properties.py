@@ -26,7 +26,7 @@ from checkpoints import (
     Store,
     serde,
 )
-from checkpoints.interchange import transfer, waymark
+from checkpoints.interchange import reading, transfer, waymark
 from checkpoints.storage import rows, schema
 from checkpoints.upkeep import verification
 from tests.checkpoints.model import ORDINARY, THREAD, Conversation, Export, Path, Run, Said
@@ -380,7 +380,7 @@ class Conversations(RuleBasedStateMachine):
     def export(self, where: int) -> None:
         talk = self.talk(where)
         if not talk.model.thread["deleted"]:
-            made = waymark.read_document(transfer.export(self.store, talk.id))
+            made = reading.read_document(transfer.export(self.store, talk.id))
             self.documents.append((made, talk.model.export()))
 
     @precondition(lambda self: self.documents and self.room())

@@ -4,7 +4,7 @@ import pytest
 
 from checkpoints import ConflictError, OperationKind, Store
 from checkpoints.interchange import transfer
-from checkpoints.interchange.waymark import read_document
+from checkpoints.interchange.reading import read_document
 from tests.checkpoints.conversations import talked
 
 CHOSEN = {"model": "demo", "instructions": "Answer in French.", "time_travel": "allow"}

@@ -19,7 +19,7 @@ from checkpoints import (
     ThreadNotFoundError,
     serde,
 )
-from checkpoints.interchange import transfer, waymark
+from checkpoints.interchange import reading, transfer
 from checkpoints.storage import checkpoint_rows, schema
 from tests.checkpoints.conversations import count, dump, names, new, picture, talked, texts
 from tests.conftest import Clock
@@ -40,7 +40,7 @@ VERBS: dict[str, Verb] = {
     "delete_thread": lambda s, t, by: s.delete_thread(t, caller=by),
     "undo": lambda s, t, by: s.undo(t, caller=by),
     "redo": lambda s, t, by: s.redo(t, caller=by),
-    "import_into": lambda s, t, by: s.import_into(t, transfer.make_replacement(waymark.read_document(OLDER)), caller=by),
+    "import_into": lambda s, t, by: s.import_into(t, transfer.make_replacement(reading.read_document(OLDER)), caller=by),
 }
 OLDER = (
     '{"checkpoints": {"c1": {"id": "c1", "name": "one", "timestamp": "2024-05-01T10:00:00", "message_count": 1, '
@@ -324,7 +324,7 @@ def test_a_name_that_is_too_long_is_cut_where_it_is_stored(store: Store) -> None
     checkpoint = store.get_checkpoint(thread_id, made)
     lengths = [len(store.get_thread(thread_id).title), len(checkpoint.name), len(checkpoint.description)]
     assert [*lengths, *(len(b.name) for b, _ in store.list_branches(thread_id))] == [500, 500, 10_000, 4, 500]
-    waymark.read_document(transfer.export(store, thread_id))
+    reading.read_document(transfer.export(store, thread_id))
 
 
 def test_a_message_cannot_stand_in_for_the_head(store: Store) -> None:
@@ -355,7 +355,7 @@ def test_the_same_wish_from_two_callers_at_once_begins_one_conversation(lasting_
 
 
 def test_the_same_file_imported_twice_at_once_is_one_conversation(lasting_store: Store) -> None:
-    doc = waymark.read_document(OLDER)
+    doc = reading.read_document(OLDER)
     made = at_once(lambda: transfer.import_thread(lasting_store, doc).result)
     assert len(set(made)) == len(lasting_store.list_threads()) == 1
 

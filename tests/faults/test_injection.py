@@ -15,7 +15,7 @@ from agent.tools.read_file import CLOSING as END_OF_FILE
 from agent.tools.registry import select_tools
 from agent.tools.web_search import CLOSING as END_OF_SEARCH
 from checkpoints import Caller, Database, NewMessage, Operation, OperationKind, Store, files, serde
-from checkpoints.interchange import transfer, waymark
+from checkpoints.interchange import reading, transfer
 from components.views import message_view
 from tests.agent.running import Running, model_at, running
 from tests.checkpoints.conversations import picture
@@ -49,7 +49,7 @@ class World:
         elsewhere = Store(Database.in_memory())
         other = elsewhere.create_thread(title="Theirs").id
         elsewhere.append(other, [NewMessage(serde.to_body(message)) for message in messages])
-        transfer.merge_document(store, here, waymark.read_document(transfer.export(elsewhere, other)))
+        transfer.merge_document(store, here, reading.read_document(transfer.export(elsewhere, other)))
         elsewhere.database.close()
         current = store.get_thread(here).branch_id
         store.switch(here, next(branch.id for branch, _ in store.list_branches(here) if branch.id != current))

@@ -12,7 +12,7 @@ import pytest
 
 from checkpoints import Database, Store
 from checkpoints.errors import StateError
-from checkpoints.interchange import transfer, waymark
+from checkpoints.interchange import reading, transfer
 from tests.checkpoints.conversations import dump
 from tests.checkpoints.interchange.test_open_webui import TREE
 from tests.checkpoints.interchange.test_transfer import VALUES_MADE, at, conversation, older, places, resealed
@@ -126,14 +126,14 @@ def rounds(seed: int, count: int) -> tuple[int, int]:
 
 
 def _take(store: Store, thread_id: str, raw: bytes, *, merge: bool) -> None:
-    docs = waymark.read_documents(raw)
+    docs = reading.read_documents(raw)
     for doc in docs:
         transfer.preview_import(store, doc, thread_id)
         made = transfer.merge_document(store, thread_id, doc) if merge else transfer.import_thread(store, doc)
         for message in store.list_all_messages(made.result):
             assert message.langchain.type == message.type
         if len(json.dumps(doc.thread.title)) < 1_000 and len(raw) < 100_000:
-            waymark.read_document(transfer.export(store, made.result))
+            reading.read_document(transfer.export(store, made.result))
 
 
 @pytest.mark.parametrize("seed", range(3))

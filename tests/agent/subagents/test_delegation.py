@@ -12,7 +12,7 @@ from agent.run.runner import NothingToDecideError
 from agent.subagents.delegation import QUESTION_MARK, find_open_calls
 from agent.tools.approval import NOT_APPROVED_TEXT, Decision
 from checkpoints import MAIN, Caller, NewMessage, OperationKind, RunState, serde
-from checkpoints.interchange import transfer, waymark
+from checkpoints.interchange import reading, transfer
 from components.views import message_view
 from tests.agent.cast import Cast, agent, ask, chain, memory, perform, replaced
 from tests.agent.running import Running
@@ -432,7 +432,7 @@ def test_agents_come_back_from_an_export() -> None:
     async def story(chat: Running, cast: Cast) -> None:
         await chat.say("hello")
         thread_id = transfer.import_thread(
-            chat.store, waymark.read_document(transfer.export(chat.store, chat.thread_id))
+            chat.store, reading.read_document(transfer.export(chat.store, chat.thread_id))
         ).result
         assert [(m.agent, m.hash) for m in chat.store.list_messages(thread_id)] == [(m.agent, m.hash) for m in chat.path()]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from checkpoints import Caller, Database, NothingToUndoError, RunActiveError, Runs, RunState, Store
-from checkpoints.interchange import transfer, waymark
+from checkpoints.interchange import reading, transfer
 from tests.checkpoints.conversations import names, new, picture, talked, texts
 
 Operation = Callable[[Store, str], object]
@@ -27,11 +27,11 @@ def _switch(store: Store, thread_id: str) -> None:
 
 def _import_into(store: Store, thread_id: str) -> None:
     elsewhere = transfer.export(store, talked(store, "x", "y"))
-    store.import_into(thread_id, transfer.make_replacement(waymark.read_document(elsewhere)))
+    store.import_into(thread_id, transfer.make_replacement(reading.read_document(elsewhere)))
 
 
 def _import_again(store: Store, thread_id: str) -> None:
-    old = waymark.read_document(transfer.export(store, thread_id))
+    old = reading.read_document(transfer.export(store, thread_id))
     store.delete_checkpoint(thread_id, store.list_checkpoints(thread_id)[0].id)
     store.import_into(thread_id, transfer.make_replacement(old))
 
@@ -111,7 +111,7 @@ def test_every_operation_can_be_undone_back_to_the_beginning(store: Store) -> No
 
 def test_undoing_an_import_takes_the_new_thread_out_of_the_list(store: Store) -> None:
     text = transfer.export(store, talked(store, "a", "b"))
-    made = transfer.import_thread(store, waymark.read_document(text)).result
+    made = transfer.import_thread(store, reading.read_document(text)).result
     store.undo(made)
     assert made not in [thread.id for thread in store.list_threads()]
     store.redo(made)

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from checkpoints import Caller, RunActiveError, Runs, Store
-from checkpoints.interchange import transfer, waymark
+from checkpoints.interchange import reading, transfer, waymark
 from checkpoints.interchange.waymark import Document
 from checkpoints.storage import schema
 from tests.checkpoints.conversations import count, dump, names, new, picture, talked, texts
@@ -15,7 +15,7 @@ from tests.conftest import Clock
 
 
 def doc_of(store: Store, thread_id: str) -> Document:
-    return waymark.read_document(transfer.export(store, thread_id))
+    return reading.read_document(transfer.export(store, thread_id))
 
 
 def branches(store: Store, thread_id: str) -> list[tuple[str, int]]:
@@ -158,5 +158,5 @@ def test_a_file_with_more_branches_and_checkpoints_than_can_be_kept_names_the_fi
     bookmark = made["checkpoints"][0]
     made["checkpoints"] = [{**bookmark, "id": f"c{number}"} for number in range(waymark.MAX_BRANCHES_AND_CHECKPOINTS)]
     with pytest.raises(waymark.InvalidDocumentError, match=r"^checkpoints: There are more than 10,000 branches") as caught:
-        waymark.read_document(waymark.to_json({**made, "sha256": waymark.hash_contents(made)}))
+        reading.read_document(waymark.to_json({**made, "sha256": waymark.hash_contents(made)}))
     assert caught.value.field == "checkpoints"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from checkpoints import InvalidDocumentError, MessageStatus, Store
-from checkpoints.interchange import transfer, waymark
+from checkpoints.interchange import reading, transfer
 from tests.checkpoints.conversations import dump, texts
 
 Json = dict[str, Any]
@@ -32,7 +32,7 @@ TREE = chat(
 
 
 def imported(store: Store, *chats: Json) -> list[str]:
-    return [transfer.import_thread(store, doc).result for doc in waymark.read_documents(json.dumps(chats))]
+    return [transfer.import_thread(store, doc).result for doc in reading.read_documents(json.dumps(chats))]
 
 
 def test_a_chat_becomes_a_conversation_with_a_branch_for_each_leaf(store: Store) -> None:
@@ -51,7 +51,7 @@ def test_several_chats_are_several_conversations(store: Store) -> None:
     made = imported(store, {"chat": TREE}, chat(said("hello", None), title="Two"))
     assert [store.get_thread(thread_id).title for thread_id in made] == ["My Conversation", "Two"]
     with pytest.raises(InvalidDocumentError, match="holds 2 conversations"):
-        waymark.read_document(json.dumps([TREE, TREE]))
+        reading.read_document(json.dumps([TREE, TREE]))
 
 
 def test_the_same_file_again_is_the_same_conversations(store: Store) -> None:
@@ -70,7 +70,7 @@ def test_images_are_left_out_and_said(store: Store) -> None:
     image = {"type": "image", "url": "data:image/png;base64,AAAA"}
     parts = [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": "http://x/y.png"}}]
     made = json.dumps([chat(said("see", None, files=[image, image]), said("b", "see", content=parts))])
-    doc = waymark.read_document(made)
+    doc = reading.read_document(made)
     found = [part.message["data"]["content"] for part in doc.current_messages()]
     assert found == ["see\n\n[2 images left out]", "look\n\n[1 image left out]"]
     assert (
@@ -79,7 +79,7 @@ def test_images_are_left_out_and_said(store: Store) -> None:
 
 
 def test_a_system_message_is_data(store: Store) -> None:
-    doc = waymark.read_document(json.dumps([chat(said("obey", None, "system"), said("a", "obey"))]))
+    doc = reading.read_document(json.dumps([chat(said("obey", None, "system"), said("a", "obey"))]))
     assert [part.message["type"] for part in doc.current_messages()] == ["system", "human"]
     assert "never become instructions" in transfer.preview_import(store, doc).warnings[0]
 
@@ -110,7 +110,7 @@ def test_answers_that_are_alike_are_one(store: Store) -> None:
 )
 def test_what_is_no_chat_is_refused_by_the_field(spoiled: Json, field: str) -> None:
     with pytest.raises(InvalidDocumentError) as caught:
-        waymark.read_documents(json.dumps([spoiled]))
+        reading.read_documents(json.dumps([spoiled]))
     assert caught.value.field == field
 
 

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from checkpoints import NewMessage, Store, serde
 from checkpoints.errors import InvalidRedactionError
-from checkpoints.interchange import transfer, waymark
+from checkpoints.interchange import reading, transfer
 from checkpoints.interchange.redaction import REDACTED, Redaction
 from tests.checkpoints.conversations import talked, texts
 from tests.checkpoints.interchange.test_transfer import conversation, elsewhere, imported
@@ -118,6 +118,6 @@ def test_whatever_is_redacted_can_be_read_again(said: list[BaseMessage], pattern
     store = elsewhere()
     thread_id = store.create_thread(title="a").id
     add(store, thread_id, *said)
-    doc = waymark.read_document(transfer.export(store, thread_id, Redaction(tool_results, (pattern,))))
+    doc = reading.read_document(transfer.export(store, thread_id, Redaction(tool_results, (pattern,))))
     assert [part.message["type"] for part in doc.current_messages()] == [message.type for message in said]
     store.database.close()

@@ -10,7 +10,7 @@ import pytest
 from langchain_core.messages import AIMessage, ToolMessage
 
 from checkpoints import Branch, NewMessage, Store, serde
-from checkpoints.interchange import transfer, waymark
+from checkpoints.interchange import reading, transfer, waymark
 from checkpoints.interchange.redaction import Redaction
 from tests.checkpoints.conversations import new
 from tests.checkpoints.interchange.test_transfer import conversation, elsewhere, imported, seen
@@ -78,7 +78,7 @@ def test_a_large_tree_comes_back_hash_for_hash(memory_store: Store, seed: int) -
 def test_a_large_tree_merges_into_what_it_was_made_from_without_a_change(memory_store: Store) -> None:
     thread_id = grown(memory_store, 7)
     assert transfer.merge_document(
-        memory_store, thread_id, waymark.read_document(transfer.export(memory_store, thread_id))
+        memory_store, thread_id, reading.read_document(transfer.export(memory_store, thread_id))
     ).repeated
 
 

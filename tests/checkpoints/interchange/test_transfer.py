@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, ToolMessage
 
 from checkpoints import UNTITLED, Database, InvalidDocumentError, NewMessage, Store, serde
-from checkpoints.interchange import transfer, waymark
+from checkpoints.interchange import reading, transfer, waymark
 from checkpoints.storage import schema
 from tests.checkpoints.conversations import count, dump, names, new, picture, talked, texts
 from tests.strategies import json_values
@@ -46,7 +46,7 @@ def exported(store: Store) -> str:
 
 
 def imported(store: Store, text: str) -> str:
-    return transfer.import_thread(store, waymark.read_document(text)).result
+    return transfer.import_thread(store, reading.read_document(text)).result
 
 
 def seen(store: Store, thread_id: str) -> Json:
@@ -105,9 +105,9 @@ def test_what_has_left_the_conversation_is_not_in_its_export(store: Store) -> No
 def test_the_same_document_twice_is_one_conversation(store: Store) -> None:
     text = exported(store)
     other = elsewhere()
-    first = transfer.import_thread(other, waymark.read_document(text))
+    first = transfer.import_thread(other, reading.read_document(text))
     before = dump(other)
-    again = transfer.import_thread(other, waymark.read_document(text))
+    again = transfer.import_thread(other, reading.read_document(text))
     assert (first.repeated, again.repeated, again.result) == (False, True, first.result)
     assert dump(other) == before
 
@@ -128,7 +128,7 @@ def test_importing_into_the_conversation_itself_writes_no_message_twice(store: S
     text = transfer.export(store, thread_id)
     store.append(thread_id, new("x"))
     store.save(thread_id, name="not in the file")
-    store.import_into(thread_id, transfer.make_replacement(waymark.read_document(text)))
+    store.import_into(thread_id, transfer.make_replacement(reading.read_document(text)))
     assert (seen(store, thread_id), count(store, schema.message)) == (before, rows + 1)
     assert "not in the file" not in names(store, thread_id)
 
@@ -138,7 +138,7 @@ def test_importing_into_the_conversation_itself_finds_each_of_two_branches_that_
     for _ in range(2):
         store.restore(thread_id, store.list_checkpoints(thread_id)[0].id, keep_future=True)
     before = store.list_branches(thread_id)
-    store.import_into(thread_id, transfer.make_replacement(waymark.read_document(transfer.export(store, thread_id))))
+    store.import_into(thread_id, transfer.make_replacement(reading.read_document(transfer.export(store, thread_id))))
     assert store.list_branches(thread_id) == before
 
 
@@ -147,7 +147,7 @@ def test_importing_shows_only_checkpoints_of_the_file(store: Store) -> None:
     text = transfer.export(store, thread_id)
     store.save(thread_id, name="later, at the same place")
     store.restore(thread_id, store.list_checkpoints(thread_id)[0].id)
-    store.import_into(thread_id, transfer.make_replacement(waymark.read_document(text)))
+    store.import_into(thread_id, transfer.make_replacement(reading.read_document(text)))
     assert names(store, thread_id) == ["after b", "after d"]
 
 
@@ -171,7 +171,7 @@ def test_a_preview_counts_and_warns_before_anything_is_done(store: Store) -> Non
     made["thread"]["settings"] = {"x": 1}
     made["messages"][0]["message"]["type"] = "system"
     made["messages"][3]["status"] = "partial"
-    doc = waymark.read_document(resealed(made))
+    doc = reading.read_document(resealed(made))
     thread_id = talked(store, "x")
     before = dump(store)
     found = transfer.preview_import(store, doc, thread_id)
@@ -244,7 +244,7 @@ def refused(store: Store, text: str | bytes, field: str | None = None) -> str:
     """That the text is refused, in one sentence that names the field, and every table is as before."""
     before = dump(store)
     with pytest.raises(InvalidDocumentError) as caught:
-        transfer.import_thread(store, waymark.read_document(text))
+        transfer.import_thread(store, reading.read_document(text))
     assert dump(store) == before
     sentence = str(caught.value)
     assert "\n" not in sentence
@@ -533,7 +533,7 @@ def _use(store: Store, thread_id: str) -> None:
         assert serde.to_body(message.langchain) == message.body
     for checkpoint in store.list_checkpoints(thread_id):
         assert len(checkpoint.state["messages"]) == checkpoint.message_count
-    waymark.read_document(transfer.export(store, thread_id))
+    reading.read_document(transfer.export(store, thread_id))
     store.append(thread_id, new("on"))
     store.undo(thread_id)
 
@@ -543,7 +543,7 @@ def test_a_document_brings_all_of_a_checkpoint_back(store: Store) -> None:
     expected, text = seen(store, thread_id), transfer.export(store, thread_id)
     checkpoint = store.list_checkpoints(thread_id)[0]
     store.change_checkpoint(thread_id, checkpoint.id, name="other", description="other", pinned=True)
-    store.import_into(thread_id, transfer.make_replacement(waymark.read_document(text)))
+    store.import_into(thread_id, transfer.make_replacement(reading.read_document(text)))
     assert seen(store, thread_id) == expected
 
 
@@ -555,7 +555,7 @@ def test_a_branch_that_the_document_does_not_have_leaves_the_list_undoably(store
     store.append(thread_id, new("later"))
     store.switch(thread_id, current)
     before = picture(store, thread_id)
-    store.import_into(thread_id, transfer.make_replacement(waymark.read_document(text)))
+    store.import_into(thread_id, transfer.make_replacement(reading.read_document(text)))
     assert seen(store, thread_id) == expected
     store.undo(thread_id)
     assert picture(store, thread_id) == before
@@ -567,7 +567,7 @@ def test_branches_with_equal_tips_stay_two(store: Store) -> None:
     store.append(thread_id, new("a"))
     text = transfer.export(store, thread_id)
     before = [branch for branch, _ in store.list_branches(thread_id)]
-    store.import_into(thread_id, transfer.make_replacement(waymark.read_document(text)))
+    store.import_into(thread_id, transfer.make_replacement(reading.read_document(text)))
     assert [branch for branch, _ in store.list_branches(thread_id)] == before
     assert len({branch.head_id for branch in before}) == 2
 
@@ -583,7 +583,7 @@ def test_names_in_which_nothing_can_be_seen_become_the_default_ones(store: Store
     assert elsewhere_store.get_thread(thread_id).title == UNTITLED
     assert elsewhere_store.list_branches(thread_id)[0][0].name == "Branch"
     assert names(elsewhere_store, thread_id) == ["Checkpoint 1"]
-    assert transfer.merge_document(elsewhere_store, thread_id, waymark.read_document(text)).repeated
+    assert transfer.merge_document(elsewhere_store, thread_id, reading.read_document(text)).repeated
 
 
 def test_a_name_that_is_typed_is_cleaned_as_one_from_a_file(store: Store) -> None:

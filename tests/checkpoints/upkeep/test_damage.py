@@ -19,7 +19,7 @@ from checkpoints import (
     serde,
 )
 from checkpoints.errors import DamagedOperationError
-from checkpoints.interchange import text_exports, transfer, waymark
+from checkpoints.interchange import reading, text_exports, transfer
 from checkpoints.storage import schema
 from checkpoints.upkeep import erasure, verification
 from components.views import message_view
@@ -185,7 +185,7 @@ def test_a_whole_file_imported_over_damage_mends_it_and_can_be_undone(store: Sto
     manager.import_checkpoints(text)
     assert (damaged(store, thread_id), texts(store, thread_id)) == ([], ["one", "two", "three"])
     assert [checkpoint.state for checkpoint in store.list_checkpoints(thread_id)] == states
-    assert transfer.preview_import(store, waymark.read_document(text), thread_id).known_messages == 3
+    assert transfer.preview_import(store, reading.read_document(text), thread_id).known_messages == 3
     erasure.erase(store.database)  # what the undo needs stays
     manager.undo()
     assert picture(store, thread_id) == before
@@ -193,7 +193,7 @@ def test_a_whole_file_imported_over_damage_mends_it_and_can_be_undone(store: Sto
 
 def test_a_whole_file_merged_over_damage_brings_what_is_damaged(store: Store) -> None:
     thread_id = talked(store, "one", "two", "three")
-    doc = waymark.read_document(transfer.export(store, thread_id))
+    doc = reading.read_document(transfer.export(store, thread_id))
     spoil(store, store.list_messages(thread_id)[1], agent="?")
     assert transfer.preview_import(store, doc, thread_id).known_messages == 1
     transfer.merge_document(store, thread_id, doc)

@@ -3,7 +3,7 @@
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from checkpoints import Database, NewMessage, Store, serde
-from checkpoints.interchange import transfer, waymark
+from checkpoints.interchange import reading, transfer
 from components.panels.approval import describe_waiting_moves
 
 SEARCH = {"name": "web_search", "args": {}, "id": "1"}
@@ -22,7 +22,7 @@ def test_a_move_that_waits_names_what_the_agent_had_read(store: Store) -> None:
     found = describe_waiting_moves(store, thread_id)["2"]
     assert (found["number"], found["words"], found["read"]) == (1, "Obey.", ["web_search"])
     elsewhere = Store(Database.in_memory())
-    there = transfer.import_thread(elsewhere, waymark.read_document(transfer.export(store, thread_id))).result
+    there = transfer.import_thread(elsewhere, reading.read_document(transfer.export(store, thread_id))).result
     assert describe_waiting_moves(elsewhere, there)["2"]["read"] == ["web_search", "an import"]
     copy = store.fork_thread(thread_id, store.list_messages(thread_id)[-1].id).result
     assert describe_waiting_moves(store, copy)["2"]["read"] == ["web_search", "another conversation"]

@@ -1,0 +1,165 @@
+"""Checks of a document: its form, and the rules that no schema can express (chains, references, hashes, bounds)."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from checkpoints import files, serde
+from checkpoints.errors import InvalidDocumentError
+from checkpoints.files import File
+from checkpoints.history import MAX_ALTERNATIVES
+from checkpoints.interchange.waymark import MAX_BRANCHES_AND_CHECKPOINTS, MAX_CALLS, Document, hash_contents
+
+_TEXT_PART_TYPES = (
+    "text",
+    "output_text",
+    "refusal",
+    "thinking",
+    "redacted_thinking",
+    "reasoning",
+    "reasoning_content",
+    "tool_use",
+)
+
+
+def check_document(value: dict[str, Any]) -> Document:
+    document = _parse_model(value)
+    _check_consistency(document, value)
+    return document
+
+
+def _parse_model(value: dict[str, Any]) -> Document:
+    try:
+        return Document.model_validate_json(serde.to_canonical(value))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        reason = (
+            str(first["ctx"]["error"]) if first["type"] == "value_error" else _explain_error(first["type"], first["msg"])
+        )
+        raise InvalidDocumentError(reason, _format_location(first["loc"])) from error
+
+
+def _explain_error(kind: str, message: str) -> str:
+    known = {"missing": "is missing", "extra_forbidden": "is not part of the format"}
+    return known.get(kind, message[0].lower() + message[1:])
+
+
+def _format_location(location: tuple[int | str, ...]) -> str:
+    """`messages[3].parent_id`."""
+    text = ""
+    for part in location:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def _check_consistency(document: Document, value: dict[str, Any]) -> None:
+    """What a schema cannot say: the chain, the references, the hashes."""
+    if len(document.branches) + len(document.checkpoints) > MAX_BRANCHES_AND_CHECKPOINTS:
+        field = "branches" if len(document.branches) > len(document.checkpoints) else "checkpoints"
+        raise InvalidDocumentError(
+            f"There are more than {MAX_BRANCHES_AND_CHECKPOINTS:,} branches and checkpoints, which is too many", field
+        )
+    _check_alternatives(document)
+    hashes = _check_messages(document)
+    _check_files(document)
+    depths: dict[str | None, int] = {None: 0}
+    for message in document.messages:
+        depths[message.id] = depths[message.parent_id] + 1
+    branches = _check_branches(document, hashes)
+    seen: set[str] = set()
+    for index, checkpoint in enumerate(document.checkpoints):
+        field = f"checkpoints[{index}]"
+        if checkpoint.id in seen:
+            raise InvalidDocumentError("is the id of another checkpoint in this file", f"{field}.id")
+        seen.add(checkpoint.id)
+        if checkpoint.message_id not in hashes:
+            raise InvalidDocumentError("names a message that is not in the file", f"{field}.message_id")
+        if checkpoint.branch not in branches:
+            raise InvalidDocumentError("names a branch that is not in the file", f"{field}.branch")
+        if checkpoint.message_count != depths[checkpoint.message_id]:
+            raise InvalidDocumentError("does not fit the messages in the file", f"{field}.message_count")
+    if document.active not in branches:
+        raise InvalidDocumentError("names a branch that is not in the file", "active")
+    if document.sha256 != hash_contents(value):
+        raise InvalidDocumentError("does not fit: the file was changed after it was exported", "sha256")
+
+
+def _check_messages(document: Document) -> dict[str, str]:
+    """The hash of every message by its id, each derived again."""
+    hashes: dict[str, str] = {}
+    for index, message in enumerate(document.messages):
+        field = f"messages[{index}]"
+        if message.id in hashes:
+            raise InvalidDocumentError("is the id of another message in this file", f"{field}.id")
+        if message.parent_id is not None and message.parent_id not in hashes:
+            raise InvalidDocumentError("names a message that does not come before it", f"{field}.parent_id")
+        _check_body(message.message, f"{field}.message", document.files_by_hash)
+        parent = hashes[message.parent_id] if message.parent_id else None
+        hashes[message.id] = serde.hash_message(message.message, message.agent, message.status, parent)
+        if message.hash != hashes[message.id]:
+            raise InvalidDocumentError("does not fit the message: the file is damaged or was edited", f"{field}.hash")
+    return hashes
+
+
+def _check_alternatives(document: Document) -> None:
+    """The page offers all alternatives of each message that it shows."""
+    following = Counter(message.parent_id for message in document.messages)
+    for index, message in enumerate(document.messages):
+        if following[message.parent_id] > MAX_ALTERNATIVES:
+            reason = f"is one of {following[message.parent_id]:,} alternatives, and there may be {MAX_ALTERNATIVES}"
+            raise InvalidDocumentError(reason, f"messages[{index}]")
+
+
+def _check_body(body: dict[str, Any], field: str, files_by_hash: Mapping[str, File]) -> None:
+    if set(body) != {"type", "data"} or not isinstance(body["data"], dict):
+        raise InvalidDocumentError('must have exactly "type" and "data"', field)
+    calls = [body["data"].get(kind) for kind in ("tool_calls", "invalid_tool_calls")]
+    if sum(len(each) for each in calls if isinstance(each, list)) > MAX_CALLS:
+        raise InvalidDocumentError(f"makes more than {MAX_CALLS} tool calls, which is too many", field)
+    content = body["data"].get("content")
+    for index, part in enumerate(content if isinstance(content, list) else ()):
+        if files.is_file_part(part) and body["type"] == "human":
+            _check_file_part(part, f"{field}.data.content[{index}]", files_by_hash)
+        elif not _is_text_part(part):
+            raise InvalidDocumentError("holds something other than text, which cannot be imported", f"{field}.data.content")
+    try:
+        same = serde.to_body(serde.to_message(body)) == body
+    except (ValueError, TypeError, KeyError) as error:
+        raise InvalidDocumentError("is not a message", field) from error
+    if not same:
+        raise InvalidDocumentError("is not a message as Waymark writes it", field)
+
+
+def _check_file_part(part: dict[str, Any], field: str, files_by_hash: Mapping[str, File]) -> None:
+    if not isinstance(part["file"], str) or (file := files_by_hash.get(part["file"])) is None:
+        raise InvalidDocumentError("names a file that is not in the file", f"{field}.file")
+    if not isinstance(part["name"], str) or files.clean_file_name(part["name"]) != part["name"]:
+        raise InvalidDocumentError("is not the name of a file", f"{field}.name")
+    if part != {**files.make_file_part(file), "name": part["name"]}:
+        raise InvalidDocumentError("does not fit the file that it names", field)
+
+
+def _check_files(document: Document) -> None:
+    contents = [message.message["data"].get("content") for message in document.messages]
+    named = {part["file"] for content in contents for part in files.find_file_parts(content)}
+    for index, part in enumerate(document.files):
+        if part.hash not in named:
+            raise InvalidDocumentError("is named by no message in the file", f"files[{index}].hash")
+
+
+def _is_text_part(part: Any) -> bool:
+    """Text, or a part in which a model says what it thinks and calls: nothing that names a thing to be fetched."""
+    return isinstance(part, str) or (isinstance(part, dict) and part.get("type") in _TEXT_PART_TYPES)
+
+
+def _check_branches(document: Document, hashes: dict[str, str]) -> set[str]:
+    found: set[str] = set()
+    for index, branch in enumerate(document.branches):
+        if branch.id in found:
+            raise InvalidDocumentError("is the id of another branch in this file", f"branches[{index}].id")
+        if branch.head is not None and branch.head not in hashes:
+            raise InvalidDocumentError("names a message that is not in the file", f"branches[{index}].head")
+        found.add(branch.id)
+    return found

@@ -1,0 +1,46 @@
+"""Reading of a file: an export of Waymark, of its older form or of Open WebUI becomes documents, or is refused."""
+
+from typing import Any
+
+from checkpoints.errors import InvalidDocumentError
+from checkpoints.interchange import legacy, open_webui, strict_json, waymark
+from checkpoints.interchange.document_checks import check_document
+from checkpoints.interchange.waymark import Document
+
+MAX_CONVERSATIONS = 200  # in one file
+
+
+def read_document(text: str | bytes) -> Document:
+    """Return the only document in `text`, in any form of `read_documents`. Raises `InvalidDocumentError`."""
+    found = read_documents(text)
+    if len(found) != 1:
+        raise InvalidDocumentError(f"The file holds {len(found)} conversations, and only one can be read here.")
+    return found[0]
+
+
+def read_documents(text: str | bytes) -> list[Document]:
+    """Return the document in an export of waymark/1 or of the older form, or each chat in an export of Open WebUI.
+
+    Raises `InvalidDocumentError`.
+    """
+    raw = text.encode(errors="surrogatepass") if isinstance(text, str) else text
+    if len(raw) > waymark.MAX_DOCUMENT_BYTES:
+        raise InvalidDocumentError(f"The file is larger than {waymark.MAX_DOCUMENT_BYTES // 1_000_000} MB.")
+    return [check_document(value) for value in _convert_to_waymark(strict_json.parse_strictly(raw))]
+
+
+def _convert_to_waymark(value: Any) -> list[dict[str, Any]]:
+    if open_webui.is_open_webui(value):
+        if len(value) > MAX_CONVERSATIONS:
+            raise InvalidDocumentError(
+                f"The file holds {len(value):,} conversations, and at most {MAX_CONVERSATIONS} are imported at once:"
+                " export them in several files"
+            )
+        return open_webui.convert_open_webui(value)
+    if not isinstance(value, dict):
+        raise InvalidDocumentError("The file is not a Waymark export: it does not hold one JSON object.")
+    if "format" not in value and isinstance(value.get("checkpoints"), dict):
+        return [legacy.convert_legacy(value)]
+    if value.get("format") != waymark.FORMAT:
+        raise InvalidDocumentError(f"is not {waymark.FORMAT!r}, the only one that can be read", "format")
+    return [value]
