@@ -3,9 +3,8 @@
 Messages that the conversation holds already (equal hash, equal history) are used again, so nothing is written twice.
 """
 
-import re
 from collections import defaultdict, deque
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
@@ -14,9 +13,9 @@ import sqlalchemy as sa
 from checkpoints import files, history
 from checkpoints.changes.transaction import ChangeBody, Transaction
 from checkpoints.errors import InvalidDocumentError
-from checkpoints.history import Ancestry, Place, SegmentParents
-from checkpoints.interchange.waymark import BranchPart, CheckpointPart, Document, MessagePart
-from checkpoints.model import MAX_NAME_CHARS, Branch, Checkpoint, Json, NewMessage, Node, clean_name, pluralize
+from checkpoints.interchange.branch_index import BranchHead, find_free_name, match_branches
+from checkpoints.interchange.waymark import CheckpointPart, Document, MessagePart
+from checkpoints.model import Checkpoint, Json, NewMessage, Node, clean_name, pluralize
 from checkpoints.storage import checkpoint_rows, rows, schema
 
 IntactMessages = Mapping[str, tuple[str, Node]]  # what the conversation holds undamaged: see rows.whole
@@ -79,102 +78,19 @@ def make_merge(doc: Document) -> ChangeBody:
 
 
 def _merge_branches(transaction: Transaction, doc: Document, nodes: Mapping[str, Node]) -> dict[str, str]:
-    """The id here of each of the document's branches."""
-    own = rows.branch_heads(transaction.connection, transaction.thread.id)
-    forks = rows.select_segment_parents(transaction.connection, transaction.thread.id)
-    heads = {part.id: nodes[part.head] if part.head else None for part in doc.branches}
-    found: dict[str, str] = {}
-    # In rounds, the surest first: what one branch takes for its place alone may be another's by its name.
-    found |= _alike(doc, own, found, lambda part: (part.name, _id_of(heads[part.id])), _names_and_places)
-    found |= _key_by_name_and_segment(doc, own, found, heads, forks)
-    found |= _alike(doc, own, found, lambda part: _id_of(heads[part.id]), lambda branch: [branch.head_id])
-    names, numbers = {branch.name for branch, _ in own}, dict[str, int]()
-    brought = [part for part in doc.branches if part.id not in found]
-    begun = []
-    for part in brought:
-        name = _free_branch_name(part.name, names, numbers)
-        names.add(name)
-        begun.append((name, _id_of(heads[part.id])))
-    found.update(zip((part.id for part in brought), transaction.add_branches(begun), strict=True))
-    return found
-
-
-def _id_of(node: Node | None) -> str | None:
-    return node.id if node else None
-
-
-def _names(branch: Branch) -> list[str]:
-    """A branch's name, and the one that it had come with if that was taken."""
-    numbered = re.fullmatch(r"(.*) \(\d+\)", branch.name, re.DOTALL)
-    return [branch.name, numbered[1]] if numbered else [branch.name]
-
-
-def _names_and_places(branch: Branch) -> list[tuple[str, str | None]]:
-    return [(name, branch.head_id) for name in _names(branch)]
-
-
-def _alike(
-    doc: Document,
-    own: Sequence[tuple[Branch, Node | None]],
-    before: Mapping[str, str],
-    asked: Callable[[BranchPart], Hashable],
-    offered: Callable[[Branch], Sequence[Hashable]],
-) -> dict[str, str]:
-    """The branches here that what is asked for finds, each taken once; `before` are those that are found already."""
-    taken = set(before.values())
-    known: dict[Hashable, deque[str]] = defaultdict(deque)
-    for branch, _ in own:
-        for key in offered(branch) if branch.id not in taken else ():
-            known[key].append(branch.id)
-    found: dict[str, str] = {}
-    for part in doc.branches:
-        alike = known[asked(part)] if part.id not in before else deque()
-        while alike and alike[0] in taken:
-            alike.popleft()
-        if alike:
-            found[part.id] = alike.popleft()
-            taken.add(found[part.id])
-    return found
-
-
-def _key_by_name_and_segment(
-    doc: Document,
-    own: Sequence[tuple[Branch, Node | None]],
-    before: Mapping[str, str],
-    heads: Mapping[str, Node | None],
-    forks: SegmentParents,
-) -> dict[str, str]:
-    """The branches here that have the name of one of the document and went on from where that stands: of several that the
-    document has on the way, it is the last one.
-    """
-    waiting: dict[str, dict[Place | None, deque[str]]] = defaultdict(lambda: defaultdict(deque))
-    for part in doc.branches:
-        head = heads[part.id]
-        if part.id not in before:
-            waiting[part.name][head.place if head else None].append(part.id)
-    ways = {name: Ancestry([place for place in parts if place], forks) for name, parts in waiting.items()}
-    taken, found = set(before.values()), dict[str, str]()
-    for branch, head in own:
-        for name in _names(branch) if branch.id not in taken else ():
-            if name not in waiting:
-                continue
-            place = ways[name].nearest(*head.place) if head else None
-            if parts := waiting[name][place]:
-                found[parts.popleft()] = branch.id
-                if not parts and place is not None:
-                    ways[name].remove(place)
-                break
-    return found
-
-
-def _free_branch_name(name: str, taken: set[str], numbers: dict[str, int]) -> str:
-    """The name, or the first with a number that is not taken; `numbers` remembers up to which they are."""
-    free = name
-    while free in taken:
-        numbers[name] = numbers.get(name, 1) + 1
-        ending = f" ({numbers[name]})"
-        free = f"{name[: MAX_NAME_CHARS - len(ending)]}{ending}"
-    return free
+    """Add the branches that the conversation does not have. Return the stored id of each branch by its id in the file."""
+    stored = rows.branch_heads(transaction.connection, transaction.thread.id)
+    parents = rows.select_segment_parents(transaction.connection, transaction.thread.id)
+    heads = [BranchHead(part.id, part.name, nodes[part.head] if part.head else None) for part in doc.branches]
+    ids = match_branches(heads, stored, parents)
+    names, numbers = {branch.name for branch, _ in stored}, dict[str, int]()
+    new: dict[str, tuple[str, str | None]] = {}
+    for head in heads:
+        if head.id not in ids:
+            name = find_free_name(head.name, names, numbers)
+            names.add(name)
+            new[head.id] = (name, head.head_id)
+    return ids | dict(zip(new, transaction.add_branches(list(new.values())), strict=True))
 
 
 def _merge_checkpoints(
