@@ -24,6 +24,7 @@ from agent.events import HeadMoved
 from agent.models.errors import describe_model_error
 from agent.run.hub import RunHub
 from agent.settings import ChosenModel, ModelCatalog, ThreadSettings
+from agent.tools.fence import clean_line
 from agent.tracing.protocol import JUDGE_PROMPT_NAME, NO_TRACING, Judged, ModelAnswered, Tracer
 from checkpoints import MAIN, Checkpoint, Message, Run, Runs, StateError, Store
 
@@ -226,8 +227,3 @@ def parse_verdict(text: str) -> Verdict:
     if verdict.should_save and not clean_line(verdict.suggested_name, MAX_MILESTONE_NAME_CHARS):
         raise UnreadableVerdictError
     return verdict
-
-
-def clean_line(text: str, max_chars: int) -> str:
-    """One line of visible characters."""
-    return "".join(character for character in " ".join(text.split()) if character.isprintable())[:max_chars].strip()

@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCa
 
 from agent.time_travel.dependence import find_dependents
 from agent.tools.calculator import calculator
+from agent.tools.fence import escape_tags
 from agent.tools.time_travel import MOVE_TOOLS, save_checkpoint
 from checkpoints import MAIN, Message, files, pluralize
 
@@ -25,7 +26,7 @@ MAX_ORIGINAL_CHARS = 20_000
 _POSITION = re.compile(r"\[msg_(0|[1-9][0-9]{0,8})\]|(?:msg_)?(0|[1-9][0-9]{0,8})", re.ASCII)
 _ORIGINAL = re.compile(r"<original_message_to_be_ignored>\n(.*?)\n</original_message_to_be_ignored>", re.DOTALL)
 _NOTE_TEXT = re.compile(r"<time_travel_message>\n(.*?)\n</time_travel_message>", re.DOTALL)
-_NOTE_TAG = re.compile(r"<(/?\s*(?:system_message|original_message_to_be_ignored|time_travel_message))", re.IGNORECASE)
+_NOTE_TAGS = ("system_message", "original_message_to_be_ignored", "time_travel_message")
 
 
 class MoveRefused(Exception):
@@ -197,7 +198,7 @@ def _format_note(target: Message, removed: int, note: str) -> str:
     return (
         f"<system_message>\nGOTO tool used: the conversation went back to msg_{target.depth}; {gone}.\n</system_message>\n"
         f"<original_message_to_be_ignored>\n{_quote_original(target)}\n</original_message_to_be_ignored>\n"
-        f"<time_travel_message>\n{_escape_tags(note.strip())}\n</time_travel_message>"
+        f"<time_travel_message>\n{escape_tags(note.strip(), *_NOTE_TAGS)}\n</time_travel_message>"
     )
 
 
@@ -205,20 +206,15 @@ def _quote_original(target: Message) -> str:
     """The target's text; of a note the text that it holds already, so that notes never stand within notes."""
     text = str(target.langchain.text)
     if TIME_TRAVEL_MARK in (target.body["data"].get("additional_kwargs") or {}) and (within := _ORIGINAL.search(text)):
-        return _escape_tags(within[1])  # it may come from a file, where it was never made so
+        return escape_tags(within[1], *_NOTE_TAGS)  # it may come from a file, where it was never made so
     text = text if len(text) <= MAX_ORIGINAL_CHARS else f"{text[:MAX_ORIGINAL_CHARS]}…"
-    return _escape_tags(text)
+    return escape_tags(text, *_NOTE_TAGS)
 
 
 def extract_note(text: str) -> str:
     """What the agent wrote in a note."""
     found = _NOTE_TEXT.search(text)
     return found[1] if found else text
-
-
-def _escape_tags(text: str) -> str:
-    """Text in which nothing can pass for the note's own tags."""
-    return _NOTE_TAG.sub(r"‹\1", text)
 
 
 def _quote_value(value: Any) -> str:
