@@ -48,6 +48,7 @@ from checkpoints import (
     serde,
 )
 from checkpoints.files import File
+from checkpoints.text import shorten
 
 MAX_TITLE_CHARS = 60  # characters
 
@@ -469,4 +470,4 @@ def replace_text(message: Message, text: str) -> NewMessage:
 def make_title(text: str) -> str:
     """A conversation's first title: the beginning of its first line."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), UNTITLED)
-    return line if len(line) <= MAX_TITLE_CHARS else line[: MAX_TITLE_CHARS - 1].rstrip() + "…"
+    return shorten(line, MAX_TITLE_CHARS)

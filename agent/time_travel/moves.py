@@ -16,6 +16,7 @@ from agent.tools.calculator import calculator
 from agent.tools.fence import escape_tags
 from agent.tools.time_travel import MOVE_TOOLS, save_checkpoint
 from checkpoints import MAIN, Message, files, pluralize
+from checkpoints.text import shorten
 
 TIME_TRAVEL_MARK = "time_travel"  # in a note's additional_kwargs: {kind, to, removed, sources}
 MAX_SOURCES = 20
@@ -207,8 +208,7 @@ def _quote_original(target: Message) -> str:
     text = str(target.langchain.text)
     if TIME_TRAVEL_MARK in (target.body["data"].get("additional_kwargs") or {}) and (within := _ORIGINAL.search(text)):
         return escape_tags(within[1], *_NOTE_TAGS)  # it may come from a file, where it was never made so
-    text = text if len(text) <= MAX_ORIGINAL_CHARS else f"{text[:MAX_ORIGINAL_CHARS]}…"
-    return escape_tags(text, *_NOTE_TAGS)
+    return escape_tags(shorten(text, MAX_ORIGINAL_CHARS), *_NOTE_TAGS)
 
 
 def extract_note(text: str) -> str:

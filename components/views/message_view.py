@@ -27,6 +27,7 @@ from checkpoints import (
     pluralize,
 )
 from checkpoints.interchange import waymark
+from checkpoints.text import shorten_line
 from components.views import file_links
 from components.views import notes as summaries
 from components.views.file_links import FileView
@@ -226,8 +227,8 @@ def _list_sources(marks: object) -> list[str]:
 
 def quote_beginning(message: Message) -> str:
     """The beginning of a message's text, on one line."""
-    text = DAMAGED_TEXT if message.damaged else " ".join(str(message.langchain.text).split())
-    return text if len(text) <= MAX_BEGINNING_CHARS else f"{text[:MAX_BEGINNING_CHARS]}…"
+    text = DAMAGED_TEXT if message.damaged else str(message.langchain.text)
+    return shorten_line(text, MAX_BEGINNING_CHARS)
 
 
 def describe_move(value: Move, removal: Removal) -> MoveView:
