@@ -16,14 +16,14 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
 
 from agent.context.numbering import prefix_number
-from agent.context.window import estimate_stored_tokens
+from agent.context.tokens import estimate_stored_tokens
 from agent.events import MessageAdded, RunFinished
 from agent.graph.graph import build_graph
 from agent.graph.state import Limits
 from agent.run.hub import RunHub
 from agent.run.runner import Runner
 from agent.settings import ModelCatalog
-from agent.time_travel.executor import TimeTravelEvent
+from agent.time_travel.policy import TimeTravelEvent
 from agent.tools.calculator import calculator
 from agent.tools.read_file import make_read_file_tool
 from checkpoints import Caller, Database, Message, Runs, RunState, Store, pluralize

@@ -16,8 +16,8 @@ from pydantic import ValidationError
 from agent.context.request import make_message_id
 from agent.graph.answer import TOO_DEEP
 from agent.graph.state import LimitReached, RunContext
-from agent.time_travel.executor import MOVE_NAMES, TimeTravel
 from agent.time_travel.moves import MoveRefused
+from agent.time_travel.protocol import MOVE_NAMES, TimeTravel
 from agent.tools.approval import DENIED_TEXT, AwaitingDecision, Decision, find_unanswered_calls, format_response
 from agent.tools.ask_agent import ask_agent
 from agent.tools.fork import fork

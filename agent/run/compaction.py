@@ -20,8 +20,9 @@ from agent.context.prompts import (
     SUMMARY_END,
 )
 from agent.context.request import SIZE_NOTE_KEY
+from agent.context.tokens import BYTES_PER_TOKEN, estimate_stored_tokens, estimate_tokens
 from agent.context.transcript import describe_message, encode_entry, wrap_entries
-from agent.context.window import BYTES_PER_TOKEN, estimate_stored_tokens, estimate_tokens, find_window
+from agent.context.window import find_window
 from agent.graph.answer import stream_answer
 from agent.graph.state import RunContext
 from agent.time_travel.moves import find_sources

@@ -25,7 +25,8 @@ from agent.models.errors import describe_model_error
 from agent.run.hub import RunHub
 from agent.settings import ChosenModel, ModelCatalog, ThreadSettings
 from agent.tools.fence import clean_line
-from agent.tracing.protocol import JUDGE_PROMPT_NAME, NO_TRACING, Judged, ModelAnswered, Tracer
+from agent.tracing.events import JUDGE_PROMPT_NAME, Judged, ModelAnswered
+from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import MAIN, Checkpoint, Message, Run, Runs, StateError, Store
 
 MAX_VERDICT_SECONDS = 60.0  # for one verdict: nobody waits, and a model on one's own machine may have other work first

@@ -27,10 +27,13 @@ from agent.settings import ModelCatalog, ThreadSettings, describe_change
 from agent.subagents.agents import Agents
 from agent.subagents.delegation import OpenCall, RunDelegator, SubAgents, find_undecided_calls
 from agent.subagents.forking import RunForkExplorer
-from agent.time_travel.executor import PathChanged, Policy, TimeTravel, TimeTravelEvent, TimeTravelExecutor
+from agent.time_travel.executor import TimeTravelExecutor
+from agent.time_travel.policy import Policy, TimeTravelEvent
+from agent.time_travel.protocol import PathChanged, TimeTravel
 from agent.tools.approval import Decision, make_refusal
-from agent.tracing.protocol import NO_TRACING, RunTrace, Tracer
+from agent.tracing.protocol import NO_TRACING, Tracer
 from agent.tracing.run_start import build_start_event
+from agent.tracing.run_trace import RunTrace
 from checkpoints import (
     HEAD,
     MAIN,

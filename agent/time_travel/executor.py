@@ -1,14 +1,15 @@
-"""A run's moves through time: asked for by a tool call, checked, made in the store, and told to whoever listens."""
+"""The moves of a run: checked, made in the store, and announced."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import time_ns
-from typing import Literal, Protocol
 
 from langchain_core.messages import ToolCall
 
-from agent.context.window import estimate_stored_tokens, estimate_tokens
+from agent.context.tokens import estimate_stored_tokens, estimate_tokens
 from agent.time_travel.moves import TIME_TRAVEL_MARK, Move, MoveRefused, plan_move
+from agent.time_travel.policy import Policy, TimeTravelEvent
+from agent.time_travel.protocol import PathChanged
 from agent.tools.approval import Decision
 from checkpoints import (
     Checkpoint,
@@ -21,55 +22,9 @@ from checkpoints import (
     serde,
 )
 
-Policy = Literal["off", "ask", "allow"]
-POLICIES: tuple[Policy, ...] = ("ask", "allow", "off")
-MOVE_NAMES = frozenset({"goto", "rewind"})
 MAX_MOVES_PER_TURN = 5  # from one message of the user to the next, over however many runs: one that waited begins another
 ORIGIN_LABELS = {OperationKind.IMPORT: "an import", OperationKind.FORK: "another conversation"}
 MAX_LISTED_CHECKPOINTS = 50  # checkpoints
-
-
-@dataclass(frozen=True, slots=True)
-class TimeTravelEvent:
-    """A move that was made, for monitoring. Tokens are a rough estimate."""
-
-    thread_id: str
-    run_id: str
-    kind: Literal["goto", "rewind"]
-    timestamp_ns: int  # nanoseconds since 1970
-    call_position: int  # the position of the answer that asked for it
-    target_position: int  # of the message that was named
-    removed_count: int  # messages
-    tokens_saved: int
-    reason: str  # what the agent wrote
-    sources: Sequence[str]  # what it had read before (see time_travel.sources)
-
-
-class PathChanged(Exception):
-    """The head is somewhere else now: the request must be built anew. `goes_on`: the agent has something to answer."""
-
-    def __init__(self, *, continues: bool) -> None:
-        super().__init__()
-        self.continues = continues
-
-
-class TimeTravel(Protocol):
-    """What a run's nodes may do with time. Every method blocks; refusals are `MoveRefused`, whose text is for the model."""
-
-    @property
-    def policy(self) -> Policy: ...
-
-    def plan_call(self, call: ToolCall, decision: Decision | None) -> Move: ...
-
-    def make_move(self, move: Move) -> PathChanged: ...
-
-    def request_checkpoint(self, name: str, description: str) -> str: ...
-
-    def flush_checkpoints(self) -> None:
-        """Carry out what `save` was asked for, once the results of the answer are on the path: none stands without them."""
-        ...
-
-    def describe_checkpoints(self) -> str: ...
 
 
 @dataclass(slots=True)

@@ -24,7 +24,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExportResult
 from pydantic import SecretStr
 
-from agent.tracing.protocol import SYSTEM_PROMPT_NAME, Feedback, Prompt, TraceEvent
+from agent.tracing.events import SYSTEM_PROMPT_NAME, Feedback, Prompt, TraceEvent
 from agent.tracing.spans import SpanRecorder, derive_trace_id
 from checkpoints import limits, serde
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from time import time_ns
 
-from agent.tracing.protocol import RunBegun, RunStart
+from agent.tracing.events import RunBegun, RunStart
 from checkpoints import Message, Operation, OperationKind, Run, Store
 
 

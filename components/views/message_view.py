@@ -9,10 +9,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCa
 
 from agent.context.prices import Prices, read_usage
 from agent.run import compaction
-from agent.run.recorder import STOPPED_TEXT
 from agent.subagents.delegation import OpenCall, find_open_calls, find_undecided_calls
 from agent.time_travel.dependence import list_call_ids, read_question_mark
 from agent.time_travel.moves import TIME_TRAVEL_MARK, Move, extract_note, read_sources
+from agent.tools.approval import STOPPED_TEXT
 from checkpoints import (
     MAIN,
     Branch,

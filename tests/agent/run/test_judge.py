@@ -20,7 +20,7 @@ from agent.run.judge import (
     is_due,
     parse_verdict,
 )
-from agent.tracing.protocol import Judged, Prompt
+from agent.tracing.events import Judged, Prompt
 from checkpoints import OperationKind, Store
 from tests.agent.running import Running, model_at, running
 from tests.agent.tracing.test_langfuse import tracer_at
