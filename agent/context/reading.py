@@ -1,4 +1,4 @@
-"""Reading the end of a path, and measuring how full it makes a model's window."""
+"""The end of a path, and how full it makes a model's window."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,19 +17,20 @@ TAIL_MESSAGES = 60  # messages
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """How full a model's window is when a conversation goes on."""
+    """The use of a model's window when a conversation continues."""
 
     tokens: int
     is_exact: bool  # counted by the provider and not estimated
     message_count: int  # of the path
-    left_out_count: int  # of them, from its beginning: the model does not see them any more
+    left_out_count: int  # messages from the beginning that the model no longer sees
     window: Window
 
 
 def measure_context(store: Store, thread_id: str, window: Window, system: str, max_messages: int) -> Context | None:
-    """How full the window is when a conversation goes on; None before its first message.
+    """Return the use of the window when the conversation continues; None before its first message.
 
-    Where the provider counted one of the last messages, only few are read: asking costs the same in a long conversation.
+    Where the provider counted one of the last messages, few messages are read. So the cost does not grow with the
+    conversation.
     """
     tail = store.list_messages(thread_id, last=TAIL_MESSAGES)
     if not tail:
@@ -49,7 +50,7 @@ def measure_context(store: Store, thread_id: str, window: Window, system: str, m
 
 
 def _measure_left_out(store: Store, thread_id: str, first: int, tokens: int) -> tuple[int, int]:
-    """What is left out of a request that has to be that many tokens smaller than one from `first` on, and its size."""
+    """Return the first depth of a request that is `tokens` smaller than one from `first` on, and the tokens it saves."""
     left_out, dropped, passed, depth = first, 0, 0, first
     while portion := store.list_messages(
         thread_id, before=depth + TAIL_MESSAGES, last=min(TAIL_MESSAGES, store.count_messages(thread_id) - depth)
@@ -65,7 +66,7 @@ def _measure_left_out(store: Store, thread_id: str, first: int, tokens: int) -> 
 
 
 def _estimate_context(path: Sequence[Message], window: Window, system: str, length: int) -> Context:
-    """The path may be empty: an import can hold the messages of sub-agents alone."""
+    """Estimate the use of the window. The path may be empty: an import can hold messages of sub-agents alone."""
     counted = next((answer for stored in reversed(path) if (answer := _read_counted_answer(stored)) is not None), None)
     before = estimate_content(system) + (find_correction([counted]) if counted else 0)
     sizes = list(map(estimate_stored_tokens, path))
@@ -75,7 +76,10 @@ def _estimate_context(path: Sequence[Message], window: Window, system: str, leng
 
 
 def _read_counted_answer(stored: Message) -> AIMessage | None:
-    """The answer, if it was made here and its provider told its usage. A sub-agent's was counted in a context of its own."""
+    """Return the answer if a run here made it and its provider reported its usage.
+
+    A sub-agent's answer was counted in another context.
+    """
     if stored.type != "ai" or stored.agent != MAIN or stored.run_id is None or "usage_metadata" not in stored.body["data"]:
         return None
     answer = stored.langchain
@@ -85,7 +89,7 @@ def _read_counted_answer(stored: Message) -> AIMessage | None:
 
 
 def measure_path_growth(path: Sequence[Message]) -> list[int]:
-    """What a path takes, in tokens, after each of its messages: counted by the provider at an answer, estimated between."""
+    """Return the tokens of a path after each message: the provider's count at an answer, an estimate between answers."""
     sizes: list[int] = []
     tokens = 0
     for stored in path:
@@ -97,7 +101,10 @@ def measure_path_growth(path: Sequence[Message]) -> list[int]:
 
 
 def _count_stored_answer(stored: Message) -> int | None:
-    """`answered_tokens` of an answer that was made here, without building it: of a long path there are thousands."""
+    """Return the context tokens of an answer that a run made here.
+
+    It builds no message: a long path has thousands.
+    """
     data = stored.body["data"]
     usage = readable_usage(data.get("usage_metadata")) if stored.type == "ai" else None
     if (
@@ -112,8 +119,9 @@ def _count_stored_answer(stored: Message) -> int | None:
 def read_recent_messages(
     store: Store, thread_id: str, max_tokens: int, max_messages: int, agent: str = MAIN
 ) -> list[Message]:
-    """The end of an agent's messages on a path, from one that was put to it on: as much as a request can hold, and not all
-    of a long conversation.
+    """Return the end of an agent's messages on a path, as much as a request can hold.
+
+    The end begins with a message of the user or of the calling agent.
     """
     count = min(FIRST_READ_MESSAGES, max_messages)
     while True:

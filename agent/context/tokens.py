@@ -1,7 +1,7 @@
 """Estimates of the tokens that messages take.
 
-Sizes are estimates: a tokenizer would have to download its tables, and every provider has its own. The provider's count for
-an earlier answer of the same path corrects them.
+A tokenizer would have to download its tables, and every provider has its own. The provider's count for an earlier answer of
+the same path corrects the estimates.
 """
 
 from collections.abc import Sequence
@@ -16,17 +16,17 @@ from checkpoints import Message, serde
 from checkpoints.limits import to_tokens
 
 BYTES_PER_TOKEN = 4  # of UTF-8: near the truth for English, code and, unlike characters, for Chinese
-MESSAGE_TOKENS = 4  # what a message takes beside its text
+MESSAGE_TOKENS = 4  # of a message beside its text
 
 
 def read_size_note(answer: BaseMessage, name: str) -> int | None:
-    """What was noted of the request for an answer; None for one that was made elsewhere (a file may say anything)."""
+    """Return a number from an answer's size note; None for an answer without one. A file may hold any value."""
     note = answer.response_metadata.get(SIZE_NOTE_KEY)
     return to_tokens(note.get(name)) if isinstance(note, dict) else None
 
 
 def count_answer_tokens(answer: AIMessage) -> int:
-    """`context_tokens` of an answer; 0 where its provider told none."""
+    """Return the `context_tokens` of an answer; 0 where its provider reported none."""
     usage = readable_usage(answer.usage_metadata)
     return 0 if usage is None else context_tokens(usage)
 
@@ -36,7 +36,7 @@ def estimate_tokens(message: BaseMessage) -> int:
 
 
 def estimate_stored_tokens(message: Message) -> int:
-    """The same guess for a stored message, without building it."""
+    """Estimate the tokens of a stored message without building it."""
     data = message.body["data"]
     return estimate_content(data.get("content", ""), data.get("tool_calls") or ())
 

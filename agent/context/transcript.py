@@ -10,7 +10,7 @@ from checkpoints.text import shorten_for_model
 
 
 def describe_message(stored: Message, max_chars: int, *, show_arguments: bool = True) -> dict[str, object]:
-    """Return a message's role, text, calls and file names; each text has about `max_chars` characters at most.
+    """Return a message's role, text, calls and file names. Each text has about `max_chars` characters at most.
 
     Raises `DamagedMessageError`.
     """

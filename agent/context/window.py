@@ -18,27 +18,25 @@ LEFT_OUT_TEXT = "(This result was left out of the request: the conversation is l
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """How many tokens a model can read and write at once, and how many of them are kept free for its answer."""
+    """A model's window in tokens, and the part of it that is kept free for the answer."""
 
     tokens: int
     answer_tokens: int
 
     @property
     def max_request_tokens(self) -> int:
-        """What a request may take."""
+        """Return the tokens that a request may take."""
         return self.tokens - self.answer_tokens
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """What a model is asked: the instructions and the end of a path."""
+    """A request to a model: the instructions and the end of a path."""
 
     messages: list[AnyMessage]
     estimated_tokens: int  # tokens of them all
-    correction_tokens: (
-        int  # by how much the estimate was too small for the last answer that told its usage: tools count there
-    )
-    left_out_count: int  # how many messages of the path stand before the first one in here
+    correction_tokens: int  # missing in the estimate for the last answer with a usage, such as those of tools
+    left_out_count: int  # messages of the path before the first one in the request
 
     @property
     def tokens(self) -> int:
@@ -46,28 +44,29 @@ class ModelRequest:
 
     @property
     def size_note(self) -> dict[str, int]:
-        """What is kept with the answer, so that its usage can correct the next estimate."""
+        """Return the note that is kept with the answer, so that its usage can correct the next estimate."""
         return {"estimated": self.estimated_tokens, "left_out": self.left_out_count}
 
 
 def find_window(model: BaseChatModel | None, max_tokens: int | None = None) -> Window:
-    """A model's window as its package knows it, but no more than `most`; that alone for a model that it does not know."""
+    """Return a model's window from its package, limited to `max_tokens`; the limit alone for an unknown model."""
     profile = (model.profile if model else None) or {}
     known = (profile.get("max_input_tokens"), max_tokens)
     tokens = min((size for size in known if size), default=DEFAULT_WINDOW_TOKENS)
-    # Of some models the answer has to fit in as well, of others not; the packages do not tell which.
+    # For some models the answer counts as well, for others not, and the packages do not report it.
     return Window(tokens, min(profile.get("max_output_tokens") or DEFAULT_ANSWER_TOKENS, tokens // 3))
 
 
 def fit_to_window(messages: Sequence[AnyMessage], max_tokens: int) -> ModelRequest:
-    """The instructions and the longest end of the path that fits, from a user's message on, so that no pair is torn.
+    """Return the instructions and the longest end of the path that fits. It begins with a user's message, so no pair is
+    split.
 
-    The last turn is always in it. Where it alone is too long, its old results are left out, each with a note in its place;
-    those that the model has not answered to yet stay.
+    The last turn is always in it. If that turn alone is too long, its old results are replaced by a note; results that the
+    model has not answered yet stay.
     """
     system = [message for message in messages if isinstance(message, SystemMessage)]
     path = [message for message in messages if not isinstance(message, SystemMessage)]
-    correction = max(find_correction(path), -sum_tokens(messages) // 2)  # no file makes a long request a short one
+    correction = max(find_correction(path), -sum_tokens(messages) // 2)  # no imported file makes a long request a short one
     spare = max_tokens - correction - sum_tokens(system)
     kept = _empty_old_results(_cut_to_fit(path, spare), spare)
     first = next((place for message in kept if (place := read_position(message)) is not None), 0)
@@ -80,7 +79,7 @@ def _cut_to_fit(path: Sequence[AnyMessage], max_tokens: int) -> list[AnyMessage]
 
 
 def find_start(sizes: Sequence[int], turns: Sequence[bool], max_tokens: int) -> int:
-    """Where the longest end begins that fits, at a message that begins a turn; with the last turn in it at least."""
+    """Return the start of the longest end that fits; it begins a turn and contains at least the last one."""
     to_end = list(accumulate(reversed(sizes)))[::-1]
     begins = [index for index, is_begin in enumerate(turns) if is_begin]
     if not begins or to_end[0] <= max_tokens:

@@ -22,25 +22,25 @@ from checkpoints import (
     serde,
 )
 
-MAX_MOVES_PER_TURN = 5  # from one message of the user to the next, over however many runs: one that waited begins another
+MAX_MOVES_PER_TURN = 5  # between two messages of the user, over all runs: a run that waited is continued by another
 ORIGIN_LABELS = {OperationKind.IMPORT: "an import", OperationKind.FORK: "another conversation"}
 MAX_LISTED_CHECKPOINTS = 50  # checkpoints
 
 
 @dataclass(slots=True)
 class TimeTravelExecutor:
-    """The traveller of one run (see the protocol)."""
+    """The executor of one run's moves (see the protocol)."""
 
     store: Store
     runs: Runs
     run: Run
     policy: Policy
     announce_move: Callable[[TimeTravelEvent], None]
-    count_tokens: Callable[[], int | None]  # that the conversation takes as it stands
+    count_tokens: Callable[[], int | None]  # of the conversation now
     requested_checkpoints: list[tuple[str, str]] = field(default_factory=list)  # checkpoints to save: names and descriptions
 
     def plan_call(self, call: ToolCall, decision: Decision | None) -> Move:
-        """The move that a call asks for, as a person changed it. Nothing is done yet. Raises `MoveRefused`."""
+        """Return the move that a call requests, with a person's changes. It changes nothing. Raises `MoveRefused`."""
         if self.store.count_agent_moves(self.run.thread_id) >= MAX_MOVES_PER_TURN:
             most = pluralize(MAX_MOVES_PER_TURN, "move")
             raise MoveRefused(f"No more than {most} before the user says something again. Go on from here without moving.")
@@ -49,12 +49,12 @@ class TimeTravelExecutor:
         return plan_move({**call, "args": given}, path, named, describe_origins(self.store, self.run.thread_id))
 
     def make_move(self, move: Move) -> PathChanged:
-        """Move the head and write the note; all that followed leaves the conversation, undoably."""
+        """Move the head and write the note. The later messages leave the conversation, and an undo brings them back."""
         left = self.store.list_messages(self.run.thread_id)[move.kept_count :]
         places = {"last": left[-1].id, "head": left[-1].id}
         if move.dropped_ids is not None:
             left = [message for message in left if message.id in {move.target.id, *move.dropped_ids}]
-            places = {}  # what left stands in no one piece
+            places = {}  # the removed messages are not one piece of the path
         size = {"before": sum(map(estimate_stored_tokens, left)), "after": estimate_tokens(move.message)}
         move.message.additional_kwargs[TIME_TRAVEL_MARK] |= size | places
         kind = OperationKind.GOTO if move.kind == "goto" else OperationKind.REWIND
@@ -70,7 +70,7 @@ class TimeTravelExecutor:
         name = name.strip() or "Milestone"
         shown = self.store.list_checkpoints(self.run.thread_id)
         if any(checkpoint.name == name and checkpoint.created_by == "user" for checkpoint in shown):
-            name = f"{name} · {self.store.count_messages(self.run.thread_id)}"  # theirs goes on meaning what they saved
+            name = f"{name} · {self.store.count_messages(self.run.thread_id)}"  # the user's checkpoint keeps its name
         self.requested_checkpoints.append((name, description))
         return f"Saved {name!r}. You can come back with goto(position={name!r}, …)."
 
@@ -84,7 +84,7 @@ class TimeTravelExecutor:
 
 
 def describe_origins(store: Store, thread_id: str) -> list[str]:
-    """Where messages of a thread come from that were not written in it."""
+    """Return the origins of a thread's messages that were not written in it."""
     return [ORIGIN_LABELS[kind] for kind in sorted(store.list_origins(thread_id))]
 
 

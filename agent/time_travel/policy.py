@@ -16,9 +16,9 @@ class TimeTravelEvent:
     run_id: str
     kind: Literal["goto", "rewind"]
     timestamp_ns: int  # nanoseconds since 1970
-    call_position: int  # the position of the answer that asked for it
-    target_position: int  # of the message that was named
+    call_position: int  # of the answer with the call
+    target_position: int  # of the message that the call names
     removed_count: int  # messages
     tokens_saved: int
-    reason: str  # what the agent wrote
-    sources: Sequence[str]  # what it had read before (see time_travel.sources)
+    reason: str  # the agent's text
+    sources: Sequence[str]  # external text that the agent had read (see moves.find_sources)

@@ -1,4 +1,4 @@
-"""The part of time travel that a run's graph sees."""
+"""The protocol of time travel that a run's graph uses."""
 
 from typing import Protocol
 
@@ -12,7 +12,7 @@ MOVE_NAMES = frozenset({"goto", "rewind"})
 
 
 class PathChanged(Exception):
-    """The head is somewhere else now: the request must be built anew. `goes_on`: the agent has something to answer."""
+    """The head has moved, and the request must be built again. `continues`: the agent has something to answer."""
 
     def __init__(self, *, continues: bool) -> None:
         super().__init__()
@@ -20,7 +20,10 @@ class PathChanged(Exception):
 
 
 class TimeTravel(Protocol):
-    """What a run's nodes may do with time. Every method blocks; refusals are `MoveRefused`, whose text is for the model."""
+    """The moves and checkpoints that a run's nodes can request.
+
+    Every method blocks. Refusals are `MoveRefused`, whose text is for the model.
+    """
 
     @property
     def policy(self) -> Policy: ...
@@ -32,7 +35,7 @@ class TimeTravel(Protocol):
     def request_checkpoint(self, name: str, description: str) -> str: ...
 
     def flush_checkpoints(self) -> None:
-        """Carry out what `save` was asked for, once the results of the answer are on the path: none stands without them."""
+        """Save the requested checkpoints, once the results of the answer are on the path."""
         ...
 
     def describe_checkpoints(self) -> str: ...

@@ -9,7 +9,7 @@ from agent.time_travel.policy import TimeTravelEvent
 from checkpoints import MAIN, Branch, Checkpoint, Operation, OperationKind, RunState
 
 SYSTEM_PROMPT_NAME = "system"  # the name of the prompt that every request begins with
-JUDGE_PROMPT_NAME = "judge"  # and of what the judge is told
+JUDGE_PROMPT_NAME = "judge"  # the name of the judge's prompt
 TRACED_OPERATIONS = frozenset({OperationKind.SAVE, OperationKind.RESTORE, OperationKind.FORK})
 
 
@@ -24,11 +24,11 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class RunStart:
-    """Where in its thread a run began."""
+    """The place in its thread at which a run began."""
 
     branch: Branch
-    checkpoint: Checkpoint | None  # the newest one on the very message that the run went on from
-    rewound_from: str | None  # the head before an edit, a retry or the restore just before; None when nothing was left
+    checkpoint: Checkpoint | None  # the newest one on the message that the run continued
+    rewound_from: str | None  # the head before an edit, a retry or the restore just before; None without such a change
     version: int  # of the thread, with the run's own first operation
 
 
@@ -43,7 +43,7 @@ class RunBegun:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswered:
-    """One call of the model; with an `error`, `answer` is what had come of it by then."""
+    """One call of the model. With an `error`, `answer` is the part that had arrived."""
 
     run_id: str
     model: str
@@ -78,7 +78,7 @@ class RunEnded:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The judge was asked about the state that a run came to. It stands beside the run, which is over by then."""
+    """The judge's call about the state that a run reached. The run is over by then."""
 
     thread_id: str
     call: ModelAnswered
@@ -86,7 +86,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What the user thinks of an answer; `good` is None when they take it back."""
+    """The user's opinion of an answer; `is_good` is None when they withdraw it."""
 
     run_id: str
     message_id: str

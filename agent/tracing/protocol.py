@@ -6,7 +6,7 @@ from agent.tracing.events import Prompt, TraceEvent
 
 
 class Tracer(Protocol):
-    """Where it is told. Every method returns at once, whatever the tracing service does; `close` within a second."""
+    """A receiver of trace events. Every method returns at once, even if the service hangs; `close` within a second."""
 
     @property
     def is_on(self) -> bool: ...
@@ -14,18 +14,18 @@ class Tracer(Protocol):
     def record(self, event: TraceEvent) -> None: ...
 
     def find_prompt(self, name: str, builtin: str) -> Prompt:
-        """The operator's text for it, as far as it is known by now, else the built-in one."""
+        """Return the operator's text if it is known by now, else the built-in text."""
         ...
 
     def link_run(self, run_id: str) -> str:
-        """The address of the run's trace, for people; empty while it is not known."""
+        """Return the address of the run's trace for people; empty while it is unknown."""
         ...
 
     def close(self) -> None: ...
 
 
 class NoTracing:
-    """Tells nobody."""
+    """A tracer that drops every event."""
 
     is_on = False
 

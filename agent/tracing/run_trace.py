@@ -1,4 +1,4 @@
-"""The trace of one run: its nodes report each step here, and a tracer receives it when it has ended."""
+"""The trace of one run. Its nodes report each step here, and a tracer receives the step when it has ended."""
 
 import logging
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ class _PendingRequest:
 
 
 class RunTrace:
-    """What one agent's nodes report as a run goes. It keeps the times, and tells each step when it has ended."""
+    """The report of one agent's nodes. It keeps the times, and records each step when it has ended."""
 
     def __init__(
         self, tracer: Tracer, run_id: str, prompt: Prompt, start_event: RunBegun | None = None, agent: str = MAIN
@@ -37,13 +37,13 @@ class RunTrace:
         self._prompt = prompt
         self._start_event = start_event
         self._pending_request: _PendingRequest | None = None
-        self._running_tools: dict[str, tuple[ToolCall, int]] = {}  # those at work, by the ids of their calls
+        self._running_tools: dict[str, tuple[ToolCall, int]] = {}  # with their start times, by call id
         self._answer = ""
         self._agent = agent
-        self._agent_traces: list[RunTrace] = []  # of the agents that were asked
+        self._agent_traces: list[RunTrace] = []  # of sub-agents
 
     def for_agent(self, agent: str, system_text: str) -> "RunTrace":
-        """For an agent that was asked: several work at the same time."""
+        """Return a trace for a sub-agent; several work at the same time."""
         self._agent_traces.append(RunTrace(self._tracer, self._run_id, Prompt(SYSTEM_PROMPT_NAME, system_text), agent=agent))
         return self._agent_traces[-1]
 
@@ -55,7 +55,7 @@ class RunTrace:
         self._pending_request = _PendingRequest(model, messages, time_ns())
 
     def on_token(self, text: str) -> None:
-        """More of the answer has come; text, or else a part of a tool call."""
+        """Note that more of the answer has arrived: text, or a part of a tool call."""
         if self._pending_request is not None:
             self._pending_request.first_token_ns = self._pending_request.first_token_ns or time_ns()
             self._pending_request.text_pieces.append(text)
@@ -82,17 +82,17 @@ class RunTrace:
         self._running_tools[call["id"] or ""] = (call, time_ns())
 
     def on_tool_end(self, result: ToolMessage) -> None:
-        if (at_work := self._running_tools.pop(result.tool_call_id, None)) is not None:
-            call, began = at_work
+        if (running := self._running_tools.pop(result.tool_call_id, None)) is not None:
+            call, began = running
             self._record(ToolCarriedOut(self._run_id, call, result, began, time_ns(), self._agent))
 
     def on_operation(self, operation: Operation | None) -> None:
-        """The run has changed the conversation's branches."""
+        """Record a change of the conversation's branches by the run."""
         if operation is not None:
             self._record(operation)
 
     def on_end(self, state: RunState, error: str | None) -> None:
-        """However it ended: what was still at work was cut off by that, and nothing is told of it any more."""
+        """Record the end of the run. It cut off every unfinished step, and nothing is recorded after it."""
         self.cut_off(error)
         self._record(RunEnded(self._run_id, time_ns(), state, error, self._answer))
         self._fall_silent()
@@ -105,11 +105,11 @@ class RunTrace:
     def _record(self, event: TraceEvent) -> None:
         try:
             self._tracer.record(event)
-        except Exception:  # noqa: BLE001  (somebody else's code, whose failure is no reason to lose a run)
+        except Exception:  # noqa: BLE001  (a tracer is foreign code, and its failure must not end a run)
             _log.exception("a tracer failed")
 
     def cut_off(self, error: str | None) -> None:
-        """Nothing that is still at work here goes on."""
+        """Record every unfinished step as cut off."""
         for other in self._agent_traces:
             other.cut_off(error)
         if self._pending_request is not None:
