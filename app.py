@@ -31,7 +31,7 @@ from agent.run.hub import RunHub
 from agent.run.judge import Judge
 from agent.run.runner import Runner
 from agent.subagents.agents import BUILT_IN_AGENTS, Agent, Agents
-from agent.time_travel.executor import TimeTravelEvent
+from agent.time_travel.policy import TimeTravelEvent
 from agent.tools.ask_agent import ask_agent
 from agent.tools.mcp import McpServer, McpServers
 from agent.tools.registry import TOOL_NAMES as TOOLS

@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self
 from langchain_core.language_models import BaseChatModel
 
 from agent.models.errors import ModelConfigurationError
-from agent.time_travel.executor import POLICIES, Policy
+from agent.time_travel.policy import POLICIES, Policy
 from checkpoints import StateError, Thread, serde
 
 MAX_INSTRUCTIONS_CHARS = 8_000  # characters

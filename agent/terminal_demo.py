@@ -16,17 +16,18 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
 
 from agent.context.numbering import prefix_number
-from agent.context.window import estimate_stored_tokens
+from agent.context.tokens import estimate_stored_tokens
 from agent.events import MessageAdded, RunFinished
 from agent.graph.graph import build_graph
 from agent.graph.state import Limits
 from agent.run.hub import RunHub
 from agent.run.runner import Runner
 from agent.settings import ModelCatalog
-from agent.time_travel.executor import TimeTravelEvent
+from agent.time_travel.policy import TimeTravelEvent
 from agent.tools.calculator import calculator
 from agent.tools.read_file import make_read_file_tool
 from checkpoints import Caller, Database, Message, Runs, RunState, Store, pluralize
+from checkpoints.text import shorten_line
 
 ReadLine = Callable[[], str | None]  # a line; None at the end
 WriteLine = Callable[[str], None]
@@ -98,7 +99,7 @@ class TerminalChat:
             if message.text:
                 self.write(f"agent: {message.text}")
             for call in message.tool_calls:
-                self.write(f"  -> {call['name']}({_shorten_message(str(call['args']))})")
+                self.write(f"  -> {call['name']}({shorten_line(str(call['args']), MAX_SHOWN_CHARS)})")
         if isinstance(message, ToolMessage):
             self.write(f"  <- {len(message.text):,} characters")
 
@@ -192,12 +193,7 @@ def _format_move(event: TimeTravelEvent) -> str:
 
 
 def _format_message(message: Message) -> str:
-    return prefix_number(message.depth, f"{message.type}: {_shorten_message(str(message.langchain.text))}")
-
-
-def _shorten_message(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= MAX_SHOWN_CHARS else f"{line[:MAX_SHOWN_CHARS]}…"
+    return prefix_number(message.depth, f"{message.type}: {shorten_line(str(message.langchain.text), MAX_SHOWN_CHARS)}")
 
 
 DEMONSTRATIONS: Mapping[str, Callable[[ModelCatalog, ReadLine, WriteLine], bool]] = {

@@ -14,7 +14,8 @@ from agent.models.catalog import DEMO_SPEC
 from agent.run.hub import RunHub
 from agent.run.runner import Runner
 from agent.settings import ModelCatalog
-from agent.tracing.protocol import NO_TRACING, TRACED_OPERATIONS, Tracer
+from agent.tracing.events import TRACED_OPERATIONS
+from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import Caller, Receipt, Runs, Store
 from components import page_state
 from components.rendering import Renderer

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from agent.time_travel.executor import TimeTravelEvent
+from agent.time_travel.policy import TimeTravelEvent
 from app import App, create_app
 from checkpoints import Caller, NewMessage, StoreInUseError
 from config import AgentDefinition, Settings, SettingsError

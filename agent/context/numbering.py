@@ -1,30 +1,33 @@
-"""The numbers by which a model can name a message: `[msg_0]`, `[msg_1]`, …, its place on the path.
+"""Message numbers, `[msg_0]`, `[msg_1]`, …: a message's position on the path, by which a model names it.
 
-They are put before each message when a request is built and never stored. Models imitate what they read, so the same
-prefix is taken off what they write.
+They are put before each message when a request is built, and they are never stored. Models imitate the prefix, so it is
+removed from their answers.
 """
 
 import re
 
 _TAGS = re.compile(r"\s*(?:\[msg_[0-9]+\]\s*)+")
-# What may still become such a prefix, while it comes in small pieces.
+# The beginning of a possible prefix, while it arrives in small pieces.
 _UNDECIDED = re.compile(r"\s*(?:\[msg_[0-9]{1,9}\]\s*)*(?:\[(?:m(?:s(?:g(?:_[0-9]{0,9})?)?)?)?)?")
-_MAX_HELD_CHARS = 200  # characters that are held back at most
+_MAX_HELD_CHARS = 200  # characters that are held back
 
 
 def prefix_number(position: int, text: str) -> str:
-    """The text as the model reads it."""
+    """Return the text as the model reads it."""
     return f"[msg_{position}] {text}" if text else f"[msg_{position}]"
 
 
 def strip_number(text: str) -> str:
-    """The text without an imitated prefix."""
+    """Return the text without an imitated prefix."""
     tags = _TAGS.match(text)
     return text[tags.end() :] if tags else text
 
 
 class NumberStripper:
-    """The same for a text that comes in pieces: what `take` and at last `rest` return adds up to `unnumbered(text)`."""
+    """Strip the number from a text that arrives in pieces.
+
+    The results of `feed` and the last `flush` add up to `strip_number(text)`.
+    """
 
     def __init__(self) -> None:
         self._pending: str | None = ""  # None once the beginning is decided

@@ -1,4 +1,4 @@
-"""What answers took, and what that cost where the price of their model is set. An unknown price is never guessed."""
+"""Tokens and costs of answers. An unknown price is never guessed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,10 @@ TOKENS_PER_PRICE = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class ModelPrice:
-    """Of a model, in US dollars per million tokens. `cached` None: input read from a cache costs what other input does."""
+    """The price of a model in US dollars per million tokens.
+
+    `cached_usd` None: input read from a cache costs the same as other input.
+    """
 
     input_usd: float
     output_usd: float
@@ -24,7 +27,7 @@ Prices = Mapping[str, ModelPrice]  # by the model's spec, as openai:NAME
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The tokens of one or more answers as their providers counted them, and what those cost that have a price."""
+    """The tokens of one or more answers as their providers counted them, and the cost of those that have a price."""
 
     input: int = 0
     cached: int = 0  # of the input
@@ -47,7 +50,7 @@ class Usage:
 
 
 def read_usage(stored: Message, prices: Prices) -> Usage | None:
-    """What an answer took; None where its provider did not tell, and for what is no answer."""
+    """Return the usage of an answer. Return None for other messages, and where its provider reported none."""
     data = stored.body["data"]
     counted = data.get("usage_metadata")
     if stored.type != "ai" or not isinstance(counted, dict):
@@ -70,5 +73,5 @@ def _compute_cost(usage: Usage, price: ModelPrice) -> float:
 
 
 def _read_token_count(counted: Any, name: str) -> int:
-    """A file that was imported may say anything."""
+    """Return a count from stored data; an imported file may hold any value."""
     return (to_tokens(counted.get(name)) if isinstance(counted, dict) else None) or 0

@@ -1,4 +1,4 @@
-"""What the model is told as system: this, and what a person set for the conversation. No message can add to it."""
+"""The system message: built-in text and a person's settings for the conversation. No message can add to it."""
 
 SYSTEM_PROMPT = """\
 You are the assistant in Waymark, a chat in which the conversation can be moved through like a timeline. Be helpful, \
@@ -22,7 +22,7 @@ CONTINUE_TEXT = "(Your answer above was cut off. Go on from exactly where it sto
 # Sent before a first message that is not the user's; it is never stored.
 BEGINNING_TEXT = "(The conversation begins with your message.)"
 
-# What the judge is told, and the marks around the conversation that it is shown (see judge.py).
+# The judge's prompt, and the tags around the conversation in its question (see judge.py).
 JUDGE_PROMPT = """\
 You decide whether a conversation between a user and an assistant has just reached a milestone: a place that the user \
 will probably want to come back to. A decision was made, a problem was solved, a piece of work was finished, or something \
@@ -38,7 +38,7 @@ The reason is one short sentence. The name has at most six words. Both are in th
 CONVERSATION = "<conversation>"
 CONVERSATION_END = "</conversation>"
 
-# What a model is told that is to summarise a part of a conversation, and the marks in what it is shown (see compaction.py).
+# The prompt for a summary of a part of a conversation, and the tags in its question (see compaction.py).
 COMPACTION_PROMPT = """\
 You summarise a part of a conversation between a user and an assistant. Your summary takes the place of that part: the \
 assistant goes on from it and sees nothing else of it.
@@ -58,7 +58,7 @@ SUMMARY = "<summary>"
 SUMMARY_END = "</summary>"
 
 
-# What a sub-agent is told before its own instructions.
+# A sub-agent's prompt; its own instructions follow.
 AGENT_PROMPT = """\
 You are {name}, an agent in Waymark. Another agent gives you a question or a piece of work; it reads your answer, and the \
 user may read it too. Answer with what was asked for and nothing else. You see only what you were asked, not the \
@@ -74,8 +74,9 @@ AGENTS_HEADING = "# Agents that you can ask with ask_agent"
 
 
 def compose_system_text(general: str, instructions: str = "", agents: str = "") -> str:
-    """What every request begins with: the general instructions, and under headings the list of agents that can be asked
-    and what a person set for the conversation, which has the last word.
+    """Return the system message of a request.
+
+    It holds the general instructions, the list of sub-agents, and at last a person's instructions, which take precedence.
     """
     parts = ((AGENTS_HEADING, agents), (INSTRUCTIONS_HEADING, instructions))
     return "\n\n".join([general, *(f"{heading}\n\n{text}" for heading, text in parts if text)])

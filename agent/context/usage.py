@@ -1,4 +1,4 @@
-"""What providers tell of the tokens that an answer took. It may be anything, and so may what an older version stored."""
+"""The tokens of an answer as its provider reports them. Providers and older versions may have written any value."""
 
 from typing import Any
 
@@ -6,33 +6,33 @@ from langchain_core.messages.ai import InputTokenDetails, OutputTokenDetails, Us
 
 from checkpoints.limits import to_tokens
 
-_COUNTS = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens", "total_tokens")  # as OpenAI says them
+_COUNTS = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens", "total_tokens")  # OpenAI's names
 
 
-def readable_usage(told: Any) -> UsageMetadata | None:
-    """The usage with what of it are counts of tokens; None where it does not tell how many were read and written."""
-    if not isinstance(told, dict):
+def readable_usage(reported: Any) -> UsageMetadata | None:
+    """Return the valid token counts of a usage; None without valid counts of input and output."""
+    if not isinstance(reported, dict):
         return None
-    read, written = to_tokens(told.get("input_tokens")), to_tokens(told.get("output_tokens"))
+    read, written = to_tokens(reported.get("input_tokens")), to_tokens(reported.get("output_tokens"))
     if read is None or written is None:
         return None
-    total = to_tokens(told.get("total_tokens"))
+    total = to_tokens(reported.get("total_tokens"))
     usage = UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written if total is None else total)
-    if details := _counts(told.get("input_token_details")):
+    if details := _counts(reported.get("input_token_details")):
         usage["input_token_details"] = InputTokenDetails(**details)  # type: ignore[typeddict-item]
-    if details := _counts(told.get("output_token_details")):
+    if details := _counts(reported.get("output_token_details")):
         usage["output_token_details"] = OutputTokenDetails(**details)  # type: ignore[typeddict-item]
     return usage
 
 
 def context_tokens(usage: UsageMetadata) -> int:
-    """What the request for an answer and the answer itself take together; its reasoning is not sent again."""
+    """Return the tokens of an answer and its request together; its reasoning is not sent again."""
     reasoning = usage.get("output_token_details", {}).get("reasoning", 0)
     return usage["input_tokens"] + max(0, usage["output_tokens"] - reasoning)
 
 
 def drop_unreadable_usage(event: dict[str, Any]) -> None:
-    """Take out of an event of OpenAI's streams what its library would fail on, and the answer would be lost with it."""
+    """Remove from an event of OpenAI's streams the values on which its library would fail and lose the answer."""
     within = event.get("response")
     for holder in (event, within) if isinstance(within, dict) else (event,):
         usage = holder.get("usage")
@@ -50,6 +50,6 @@ def drop_unreadable_usage(event: dict[str, Any]) -> None:
 
 
 def _counts(details: Any) -> dict[str, int]:
-    """Those of the named counts that are counts."""
+    """Return the entries whose values are counts."""
     named = details.items() if isinstance(details, dict) else ()
     return {name: tokens for name, value in named if isinstance(name, str) and (tokens := to_tokens(value)) is not None}

@@ -3,6 +3,8 @@
 import json
 import re
 
+from checkpoints.text import shorten_line
+
 MAX_ATTEMPTS = 10
 MAX_ATTEMPT_CHARS = 300  # characters of a way's answer
 _ATTEMPTS = re.compile(r"\btry \w+ ways: *([^\n]+)", re.IGNORECASE)
@@ -20,10 +22,5 @@ def describe_attempts(result: str) -> str:
         ways = [(way["branch"], way.get("answer") or f"failed: {way['failed']}") for way in json.loads(result)]
     except (ValueError, TypeError, KeyError, AttributeError):  # the user answered instead of the tool
         return result
-    lines = [f"{number}. **{name}**: {_shorten_attempt(text)}" for number, (name, text) in enumerate(ways, 1)]
+    lines = [f"{number}. **{name}**: {shorten_line(text, MAX_ATTEMPT_CHARS)}" for number, (name, text) in enumerate(ways, 1)]
     return "I tried each on a branch of its own. I am the demo and cannot say which is best:\n\n" + "\n".join(lines)
-
-
-def _shorten_attempt(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= MAX_ATTEMPT_CHARS else f"{line[:MAX_ATTEMPT_CHARS]}…"

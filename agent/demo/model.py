@@ -30,6 +30,7 @@ from agent.demo.summary import SUMMARY_OPENING, write_demo_summary
 from agent.demo.texts import ABILITIES, ATTACHED, CODE, DEFAULT, GREETING, LONG, invent_stocks, invent_weather
 from agent.demo.verdict import write_demo_verdict
 from agent.tools.calculator import KNOWN_NAMES, CalculatorError, parse_expression
+from checkpoints.text import shorten_line
 
 MAX_DEMO_CALLS = 5
 MAX_REMEMBERED_MESSAGES = 8
@@ -314,9 +315,7 @@ def _shorten_quote(text: str) -> str:
         if SUMMARY_OPENING in text
         else ""
     )
-    line = note or " ".join(text.split())
-    cut = line if len(line) <= MAX_DEMO_QUOTE_CHARS else line[: MAX_DEMO_QUOTE_CHARS - 1].rstrip() + "…"
-    return re.sub(r"([\\`*_\[\]<>|#~])", r"\\\1", cut)
+    return re.sub(r"([\\`*_\[\]<>|#~])", r"\\\1", note or shorten_line(text, MAX_DEMO_QUOTE_CHARS))
 
 
 def _answer_from_text(text: str) -> str:

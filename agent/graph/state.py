@@ -9,9 +9,9 @@ from langgraph.graph.message import add_messages
 
 from agent.context.attachments import FileReader
 from agent.settings import ChosenModel
-from agent.time_travel.executor import TimeTravel
+from agent.time_travel.protocol import TimeTravel
 from agent.tools.approval import Decision
-from agent.tracing.protocol import RunTrace, make_null_trace
+from agent.tracing.run_trace import RunTrace, make_null_trace
 from checkpoints import MAIN, MessageStatus
 
 T = TypeVar("T")

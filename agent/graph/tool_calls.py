@@ -16,13 +16,14 @@ from pydantic import ValidationError
 from agent.context.request import make_message_id
 from agent.graph.answer import TOO_DEEP
 from agent.graph.state import LimitReached, RunContext
-from agent.time_travel.executor import MOVE_NAMES, TimeTravel
 from agent.time_travel.moves import MoveRefused
+from agent.time_travel.protocol import MOVE_NAMES, TimeTravel
 from agent.tools.approval import DENIED_TEXT, AwaitingDecision, Decision, find_unanswered_calls, format_response
 from agent.tools.ask_agent import ask_agent
 from agent.tools.fork import fork
 from agent.tools.time_travel import list_checkpoints, save_checkpoint
 from checkpoints import serde
+from checkpoints.text import shorten_for_model
 
 AFTER_MOVE_TEXT = "Not carried out: it was asked for after a move to another place in the same answer."
 SWITCHED_OFF_TEXT = "This is switched off here. Go on without it."
@@ -150,7 +151,7 @@ async def _run_one(tools: dict[str, BaseTool], call: ToolCall, context: RunConte
     except AwaitingDecision:
         return None
     result = ToolMessage(
-        _shorten_result(text, context.limits.max_result_chars),
+        shorten_for_model(text, context.limits.max_result_chars),
         tool_call_id=call["id"] or "",
         name=call["name"],
         status="error" if failed else "success",
@@ -188,10 +189,6 @@ async def _dispatch_call(tools: dict[str, BaseTool], call: ToolCall, context: Ru
     if traveller is not None and call["name"] == list_checkpoints.name:
         return await context.recorder.run_blocking(traveller.describe_checkpoints), False
     return await _invoke_tool(tools, call, context.limits.tool_seconds)
-
-
-def _shorten_result(text: str, max_chars: int) -> str:
-    return text if len(text) <= max_chars else f"{text[:max_chars]}\n… (cut: {len(text) - max_chars:,} more characters)"
 
 
 def _reject_unreadable(call: InvalidToolCall) -> ToolMessage:

@@ -7,6 +7,7 @@ from langchain_core.language_models import BaseChatModel
 from agent.demo.model import DemoChatModel
 from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys, is_present
+from agent.models.pacing import StreamPacer
 from agent.models.providers import PROVIDERS, load_provider_model
 
 DEFAULT_OPENAI_MODEL = "gpt-5.4-mini"  # the newest small one that takes tools through Chat Completions as it is
@@ -29,6 +30,7 @@ class ConfiguredModels:
         demo_seconds_per_token: float = 0.02,
     ) -> None:
         self._keys = keys
+        self._pacer = StreamPacer()
         self._demo_seconds_per_token = demo_seconds_per_token
         self._loaded_models: dict[str, BaseChatModel] = {}
         self.default_spec = default or choose_default_spec(keys)
@@ -41,7 +43,7 @@ class ConfiguredModels:
         wanted = spec or self.default_spec
         if wanted not in self._loaded_models:
             self._loaded_models[wanted] = load_chat_model(
-                wanted, self._keys, demo_seconds_per_token=self._demo_seconds_per_token
+                wanted, self._keys, self._pacer, demo_seconds_per_token=self._demo_seconds_per_token
             )
         return self._loaded_models[wanted]
 
@@ -55,7 +57,9 @@ def choose_default_spec(keys: ProviderKeys) -> str:
     return "demo"
 
 
-def load_chat_model(spec: str, keys: ProviderKeys, *, demo_seconds_per_token: float = 0.02) -> BaseChatModel:
+def load_chat_model(
+    spec: str, keys: ProviderKeys, pacer: StreamPacer | None = None, *, demo_seconds_per_token: float = 0.02
+) -> BaseChatModel:
     """The model that a spec stands for: `demo`, or a provider and, after a colon, the name that it gives the model.
 
     `openai` and `azure` use Chat Completions, unless the model only does its work through Responses; `openai-responses` and
@@ -69,11 +73,12 @@ def load_chat_model(spec: str, keys: ProviderKeys, *, demo_seconds_per_token: fl
         case "openai" | "openai-responses" if name:
             from agent.models.openai import load_openai_model  # noqa: PLC0415  half a second, which the demo need not pay
 
-            return load_openai_model(name, keys, responses=provider != "openai")
+            return load_openai_model(name, keys, pacer or StreamPacer(), responses=provider != "openai")
         case "azure" | "azure-responses":
             from agent.models.openai import load_azure_model  # noqa: PLC0415  as above
 
-            return load_azure_model(name or keys.azure_openai_deployment_name, keys, responses=provider != "azure")
+            deployment = name or keys.azure_openai_deployment_name
+            return load_azure_model(deployment, keys, pacer or StreamPacer(), responses=provider != "azure")
         case known if known in PROVIDERS and name:
             return load_provider_model(provider, name, keys)
     raise ModelConfigurationError(

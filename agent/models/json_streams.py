@@ -14,7 +14,7 @@ from jiter import from_json
 from openai import AsyncOpenAI, AsyncStream
 
 from agent.context.usage import drop_unreadable_usage
-from agent.models.pacing import count_stream, gather_ready
+from agent.models.pacing import StreamPacer, gather_ready
 
 DATA_PREFIX = b"data: {"
 DONE_EVENT = re.compile(rb"(?:\A|[\r\n])data: ?\[DONE\]\s*\Z")  # a line of its own: an answer may speak of it
@@ -24,24 +24,28 @@ EVENT_ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
 class JsonCompletions:
     """What the library asks of the client's chat completions: streams come as the JSON that was sent."""
 
-    def __init__(self, client: AsyncOpenAI) -> None:
+    def __init__(self, client: AsyncOpenAI, pacer: StreamPacer) -> None:
         self._client = client
+        self._pacer = pacer
         self.with_raw_response = client.chat.completions.with_raw_response  # for answers that come whole
 
     async def create(self, **payload: Any) -> AsyncStream[object]:
-        return await self._client.post(
+        events: _JsonStream = await self._client.post(
             "/chat/completions", body=payload, cast_to=object, stream=True, stream_cls=_JsonStream
         )
+        events.pacer = self._pacer
+        return events
 
 
 class JsonResponses:
     """What the library asks of the client's responses: it needs objects, but hardly anything of those that are many."""
 
-    def __init__(self, client: AsyncOpenAI) -> None:
+    def __init__(self, client: AsyncOpenAI, pacer: StreamPacer) -> None:
         # Half a second, which those who use no Responses need not pay; and not while a first answer is waited for.
         from openai.types.responses import ResponseStreamEvent  # noqa: PLC0415
 
         self._client = client
+        self._pacer = pacer
         self._event_type = ResponseStreamEvent
         self.with_raw_response = client.responses.with_raw_response
 
@@ -49,20 +53,23 @@ class JsonResponses:
         events: _ResponseStream = await self._client.post(
             "/responses", body=payload, cast_to=object, stream=True, stream_cls=_ResponseStream
         )
-        events.event_type = self._event_type
+        events.pacer, events.event_type = self._pacer, self._event_type
         return events
 
 
 class _JsonStream(AsyncStream[object]):
+    pacer: StreamPacer
+
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         self._decoder = _JoiningDecoder(self._decoder)  # type: ignore[assignment]  # of the two ways, only the one that is used
 
     async def __aiter__(self) -> AsyncIterator[object]:
-        async for event in super().__aiter__():
-            if isinstance(event, dict):
-                drop_unreadable_usage(event)
-            yield event
+        with self.pacer.count_stream():
+            async for event in super().__aiter__():
+                if isinstance(event, dict):
+                    drop_unreadable_usage(event)
+                yield event
 
 
 class _ResponseStream(_JsonStream):
@@ -83,10 +90,9 @@ class _JoiningDecoder:
         self._decoder = decoder
 
     async def aiter_bytes(self, parts: AsyncIterator[bytes]) -> AsyncIterator[Any]:
-        with count_stream():
-            async for whole in _cut_between_events(gather_ready(parts, DONE_EVENT)):
-                for event in _join_texts(self._parse_events(whole)):
-                    yield event
+        async for whole in _cut_between_events(gather_ready(parts, DONE_EVENT)):
+            for event in _join_texts(self._parse_events(whole)):
+                yield event
 
     def _parse_events(self, whole: bytes) -> Iterator[Any]:
         *blocks, rest = whole.split(b"\n\n")

@@ -18,7 +18,8 @@ from agent.models.errors import ModelConfigurationError
 from agent.models.finish_reasons import convert_to_chunk
 from agent.models.json_streams import JsonCompletions, JsonResponses
 from agent.models.keys import ProviderKeys, is_present
-from agent.models.pacing import make_paced_client
+from agent.models.paced_client import make_paced_client
+from agent.models.pacing import StreamPacer
 
 AZURE_API_VERSION = "2024-10-21"
 AZURE_RESPONSES_API_VERSION = "2025-04-01-preview"  # they came to Azure after the version above
@@ -30,7 +31,7 @@ CONNECT_SECONDS = 5.0
 _RESPONSES_ONLY = ("gpt-5.5", "gpt-5.6", "gpt-6", "gpt-5-pro", "gpt-5.2-pro", "gpt-5.4-pro")
 
 
-def load_openai_model(name: str, keys: ProviderKeys, *, responses: bool = False) -> BaseChatModel:
+def load_openai_model(name: str, keys: ProviderKeys, pacer: StreamPacer, *, responses: bool = False) -> BaseChatModel:
     """A model of OpenAI or of a compatible server. `responses`: through Responses also where Chat Completions would do."""
     if not is_present(keys.openai_api_key) and not keys.openai_base_url:
         raise ModelConfigurationError(f"OPENAI_API_KEY is missing; openai:{name[:80]} needs it.")
@@ -39,12 +40,14 @@ def load_openai_model(name: str, keys: ProviderKeys, *, responses: bool = False)
         model=name,
         api_key=keys.openai_api_key if is_present(keys.openai_api_key) else SecretStr(NO_KEY),
         base_url=keys.openai_base_url or OPENAI_ADDRESS,  # never left open: the library would read the environment
-        **_build_client_options(keys, responses or needed),
+        **_build_client_options(keys, pacer, responses or needed),
     )
-    return _use_json_streams(model)
+    return _use_json_streams(model, pacer)
 
 
-def load_azure_model(deployment: str | None, keys: ProviderKeys, *, responses: bool = False) -> BaseChatModel:
+def load_azure_model(
+    deployment: str | None, keys: ProviderKeys, pacer: StreamPacer, *, responses: bool = False
+) -> BaseChatModel:
     """A deployment on Azure."""
     if not deployment:
         raise ModelConfigurationError("AZURE_OPENAI_DEPLOYMENT_NAME is missing, or write MODEL=azure:DEPLOYMENT.")
@@ -59,12 +62,12 @@ def load_azure_model(deployment: str | None, keys: ProviderKeys, *, responses: b
         api_key=keys.azure_openai_api_key,
         api_version=keys.azure_openai_api_version or (AZURE_RESPONSES_API_VERSION if responses else AZURE_API_VERSION),
         reasoning_effort=keys.azure_openai_reasoning_effort or None,
-        **_build_client_options(keys, responses),
+        **_build_client_options(keys, pacer, responses),
     )
-    return _use_json_streams(model)
+    return _use_json_streams(model, pacer)
 
 
-def _build_client_options(keys: ProviderKeys, responses: bool) -> dict[str, Any]:
+def _build_client_options(keys: ProviderKeys, pacer: StreamPacer, responses: bool) -> dict[str, Any]:
     """Streaming with usage, nothing kept by the provider, and short patience: else a dead stream is held for ten minutes."""
     return {
         "streaming": True,
@@ -73,7 +76,7 @@ def _build_client_options(keys: ProviderKeys, responses: bool) -> dict[str, Any]
         "store": False if responses else None,  # Responses would keep each answer for thirty days
         "max_retries": 0,  # agent.graph.retries asks again, as far as that is safe
         "timeout": Timeout(keys.idle_seconds, connect=CONNECT_SECONDS),
-        "http_async_client": make_paced_client(Timeout(keys.idle_seconds, connect=CONNECT_SECONDS)),
+        "http_async_client": make_paced_client(Timeout(keys.idle_seconds, connect=CONNECT_SECONDS), pacer),
         "openai_proxy": "",  # of its own variable the library would want a client of its own; HTTPS_PROXY is heeded
         "stream_chunk_timeout": None,  # agent.graph.answer has one; this one makes a task of every token
     }
@@ -121,9 +124,9 @@ async def _stream_or_generate(
     yield ChatGenerationChunk(message=convert_to_chunk(whole.message), generation_info=said)
 
 
-def _use_json_streams(model: BaseChatOpenAI) -> BaseChatOpenAI:
+def _use_json_streams(model: BaseChatOpenAI, pacer: StreamPacer) -> BaseChatOpenAI:
     client = model.root_async_client
-    model.async_client = JsonCompletions(client)
+    model.async_client = JsonCompletions(client, pacer)
     if model.use_responses_api:
-        client.responses = JsonResponses(client)
+        client.responses = JsonResponses(client, pacer)
     return model

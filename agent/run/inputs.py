@@ -8,15 +8,17 @@ from functools import lru_cache
 from langchain_core.messages import AnyMessage
 
 from agent.context.prompts import SYSTEM_PROMPT, compose_system_text
+from agent.context.reading import Context, measure_context, read_recent_messages
 from agent.context.request import build_request
-from agent.context.window import Context, Window, find_window, measure_context, read_recent_messages
+from agent.context.window import Window, find_window
 from agent.graph.state import Limits
 from agent.run import compaction
 from agent.run.compaction import NotCompactedError, Passage, SummaryScope
 from agent.settings import ModelCatalog, ModelUnavailableError, ThreadSettings
 from agent.subagents.agents import Agents, describe_agents
 from agent.subagents.delegation import OpenCall, find_open_calls, load_last_turn
-from agent.tracing.protocol import SYSTEM_PROMPT_NAME, Prompt, Tracer
+from agent.tracing.events import SYSTEM_PROMPT_NAME, Prompt
+from agent.tracing.protocol import Tracer
 from checkpoints import HEAD, MAIN, Message, Runs, RunState, StateError, Store, Thread
 
 MAX_MEASURED_HEADS = 256  # heads whose context is remembered: a long conversation is read for it once

@@ -5,7 +5,6 @@ is a line in the log.
 """
 
 import asyncio
-import json
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,17 +13,20 @@ from functools import partial
 from time import time_ns
 from typing import ParamSpec, TypeVar
 
-from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.messages.ai import add_ai_message_chunks
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agent.context.prompts import CONVERSATION, CONVERSATION_END, JUDGE_PROMPT
+from agent.context.transcript import describe_message, encode_entry, wrap_entries
 from agent.context.usage import readable_usage
 from agent.events import HeadMoved
 from agent.models.errors import describe_model_error
 from agent.run.hub import RunHub
 from agent.settings import ChosenModel, ModelCatalog, ThreadSettings
-from agent.tracing.protocol import JUDGE_PROMPT_NAME, NO_TRACING, Judged, ModelAnswered, Tracer
+from agent.tools.fence import clean_line
+from agent.tracing.events import JUDGE_PROMPT_NAME, Judged, ModelAnswered
+from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import MAIN, Checkpoint, Message, Run, Runs, StateError, Store
 
 MAX_VERDICT_SECONDS = 60.0  # for one verdict: nobody waits, and a model on one's own machine may have other work first
@@ -172,28 +174,16 @@ def build_judge_question(path: Sequence[Message]) -> str:
 
     Raises `DamagedMessageError`.
     """
-    entries: list[dict[str, object]] = []
+    entries: list[str] = []
     left = MAX_JUDGE_QUESTION_CHARS
     for stored in reversed(path):
         if stored.agent == MAIN:
-            entry = _make_entry(stored)
-            left -= len(json.dumps(entry))
+            entry = encode_entry(describe_message(stored, MAX_JUDGED_MESSAGE_CHARS, show_arguments=False))
+            left -= len(entry)
             if entries and left < 0:
                 break
             entries.insert(0, entry)
-    text = json.dumps(entries, ensure_ascii=False).replace("<", "\\u003c")
-    return f"{CONVERSATION}\n{text}\n{CONVERSATION_END}"
-
-
-def _make_entry(stored: Message) -> dict[str, object]:
-    message = stored.langchain
-    text = str(message.text)
-    said = text if len(text) <= MAX_JUDGED_MESSAGE_CHARS else f"{text[:MAX_JUDGED_MESSAGE_CHARS]}…"
-    if isinstance(message, ToolMessage):
-        return {"role": "tool", "tool": message.name or "tool", "text": said}
-    role = {"human": "user", "ai": "assistant"}.get(stored.type, "note")
-    calls = [call["name"] for call in message.tool_calls] if isinstance(message, AIMessage) else []
-    return {"role": role, "text": said} | ({"calls": calls} if calls else {})
+    return wrap_entries(entries, CONVERSATION, CONVERSATION_END)
 
 
 async def _collect_answer(model: ChosenModel, messages: list[AnyMessage]) -> AIMessage:
@@ -226,8 +216,3 @@ def parse_verdict(text: str) -> Verdict:
     if verdict.should_save and not clean_line(verdict.suggested_name, MAX_MILESTONE_NAME_CHARS):
         raise UnreadableVerdictError
     return verdict
-
-
-def clean_line(text: str, max_chars: int) -> str:
-    """One line of visible characters."""
-    return "".join(character for character in " ".join(text.split()) if character.isprintable())[:max_chars].strip()

@@ -14,6 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from agent.events import MessageAdded, RunFinished, TextDelta, ToolStarted
 from agent.run.hub import RunHub
 from agent.subagents.delegation import OpenCall
+from agent.tools.approval import STOPPED_TEXT
 from checkpoints import (
     MAIN,
     MessageStatus,
@@ -27,7 +28,6 @@ from checkpoints import (
     serde,
 )
 
-STOPPED_TEXT = "Stopped before it finished."
 T = TypeVar("T")
 RunBlocking = Callable[..., Awaitable[Any]]  # runs blocking work to its end on another thread
 _log = logging.getLogger(__name__)

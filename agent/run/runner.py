@@ -27,10 +27,13 @@ from agent.settings import ModelCatalog, ThreadSettings, describe_change
 from agent.subagents.agents import Agents
 from agent.subagents.delegation import OpenCall, RunDelegator, SubAgents, find_undecided_calls
 from agent.subagents.forking import RunForkExplorer
-from agent.time_travel.executor import PathChanged, Policy, TimeTravel, TimeTravelEvent, TimeTravelExecutor
+from agent.time_travel.executor import TimeTravelExecutor
+from agent.time_travel.policy import Policy, TimeTravelEvent
+from agent.time_travel.protocol import PathChanged, TimeTravel
 from agent.tools.approval import Decision, make_refusal
-from agent.tracing.protocol import NO_TRACING, RunTrace, Tracer
+from agent.tracing.protocol import NO_TRACING, Tracer
 from agent.tracing.run_start import build_start_event
+from agent.tracing.run_trace import RunTrace
 from checkpoints import (
     HEAD,
     MAIN,
@@ -48,6 +51,7 @@ from checkpoints import (
     serde,
 )
 from checkpoints.files import File
+from checkpoints.text import shorten
 
 MAX_TITLE_CHARS = 60  # characters
 
@@ -469,4 +473,4 @@ def replace_text(message: Message, text: str) -> NewMessage:
 def make_title(text: str) -> str:
     """A conversation's first title: the beginning of its first line."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), UNTITLED)
-    return line if len(line) <= MAX_TITLE_CHARS else line[: MAX_TITLE_CHARS - 1].rstrip() + "…"
+    return shorten(line, MAX_TITLE_CHARS)

@@ -14,8 +14,9 @@ from typing import Any
 from langchain_core.messages import AnyMessage, HumanMessage, ToolCall
 
 from agent.context.prompts import AGENT_PROMPT, compose_system_text
+from agent.context.reading import read_recent_messages
 from agent.context.request import build_request
-from agent.context.window import find_window, read_recent_messages
+from agent.context.window import find_window
 from agent.graph.graph import Graph, build_config
 from agent.graph.state import Limits, RunContext
 from agent.settings import ChosenModel, ModelCatalog

@@ -19,6 +19,7 @@ from agent.graph.state import Limits, Recorder, RunContext
 from agent.subagents.delegation import load_last_turn
 from agent.time_travel.dependence import list_call_ids
 from checkpoints import MAIN, Message, MessageStatus, NewMessage, Run, Runs, Store, serde
+from checkpoints.text import shorten_for_model, shorten_line
 
 FORK_MARK = "fork"  # in the additional_kwargs of a branch's first message: {"call": the call's id, "number": from 1}
 MAX_PROMPTS = 10  # prompts
@@ -111,7 +112,7 @@ class RunForkExplorer:
                 await recorder.cut_off()
                 return {"failed": failed}
         text = str(state["messages"][-1].text) or _EMPTY_BRANCH_TEXT
-        return {"answer": text if len(text) <= MAX_BRANCH_ANSWER_CHARS else f"{text[:MAX_BRANCH_ANSWER_CHARS]}… (cut)"}
+        return {"answer": shorten_for_model(text, MAX_BRANCH_ANSWER_CHARS)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +170,7 @@ def _check_prompts(prompts: object) -> str | None:
 
 
 def _name_branch(prompt: str) -> str:
-    line = " ".join(prompt.split())
-    return line if len(line) <= MAX_BRANCH_NAME_CHARS else f"{line[: MAX_BRANCH_NAME_CHARS - 1].rstrip()}…"
+    return shorten_line(prompt, MAX_BRANCH_NAME_CHARS)
 
 
 def _make_first_message(prompt: str, call: ToolCall, number: int) -> NewMessage:

@@ -1,7 +1,7 @@
-"""What on a path rests on a message: what every agent said since that could have come from it. Pure functions.
+"""The messages of a path that depend on one message. Pure functions.
 
-An agent knows its own messages and nothing else. So what follows in its memory depends on the message, and what others
-were asked by that or were answered with it, and what they said after that, to any depth.
+An agent knows only its own messages. So the messages after it in the same memory depend on it. So do questions and results
+that come from those messages, and the messages that follow them in other memories, to any depth.
 """
 
 from collections.abc import Sequence
@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 
 from checkpoints import MAIN, Message
 
-QUESTION_MARK = (
-    "asked"  # in a question's additional_kwargs: {"call": the id of the call that asks it, "by": the agent that made it}
-)
+# In a question's additional_kwargs: {"call": the id of the call that asks it, "by": the agent that made the call}.
+QUESTION_MARK = "asked"
 _CallKey = tuple[str, str]  # the agent that makes it, and its id there
 
 
 def read_question_mark(message: Message) -> _CallKey | None:
-    """Which call a message puts to its agent as a question; None for any other message."""
+    """Return the call that a message puts to its agent as a question; None for any other message."""
     marks = (message.body["data"].get("additional_kwargs") or {}).get(QUESTION_MARK) if message.agent != MAIN else None
     if message.type != "human" or not isinstance(marks, dict):
         return None
@@ -25,13 +24,13 @@ def read_question_mark(message: Message) -> _CallKey | None:
 
 
 def list_call_ids(message: Message) -> list[str]:
-    """The ids of the calls that an answer makes."""
+    """Return the ids of the calls that an answer makes."""
     data = message.body["data"] if message.type == "ai" else {}
     return [call["id"] or "" for kind in ("tool_calls", "invalid_tool_calls") for call in data.get(kind) or []]
 
 
 def find_dependents(path: Sequence[Message], target: Message) -> set[str]:
-    """The ids of the messages after `target` that depend on it."""
+    """Return the ids of the messages after `target` that depend on it."""
     seen = _DependenceTracker()
     found: set[str] = set()
     for message in path:
@@ -44,15 +43,18 @@ def find_dependents(path: Sequence[Message], target: Message) -> set[str]:
 
 @dataclass
 class _DependenceTracker:
-    """What is known of the messages so far."""
+    """The dependences among the messages so far."""
 
     dependent_agents: set[str] = field(default_factory=set)  # agents in whose memory something depends
     calls: dict[_CallKey, bool] = field(default_factory=dict)  # of each agent's last answer that calls: does it depend?
     answers: dict[_CallKey, bool] = field(default_factory=dict)  # of other agents to such calls: does the last one depend?
-    answering: dict[str, _CallKey] = field(default_factory=dict)  # what each agent was asked last
+    answering: dict[str, _CallKey] = field(default_factory=dict)  # the last question to each agent
 
     def is_dependent(self, message: Message) -> bool:
-        """A result depends on its call and on who answered it, and not on the results beside it."""
+        """Return whether a message depends on the target.
+
+        A result depends on its call and on the answering agent, not on the results beside it.
+        """
         if message.type == "tool":
             call = (message.agent, message.body["data"].get("tool_call_id") or "")
             if call in self.calls:

@@ -1,14 +1,15 @@
-"""A run's moves through time: asked for by a tool call, checked, made in the store, and told to whoever listens."""
+"""The moves of a run: checked, made in the store, and announced."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import time_ns
-from typing import Literal, Protocol
 
 from langchain_core.messages import ToolCall
 
-from agent.context.window import estimate_stored_tokens, estimate_tokens
+from agent.context.tokens import estimate_stored_tokens, estimate_tokens
 from agent.time_travel.moves import TIME_TRAVEL_MARK, Move, MoveRefused, plan_move
+from agent.time_travel.policy import Policy, TimeTravelEvent
+from agent.time_travel.protocol import PathChanged
 from agent.tools.approval import Decision
 from checkpoints import (
     Checkpoint,
@@ -21,71 +22,25 @@ from checkpoints import (
     serde,
 )
 
-Policy = Literal["off", "ask", "allow"]
-POLICIES: tuple[Policy, ...] = ("ask", "allow", "off")
-MOVE_NAMES = frozenset({"goto", "rewind"})
-MAX_MOVES_PER_TURN = 5  # from one message of the user to the next, over however many runs: one that waited begins another
+MAX_MOVES_PER_TURN = 5  # between two messages of the user, over all runs: a run that waited is continued by another
 ORIGIN_LABELS = {OperationKind.IMPORT: "an import", OperationKind.FORK: "another conversation"}
 MAX_LISTED_CHECKPOINTS = 50  # checkpoints
 
 
-@dataclass(frozen=True, slots=True)
-class TimeTravelEvent:
-    """A move that was made, for monitoring. Tokens are a rough estimate."""
-
-    thread_id: str
-    run_id: str
-    kind: Literal["goto", "rewind"]
-    timestamp_ns: int  # nanoseconds since 1970
-    call_position: int  # the position of the answer that asked for it
-    target_position: int  # of the message that was named
-    removed_count: int  # messages
-    tokens_saved: int
-    reason: str  # what the agent wrote
-    sources: Sequence[str]  # what it had read before (see time_travel.sources)
-
-
-class PathChanged(Exception):
-    """The head is somewhere else now: the request must be built anew. `goes_on`: the agent has something to answer."""
-
-    def __init__(self, *, continues: bool) -> None:
-        super().__init__()
-        self.continues = continues
-
-
-class TimeTravel(Protocol):
-    """What a run's nodes may do with time. Every method blocks; refusals are `MoveRefused`, whose text is for the model."""
-
-    @property
-    def policy(self) -> Policy: ...
-
-    def plan_call(self, call: ToolCall, decision: Decision | None) -> Move: ...
-
-    def make_move(self, move: Move) -> PathChanged: ...
-
-    def request_checkpoint(self, name: str, description: str) -> str: ...
-
-    def flush_checkpoints(self) -> None:
-        """Carry out what `save` was asked for, once the results of the answer are on the path: none stands without them."""
-        ...
-
-    def describe_checkpoints(self) -> str: ...
-
-
 @dataclass(slots=True)
 class TimeTravelExecutor:
-    """The traveller of one run (see the protocol)."""
+    """The executor of one run's moves (see the protocol)."""
 
     store: Store
     runs: Runs
     run: Run
     policy: Policy
     announce_move: Callable[[TimeTravelEvent], None]
-    count_tokens: Callable[[], int | None]  # that the conversation takes as it stands
+    count_tokens: Callable[[], int | None]  # of the conversation now
     requested_checkpoints: list[tuple[str, str]] = field(default_factory=list)  # checkpoints to save: names and descriptions
 
     def plan_call(self, call: ToolCall, decision: Decision | None) -> Move:
-        """The move that a call asks for, as a person changed it. Nothing is done yet. Raises `MoveRefused`."""
+        """Return the move that a call requests, with a person's changes. It changes nothing. Raises `MoveRefused`."""
         if self.store.count_agent_moves(self.run.thread_id) >= MAX_MOVES_PER_TURN:
             most = pluralize(MAX_MOVES_PER_TURN, "move")
             raise MoveRefused(f"No more than {most} before the user says something again. Go on from here without moving.")
@@ -94,12 +49,12 @@ class TimeTravelExecutor:
         return plan_move({**call, "args": given}, path, named, describe_origins(self.store, self.run.thread_id))
 
     def make_move(self, move: Move) -> PathChanged:
-        """Move the head and write the note; all that followed leaves the conversation, undoably."""
+        """Move the head and write the note. The later messages leave the conversation, and an undo brings them back."""
         left = self.store.list_messages(self.run.thread_id)[move.kept_count :]
         places = {"last": left[-1].id, "head": left[-1].id}
         if move.dropped_ids is not None:
             left = [message for message in left if message.id in {move.target.id, *move.dropped_ids}]
-            places = {}  # what left stands in no one piece
+            places = {}  # the removed messages are not one piece of the path
         size = {"before": sum(map(estimate_stored_tokens, left)), "after": estimate_tokens(move.message)}
         move.message.additional_kwargs[TIME_TRAVEL_MARK] |= size | places
         kind = OperationKind.GOTO if move.kind == "goto" else OperationKind.REWIND
@@ -115,7 +70,7 @@ class TimeTravelExecutor:
         name = name.strip() or "Milestone"
         shown = self.store.list_checkpoints(self.run.thread_id)
         if any(checkpoint.name == name and checkpoint.created_by == "user" for checkpoint in shown):
-            name = f"{name} · {self.store.count_messages(self.run.thread_id)}"  # theirs goes on meaning what they saved
+            name = f"{name} · {self.store.count_messages(self.run.thread_id)}"  # the user's checkpoint keeps its name
         self.requested_checkpoints.append((name, description))
         return f"Saved {name!r}. You can come back with goto(position={name!r}, …)."
 
@@ -129,7 +84,7 @@ class TimeTravelExecutor:
 
 
 def describe_origins(store: Store, thread_id: str) -> list[str]:
-    """Where messages of a thread come from that were not written in it."""
+    """Return the origins of a thread's messages that were not written in it."""
     return [ORIGIN_LABELS[kind] for kind in sorted(store.list_origins(thread_id))]
 
 

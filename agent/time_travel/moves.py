@@ -1,7 +1,7 @@
-"""Going back, as the agent does it: `goto` a message with a summary, `rewind` an answer to another one.
+"""Planning of the agent's moves: `goto` a message with a summary, `rewind` an answer to another one.
 
-Pure: a path and what the model asked for go in, a move comes out, or a `MoveRefused` that tells the model what to do
-instead. Nothing here touches the store; the runner carries a move out.
+The functions are pure. They take a path and a request, and return a move or raise a `MoveRefused` that tells the model how
+to proceed. The executor makes the move in the store.
 """
 
 import re
@@ -13,60 +13,62 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCa
 
 from agent.time_travel.dependence import find_dependents
 from agent.tools.calculator import calculator
+from agent.tools.fence import escape_tags
 from agent.tools.time_travel import MOVE_TOOLS, save_checkpoint
 from checkpoints import MAIN, Message, files, pluralize
+from checkpoints.text import shorten
 
 TIME_TRAVEL_MARK = "time_travel"  # in a note's additional_kwargs: {kind, to, removed, sources}
 MAX_SOURCES = 20
-# What these answer comes from nowhere else. A list of checkpoints is not among them: a file may have named them.
+# These tools return no external text. A list of checkpoints does: a file may have named them.
 _TRUSTED_TOOLS = frozenset(tool.name for tool in (*MOVE_TOOLS, save_checkpoint, calculator))
 MAX_NOTE_CHARS = 20_000  # characters
 MAX_ORIGINAL_CHARS = 20_000
 _POSITION = re.compile(r"\[msg_(0|[1-9][0-9]{0,8})\]|(?:msg_)?(0|[1-9][0-9]{0,8})", re.ASCII)
 _ORIGINAL = re.compile(r"<original_message_to_be_ignored>\n(.*?)\n</original_message_to_be_ignored>", re.DOTALL)
 _NOTE_TEXT = re.compile(r"<time_travel_message>\n(.*?)\n</time_travel_message>", re.DOTALL)
-_NOTE_TAG = re.compile(r"<(/?\s*(?:system_message|original_message_to_be_ignored|time_travel_message))", re.IGNORECASE)
+_NOTE_TAGS = ("system_message", "original_message_to_be_ignored", "time_travel_message")
 
 
 class MoveRefused(Exception):
-    """Nothing was moved. The text tells the model why, and what to do."""
+    """A refused move that changed nothing. Its text gives the model the reason and the way to proceed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Where the head goes, and what is written there: the message after `after` (None: as the first one)."""
+    """The new position of the head and the message that is written there, after `parent_id` (None: as the first one)."""
 
     kind: Literal["goto", "rewind"]
     parent_id: str | None
     message: BaseMessage
-    target: Message  # the message that was named
-    call_position: int  # the place of the one that asks for it
+    target: Message  # the message that the call names
+    call_position: int  # of the answer with the call
     kept_count: int  # messages that stay on the path
-    removed_count: int  # messages that leave it
-    reason: str  # what the agent wrote
-    agent: str = MAIN  # whose message is written
-    dropped_ids: frozenset[str] | None = None  # of what follows the target, the ids of what leaves; None: all of it
+    removed_count: int  # messages that leave the path
+    reason: str  # the agent's text
+    agent: str = MAIN  # the author of the new message
+    dropped_ids: frozenset[str] | None = None  # the removed messages after the target; None: all
 
 
 def plan_move(
     call: ToolCall, path: Sequence[Message], checkpoint_positions: Mapping[str, int], origins: Sequence[str] = ()
 ) -> Move:
-    """The move that a call of the path's last answer asks for. `named` are the places of checkpoints, by their names;
-    `elsewhere` says where messages of the path come from that no run wrote.
+    """Return the move that a call of the path's last answer requests.
 
-    Raises `MoveRefused`.
+    `checkpoint_positions` are positions by checkpoint name. `origins` name the sources of messages that no run wrote. Raises
+    `MoveRefused`.
     """
-    given = call["args"]
+    arguments = call["args"]
     asking = next(message for message in reversed(path) if message.type == "ai" and message.agent == MAIN)
     if call["name"] == "rewind":
-        agent, keep = str(given.get("agent") or MAIN), given.get("keep_independent") is True
-        content = str(given.get("content", ""))
+        agent, keep = str(arguments.get("agent") or MAIN), arguments.get("keep_independent") is True
+        content = str(arguments.get("content", ""))
         more: Any = {"agent": agent, "call_position": asking.depth, "keep_independent": keep, "origins": origins}
-        return plan_rewind(path, given.get("n"), content, **more)
-    position, keep = given.get("position"), given.get("keep_target", True) is not False
+        return plan_rewind(path, arguments.get("n"), content, **more)
+    position, keep = arguments.get("position"), arguments.get("keep_target", True) is not False
     if isinstance(position, str) and not _POSITION.fullmatch(position.strip()):  # a name never hides a number
         position = checkpoint_positions.get(position, position)
-    note = str(given.get("message", ""))
+    note = str(arguments.get("message", ""))
     move = plan_goto(path, position, note, call_position=asking.depth, keep_target=keep, origins=origins)
     if move.target.depth == _find_last_target(path):
         raise MoveRefused(
@@ -84,9 +86,9 @@ def plan_goto(
     call_position: int | None = None,
     origins: Sequence[str] = (),
 ) -> Move:
-    """The move to a message of the path. `current` is the place of the one that asks for it (None: the last one);
-    `elsewhere` as for `planned`.
+    """Return the move to a message of the path.
 
+    `call_position` is the position of the answer with the call (None: the last message); `origins` as for `plan_move`.
     Raises `MoveRefused`.
     """
     call_position = path[-1].depth if call_position is None else call_position
@@ -114,8 +116,10 @@ def plan_rewind(
     keep_independent: bool = False,
     origins: Sequence[str] = (),
 ) -> Move:
-    """The move that puts `content` in the place of an agent's n-th answer. `current` and `elsewhere` as for `goto`; with
-    `keep_independent`, what does not depend on the old answer stays. Raises `MoveRefused`.
+    """Return the move that replaces an agent's n-th answer with `content`.
+
+    `call_position` and `origins` as for `plan_goto`. With `keep_independent`, messages that do not depend on the old answer
+    stay. Raises `MoveRefused`.
     """
     call_position = path[-1].depth if call_position is None else call_position
     answers = [message for message in path[:call_position] if _is_agent_answer(message, agent)]
@@ -126,7 +130,7 @@ def plan_rewind(
     if not content.strip():
         raise MoveRefused("The content is empty: write the answer that should stand there.")
     target = answers[n - 1 if n > 0 else n]
-    # What asks for the move is no result of the old answer, perhaps; it has done its work all the same.
+    # The messages of the call itself leave as well, even if they do not depend on the old answer.
     asking = {message.id for message in path[call_position:]}
     dropped = frozenset(find_dependents(path, target) | asking) if keep_independent else None
     removed = len(path) - target.depth if dropped is None else 1 + len(dropped)
@@ -138,8 +142,10 @@ def plan_rewind(
 
 
 def find_sources(messages: Sequence[Message], origins: Sequence[str] = ()) -> list[str]:
-    """What stands among the messages that nobody here vouches for, the nearest to their end first: what is written after
-    reading it may come from it. Tools and attached files by their names, and the sources that notes have themselves.
+    """Return the external sources among the messages, the nearest to their end first.
+
+    A text that is written after them may come from them. Sources are tools, attached files, origins of imported messages,
+    and the sources of earlier notes.
     """
     found: dict[str, None] = {}
     for message in reversed(messages):
@@ -155,20 +161,20 @@ def find_sources(messages: Sequence[Message], origins: Sequence[str] = ()) -> li
 
 
 def read_sources(marks: object) -> list[str]:
-    """The sources that a note names. It may come from a file, and its marks may be anything."""
+    """Return the sources that a note names. The note may come from a file, and its mark may hold any value."""
     named = marks.get("sources") if isinstance(marks, dict) else None
     return [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
 
 
 def _find_last_target(path: Sequence[Message]) -> int | None:
-    """Where the agent has just gone back to, if nobody has said anything since."""
-    said = next((message for message in reversed(path) if message.type == "human" and message.agent == MAIN), None)
-    marks = (said.body["data"].get("additional_kwargs") or {}).get(TIME_TRAVEL_MARK) if said else None
+    """Return the target of the agent's last move, if no message of the user followed it."""
+    last = next((message for message in reversed(path) if message.type == "human" and message.agent == MAIN), None)
+    marks = (last.body["data"].get("additional_kwargs") or {}).get(TIME_TRAVEL_MARK) if last else None
     return marks.get("to") if isinstance(marks, dict) else None
 
 
 def _parse_position(position: object, call_position: int) -> int:
-    """The place that the model named. Only plain ASCII decimals count, as 3, msg_3 or [msg_3]."""
+    """Return the position that the model named. Only plain ASCII decimals count, as 3, msg_3 or [msg_3]."""
     valid = f"Valid are msg_0 to msg_{call_position - 1}" if call_position else "There is no earlier message"
     found = _POSITION.fullmatch(str(position).strip()) if isinstance(position, (str, int)) else None
     if found is None or isinstance(position, bool):
@@ -186,7 +192,7 @@ def _parse_position(position: object, call_position: int) -> int:
 
 
 def _is_agent_answer(message: Message, agent: str) -> bool:
-    """Said to the one who asked: not on the way there, when tools are called."""
+    """Return whether a message is an agent's final answer, without tool calls."""
     data = message.body["data"]
     called = data.get("tool_calls") or data.get("invalid_tool_calls")
     return message.type == "ai" and message.agent == agent and not called
@@ -197,28 +203,22 @@ def _format_note(target: Message, removed: int, note: str) -> str:
     return (
         f"<system_message>\nGOTO tool used: the conversation went back to msg_{target.depth}; {gone}.\n</system_message>\n"
         f"<original_message_to_be_ignored>\n{_quote_original(target)}\n</original_message_to_be_ignored>\n"
-        f"<time_travel_message>\n{_escape_tags(note.strip())}\n</time_travel_message>"
+        f"<time_travel_message>\n{escape_tags(note.strip(), *_NOTE_TAGS)}\n</time_travel_message>"
     )
 
 
 def _quote_original(target: Message) -> str:
-    """The target's text; of a note the text that it holds already, so that notes never stand within notes."""
+    """Return the target's text. For a note, return the text that it quotes, so that notes are never nested."""
     text = str(target.langchain.text)
     if TIME_TRAVEL_MARK in (target.body["data"].get("additional_kwargs") or {}) and (within := _ORIGINAL.search(text)):
-        return _escape_tags(within[1])  # it may come from a file, where it was never made so
-    text = text if len(text) <= MAX_ORIGINAL_CHARS else f"{text[:MAX_ORIGINAL_CHARS]}…"
-    return _escape_tags(text)
+        return escape_tags(within[1], *_NOTE_TAGS)  # a note from a file was never escaped
+    return escape_tags(shorten(text, MAX_ORIGINAL_CHARS), *_NOTE_TAGS)
 
 
 def extract_note(text: str) -> str:
-    """What the agent wrote in a note."""
+    """Return the agent's text in a note."""
     found = _NOTE_TEXT.search(text)
     return found[1] if found else text
-
-
-def _escape_tags(text: str) -> str:
-    """Text in which nothing can pass for the note's own tags."""
-    return _NOTE_TAG.sub(r"‹\1", text)
 
 
 def _quote_value(value: Any) -> str:

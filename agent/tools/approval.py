@@ -7,6 +7,7 @@ from typing import Any, Literal
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 
 NOT_APPROVED_TEXT = "Not approved: the user went on without it."
+STOPPED_TEXT = "Stopped before it finished."
 DENIED_TEXT = "The user did not allow this call."
 
 

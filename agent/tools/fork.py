@@ -2,7 +2,7 @@
 
 from langchain_core.tools import ToolException, tool
 
-OUTSIDE_RUN_TEXT = "This works only within a run of the agent."
+from agent.tools.run_only import OUTSIDE_RUN_TEXT
 
 
 @tool

@@ -1,4 +1,4 @@
-"""Variables by which libraries trace, log or redirect conversations by themselves. Waymark sends what its settings say."""
+"""Environment variables by which libraries trace, log or redirect conversations, against the settings."""
 
 import os
 from collections.abc import MutableMapping
@@ -11,9 +11,9 @@ PREFIXES = ("LANGSMITH_", "LANGCHAIN_", "OTEL_", "FASTAPI_OTEL_", "OPENAI_LOG")
 
 
 def switch_off_library_tracing(environ: MutableMapping[str, str] = os.environ) -> None:
-    """Take the variables out of the process's environment, for every thread and task, and switch LangSmith off besides.
+    """Remove the variables from the process's environment, and switch LangSmith off for every thread and task.
 
-    Besides, because LangSmith remembers a variable that it has read, and the imports read some.
+    LangSmith remembers a variable that it has read, and the imports read some.
     """
     for name in [name for name in environ if name.upper().startswith(PREFIXES)]:
         del environ[name]

@@ -1,7 +1,8 @@
-"""Langfuse: traces, scores and prompts. The only door to it, and its package is imported with this module alone.
+"""Langfuse: traces, scores and prompts. Only this module imports its package.
 
-Langfuse's own client is not used as a whole: it lives once per key in a process, sets up threads and exit handlers that wait
-for the server, and reads the environment. Its parts are: the endpoints (`LangfuseAPI`) and the attributes' names (spans.py).
+The module does not use Langfuse's client as a whole: it exists once per key in a process, starts threads and exit handlers
+that wait for the server, and reads the environment. The module uses its endpoints (`LangfuseAPI`) and its attribute names
+(spans.py).
 """
 
 import base64
@@ -24,7 +25,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExportResult
 from pydantic import SecretStr
 
-from agent.tracing.protocol import SYSTEM_PROMPT_NAME, Feedback, Prompt, TraceEvent
+from agent.tracing.events import SYSTEM_PROMPT_NAME, Feedback, Prompt, TraceEvent
 from agent.tracing.spans import SpanRecorder, derive_trace_id
 from checkpoints import limits, serde
 
@@ -33,13 +34,15 @@ MAX_CLOSE_SECONDS = 1.0
 MAX_PROMPT_AGE_SECONDS = 60.0  # how long a prompt is taken to be the newest, and an answer that failed to fail again
 _ONE_TRY: RequestOptions = {"timeout_in_seconds": 3, "max_retries": 0}
 _log = logging.getLogger(__name__)
-# What the exporter says at each try would fill the log, with addresses and answers in it; `Complaint` says it once.
+# The exporter's own messages would fill the log with addresses and answers; `Complaint` writes one line.
 logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
 
 
 class LangfuseTracer:
-    """A tracer (see the protocol). Two threads: one makes spans of what it is told, which never waits for the server; the
-    other asks and tells the server the rest, in order. Both are daemons: what hangs in them never holds up the exit.
+    """A tracer with two threads (see the protocol).
+
+    One makes spans of the events and never waits for the server. The other exchanges prompts and scores with the server,
+    in order. Both are daemons: a call that hangs never delays the exit.
     """
 
     is_on = True
@@ -63,7 +66,7 @@ class LangfuseTracer:
         self._api_worker = BackgroundWorker("langfuse", self._warning)
         self._prompts: dict[str, Prompt] = {}
         self._project = ""
-        self._requested_at: dict[str, float] = {}  # when each thing was last asked for
+        self._requested_at: dict[str, float] = {}  # the time of the last request for each prompt
         self.link_run("")
         self.find_prompt(SYSTEM_PROMPT_NAME, "")
 
@@ -84,7 +87,7 @@ class LangfuseTracer:
         return self._project and f"{self._host}/project/{self._project}/traces/{derive_trace_id(run_id)}"
 
     def close(self) -> None:
-        """Send what can be sent within a second."""
+        """Send the remaining data, within a second."""
         end = time.monotonic() + MAX_CLOSE_SECONDS
         for worker in (self._api_worker, self._span_worker):
             worker.finish()
@@ -103,7 +106,7 @@ class LangfuseTracer:
         return True
 
     def _fetch_prompt(self, name: str) -> None:
-        """The operator's text is trusted as the built-in one is; without one there, the built-in one counts."""
+        """Return the operator's text, which is trusted like the built-in one, or else the built-in text."""
         try:
             found = self._api.prompts.get(quote(name, safe=""), label=self._label, request_options=_ONE_TRY)
         except NotFoundError:
@@ -118,7 +121,7 @@ class LangfuseTracer:
         self._project = quote(self._api.projects.get(request_options=_ONE_TRY).data[0].id, safe="")
 
     def _send_score(self, feedback: Feedback) -> None:
-        """One score a message, under an id of its own: a second opinion takes the place of the first."""
+        """Send one score a message, under an id of its own: a second opinion replaces the first."""
         trace = derive_trace_id(feedback.run_id)
         score_id = f"{trace}-{feedback.message_id}"
         if feedback.is_good is None:
@@ -136,7 +139,7 @@ class LangfuseTracer:
 
 
 class WarnOnce:
-    """Says once that Langfuse fails, and of what kind the failure was: what it answered may hold anything."""
+    """Log once that Langfuse fails, with the kind of the failure: its answer may hold any text."""
 
     def __init__(self) -> None:
         self._has_warned = False
@@ -150,7 +153,7 @@ class WarnOnce:
 
 
 class BackgroundWorker:
-    """A daemon thread that does one thing after the other."""
+    """A daemon thread that does one job after the other."""
 
     def __init__(self, name: str, warning: WarnOnce) -> None:
         self._warning = warning
@@ -162,11 +165,11 @@ class BackgroundWorker:
         self._work.put(work)
 
     def finish(self) -> None:
-        """After what it has to do already."""
+        """Add a job after the waiting ones."""
         self._work.put(None)
 
     def join(self, until: float) -> bool:
-        """Wait until it has ended, or for this monotonic time."""
+        """Wait until the thread has ended, or until this monotonic time."""
         self._thread.join(max(0.0, until - time.monotonic()))
         return not self._thread.is_alive()
 
@@ -174,18 +177,18 @@ class BackgroundWorker:
         while (work := self._work.get()) is not None:
             try:
                 work()
-            except Exception as error:  # noqa: BLE001  # tracing's outer edge: whatever a server answers, turns go on
+            except Exception as error:  # noqa: BLE001  # tracing's outer edge: turns continue, whatever a server answers
                 self._warning.warn(type(error).__name__)
 
 
 class _LangfuseExporter(OTLPSpanExporter):
-    """Sends spans as Langfuse's own client does, and complains in our words."""
+    """Export spans as Langfuse's own client does, and log failures without their text."""
 
     def __init__(self, host: str, public_key: str, secret_key: SecretStr, warning: WarnOnce) -> None:
         pair = f"{public_key}:{secret_key.get_secret_value()}"
         headers = {
             "Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}",
-            "x-langfuse-ingestion-version": "4",  # shown at once, and not after minutes
+            "x-langfuse-ingestion-version": "4",  # the server shows the spans at once, not after minutes
         }
         endpoint = f"{host}/api/public/otel/v1/traces"
         super().__init__(endpoint=endpoint, headers=headers, timeout=MAX_EXPORT_SECONDS, compression=Compression.Gzip)

@@ -1,14 +1,14 @@
-"""What a trace of a run begins with, read from what the store recorded of it."""
+"""The first event of a run's trace, read from the store."""
 
 from collections.abc import Sequence
 from time import time_ns
 
-from agent.tracing.protocol import RunBegun, RunStart
+from agent.tracing.events import RunBegun, RunStart
 from checkpoints import Message, Operation, OperationKind, Run, Store
 
 
 def build_start_event(store: Store, run: Run, path: Sequence[Message], *, is_asked: bool) -> RunBegun:
-    """`is_asked`: the path's last message is the user's, and the run began with it."""
+    """Return the first event. `is_asked`: the run began with the path's last message, which is the user's."""
     question = next((each for each in reversed(path) if each.type == "human" and not each.damaged), None)
     before = path[:-1] if is_asked else path
     text = question.langchain.text if question else ""
@@ -27,7 +27,7 @@ def _locate_start(store: Store, run: Run, start: str | None) -> RunStart:
 
 
 def _find_left_head(newest_first: Sequence[Operation], run: Run) -> str | None:
-    """The head that this run's own edit or retry left, or the restore just before it."""
+    """Return the head before this run's own edit or retry, or before the restore that preceded it."""
     for operation in newest_first:
         is_own = operation.undo_group == run.id
         if operation.kind is OperationKind.RESTORE or (is_own and operation.kind is OperationKind.EDIT):

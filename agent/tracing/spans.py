@@ -20,16 +20,8 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.trace import Span, set_span_in_context
 
 from agent.context.usage import readable_usage
-from agent.time_travel.executor import TimeTravelEvent
-from agent.tracing.protocol import (
-    JUDGE_PROMPT_NAME,
-    Judged,
-    ModelAnswered,
-    RunBegun,
-    RunEnded,
-    RunStart,
-    ToolCarriedOut,
-)
+from agent.time_travel.policy import TimeTravelEvent
+from agent.tracing.events import JUDGE_PROMPT_NAME, Judged, ModelAnswered, RunBegun, RunEnded, RunStart, ToolCarriedOut
 from checkpoints import Operation, RunState, serde
 
 EXPORT_INTERVAL_SECONDS = 1.0

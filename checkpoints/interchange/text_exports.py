@@ -15,6 +15,7 @@ from checkpoints.interchange import transfer
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.model import MAIN, Json, MessageStatus
 from checkpoints.store import Store
+from checkpoints.text import fence_verbatim
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
@@ -128,16 +129,9 @@ def _render_tool_call(name: str, arguments: Json, result: ToolMessage | None) ->
     said = "Result" if result is None or result.status == "success" else "Result (an error)"
     text = "(none)" if result is None else str(result.text)
     blocks = [
-        _render_code_block(json.dumps(arguments, ensure_ascii=False, indent=2), "json"),
+        fence_verbatim(json.dumps(arguments, ensure_ascii=False, indent=2), "json"),
         f"{said}:",
-        _render_code_block(text),
+        fence_verbatim(text),
     ]
     summary = f"<details>\n<summary>Tool: {escape(_join_lines(name))}</summary>"
     return "\n\n".join([summary, "Arguments:", *blocks, "</details>"])
-
-
-def _render_code_block(text: str, language: str = "") -> str:
-    """A block of code that nothing in the text can end."""
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{text}\n{fence}"

@@ -6,8 +6,9 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
-from agent.time_travel.executor import MOVE_NAMES, describe_origins
+from agent.time_travel.executor import describe_origins
 from agent.time_travel.moves import MoveRefused, plan_move
+from agent.time_travel.protocol import MOVE_NAMES
 from agent.tools.approval import Decision
 from checkpoints import MAIN, Caller, Removal, StateError, Store, serde
 from components.services import Services, read_caller

@@ -10,6 +10,7 @@ from dash_bootstrap_components import Input as Field
 from dash_bootstrap_components import Label, RadioItems
 
 from checkpoints import Branch, Caller, Message, StateError, Store, pluralize
+from checkpoints.text import shorten
 from components import dialog, page_state
 from components.services import Services, read_caller
 from components.widgets import TIMELINE_ID, TRANSCRIPT_ID
@@ -81,9 +82,8 @@ def build_fork_question(fork_point: ForkPoint, *, running: bool) -> list[Compone
         if fork_point.checkpoint_name
         else f"From message {number}:"
     )
-    text = fork_point.text if len(fork_point.text) <= MAX_QUOTE_CHARS else f"{fork_point.text[:MAX_QUOTE_CHARS]}…"
     stops = [html.P("The answer that is being written is stopped first.")] if running else []
-    return [html.P(begin), html.Blockquote(text or "(without text)"), *stops]
+    return [html.P(begin), html.Blockquote(shorten(fork_point.text, MAX_QUOTE_CHARS) or "(without text)"), *stops]
 
 
 def build_length_options(fork_point: ForkPoint) -> list[dict[str, str]]:

@@ -10,7 +10,7 @@ from dash.exceptions import PreventUpdate
 
 from agent.run.runner import replace_text
 from agent.settings import ThreadSettings
-from agent.tracing.protocol import Feedback
+from agent.tracing.events import Feedback
 from checkpoints import (
     Caller,
     Message,

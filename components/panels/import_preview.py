@@ -9,9 +9,11 @@ from langchain_core.messages import AIMessage
 from checkpoints import MAIN, files, pluralize, serde
 from checkpoints.interchange.transfer import ImportPreview
 from checkpoints.interchange.waymark import Document, MessagePart
+from checkpoints.text import shorten
 
 MAX_END_MESSAGES = 3  # messages from each end
 MAX_LISTED_THREADS = 20  # conversations of one file
+MAX_PREVIEW_CHARS = 140  # characters of a message
 _SPEAKERS = {"human": "You", "ai": "Agent", "tool": "Tool result", "function": "Tool result"}
 
 
@@ -68,6 +70,8 @@ def _build_message_item(entry: tuple[int, MessagePart] | None) -> Component:
     message = serde.to_message(part.message)
     calls = [call["name"] for call in message.tool_calls] if isinstance(message, AIMessage) else []
     named = ", ".join(each["name"] for each in files.find_file_parts(message.content))
-    text = str(message.text)[:140] or named or (f"(calls {', '.join(calls)})" if calls else "(no text)")
+    text = (
+        shorten(str(message.text), MAX_PREVIEW_CHARS) or named or (f"(calls {', '.join(calls)})" if calls else "(no text)")
+    )
     speaker = _SPEAKERS.get(message.type, "Note") if part.agent == MAIN else part.agent
     return html.Li([html.B(speaker), " ", text], value=str(number))

@@ -9,6 +9,7 @@ from dash.development.base_component import Component
 from dash_bootstrap_components import Button, ModalBody, ModalFooter
 
 from checkpoints import NotFoundError, Operation, OperationKind, StateError, Store
+from checkpoints.text import shorten_line
 from components import dialog, page_state
 from components.services import Services, read_caller
 from components.views import operations
@@ -104,9 +105,4 @@ def _read_question_line(store: Store, thread_id: str, message_id: str) -> str:
         message = store.get_message(thread_id, message_id)
     except NotFoundError:  # it was erased; that it was asked is still told
         return ""
-    return "" if message.damaged else _shorten_line(str(message.langchain.text))
-
-
-def _shorten_line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= MAX_QUESTION_CHARS else f"{line[:MAX_QUESTION_CHARS]}…"
+    return "" if message.damaged else shorten_line(str(message.langchain.text), MAX_QUESTION_CHARS)

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
 from agent.context.prices import Prices, Usage, read_usage
-from agent.context.window import Context
+from agent.context.reading import Context
 from checkpoints import Store, StoreUnavailableError, TakesTooLongError, ThreadNotFoundError
 from components.services import Services
 

@@ -9,10 +9,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCa
 
 from agent.context.prices import Prices, read_usage
 from agent.run import compaction
-from agent.run.recorder import STOPPED_TEXT
 from agent.subagents.delegation import OpenCall, find_open_calls, find_undecided_calls
 from agent.time_travel.dependence import list_call_ids, read_question_mark
 from agent.time_travel.moves import TIME_TRAVEL_MARK, Move, extract_note, read_sources
+from agent.tools.approval import STOPPED_TEXT
 from checkpoints import (
     MAIN,
     Branch,
@@ -27,6 +27,7 @@ from checkpoints import (
     pluralize,
 )
 from checkpoints.interchange import waymark
+from checkpoints.text import shorten_line
 from components.views import file_links
 from components.views import notes as summaries
 from components.views.file_links import FileView
@@ -226,8 +227,8 @@ def _list_sources(marks: object) -> list[str]:
 
 def quote_beginning(message: Message) -> str:
     """The beginning of a message's text, on one line."""
-    text = DAMAGED_TEXT if message.damaged else " ".join(str(message.langchain.text).split())
-    return text if len(text) <= MAX_BEGINNING_CHARS else f"{text[:MAX_BEGINNING_CHARS]}…"
+    text = DAMAGED_TEXT if message.damaged else str(message.langchain.text)
+    return shorten_line(text, MAX_BEGINNING_CHARS)
 
 
 def describe_move(value: Move, removal: Removal) -> MoveView:

@@ -22,7 +22,7 @@ from agent.run.judge import Judge
 from agent.run.runner import Runner
 from agent.settings import ModelCatalog
 from agent.subagents.agents import Agents
-from agent.time_travel.executor import Policy, TimeTravelEvent
+from agent.time_travel.policy import Policy, TimeTravelEvent
 from agent.tools.calculator import calculator
 from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import Caller, Database, Message, Run, Runs, Store

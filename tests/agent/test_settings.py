@@ -14,7 +14,7 @@ from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys
 from agent.settings import MAX_INSTRUCTIONS_CHARS, InvalidSettingsError, ThreadSettings, describe_change
-from agent.tracing.protocol import ModelAnswered
+from agent.tracing.events import ModelAnswered
 from checkpoints import Caller, RunState
 from tests.agent.running import KEY, Only, Running, running
 from tests.agent.tracing.test_run_trace import Listener

@@ -8,7 +8,7 @@ import pytest
 from langchain_core.tools import BaseTool
 
 from agent.events import ToolStarted
-from agent.run.recorder import STOPPED_TEXT
+from agent.tools.approval import STOPPED_TEXT
 from agent.tools.calculator import calculator
 from checkpoints import Run, RunState
 from checkpoints.model import Caller

@@ -11,9 +11,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from pydantic import SecretStr
 
 from agent.time_travel.moves import TIME_TRAVEL_MARK
-from agent.tools.read_file import CLOSING as END_OF_FILE
+from agent.tools import read_file, web_search
 from agent.tools.registry import select_tools
-from agent.tools.web_search import CLOSING as END_OF_SEARCH
 from checkpoints import Caller, Database, NewMessage, Operation, OperationKind, Store, files, serde
 from checkpoints.interchange import reading, transfer
 from components.views import message_view
@@ -105,7 +104,11 @@ def test_what_is_read_and_found_does_nothing_by_itself(tmp_path: Path) -> None:
         await world.say("search", Calls((SEARCH,) * 50), Say("Found."))
         expect_only_said(world, *["human", "ai", *["tool"] * 50, "ai"] * 2)
         for message in world.model.requests[-1]["messages"]:
-            ends = [line for line in str(message["content"]).splitlines() if line in (END_OF_FILE, END_OF_SEARCH)]
+            ends = [
+                line
+                for line in str(message["content"]).splitlines()
+                if line in (read_file.FENCE.closing, web_search.FENCE.closing)
+            ]
             assert len(ends) == (message["role"] == "tool")
 
     play(tmp_path, story)

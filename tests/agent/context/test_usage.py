@@ -12,9 +12,10 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 
 from agent.context import window
 from agent.context.prices import ModelPrice, read_usage
+from agent.context.reading import measure_context
 from agent.context.request import SIZE_NOTE_KEY, build_request
 from agent.context.usage import readable_usage
-from agent.context.window import Window, measure_context
+from agent.context.window import Window
 from agent.graph.answer import TOO_DEEP
 from agent.tracing.spans import count_usage as traced
 from checkpoints import Caller, Database, NewMessage, Store, limits, serde

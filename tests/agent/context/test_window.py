@@ -11,19 +11,10 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_openai.chat_models.base import _convert_message_to_dict
 
+from agent.context.reading import measure_context, read_recent_messages
 from agent.context.request import SIZE_NOTE_KEY, build_request, read_position
-from agent.context.window import (
-    DEFAULT_WINDOW_TOKENS,
-    LEFT_OUT_TEXT,
-    ModelRequest,
-    Window,
-    estimate_stored_tokens,
-    estimate_tokens,
-    find_window,
-    fit_to_window,
-    measure_context,
-    read_recent_messages,
-)
+from agent.context.tokens import estimate_stored_tokens, estimate_tokens
+from agent.context.window import DEFAULT_WINDOW_TOKENS, LEFT_OUT_TEXT, ModelRequest, Window, find_window, fit_to_window
 from checkpoints import Database, Message, MessageStatus, NewMessage, Store, serde
 from tests.agent.context.test_request import asking, done, paths, stored
 from tests.agent.running import Running, model_at, running, tool

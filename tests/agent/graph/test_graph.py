@@ -8,7 +8,7 @@ import pytest
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from agent.context.prompts import SYSTEM_PROMPT
-from agent.run.recorder import STOPPED_TEXT
+from agent.tools.approval import STOPPED_TEXT
 from agent.tools.calculator import calculator
 from checkpoints import Run, RunState
 from tests.agent.running import model_at, raising, running, tool

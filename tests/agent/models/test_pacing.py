@@ -11,9 +11,13 @@ import httpcore2
 import pytest
 from openai import Timeout
 from openai._streaming import SSEDecoder
+from pydantic import SecretStr
 
-from agent.models import pacing
+from agent.models import paced_client
+from agent.models.catalog import ConfiguredModels
 from agent.models.json_streams import _JoiningDecoder
+from agent.models.keys import ProviderKeys
+from agent.models.pacing import StreamPacer
 
 T = TypeVar("T")
 HEAD = {"id": "a", "object": "chat.completion.chunk", "model": "m"}
@@ -133,10 +137,11 @@ def test_a_stream_of_many_pauses_and_never_falls_behind() -> None:
     """Each read gives one piece, as with records of TLS, although several have come."""
 
     async def read() -> tuple[float, int]:
-        paced = pacing._PacedConnection(Connection(0.01, 100))
+        pacer = StreamPacer()
+        paced = paced_client._PacedConnection(Connection(0.01, 100), pacer)
         with ExitStack() as others:
             for _ in range(10):
-                others.enter_context(pacing.count_stream())
+                others.enter_context(pacer.count_stream())
             moments = []
             for _ in range(100):
                 await paced.read(100)
@@ -151,8 +156,9 @@ def test_a_stream_of_many_pauses_and_never_falls_behind() -> None:
 
 def test_a_stream_alone_is_read_as_it_comes() -> None:
     async def read() -> list[float]:
-        paced = pacing._PacedConnection(Connection(0.01, 20))
-        with pacing.count_stream():
+        pacer = StreamPacer()
+        paced = paced_client._PacedConnection(Connection(0.01, 20), pacer)
+        with pacer.count_stream():
             moments = [asyncio.get_running_loop().time()]
             for _ in range(20):
                 await paced.read(100)
@@ -164,6 +170,26 @@ def test_a_stream_alone_is_read_as_it_comes() -> None:
 
 def test_the_client_reads_through_it() -> None:
     """What is set is no public part of the library: another version of it must be looked at."""
-    transport: Any = pacing.make_paced_client(Timeout(1.0))._transport
-    assert isinstance(transport._pool._network_backend, pacing._PacedBackend)
+    transport: Any = paced_client.make_paced_client(Timeout(1.0), StreamPacer())._transport
+    assert isinstance(transport._pool._network_backend, paced_client._PacedBackend)
     assert "_network_backend" in vars(httpcore2.AsyncConnectionPool())
+
+
+def test_two_apps_in_one_process_share_no_pace() -> None:
+    def find_pacer(models: ConfiguredModels) -> Any:
+        client: Any = models.load_model("openai:some")
+        return client.async_client._pacer
+
+    keys = ProviderKeys(openai_api_key=SecretStr("key"))
+    one, other = ConfiguredModels(keys, offered=["openai:some"]), ConfiguredModels(keys, offered=["openai:some"])
+    with find_pacer(one).count_stream(), find_pacer(one).count_stream():
+        assert find_pacer(one).pause_seconds > 0
+        assert find_pacer(other).pause_seconds <= 0
+
+
+def test_all_models_of_an_app_share_one_pace() -> None:
+    models: Any = ConfiguredModels(ProviderKeys(openai_api_key=SecretStr("key")), offered=["openai:a", "openai:b"])
+    one, other = models.load_model("openai:a"), models.load_model("openai:b")
+    backends = [model.http_async_client._transport._pool._network_backend for model in (one, other)]
+    assert {each._pacer for each in backends} == {one.async_client._pacer, other.async_client._pacer}
+    assert backends[0]._pacer is backends[1]._pacer

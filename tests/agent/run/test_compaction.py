@@ -12,7 +12,7 @@ from langchain_openai.chat_models.base import _convert_message_to_dict
 
 from agent.context.prompts import COMPACTION_PROMPT
 from agent.context.request import build_request
-from agent.context.window import estimate_stored_tokens
+from agent.context.tokens import estimate_stored_tokens
 from agent.run.compaction import (
     COMPACTION_MARK,
     NotCompactedError,

@@ -20,7 +20,7 @@ from agent.run.judge import (
     is_due,
     parse_verdict,
 )
-from agent.tracing.protocol import Judged, Prompt
+from agent.tracing.events import Judged, Prompt
 from checkpoints import OperationKind, Store
 from tests.agent.running import Running, model_at, running
 from tests.agent.tracing.test_langfuse import tracer_at
@@ -274,4 +274,4 @@ def test_the_question_holds_only_the_end_of_a_long_conversation(store: Store) ->
     thread_id = talked(store, *(f"{number} {'x' * 1_500}" for number in range(30)), "last " + "y" * 5_000)
     entries = json.loads(build_judge_question(store.list_messages(thread_id)).splitlines()[1])
     assert len(entries) < 12
-    assert entries[-1]["text"] == f"last {'y' * 1_995}…"
+    assert entries[-1]["text"] == "last " + "y" * 1_995 + "\n… (cut: 3,005 more characters)"

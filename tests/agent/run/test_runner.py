@@ -11,8 +11,8 @@ from agent.context.prompts import CONTINUE_TEXT
 from agent.demo.model import DemoChatModel
 from agent.events import MessageAdded, RunFinished, RunStarted, TextDelta, ToolStarted
 from agent.run.inputs import NothingToAnswerError
-from agent.run.recorder import STOPPED_TEXT
 from agent.run.runner import make_title
+from agent.tools.approval import STOPPED_TEXT
 from agent.tools.calculator import calculator
 from checkpoints import Caller, Run, RunActiveError, RunState, StoreUnavailableError, serde
 from tests.agent.running import KEY, Running, model_at, running, tool

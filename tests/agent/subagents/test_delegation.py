@@ -7,10 +7,9 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from agent.context.request import NOT_CARRIED_OUT_TEXT
-from agent.run.recorder import STOPPED_TEXT
 from agent.run.runner import NothingToDecideError
 from agent.subagents.delegation import QUESTION_MARK, find_open_calls
-from agent.tools.approval import NOT_APPROVED_TEXT, Decision
+from agent.tools.approval import NOT_APPROVED_TEXT, STOPPED_TEXT, Decision
 from checkpoints import MAIN, Caller, NewMessage, OperationKind, RunState, serde
 from checkpoints.interchange import reading, transfer
 from components.views import message_view

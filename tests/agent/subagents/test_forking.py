@@ -12,9 +12,9 @@ from langchain_core.messages import ToolMessage
 from agent.context.request import build_request
 from agent.graph.tool_calls import NOBODY_TO_ASK_TEXT
 from agent.subagents.forking import BranchRecorder
-from agent.time_travel.executor import Policy
+from agent.time_travel.policy import Policy
 from agent.tools.approval import Decision
-from agent.tracing.protocol import ModelAnswered
+from agent.tracing.events import ModelAnswered
 from checkpoints import Caller, RunState
 from tests.agent.cast import Cast, agent, ask
 from tests.agent.running import Running, model_at, running

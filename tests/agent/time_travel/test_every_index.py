@@ -11,7 +11,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, convert_to_messages
 
 from agent.subagents.delegation import QUESTION_MARK
-from agent.time_travel.executor import Policy
+from agent.time_travel.policy import Policy
 from agent.tools.approval import Decision
 from checkpoints import MAIN, Caller, Message, MessageStatus, NewMessage, OperationKind, RunState, serde
 from tests.agent.cast import Cast, agent, perform

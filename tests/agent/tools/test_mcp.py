@@ -19,7 +19,7 @@ from langchain_core.tools import BaseTool, ToolException
 
 from agent.tools import mcp
 from agent.tools.calculator import calculator
-from agent.tools.mcp import CLOSING, OPENING, McpServer, McpServers
+from agent.tools.mcp import FENCE, McpServer, McpServers
 from checkpoints import RunState
 from tests.agent.cast import agent
 from tests.agent.running import model_at, running, tool
@@ -47,7 +47,7 @@ class Offered:
             text = str(await found.ainvoke(arguments))
         except ToolException as error:
             text = str(error)
-        return text.removeprefix(f"{OPENING}\n").removesuffix(f"\n{CLOSING}")
+        return text.removeprefix(f"{FENCE.opening}\n").removesuffix(f"\n{FENCE.closing}")
 
 
 @asynccontextmanager
@@ -238,7 +238,7 @@ def test_an_agent_calls_a_servers_tool_after_a_person_said_yes() -> None:
             await chat.until(lambda: tools)
             assert (await chat.say("Add 1 and 2.")).state is RunState.WAITING
             assert await decide(chat, "allow") is RunState.DONE
-            assert results(chat) == [f"{OPENING}\n3\n{CLOSING}"]
+            assert results(chat) == [f"{FENCE.opening}\n3\n{FENCE.closing}"]
             await servers.close()
 
     with FakeOpenAI() as fake:

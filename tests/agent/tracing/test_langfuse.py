@@ -14,8 +14,9 @@ from opentelemetry import trace
 from pydantic import SecretStr
 
 from agent.context.prompts import SYSTEM_PROMPT
+from agent.tracing.events import Feedback, Prompt, RunBegun
 from agent.tracing.langfuse import LangfuseTracer
-from agent.tracing.protocol import Feedback, Prompt, RunBegun, RunTrace
+from agent.tracing.run_trace import RunTrace
 from agent.tracing.spans import count_usage, derive_trace_id
 from app import create_app
 from checkpoints import RunState

@@ -9,7 +9,7 @@ import pytest
 import agent.run.runner
 from agent.demo.model import DemoChatModel
 from agent.tools.calculator import calculator
-from agent.tracing.protocol import ModelAnswered, Prompt, RunBegun, RunEnded, ToolCarriedOut, TraceEvent
+from agent.tracing.events import ModelAnswered, Prompt, RunBegun, RunEnded, ToolCarriedOut, TraceEvent
 from checkpoints import Caller, RunState
 from tests.agent.running import Running, model_at, running, tool
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Fault, Say

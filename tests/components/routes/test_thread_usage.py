@@ -5,7 +5,8 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from agent.context.prices import ModelPrice, Usage
-from agent.context.window import Context, Window
+from agent.context.reading import Context
+from agent.context.window import Window
 from checkpoints import Database, NewMessage, Store, serde
 from components.routes import thread_usage
 from components.views import message_view

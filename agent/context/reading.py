@@ -1,0 +1,137 @@
+"""The end of a path, and how full it makes a model's window."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from langchain_core.messages import AIMessage
+
+from agent.context.request import SIZE_NOTE_KEY
+from agent.context.tokens import count_answer_tokens, estimate_content, estimate_stored_tokens, read_size_note
+from agent.context.usage import context_tokens, readable_usage
+from agent.context.window import Window, find_correction, find_start
+from checkpoints import MAIN, Message, Store
+
+FIRST_READ_MESSAGES = 400  # messages
+TAIL_MESSAGES = 60  # messages
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The use of a model's window when a conversation continues."""
+
+    tokens: int
+    is_exact: bool  # counted by the provider and not estimated
+    message_count: int  # of the path
+    left_out_count: int  # messages from the beginning that the model no longer sees
+    window: Window
+
+
+def measure_context(store: Store, thread_id: str, window: Window, system: str, max_messages: int) -> Context | None:
+    """Return the use of the window when the conversation continues; None before its first message.
+
+    Where the provider counted one of the last messages, few messages are read. So the cost does not grow with the
+    conversation.
+    """
+    tail = store.list_messages(thread_id, last=TAIL_MESSAGES)
+    if not tail:
+        return None
+    after = 0
+    for place, stored in enumerate(reversed(tail)):
+        if (answer := _read_counted_answer(stored)) is not None:
+            first, tokens = read_size_note(answer, "left_out") or 0, count_answer_tokens(answer) + after
+            if tokens <= window.max_request_tokens:
+                return Context(tokens, place == 0, tail[-1].depth + 1, first, window)
+            left_out, dropped = _measure_left_out(store, thread_id, first, tokens - window.max_request_tokens)
+            return Context(tokens - dropped, False, tail[-1].depth + 1, left_out, window)
+        after += estimate_stored_tokens(stored) if stored.agent == MAIN else 0
+    return _estimate_context(
+        read_recent_messages(store, thread_id, window.tokens, max_messages), window, system, tail[-1].depth + 1
+    )
+
+
+def _measure_left_out(store: Store, thread_id: str, first: int, tokens: int) -> tuple[int, int]:
+    """Return the first depth of a request that is `tokens` smaller than one from `first` on, and the tokens it saves."""
+    left_out, dropped, passed, depth = first, 0, 0, first
+    while portion := store.list_messages(
+        thread_id, before=depth + TAIL_MESSAGES, last=min(TAIL_MESSAGES, store.count_messages(thread_id) - depth)
+    ):
+        for stored in portion:
+            if stored.type == "human" and stored.agent == MAIN:
+                left_out, dropped = stored.depth, passed
+                if dropped >= tokens:
+                    return left_out, dropped
+            passed += estimate_stored_tokens(stored) if stored.agent == MAIN else 0
+        depth = portion[-1].depth + 1
+    return left_out, dropped
+
+
+def _estimate_context(path: Sequence[Message], window: Window, system: str, length: int) -> Context:
+    """Estimate the use of the window. The path may be empty: an import can hold messages of sub-agents alone."""
+    counted = next((answer for stored in reversed(path) if (answer := _read_counted_answer(stored)) is not None), None)
+    before = estimate_content(system) + (find_correction([counted]) if counted else 0)
+    sizes = list(map(estimate_stored_tokens, path))
+    start = find_start(sizes, [stored.type == "human" for stored in path], window.max_request_tokens - before)
+    tokens = max(0, before + sum(sizes[start:]))
+    return Context(tokens, False, length, path[start].depth if path else length, window)
+
+
+def _read_counted_answer(stored: Message) -> AIMessage | None:
+    """Return the answer if a run here made it and its provider reported its usage.
+
+    A sub-agent's answer was counted in another context.
+    """
+    if stored.type != "ai" or stored.agent != MAIN or stored.run_id is None or "usage_metadata" not in stored.body["data"]:
+        return None
+    answer = stored.langchain
+    if not isinstance(answer, AIMessage) or read_size_note(answer, "estimated") is None:
+        return None
+    return answer if readable_usage(answer.usage_metadata) is not None else None
+
+
+def measure_path_growth(path: Sequence[Message]) -> list[int]:
+    """Return the tokens of a path after each message: the provider's count at an answer, an estimate between answers."""
+    sizes: list[int] = []
+    tokens = 0
+    for stored in path:
+        if stored.agent == MAIN and not stored.damaged:
+            counted = _count_stored_answer(stored)
+            tokens = tokens + estimate_stored_tokens(stored) if counted is None else counted
+        sizes.append(tokens)
+    return sizes
+
+
+def _count_stored_answer(stored: Message) -> int | None:
+    """Return the context tokens of an answer that a run made here.
+
+    It builds no message: a long path has thousands.
+    """
+    data = stored.body["data"]
+    usage = readable_usage(data.get("usage_metadata")) if stored.type == "ai" else None
+    if (
+        usage is None
+        or stored.run_id is None
+        or not isinstance((data.get("response_metadata") or {}).get(SIZE_NOTE_KEY), dict)
+    ):
+        return None
+    return context_tokens(usage)
+
+
+def read_recent_messages(
+    store: Store, thread_id: str, max_tokens: int, max_messages: int, agent: str = MAIN
+) -> list[Message]:
+    """Return the end of an agent's messages on a path, as much as a request can hold.
+
+    The end begins with a message of the user or of the calling agent.
+    """
+    count = min(FIRST_READ_MESSAGES, max_messages)
+    while True:
+        path = store.list_messages(thread_id, last=count)
+        own = [message for message in path if message.agent == agent]
+        found = sum(map(estimate_stored_tokens, own))
+        if len(path) < count or count == max_messages or found >= max_tokens:
+            break
+        missing = count * (max_tokens - found) // max(1, found)  # messages, if the earlier ones are like these
+        count = min(max_messages, count + missing * 5 // 4 + 1)
+    if not path or path[0].depth == 0:
+        return own
+    return own[next((index for index, message in enumerate(own) if message.type == "human"), 0) :]

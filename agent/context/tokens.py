@@ -1,0 +1,54 @@
+"""Estimates of the tokens that messages take.
+
+A tokenizer would have to download its tables, and every provider has its own. The provider's count for an earlier answer of
+the same path corrects the estimates.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
+
+from agent.context import attachments
+from agent.context.request import SIZE_NOTE_KEY
+from agent.context.usage import context_tokens, readable_usage
+from checkpoints import Message, serde
+from checkpoints.limits import to_tokens
+
+BYTES_PER_TOKEN = 4  # of UTF-8: near the truth for English, code and, unlike characters, for Chinese
+MESSAGE_TOKENS = 4  # of a message beside its text
+
+
+def read_size_note(answer: BaseMessage, name: str) -> int | None:
+    """Return a number from an answer's size note; None for an answer without one. A file may hold any value."""
+    note = answer.response_metadata.get(SIZE_NOTE_KEY)
+    return to_tokens(note.get(name)) if isinstance(note, dict) else None
+
+
+def count_answer_tokens(answer: AIMessage) -> int:
+    """Return the `context_tokens` of an answer; 0 where its provider reported none."""
+    usage = readable_usage(answer.usage_metadata)
+    return 0 if usage is None else context_tokens(usage)
+
+
+def estimate_tokens(message: BaseMessage) -> int:
+    return estimate_content(message.content, message.tool_calls if isinstance(message, AIMessage) else ())
+
+
+def estimate_stored_tokens(message: Message) -> int:
+    """Estimate the tokens of a stored message without building it."""
+    data = message.body["data"]
+    return estimate_content(data.get("content", ""), data.get("tool_calls") or ())
+
+
+def estimate_content(content: str | list[Any], calls: Sequence[Any] = ()) -> int:
+    blocks = [content] if isinstance(content, str) else content
+    texts = [block.get("text") if isinstance(block, dict) else block for block in blocks]
+    written = "".join(text for text in texts if isinstance(text, str)) + (serde.to_canonical(list(calls)) if calls else "")
+    return (
+        len(written.encode(errors="replace")) // BYTES_PER_TOKEN + attachments.estimate_file_tokens(content) + MESSAGE_TOKENS
+    )
+
+
+def sum_tokens(messages: Sequence[AnyMessage]) -> int:
+    return sum(map(estimate_tokens, messages))

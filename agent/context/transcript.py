@@ -1,0 +1,41 @@
+"""A conversation as data inside a request: JSON between two tags that the JSON cannot hold."""
+
+import json
+from collections.abc import Sequence
+
+from langchain_core.messages import AIMessage, ToolCall, ToolMessage
+
+from checkpoints import Message, files
+from checkpoints.text import shorten_for_model
+
+
+def describe_message(stored: Message, max_chars: int, *, show_arguments: bool = True) -> dict[str, object]:
+    """Return a message's role, text, calls and file names. Each text has about `max_chars` characters at most.
+
+    Raises `DamagedMessageError`.
+    """
+    message = stored.langchain
+    entry: dict[str, object] = {"role": {"human": "user", "ai": "assistant"}.get(stored.type, "note")}
+    if isinstance(message, ToolMessage):
+        entry = {"role": "tool", "tool": message.name or "tool"}
+    entry["text"] = shorten_for_model(str(message.text), max_chars)
+    if isinstance(message, AIMessage) and message.tool_calls:
+        calls = [_describe_call(call) if show_arguments else call["name"] for call in message.tool_calls]
+        entry["calls"] = [shorten_for_model(call, max_chars) for call in calls]
+    if attached := files.find_file_parts(message.content):
+        entry["files"] = [part["name"] for part in attached]
+    return entry
+
+
+def _describe_call(call: ToolCall) -> str:
+    return f"{call['name']}({json.dumps(call['args'], ensure_ascii=False)})"
+
+
+def encode_entry(entry: object) -> str:
+    """Return JSON without `<`, so that it cannot hold a tag."""
+    return json.dumps(entry, ensure_ascii=False).replace("<", "\\u003c")
+
+
+def wrap_entries(entries: Sequence[str], opening: str, closing: str) -> str:
+    """Return encoded entries as one JSON list between two tags."""
+    return f"{opening}\n[{', '.join(entries)}]\n{closing}"

@@ -1,0 +1,76 @@
+"""OpenAI's HTTP client with connections that are read at an app's shared moments."""
+
+import asyncio
+import ssl
+from typing import Any
+
+import httpcore2
+import httpx2
+from openai import DefaultAsyncHttpxClient, Timeout
+
+from agent.models.pacing import StreamPacer
+
+MAX_READY_SECONDS = 0.002  # s; a read that takes less had its bytes at hand
+
+
+def make_paced_client(timeout: Timeout, pacer: StreamPacer) -> httpx2.AsyncClient:
+    """Return the HTTP client that OpenAI's own would use, with connections that are read at the pacer's moments."""
+    client = DefaultAsyncHttpxClient(timeout=timeout)
+    transport = client._transport  # every other way in ignores a proxy of the environment
+    assert isinstance(transport, httpx2.AsyncHTTPTransport)
+    transport._pool._network_backend = _PacedBackend(transport._pool._network_backend, pacer)
+    return client
+
+
+class _PacedBackend(httpcore2.AsyncNetworkBackend):
+    def __init__(self, backend: httpcore2.AsyncNetworkBackend, pacer: StreamPacer) -> None:
+        self._backend = backend
+        self._pacer = pacer
+
+    async def connect_tcp(self, *to: Any, **how: Any) -> httpcore2.AsyncNetworkStream:
+        return _PacedConnection(await self._backend.connect_tcp(*to, **how), self._pacer)
+
+    async def connect_unix_socket(self, *to: Any, **how: Any) -> httpcore2.AsyncNetworkStream:
+        return _PacedConnection(await self._backend.connect_unix_socket(*to, **how), self._pacer)
+
+    async def sleep(self, seconds: float) -> None:
+        await self._backend.sleep(seconds)
+
+
+class _PacedConnection(httpcore2.AsyncNetworkStream):
+    """A connection whose reads pause after a read that waited, so that more bytes arrive.
+
+    It never pauses twice without such a wait: a piece that is at hand, as the second of two records of TLS, is read at once,
+    and a stream cannot fall behind.
+    """
+
+    def __init__(self, stream: httpcore2.AsyncNetworkStream, pacer: StreamPacer) -> None:
+        self._stream = stream
+        self._pacer = pacer
+        self._has_waited = False
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109  as the library has it
+        loop = asyncio.get_running_loop()
+        if self._has_waited:
+            await self._pacer.wait_for_moment()
+        begun = loop.time()
+        part = await self._stream.read(max_bytes, timeout)
+        self._has_waited = loop.time() - begun > MAX_READY_SECONDS
+        return part
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109  as the library has it
+        await self._stream.write(buffer, timeout)
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109  as the library has it
+    ) -> httpcore2.AsyncNetworkStream:
+        return _PacedConnection(await self._stream.start_tls(ssl_context, server_hostname, timeout), self._pacer)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)

@@ -1,0 +1,31 @@
+"""Text in a given room: what is shortened fits, what is fenced stays as it is and inside."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from checkpoints.text import fence_verbatim, shorten, shorten_for_model, shorten_line
+
+TEXTS = st.lists(st.sampled_from(["`", "```", "~~~", "\n", " ", "a", "é"])).map("".join)
+
+
+@given(TEXTS)
+def test_no_text_ends_its_code_block(text: str) -> None:
+    (block,) = MarkdownIt().parse(fence_verbatim(text))
+    assert block.content == f"{text}\n"
+
+
+@given(st.text(), st.integers(min_value=1, max_value=30))
+def test_a_shortened_text_fits_and_begins_as_the_whole_one(text: str, max_chars: int) -> None:
+    short = shorten(text, max_chars)
+    assert len(short) <= max_chars
+    assert short == text or (short.endswith("…") and text.startswith(short[:-1]))
+
+
+def test_a_shortened_line_has_single_blanks() -> None:
+    assert shorten_line("  one\n\n two\tthree ", 9) == "one two…"
+
+
+def test_a_model_reads_how_much_is_missing() -> None:
+    assert shorten_for_model("abc", 3) == "abc"
+    assert shorten_for_model("abcde", 3) == "abc\n… (cut: 2 more characters)"
