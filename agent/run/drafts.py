@@ -5,7 +5,8 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from agent.run.recorder import RunBlocking, RunRecorder
+from agent.run.blocking import BlockingPool
+from agent.run.recorder import RunRecorder
 from checkpoints import Runs, StateError
 
 _log = logging.getLogger(__name__)
@@ -14,9 +15,9 @@ _log = logging.getLogger(__name__)
 class Drafts:
     """Of all answers that are being written, in one transaction: one each for many is a third of what they cost."""
 
-    def __init__(self, runs: Runs, run_blocking: RunBlocking, interval_seconds: float) -> None:
+    def __init__(self, runs: Runs, blocking: BlockingPool, interval_seconds: float) -> None:
         self._runs = runs
-        self._run_blocking = run_blocking
+        self._blocking = blocking
         self._interval_seconds = interval_seconds
         self._saved_texts: dict[RunRecorder, str] = {}  # what is written now, and what was kept of it
         self._save_task: asyncio.Task[None] | None = None
@@ -52,7 +53,7 @@ class Drafts:
                 if text not in ("", saved):
                     texts[recording] = text
             if texts:
-                await self._run_blocking(
+                await self._blocking.run(
                     self._runs.save_drafts, {recording.run.id: text for recording, text in texts.items()}
                 )
                 self._saved_texts |= {recording: text for recording, text in texts.items() if recording in self._saved_texts}

@@ -54,6 +54,11 @@ class RunInputs:
         instructions = ThreadSettings.from_thread(self._store.get_thread(thread_id)).instructions
         return compose_system_text(prompt.text, instructions, describe_agents(list(self._agents.values())))
 
+    def load_branch_system_text(self, thread_id: str) -> str:
+        """Return the instructions on a branch of a fork: the agent there has no sub-agents."""
+        instructions = ThreadSettings.from_thread(self._store.get_thread(thread_id)).instructions
+        return compose_system_text(self.load_system_prompt().text, instructions)
+
     def load_waiting_calls(self, thread_id: str) -> list[OpenCall]:
         """The calls that a person has to decide about before the conversation can go on, and those that wait for these."""
         latest = self._runs.get_latest_run(thread_id)

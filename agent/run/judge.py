@@ -7,12 +7,9 @@ is a line in the log.
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from time import time_ns
-from typing import ParamSpec, TypeVar
 
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.messages.ai import add_ai_message_chunks
@@ -22,6 +19,7 @@ from agent.context.prompts import CONVERSATION, CONVERSATION_END, JUDGE_PROMPT
 from agent.context.usage import readable_usage
 from agent.events import HeadMoved
 from agent.models.errors import describe_model_error
+from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.settings import ChosenModel, ModelCatalog, ThreadSettings
 from agent.tracing.protocol import JUDGE_PROMPT_NAME, NO_TRACING, Judged, ModelAnswered, Tracer
@@ -39,8 +37,6 @@ MAX_VERDICT_CHARS = 20_000  # characters: some models think aloud first
 MAX_MILESTONE_NAME_CHARS = 80
 MAX_REASON_CHARS = 300
 
-P = ParamSpec("P")
-T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
@@ -80,7 +76,7 @@ class Judge:
         runs: Runs,
         hub: RunHub,
         catalog: ModelCatalog,
-        pool: ThreadPoolExecutor,
+        blocking: BlockingPool,
         tracer: Tracer = NO_TRACING,
         max_seconds: float = MAX_VERDICT_SECONDS,
     ) -> None:
@@ -88,7 +84,7 @@ class Judge:
         self._runs = runs
         self._hub = hub
         self._catalog = catalog
-        self._pool = pool
+        self._blocking = blocking
         self._tracer = tracer
         self._max_seconds = max_seconds
         self._tasks: dict[str, asyncio.Task[None]] = {}  # by thread
@@ -118,7 +114,7 @@ class Judge:
             _log.warning("the judge said nothing of run %s (%s): %s", run.id, type(error).__qualname__, reason)
 
     async def _judge_run(self, run: Run) -> None:
-        case = await self._run_blocking(self._load_candidate, run)
+        case = await self._blocking.run(self._load_candidate, run)
         if case is None:
             return
         verdict = await self._ask_verdict(case)
@@ -127,7 +123,7 @@ class Judge:
                 clean_line(verdict.suggested_name, MAX_MILESTONE_NAME_CHARS),
                 clean_line(verdict.reason, MAX_REASON_CHARS),
             )
-            receipt = await self._run_blocking(self._runs.save_milestone, run, case.message_id, name, reason)
+            receipt = await self._blocking.run(self._runs.save_milestone, run, case.message_id, name, reason)
             if receipt is not None:
                 self._hub.publish(run.thread_id, HeadMoved(receipt.version))
                 self._tracer.record(receipt.operation)
@@ -152,12 +148,19 @@ class Judge:
         try:
             answer, error = await _collect_answer(candidate.model, asked), ""
         finally:
-            about = (candidate.run.id, candidate.model.spec, prompt, asked, answer, began, None, time_ns(), error or None)
-            self._tracer.record(Judged(candidate.run.thread_id, ModelAnswered(*about)))
+            call = ModelAnswered(
+                run_id=candidate.run.id,
+                model=candidate.model.spec,
+                prompt=prompt,
+                messages=asked,
+                answer=answer,
+                began_ns=began,
+                first_token_ns=None,
+                ended_ns=time_ns(),
+                error=error or None,
+            )
+            self._tracer.record(Judged(candidate.run.thread_id, call))
         return parse_verdict(str(answer.text))
-
-    async def _run_blocking(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, partial(work, *args, **kwargs))
 
 
 def is_due(message_count: int, checkpoints: Sequence[Checkpoint]) -> bool:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from dataclasses import dataclass
 
 from agent.graph.answer import AnswerCutOff
 from agent.graph.state import LimitReached
@@ -13,23 +14,31 @@ _UNKNOWN = "Something went wrong that cannot be told."
 _log = logging.getLogger(__name__)
 
 
-def read_outcome(run: Run, work: asyncio.Task[None], *, is_stopped: bool, is_closing: bool) -> tuple[RunState, str | None]:
-    """The state to write for a run, with a sentence if it failed. A run that was stopped has not failed.
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """The state to write for a run. `error` is a sentence for people when it failed."""
 
-    `is_stopped`: somebody asked for its end. Work that goes on all the same counts as cancelled.
+    state: RunState
+    error: str | None = None
+
+
+def read_outcome(run: Run, work: asyncio.Task[None], *, is_stopped: bool, is_closing: bool) -> RunOutcome:
+    """Read how the work of a run ended. A run that was stopped has not failed.
+
+    `is_stopped`: its end was requested. Work that goes on all the same counts as cancelled.
     """
     if work.done() and not work.cancelled():
         error = work.exception()
         if error is None:
-            return RunState.DONE, None
+            return RunOutcome(RunState.DONE)
         if isinstance(error, AwaitingDecision):
-            return RunState.WAITING, None
+            return RunOutcome(RunState.WAITING)
         sentence = describe_run_failure(error, run)
         if not is_stopped:
-            return RunState.FAILED, sentence
+            return RunOutcome(RunState.FAILED, sentence)
     elif not is_stopped:
         _log.warning("run %s was cut off: its work was cancelled, and nobody had stopped it", run.id)
-    return (RunState.STOPPED if is_stopped and not is_closing else RunState.INTERRUPTED), None
+    return RunOutcome(RunState.STOPPED if is_stopped and not is_closing else RunState.INTERRUPTED)
 
 
 def describe_run_failure(error: BaseException, run: Run) -> str:

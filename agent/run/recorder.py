@@ -4,14 +4,15 @@ import asyncio
 import logging
 import uuid
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from agent.events import MessageAdded, RunFinished, TextDelta, ToolStarted
+from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.subagents.delegation import OpenCall
 from checkpoints import (
@@ -29,7 +30,6 @@ from checkpoints import (
 
 STOPPED_TEXT = "Stopped before it finished."
 T = TypeVar("T")
-RunBlocking = Callable[..., Awaitable[Any]]  # runs blocking work to its end on another thread
 _log = logging.getLogger(__name__)
 
 
@@ -43,11 +43,11 @@ class RunEndedError(StateError):
 class RunRecorder:
     """The recorder of one run (see state.Recorder). After its end it refuses everything with `RunEndedError`."""
 
-    def __init__(self, run: Run, runs: Runs, hub: RunHub, run_blocking: RunBlocking) -> None:
+    def __init__(self, run: Run, runs: Runs, hub: RunHub, blocking: BlockingPool) -> None:
         self.run = run
         self._runs = runs
         self._hub = hub
-        self._run_blocking = run_blocking
+        self._blocking = blocking
         self._pending_texts: defaultdict[str, list[str]] = defaultdict(
             list
         )  # of the answers that are being written, by agent
@@ -92,7 +92,7 @@ class RunRecorder:
 
     async def run_blocking(self, work: Callable[[], T]) -> T:
         self.check_open()
-        return cast(T, await self._run_blocking(work))
+        return await self._blocking.run(work)
 
     def check_open(self) -> None:
         if self._has_ended:
@@ -116,7 +116,7 @@ class RunRecorder:
         async with self._write_lock:
             self.check_open()
             new = NewMessage(serde.to_body(message), agent=agent, status=status)
-            stored, version = await self._run_blocking(self._runs.commit_message, self.run, new)
+            stored, version = await self._blocking.run(self._runs.commit_message, self.run, new)
             self._pending_texts.pop(agent, None)
         if isinstance(message, AIMessage):
             calls = [*message.tool_calls, *message.invalid_tool_calls]
@@ -124,7 +124,7 @@ class RunRecorder:
         elif isinstance(message, ToolMessage):
             self._open_calls.pop(message.tool_call_id, None)
         self._hub.publish(self.run.thread_id, MessageAdded(stored, version))
-        return int(stored.depth)
+        return stored.depth
 
     async def end_run(self, state: RunState, error: str | None = None) -> None:
         """Let go of the thread: what was being written is kept as a partial message, open calls get a result.
@@ -142,12 +142,12 @@ class RunRecorder:
     async def _end(self, state: RunState, error: str | None) -> int:
         try:
             last = self._last_messages(state)
-            return cast(int, await self._run_blocking(self._runs.end_run, self.run, state, error=error, last_messages=last))
+            return await self._blocking.run(self._runs.end_run, self.run, state, error=error, last_messages=last)
         except StoreUnavailableError:
             raise
         except Exception:  # noqa: BLE001  what is left over cannot be written: the thread is let go of without it
             _log.exception("run %s ends without its last messages", self.run.id)
-            return cast(int, await self._run_blocking(self._runs.end_run, self.run, state, error=error))
+            return await self._blocking.run(self._runs.end_run, self.run, state, error=error)
 
     def _last_messages(self, state: RunState) -> list[NewMessage]:
         """What the agents were writing, and results for the calls that are open. An agent that writes waits for none."""

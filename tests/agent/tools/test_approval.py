@@ -8,7 +8,7 @@ import pytest
 from langchain_core.tools import BaseTool, StructuredTool
 
 from agent.run.recorder import STOPPED_TEXT
-from agent.run.runner import NothingToDecideError
+from agent.run.requests import NothingToDecideError
 from agent.tools.approval import DENIED_TEXT, NOT_APPROVED_TEXT, Decision
 from checkpoints import Caller, RunState
 from tests.agent.running import Running, model_at, running
