@@ -51,6 +51,14 @@ class Recorder(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class ToolOutcome:
+    """The result of a tool call, as text for the model."""
+
+    text: str
+    is_failed: bool = False
+
+
 class Delegator(Protocol):
     """The sub-agents of one run (see delegation)."""
 
@@ -58,8 +66,8 @@ class Delegator(Protocol):
         """Whether another agent was asked with this call already, and has not answered."""
         ...
 
-    async def ask(self, call: ToolCall, context: "RunContext") -> tuple[str, bool]:
-        """What the agent that a call names says to it, and whether that failed. Raises `Waiting`."""
+    async def ask(self, call: ToolCall, context: "RunContext") -> ToolOutcome:
+        """Return the answer of the agent that a call names. Raises `AwaitingDecision`."""
         ...
 
 
@@ -71,8 +79,8 @@ class ForkExplorer(Protocol):
         """Whether a person decides about each before it is done."""
         ...
 
-    async def explore(self, call: ToolCall, context: "RunContext") -> tuple[str, bool]:
-        """What came of the prompts of a call, and whether that failed."""
+    async def explore(self, call: ToolCall, context: "RunContext") -> ToolOutcome:
+        """Work on every prompt of a call, and return the results."""
         ...
 
 

@@ -6,6 +6,7 @@ import logging
 import time
 import uuid
 from collections.abc import Collection, Coroutine, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,7 @@ from pydantic import ValidationError
 
 from agent.context.request import make_message_id
 from agent.graph.answer import TOO_DEEP
-from agent.graph.state import LimitReached, RunContext
+from agent.graph.state import LimitReached, RunContext, ToolOutcome
 from agent.time_travel.executor import MOVE_NAMES, TimeTravel
 from agent.time_travel.moves import MoveRefused
 from agent.tools.approval import DENIED_TEXT, AwaitingDecision, Decision, find_unanswered_calls, format_response
@@ -30,6 +31,15 @@ NOBODY_TO_ASK_TEXT = "This tool needs the user's leave, and on a branch of a for
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class _SplitCalls:
+    """The calls of one answer around its first move through time, if it makes one."""
+
+    before: list[ToolCall]
+    move: ToolCall | None
+    after: list[ToolCall]  # they belong to a path that is about to leave
+
+
 async def run_tool_calls(
     messages: Sequence[AnyMessage], tools: dict[str, BaseTool], approval: Collection[str], context: RunContext
 ) -> list[ToolMessage]:
@@ -41,8 +51,9 @@ async def run_tool_calls(
     refused = [_reject_unreadable(call) for call in asked.invalid_tool_calls]
     for refusal in refused:
         await context.recorder.commit(refusal)
-    calls, move, late = _split_at_move(find_unanswered_calls(messages), context.time_travel)
-    refused += [await _refuse_call(call, AFTER_MOVE_TEXT, context) for call in late]
+    split = _split_at_move(find_unanswered_calls(messages), context.time_travel)
+    refused += [await _refuse_call(call, AFTER_MOVE_TEXT, context) for call in split.after]
+    calls = split.before
     asking = [call for call in calls if _needs_decision(call, approval, context)]
     if context.is_unattended:
         refused += [await _refuse_call(call, NOBODY_TO_ASK_TEXT, context) for call in asking]
@@ -52,8 +63,8 @@ async def run_tool_calls(
     results = [answer for answer in answers if answer is not None]
     if len(results) < len(ready):
         raise AwaitingDecision
-    if move is not None:
-        results.append(await _make_move(move, context))
+    if split.move is not None:
+        results.append(await _make_move(split.move, context))
     if len(ready) < len(calls):
         raise AwaitingDecision
     return [*refused, *results]
@@ -70,15 +81,12 @@ def _is_decided(call: ToolCall, context: RunContext) -> bool:
     return is_begun or call["id"] in context.decisions
 
 
-def _split_at_move(
-    calls: list[ToolCall], time_travel: TimeTravel | None
-) -> tuple[list[ToolCall], ToolCall | None, list[ToolCall]]:
-    """The calls up to a move, the move, and what was asked for after it: that belongs to a path which is about to leave."""
-    if time_travel is None:
-        return calls, None, []
-    places = [index for index, call in enumerate(calls) if call["name"] in MOVE_NAMES]
-    first = places[0] if places else len(calls)
-    return calls[:first], calls[first] if places else None, calls[first + 1 :]
+def _split_at_move(calls: list[ToolCall], time_travel: TimeTravel | None) -> _SplitCalls:
+    moves = (index for index, call in enumerate(calls) if call["name"] in MOVE_NAMES)
+    first = None if time_travel is None else next(moves, None)
+    if first is None:
+        return _SplitCalls(calls, None, [])
+    return _SplitCalls(calls[:first], calls[first], calls[first + 1 :])
 
 
 async def _make_move(call: ToolCall, context: RunContext) -> ToolMessage:
@@ -146,14 +154,14 @@ async def _run_one(tools: dict[str, BaseTool], call: ToolCall, context: RunConte
     context.trace.on_tool_start(call)
     started = time.monotonic()
     try:
-        text, failed = await _apply_decision(tools, call, context)
+        outcome = await _apply_decision(tools, call, context)
     except AwaitingDecision:
         return None
     result = ToolMessage(
-        _shorten_result(text, context.limits.max_result_chars),
+        _shorten_result(outcome.text, context.limits.max_result_chars),
         tool_call_id=call["id"] or "",
         name=call["name"],
-        status="error" if failed else "success",
+        status="error" if outcome.is_failed else "success",
         response_metadata={"duration_ms": round((time.monotonic() - started) * 1000)},
     )
     context.trace.on_tool_end(result)
@@ -161,22 +169,22 @@ async def _run_one(tools: dict[str, BaseTool], call: ToolCall, context: RunConte
     return result
 
 
-async def _apply_decision(tools: dict[str, BaseTool], call: ToolCall, context: RunContext) -> tuple[str, bool]:
+async def _apply_decision(tools: dict[str, BaseTool], call: ToolCall, context: RunContext) -> ToolOutcome:
     """The result of one call, as a person decided about it, where they did."""
     decision = context.decisions.get(call["id"] or "")
     match decision:
         case None | Decision(kind="allow"):
             return await _dispatch_call(tools, call, context)
         case Decision(kind="respond"):
-            return format_response(decision), False
+            return ToolOutcome(format_response(decision))
         case Decision(kind="edit", arguments=arguments):
-            text, failed = await _dispatch_call(tools, {**call, "args": arguments or {}}, context)
+            outcome = await _dispatch_call(tools, {**call, "args": arguments or {}}, context)
             changed = json.dumps(arguments, ensure_ascii=False)
-            return f"(The user changed the arguments to {changed}.)\n{text}", failed
-    return DENIED_TEXT, True  # and for whatever is no decision that there is
+            return replace(outcome, text=f"(The user changed the arguments to {changed}.)\n{outcome.text}")
+    return ToolOutcome(DENIED_TEXT, is_failed=True)  # and for whatever is no decision that there is
 
 
-async def _dispatch_call(tools: dict[str, BaseTool], call: ToolCall, context: RunContext) -> tuple[str, bool]:
+async def _dispatch_call(tools: dict[str, BaseTool], call: ToolCall, context: RunContext) -> ToolOutcome:
     traveller, given = context.time_travel, call["args"]
     if context.delegator is not None and call["name"] == ask_agent.name in tools:
         return await context.delegator.ask(call, context)
@@ -184,9 +192,9 @@ async def _dispatch_call(tools: dict[str, BaseTool], call: ToolCall, context: Ru
         return await context.fork_explorer.explore(call, context)
     if traveller is not None and call["name"] == save_checkpoint.name:
         saving = partial(traveller.request_checkpoint, str(given.get("name", "")), str(given.get("description", "")))
-        return await context.recorder.run_blocking(saving), False
+        return ToolOutcome(await context.recorder.run_blocking(saving))
     if traveller is not None and call["name"] == list_checkpoints.name:
-        return await context.recorder.run_blocking(traveller.describe_checkpoints), False
+        return ToolOutcome(await context.recorder.run_blocking(traveller.describe_checkpoints))
     return await _invoke_tool(tools, call, context.limits.tool_seconds)
 
 
@@ -201,26 +209,28 @@ def _reject_unreadable(call: InvalidToolCall) -> ToolMessage:
     return ToolMessage(text, tool_call_id=call["id"] or "", name=call["name"], status="error")
 
 
-async def _invoke_tool(tools: dict[str, BaseTool], call: ToolCall, max_seconds: float) -> tuple[str, bool]:
+async def _invoke_tool(tools: dict[str, BaseTool], call: ToolCall, max_seconds: float) -> ToolOutcome:
     """The result of one call as text, and whether it failed. A tool can fail in any way; the conversation goes on."""
     tool = tools.get(call["name"])
     if tool is None:
         unknown = f"There is no tool {call['name']!r}. There are: {', '.join(tools) or 'none'}."
-        return SWITCHED_OFF_TEXT if call["name"] in (*MOVE_NAMES, fork.name) else unknown, True
+        is_switched_off = call["name"] in (*MOVE_NAMES, fork.name)
+        return ToolOutcome(SWITCHED_OFF_TEXT if is_switched_off else unknown, is_failed=True)
     try:
         async with asyncio.timeout(max_seconds):
-            return serde.sanitize_text(str(await tool.ainvoke(call["args"]))), False
+            return ToolOutcome(serde.sanitize_text(str(await tool.ainvoke(call["args"]))))
     except TimeoutError:
-        return f"The tool took longer than {max_seconds:g} s and was stopped.", True
+        return ToolOutcome(f"The tool took longer than {max_seconds:g} s and was stopped.", is_failed=True)
     except ToolException as error:
-        return serde.sanitize_text(str(error)), True
+        return ToolOutcome(serde.sanitize_text(str(error)), is_failed=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        return f"The arguments do not fit: {'.'.join(map(str, first['loc']))}: {first['msg']}.", True
+        where = ".".join(map(str, first["loc"]))
+        return ToolOutcome(f"The arguments do not fit: {where}: {first['msg']}.", is_failed=True)
     except BaseException as error:  # whatever a tool does, the call gets an answer
         is_stopped = isinstance(error, asyncio.CancelledError) and (task := asyncio.current_task()) and task.cancelling()
         if is_stopped or isinstance(error, GeneratorExit):
             raise  # it is the run that ends
         reference = uuid.uuid4().hex[:8]
         _log.exception("tool %s failed [%s]", call["name"], reference)
-        return f"The tool failed (reference {reference}).", True
+        return ToolOutcome(f"The tool failed (reference {reference}).", is_failed=True)

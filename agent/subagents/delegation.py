@@ -9,7 +9,6 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from langchain_core.messages import AnyMessage, HumanMessage, ToolCall
 
@@ -17,7 +16,7 @@ from agent.context.prompts import AGENT_PROMPT, compose_system_text
 from agent.context.request import build_request
 from agent.context.window import find_window, read_recent_messages
 from agent.graph.graph import Graph, build_config
-from agent.graph.state import Limits, RunContext
+from agent.graph.state import Limits, RunContext, ToolOutcome
 from agent.settings import ChosenModel, ModelCatalog
 from agent.subagents.agents import Agent, Agents, describe_agents
 from agent.time_travel.dependence import QUESTION_MARK, list_call_ids, read_question_mark
@@ -143,7 +142,7 @@ class RunDelegator:
     def is_in_progress(self, agent: str, call: ToolCall) -> bool:
         return (agent, call["id"] or "") in self._open_questions
 
-    async def ask(self, call: ToolCall, context: RunContext) -> tuple[str, bool]:
+    async def ask(self, call: ToolCall, context: RunContext) -> ToolOutcome:
         """The answer to a call of `ask_agent`, or a sentence for the model that asks, and whether it failed.
 
         Raises `Waiting` when the agent cannot go on before a person has decided.
@@ -153,11 +152,13 @@ class RunDelegator:
         text = str(call["args"].get("question", "")).strip()
         agent = self._sub_agents.agents.get(name)
         if agent is None:
-            return f"There is no agent {name[:40]!r}. There are: {', '.join(self._sub_agents.agents)}.", True
+            known = ", ".join(self._sub_agents.agents)
+            return ToolOutcome(f"There is no agent {name[:40]!r}. There are: {known}.", is_failed=True)
         if question is None and not text:
-            return "The question is empty: write what the agent should find out or do.", True
+            return ToolOutcome("The question is empty: write what the agent should find out or do.", is_failed=True)
         if self._waits_for(name, context.agent):
-            return f"{name} is itself waiting for this work, so it cannot be asked. Answer with what you have.", True
+            refusal = f"{name} is itself waiting for this work, so it cannot be asked. Answer with what you have."
+            return ToolOutcome(refusal, is_failed=True)
         self._asked_agents[context.agent].append(name)
         try:
             return await self._answer_question(agent, call, question or text, context)
@@ -170,12 +171,12 @@ class RunDelegator:
 
     async def _answer_question(
         self, agent: Agent, call: ToolCall, question: Message | str, context: RunContext
-    ) -> tuple[str, bool]:
+    ) -> ToolOutcome:
         """The agent's answer, or a sentence with the reason for none, and whether it failed. The asker goes on."""
         key, own = (context.agent, call["id"] or ""), self._context(agent, context)
         await self._await_turn(agent.name, key)
         try:
-            return await self._work_on_question(agent, key, question, own), False
+            return ToolOutcome(await self._work_on_question(agent, key, question, own))
         except AwaitingDecision:
             self._waiting_agents.add(agent.name)
             raise
@@ -183,7 +184,7 @@ class RunDelegator:
             failed = self._sub_agents.describe_failure(error)
             own.trace.cut_off(failed)
             await own.recorder.cut_off()
-            return f"{agent.name} could not answer: {failed}", True
+            return ToolOutcome(f"{agent.name} could not answer: {failed}", is_failed=True)
         finally:
             if agent.name not in self._waiting_agents:
                 del self._at_work[agent.name]
@@ -193,13 +194,15 @@ class RunDelegator:
     def _context(self, agent: Agent, context: RunContext) -> RunContext:
         """What an agent works with that another one asks."""
         trace = context.trace.for_agent(agent.name, self._sub_agents.compose_instructions(agent))
-        who: Any = {
-            "agent": agent.name,
-            "tool_names": agent.tools,
-            "recorder": context.recorder.for_agent(agent.name),
-            "trace": trace,
-        }
-        return replace(context, **who, time_travel=None, reserved_answers=context.reserved_answers + 1)
+        return replace(
+            context,
+            agent=agent.name,
+            tool_names=agent.tools,
+            recorder=context.recorder.for_agent(agent.name),
+            trace=trace,
+            time_travel=None,
+            reserved_answers=context.reserved_answers + 1,
+        )
 
     async def _await_turn(self, name: str, key: tuple[str, str]) -> None:
         """Wait until the agent can be asked. Raises `Waiting` when it cannot be before a person has decided."""

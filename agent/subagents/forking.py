@@ -9,13 +9,13 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall
 
 from agent.context.request import build_request
 from agent.graph.graph import Graph, build_config
-from agent.graph.state import Limits, Recorder, RunContext
+from agent.graph.state import Limits, Recorder, RunContext, ToolOutcome
 from agent.subagents.delegation import load_last_turn
 from agent.time_travel.dependence import list_call_ids
 from checkpoints import MAIN, Message, MessageStatus, NewMessage, Run, Runs, Store, serde
@@ -44,15 +44,15 @@ class RunForkExplorer:
     publish_head: Callable[[int], None]  # tells the pages of the thread's new version
     needs_approval: bool
 
-    async def explore(self, call: ToolCall, context: RunContext) -> tuple[str, bool]:
+    async def explore(self, call: ToolCall, context: RunContext) -> ToolOutcome:
         """Work on every prompt. The results as JSON in their order, or a sentence for the model; and whether it failed."""
         prompts = call["args"].get("prompts")
         if (refusal := _check_prompts(prompts)) is not None:
-            return refusal, True
+            return ToolOutcome(refusal, is_failed=True)
         assert isinstance(prompts, list)
         if context.usage.branches + len(prompts) > MAX_BRANCHES_PER_RUN:
             limit = f"No more than {MAX_BRANCHES_PER_RUN} ways are tried in one run."
-            return f"{limit} Nothing was done. Go on with what there is.", True
+            return ToolOutcome(f"{limit} Nothing was done. Go on with what there is.", is_failed=True)
         context.usage.branches += len(prompts)
         path, system = await context.recorder.run_blocking(
             lambda: (self._load_path(call, context.limits), self.load_system_text())
@@ -74,7 +74,8 @@ class RunForkExplorer:
             ]
         results = [task.result() for task in tasks]
         named = [{"branch": name, **result} for (name, _), result in zip(begun, results, strict=True)]
-        return json.dumps(named, ensure_ascii=False, indent=1), all("failed" in result for result in results)
+        has_failed = all("failed" in result for result in results)
+        return ToolOutcome(json.dumps(named, ensure_ascii=False, indent=1), has_failed)
 
     def _load_path(self, call: ToolCall, limits: Limits) -> list[Message]:
         """The agent's messages before the answer that asks."""
@@ -92,9 +93,17 @@ class RunForkExplorer:
     ) -> dict[str, str]:
         """What came of one branch. Its failure is a result, and no reason to end the others."""
         recorder = BranchRecorder(self.runs, self.run, branch_id, context.recorder, self.publish_head)
-        lent: Any = {"recorder": recorder, "time_travel": None, "delegator": None, "fork_explorer": None, "decisions": {}}
-        own = replace(context, **lent, is_unattended=True, trace=context.trace.for_agent("branch", system))
-        own = replace(own, reserved_answers=context.reserved_answers + 1)
+        own = replace(
+            context,
+            recorder=recorder,
+            trace=context.trace.for_agent("branch", system),
+            time_travel=None,
+            delegator=None,
+            fork_explorer=None,
+            decisions={},
+            is_unattended=True,
+            reserved_answers=context.reserved_answers + 1,
+        )
         async with slots:
             try:
                 async with asyncio.timeout(context.limits.fork_seconds) as deadline:
