@@ -100,7 +100,7 @@ class ActiveRuns:
         _log.warning("run %s was let go of: it was stopped, and its work goes on", run.id)
         self.abandoned.add(work)
         work.add_done_callback(forget)
-        work.cancel()  # once more: it may have taken the first time for its own
+        work.cancel()  # once more: it may have mistaken the first cancellation for its own
 
     def _forget_run(self, run: Run, active: ActiveRun) -> None:
         """Forget a run that is over, or whose end task is gone: the watchdog then ends it."""

@@ -1,7 +1,6 @@
-"""The judge: when a run is done, it looks at where the conversation stands, and saves a checkpoint if that is a milestone.
+"""The judge: after a run it asks a model whether the conversation has reached a milestone, and saves a checkpoint if so.
 
-It works beside everything else: nobody waits for it, it is never in the way of what a person does, and when it fails, that
-is a line in the log.
+It works in the background: nothing waits for it, it blocks no change of a person, and its failure is one line in the log.
 """
 
 import asyncio
@@ -25,13 +24,12 @@ from agent.settings import ChosenModel, ModelCatalog, ThreadSettings
 from agent.tracing.protocol import JUDGE_PROMPT_NAME, NO_TRACING, Judged, ModelAnswered, Tracer
 from checkpoints import MAIN, Checkpoint, Message, Run, Runs, StateError, Store
 
-MAX_VERDICT_SECONDS = 60.0  # for one verdict: nobody waits, and a model on one's own machine may have other work first
-MIN_MESSAGES_APART = (
-    4  # messages between a checkpoint, whoever saved it, and the next milestone: a list of every turn would show none
-)
-MAX_MILESTONES = 100  # milestones that one path shows: it bounds what a model that finds everything important can cost
+MAX_VERDICT_SECONDS = 60.0  # for one verdict: nothing waits for it, and a local model may have other work first
+# Messages between any checkpoint and the next milestone: a list of every turn would show none.
+MIN_MESSAGES_APART = 4
+MAX_MILESTONES = 100  # milestones on one path: it bounds the cost of a model that finds everything important
 MAX_JUDGED_MESSAGES = 40  # messages from the end of the path
-MAX_JUDGE_QUESTION_CHARS = 16_000  # of them all, in the question
+MAX_JUDGE_QUESTION_CHARS = 16_000  # characters of all judged messages together
 MAX_JUDGED_MESSAGE_CHARS = 2_000  # characters of one of them
 MAX_VERDICT_CHARS = 20_000  # characters: some models think aloud first
 MAX_MILESTONE_NAME_CHARS = 80
@@ -41,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 
 class Verdict(BaseModel):
-    """What the model has to answer with, as JSON. Its texts are data that a model wrote."""
+    """The JSON object that the model must answer with. Its texts are data that a model wrote."""
 
     model_config = ConfigDict(strict=True, frozen=True)
 
@@ -57,7 +55,7 @@ class UnreadableVerdictError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A state to be judged: the message that it ends with, and what of it is shown to whom."""
+    """A state to judge: the message that it ends with, the question about it, and the model to ask."""
 
     run: Run
     message_id: str
@@ -66,8 +64,9 @@ class _Candidate:
 
 
 class Judge:
-    """Judges the states that runs come to, each once, and one at a time in a thread. It asks the thread's own model, so that
-    no conversation is shown to a provider that it was not shown to before.
+    """Judges the state after each run, once, and one state at a time in a thread.
+
+    It asks the thread's own model, so that no conversation reaches a provider that has not seen it before.
     """
 
     def __init__(
@@ -88,17 +87,17 @@ class Judge:
         self._tracer = tracer
         self._max_seconds = max_seconds
         self._tasks: dict[str, asyncio.Task[None]] = {}  # by thread
-        tracer.find_prompt(JUDGE_PROMPT_NAME, JUDGE_PROMPT)  # so that the operator's text is known when it is first needed
+        tracer.find_prompt(JUDGE_PROMPT_NAME, JUDGE_PROMPT)  # so that the operator's text is loaded when it is first needed
 
     def consider(self, run: Run) -> None:
-        """Judge the state that a run came to, beside what goes on. While one of a thread is judged, its next pass by."""
+        """Judge the state after a run, in the background. Skip it while another state of the thread is judged."""
         if run.thread_id not in self._tasks:
             task = asyncio.create_task(self._judge_safely(run), name=f"judge {run.id}")
             self._tasks[run.thread_id] = task
             task.add_done_callback(lambda _: self._tasks.pop(run.thread_id))
 
     async def close(self) -> None:
-        """Let go of what is being judged."""
+        """Cancel all judging."""
         judging = list(self._tasks.values())
         for task in judging:
             task.cancel()
@@ -114,27 +113,27 @@ class Judge:
             _log.warning("the judge said nothing of run %s (%s): %s", run.id, type(error).__qualname__, reason)
 
     async def _judge_run(self, run: Run) -> None:
-        case = await self._blocking.run(self._load_candidate, run)
-        if case is None:
+        candidate = await self._blocking.run(self._load_candidate, run)
+        if candidate is None:
             return
-        verdict = await self._ask_verdict(case)
+        verdict = await self._ask_verdict(candidate)
         if verdict.should_save:
             name, reason = (
                 clean_line(verdict.suggested_name, MAX_MILESTONE_NAME_CHARS),
                 clean_line(verdict.reason, MAX_REASON_CHARS),
             )
-            receipt = await self._blocking.run(self._runs.save_milestone, run, case.message_id, name, reason)
+            receipt = await self._blocking.run(self._runs.save_milestone, run, candidate.message_id, name, reason)
             if receipt is not None:
                 self._hub.publish(run.thread_id, HeadMoved(receipt.version))
                 self._tracer.record(receipt.operation)
 
     def _load_candidate(self, run: Run) -> _Candidate | None:
-        """The state that the run came to; None where there is nothing to judge: it has left the path, or it is too early."""
+        """Load the state after the run; None where it has left the path, or is too close to another checkpoint."""
         with self._store.database.begin_read():
             thread = self._store.get_thread(run.thread_id)
             path = self._store.list_messages(thread.id, last=MAX_JUDGED_MESSAGES)
             checkpoints = self._store.list_checkpoints(thread.id)
-        # The next run may have begun: what it wrote is no part of this state.
+        # The next run may have begun: its messages are no part of this state.
         last = next((index for index in reversed(range(len(path))) if path[index].run_id == run.id), None)
         if last is None or not is_due(path[last].depth + 1, checkpoints):
             return None
@@ -143,16 +142,16 @@ class Judge:
 
     async def _ask_verdict(self, candidate: _Candidate) -> Verdict:
         prompt, began = self._tracer.find_prompt(JUDGE_PROMPT_NAME, JUDGE_PROMPT), time_ns()
-        asked: list[AnyMessage] = [SystemMessage(prompt.text), HumanMessage(candidate.question)]
+        messages: list[AnyMessage] = [SystemMessage(prompt.text), HumanMessage(candidate.question)]
         answer, error = AIMessage(""), "There was no answer."
         try:
-            answer, error = await _collect_answer(candidate.model, asked), ""
+            answer, error = await _collect_answer(candidate.model, messages), ""
         finally:
             call = ModelAnswered(
                 run_id=candidate.run.id,
                 model=candidate.model.spec,
                 prompt=prompt,
-                messages=asked,
+                messages=messages,
                 answer=answer,
                 began_ns=began,
                 first_token_ns=None,
@@ -164,24 +163,24 @@ class Judge:
 
 
 def is_due(message_count: int, checkpoints: Sequence[Checkpoint]) -> bool:
-    """Whether a state of this many messages may become a milestone, beside the checkpoints that its path shows."""
+    """Return whether a state of this many messages may become a milestone, given the checkpoints of its path."""
     nearest = max((checkpoint.message_count for checkpoint in checkpoints if not checkpoint.detached), default=0)
     saved = sum(checkpoint.created_by == "judge" for checkpoint in checkpoints)
     return message_count - nearest >= MIN_MESSAGES_APART and saved < MAX_MILESTONES
 
 
 def build_judge_question(path: Sequence[Message]) -> str:
-    """The end of a path as data in one message: JSON between two marks, neither of which it can hold.
+    """Build the question: the end of a path as JSON, between two tags that the JSON cannot contain.
 
     Raises `DamagedMessageError`.
     """
     entries: list[dict[str, object]] = []
-    left = MAX_JUDGE_QUESTION_CHARS
+    chars_left = MAX_JUDGE_QUESTION_CHARS
     for stored in reversed(path):
         if stored.agent == MAIN:
             entry = _make_entry(stored)
-            left -= len(json.dumps(entry))
-            if entries and left < 0:
+            chars_left -= len(json.dumps(entry))
+            if entries and chars_left < 0:
                 break
             entries.insert(0, entry)
     text = json.dumps(entries, ensure_ascii=False).replace("<", "\\u003c")
@@ -191,16 +190,19 @@ def build_judge_question(path: Sequence[Message]) -> str:
 def _make_entry(stored: Message) -> dict[str, object]:
     message = stored.langchain
     text = str(message.text)
-    said = text if len(text) <= MAX_JUDGED_MESSAGE_CHARS else f"{text[:MAX_JUDGED_MESSAGE_CHARS]}…"
+    shortened = text if len(text) <= MAX_JUDGED_MESSAGE_CHARS else f"{text[:MAX_JUDGED_MESSAGE_CHARS]}…"
     if isinstance(message, ToolMessage):
-        return {"role": "tool", "tool": message.name or "tool", "text": said}
+        return {"role": "tool", "tool": message.name or "tool", "text": shortened}
     role = {"human": "user", "ai": "assistant"}.get(stored.type, "note")
     calls = [call["name"] for call in message.tool_calls] if isinstance(message, AIMessage) else []
-    return {"role": role, "text": said} | ({"calls": calls} if calls else {})
+    return {"role": role, "text": shortened} | ({"calls": calls} if calls else {})
 
 
 async def _collect_answer(model: ChosenModel, messages: list[AnyMessage]) -> AIMessage:
-    """The whole answer. Raises `UnreadableVerdictError` for none or one without end, and what providers' libraries raise."""
+    """Collect the complete answer.
+
+    Raises `UnreadableVerdictError` for no answer or an endless one, and the exceptions of providers' libraries.
+    """
     chunks: list[AIMessageChunk] = []
     size = 0
     async for chunk in model.chat.astream(messages):
@@ -210,20 +212,20 @@ async def _collect_answer(model: ChosenModel, messages: list[AnyMessage]) -> AIM
             raise UnreadableVerdictError
     if not chunks:
         raise UnreadableVerdictError
-    whole = add_ai_message_chunks(chunks[0], *chunks[1:])
+    merged = add_ai_message_chunks(chunks[0], *chunks[1:])
     return AIMessage(
-        whole.text, usage_metadata=readable_usage(whole.usage_metadata), response_metadata=whole.response_metadata
+        merged.text, usage_metadata=readable_usage(merged.usage_metadata), response_metadata=merged.response_metadata
     )
 
 
 def parse_verdict(text: str) -> Verdict:
-    """The JSON object in an answer, also one in a code fence or after thoughts. Raises `UnreadableVerdictError`.
+    """Parse the JSON object in an answer, also in a code fence or after thoughts. Raises `UnreadableVerdictError`.
 
-    Not the structured output of the provider's interface: compatible servers refuse one form of it or another.
+    The provider's structured output is not used: compatible servers refuse one form of it or another.
     """
-    spoken = text.rpartition("</think>")[2]
+    answer = text.rpartition("</think>")[2]
     try:
-        verdict = Verdict.model_validate_json(spoken[spoken.find("{") : spoken.rfind("}") + 1])
+        verdict = Verdict.model_validate_json(answer[answer.find("{") : answer.rfind("}") + 1])
     except ValidationError:
         raise UnreadableVerdictError from None
     if verdict.should_save and not clean_line(verdict.suggested_name, MAX_MILESTONE_NAME_CHARS):
@@ -232,5 +234,5 @@ def parse_verdict(text: str) -> Verdict:
 
 
 def clean_line(text: str, max_chars: int) -> str:
-    """One line of visible characters."""
+    """Return the visible characters of a text as one line."""
     return "".join(character for character in " ".join(text.split()) if character.isprintable())[:max_chars].strip()

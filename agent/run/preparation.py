@@ -43,9 +43,9 @@ class RunPreparer:
     tracer: Tracer
 
     def prepare(self, request: RunRequest, *, is_repeated: bool) -> PreparedRun:
-        """Begin a run on disk and read what it starts from. A repeated request returns the run that it began.
+        """Begin a run on disk and load its start. A repeated request returns the run that it began.
 
-        Raises `NothingToDecideError`, and what `Runs.begin_run` raises.
+        Raises `NothingToDecideError`, and the errors of `Runs.begin_run`.
         """
         waiting = self._load_waiting_calls(request)
         if not is_repeated:

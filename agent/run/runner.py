@@ -131,7 +131,7 @@ class Runner:
 
     async def _begin_run(self, request: RunRequest) -> Run:
         async with self.active_runs.begin_lock:
-            self.watchdog.ensure_watching()  # before: what fails from here on may leave a run that no task drives
+            self.watchdog.ensure_watching()  # before: a failure from here on may leave a run that no task drives
             try:
                 prepared = await self._prepare(request)
             except RunActiveError:
