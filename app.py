@@ -27,9 +27,10 @@ from agent.graph.state import Limits
 from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys
+from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.run.judge import Judge
-from agent.run.runner import Runner
+from agent.run.runner import build_runner
 from agent.subagents.agents import BUILT_IN_AGENTS, Agent, Agents
 from agent.time_travel.policy import TimeTravelEvent
 from agent.tools.ask_agent import ask_agent
@@ -193,18 +194,19 @@ def _build_services(
     hub, runs = RunHub(), Runs(store)
     limits = Limits(idle_seconds=settings.model_idle_seconds, max_window_tokens=settings.model_window)
     prices = {spec: ModelPrice(price.input, price.output, price.cached) for spec, price in settings.prices.items()}
-    runner = Runner(
+    blocking = BlockingPool(pool)
+    runner = build_runner(
         store,
         runs,
         hub,
         build_graph(tools, approval=approval),
         models,
-        pool=pool,
+        blocking=blocking,
         limits=limits,
         tracer=tracer,
         default_policy=settings.time_travel,
         on_time_travel=on_time_travel,
-        judge=Judge(store, runs, hub, models, pool, tracer) if settings.judge == "on" else None,
+        judge=Judge(store, runs, hub, models, blocking, tracer) if settings.judge == "on" else None,
         agents=sub_agents,
     )
     return Services(store, runs, runner, hub, pool, models=models, tracer=tracer, prices=prices, renderer=Renderer())

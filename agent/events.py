@@ -1,4 +1,4 @@
-"""What a run tells those who watch it."""
+"""The events of a run, as its followers receive them."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from checkpoints import Message, RunState
 class RunStarted:
     run_id: str
     version: int
-    message: Message | None  # the user's, when the run began with one
+    message: Message | None  # the user's, when the run began with a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True)
 class RunFinished:
-    """The run rests, for whatever reason; `error` is a sentence for people when it failed."""
+    """The run has ended. `error` is a sentence for people when it failed."""
 
     run_id: str
     state: RunState

@@ -20,8 +20,9 @@ from agent.context.tokens import estimate_stored_tokens
 from agent.events import MessageAdded, RunFinished
 from agent.graph.graph import build_graph
 from agent.graph.state import Limits
+from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
-from agent.run.runner import Runner
+from agent.run.runner import Runner, build_runner
 from agent.settings import ModelCatalog
 from agent.time_travel.policy import TimeTravelEvent
 from agent.tools.calculator import calculator
@@ -111,7 +112,17 @@ def _open_chat(catalog: ModelCatalog, tools: Sequence[BaseTool], write: WriteLin
     with ThreadPoolExecutor(2) as pool, asyncio.Runner() as loop:
         heard: list[Callable[[TimeTravelEvent], None]] = [moves.append]
         runs, graph = Runs(store), build_graph(tools)
-        make = partial(Runner, store, runs, hub, graph, catalog, pool=pool, limits=Limits(), default_policy="allow")
+        make = partial(
+            build_runner,
+            store,
+            runs,
+            hub,
+            graph,
+            catalog,
+            blocking=BlockingPool(pool),
+            limits=Limits(),
+            default_policy="allow",
+        )
         talk = TerminalChat(store, hub, make(on_time_travel=heard), loop, write, moves)
         talk.reset()
         try:

@@ -1,7 +1,7 @@
-"""One answer of the model: streamed, and accepted only when it is whole.
+"""One answer of the model: streamed, and accepted only when it is complete.
 
-A connection that is cut in mid-answer looks like success to the libraries, and they mend broken tool arguments by guessing.
-Here an answer counts only when the provider said that it is finished, and arguments only when they are JSON.
+A connection that is cut in mid-answer looks like success to the libraries, and they repair broken tool arguments by
+guessing. Here an answer counts only when the provider reports that it is finished, and arguments only when they are JSON.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ _KEPT_METADATA = ("model_name", "model_provider", "system_fingerprint", "id")
 
 
 class AnswerCutOff(Exception):
-    """The answer ended before it was whole. The text is a sentence for people."""
+    """The answer ended before it was complete. The text is a sentence for people."""
 
     def __init__(self, finish_reason: str | None) -> None:
         super().__init__(
@@ -48,10 +48,10 @@ class AnswerCutOff(Exception):
 
 
 async def stream_answer(model: BoundModel, messages: Sequence[AnyMessage], context: RunContext) -> AIMessage:
-    """The model's whole answer, its text told to the recorder as it comes.
+    """Return the model's complete answer, and pass its text to the recorder as it comes.
 
-    Asks again after a passing failure, but never once something of the answer has come. Raises `CutOff` when it is not
-    whole, `TimeoutError` after too long a silence, and what the provider's library raises.
+    It tries again after a passing failure, but never once a part of the answer has come. Raises `AnswerCutOff` when the
+    answer is not complete, `TimeoutError` after too long a silence, and the exceptions of the provider's library.
     """
     retries = Retries()
     while True:
@@ -59,7 +59,7 @@ async def stream_answer(model: BoundModel, messages: Sequence[AnyMessage], conte
         try:
             await _read_stream(model, messages, context, chunks)
             return _assemble_answer(chunks)
-        except Exception as error:  # of any library; all that does not pass is raised again
+        except Exception as error:  # of any library; a failure that does not pass is raised again
             pause = None if _has_content(chunks) else retries.next_pause(error)
             if pause is None:
                 raise
@@ -70,11 +70,11 @@ async def stream_answer(model: BoundModel, messages: Sequence[AnyMessage], conte
 async def _read_stream(
     model: BoundModel, messages: Sequence[AnyMessage], context: RunContext, chunks: list[AIMessageChunk]
 ) -> None:
-    """Add to `chunks` as they come."""
+    """Read the stream and append to `chunks` as they come."""
     limits, size = context.limits, 0
     unnumbering = NumberStripper()
     loop = asyncio.get_running_loop()
-    # Closed at once when it is cut: the provider would go on sending, and somebody here would go on reading.
+    # Closed at once when it is cut: otherwise the provider would go on sending, and this side reading.
     async with asyncio.timeout(limits.idle_seconds) as deadline, aclosing(_iterate_chunks(model, messages)) as coming:
         async for chunk in coming:
             chunk = chunk if isinstance(chunk, AIMessageChunk) else convert_to_chunk(chunk)  # noqa: PLW2901  a model that cannot stream
@@ -87,7 +87,7 @@ async def _read_stream(
             if shown := unnumbering.feed(text):
                 context.recorder.append_text(shown)
             size += sum(len(call["args"] or "") for call in chunk.tool_call_chunks)
-            # Also so many chunks with nothing in them: each starts the deadline anew.
+            # Also for that many empty chunks: each starts the deadline anew.
             if max(size, len(chunks)) >= limits.max_answer_chars:
                 raise AnswerCutOff("too_long")
     if rest := unnumbering.flush():
@@ -100,7 +100,7 @@ async def _iterate_chunks(model: BoundModel, messages: Sequence[AnyMessage]) -> 
 
 
 def _has_content(chunks: Sequence[AIMessageChunk]) -> bool:
-    """Whether anything of an answer has come."""
+    """Return whether any part of an answer has come."""
     return any(_chunk_text(chunk) or chunk.tool_call_chunks for chunk in chunks)
 
 
@@ -110,9 +110,9 @@ def _chunk_text(chunk: BaseMessage) -> str:
 
 def _assemble_answer(chunks: list[AIMessageChunk]) -> AIMessage:
     merged = add_ai_message_chunks(chunks[0], *chunks[1:]) if chunks else AIMessageChunk(content="")
-    # Not from the merged chunk: some servers say it twice, and merging texts joins them.
-    said = [read_finish_reason(chunk.response_metadata) for chunk in chunks]
-    reason = next((each for each in reversed(said) if each), None)
+    # Not from the merged chunk: some servers send it twice, and merging joins the texts.
+    reasons = [read_finish_reason(chunk.response_metadata) for chunk in chunks]
+    reason = next((each for each in reversed(reasons) if each), None)
     if reason not in _FINISHED_REASONS:
         raise AnswerCutOff(reason if reason or _has_content(chunks) else "nothing")
     calls, unreadable = _read_tool_calls(merged)

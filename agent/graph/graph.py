@@ -1,6 +1,6 @@
-"""The agent as a graph: one node asks the model, one carries out its tool calls, until an answer asks for no more.
+"""The agent as a graph: one node asks the model, one runs its tool calls, until an answer contains no call.
 
-Compiled without a checkpointer: the store is the only truth, and each node commits what it made before it returns.
+Compiled without a checkpointer: the store is the only truth, and each node commits its messages before it returns.
 """
 
 from collections import defaultdict
@@ -34,10 +34,10 @@ Graph = CompiledStateGraph[AgentState, RunContext, AgentState, AgentState]
 
 
 def build_graph(tools: Sequence[BaseTool], *, approval: Collection[str] = ()) -> Graph:
-    """agent -> tools -> agent … -> end; from the tools on where calls were decided about that waited.
+    """Build agent -> tools -> agent … -> end. A run starts at the tools where waiting calls were decided about.
 
-    The model is the run's. Tools named in `approval` run only when a person has decided so: until then the run rests
-    (`Waiting`). Both may change while the app runs: what stands in them is looked up anew each time.
+    The model is the run's. Tools named in `approval` run only after a person's decision; until then the run rests
+    (`AwaitingDecision`). Both collections may change while the app runs: they are read anew each time.
     """
     bound, refusals = _BoundModels(), _RefusedFiles()
 
@@ -45,12 +45,12 @@ def build_graph(tools: Sequence[BaseTool], *, approval: Collection[str] = ()) ->
         can_move, model = runtime.context.time_travel is not None, runtime.context.model
         assert model is not None
         _count_answer(runtime.context)
-        asked = fit_to_window(
+        request = fit_to_window(
             complete_tool_pairs(state["messages"]),
             find_window(model.chat, runtime.context.limits.max_window_tokens).max_request_tokens,
         )
-        messages = add_numbers(asked.messages) if can_move else asked.messages
-        # What was asked for; the answer says what it came from.
+        messages = add_numbers(request.messages) if can_move else request.messages
+        # The requested model; the answer's metadata names the one that wrote it.
         runtime.context.trace.on_request(str(getattr(model.chat, "model_name", model.spec)), describe_attachments(messages))
         offered = [*_tools_for_agent(tools, runtime.context), *(TIME_TRAVEL_TOOLS if can_move else ())]
         with refusals.track_refusals(model, messages) as refused:
@@ -60,14 +60,14 @@ def build_graph(tools: Sequence[BaseTool], *, approval: Collection[str] = ()) ->
             answer = await stream_answer(bound.bind_tools(model, offered), sent, runtime.context)
         for call in (*answer.tool_calls, *answer.invalid_tool_calls):
             call["id"] = runtime.context.recorder.unique_call_id(call["id"] or "")
-        answer.response_metadata |= {"spec": model.spec, SIZE_NOTE_KEY: asked.size_note}
+        answer.response_metadata |= {"spec": model.spec, SIZE_NOTE_KEY: request.size_note}
         runtime.context.trace.on_answer(answer)
         answer.id = make_message_id(await runtime.context.recorder.commit(answer))
         return {"messages": [answer]}
 
     async def run_tools(state: AgentState, runtime: Runtime[RunContext]) -> dict[str, Any]:
-        own = {tool.name: tool for tool in _tools_for_agent(tools, runtime.context)}
-        return {"messages": await run_tool_calls(state["messages"], own, approval, runtime.context)}
+        allowed = {tool.name: tool for tool in _tools_for_agent(tools, runtime.context)}
+        return {"messages": await run_tool_calls(state["messages"], allowed, approval, runtime.context)}
 
     graph = StateGraph(AgentState, context_schema=RunContext)
     graph.add_node("agent", ask_model)
@@ -79,7 +79,7 @@ def build_graph(tools: Sequence[BaseTool], *, approval: Collection[str] = ()) ->
 
 
 class _BoundModels:
-    """Models that know of the tools, each made once: describing the tools takes longer than the rest of a request."""
+    """Models with their tools bound, each made once: describing the tools takes longer than the rest of a request."""
 
     def __init__(self) -> None:
         self._bound_models: dict[tuple[str, ...], tuple[Sequence[BaseTool], BoundModel]] = {}
@@ -87,7 +87,7 @@ class _BoundModels:
     def bind_tools(self, model: ChosenModel, tools: Sequence[BaseTool]) -> BoundModel:
         key = (model.spec, *(tool.name for tool in tools))  # with their names: tools may be added while the app runs
         known = self._bound_models.get(key)
-        # A server that comes back may mean something else by the same name.
+        # A server that comes back may have another tool of the same name.
         if known is None or any(one is not other for one, other in zip(known[0], tools, strict=True)):
             known = self._bound_models[key] = tools, model.chat.bind_tools(tools) if tools else model.chat
         return known[1]
@@ -101,7 +101,7 @@ class _RefusedFiles:
 
     @contextmanager
     def track_refusals(self, model: ChosenModel, messages: Sequence[BaseMessage]) -> Iterator[Collection[str]]:
-        """What to leave out while these messages are sent to a model."""
+        """Return the files to leave out while these messages are sent to a model, and note its refusal."""
         try:
             yield self._hashes[model.spec]
         except Exception as error:
@@ -113,16 +113,16 @@ class _RefusedFiles:
 
 
 def _tools_for_agent(tools: Sequence[BaseTool], context: RunContext) -> list[BaseTool]:
-    """The tools of the agent that acts, but for those that move through time."""
+    """List the tools of the agent that acts, except those that move through time."""
     others = [ask_agent] if context.delegator is not None else []
     others += [fork] if context.fork_explorer is not None else []
     return [tool for tool in (*tools, *others) if context.tool_names is None or tool.name in context.tool_names]
 
 
 def _count_answer(context: RunContext) -> None:
-    """Raises `LimitReached` when the agents of the run have answered as often as they may.
+    """Count an answer. Raises `LimitReached` when the agents of the run have answered as often as they may.
 
-    Branches and sub-agents leave one to each agent that waits for them: it is to read what came of them.
+    Branches and sub-agents keep one answer for each agent that waits for them: it must read their results.
     """
     if context.usage.answers >= context.limits.max_steps - context.reserved_answers:
         raise LimitReached(f"The agent was stopped after {context.limits.max_steps} steps.")
@@ -130,7 +130,7 @@ def _count_answer(context: RunContext) -> None:
 
 
 def build_config(limits: Limits) -> RunnableConfig:
-    """The library's own limit, of nodes: a run's answers are counted before it is reached."""
+    """Set the library's limit of nodes, high enough that a run reaches its own limit of answers first."""
     return {"recursion_limit": 2 * limits.max_steps + 2}
 
 

@@ -1,4 +1,4 @@
-"""Asking a model again, where that is safe: it refused or was not reached, and nothing of its answer had come."""
+"""Retries of a request, where that is safe: the model refused or was not reached, and sent nothing of an answer."""
 
 import random
 import time
@@ -17,7 +17,7 @@ class Retries:
         self._first_failure_at: float | None = None
 
     def next_pause(self, error: BaseException) -> float | None:
-        """How many seconds to wait after this failure before asking again; None when it is final."""
+        """Return the seconds to wait after this failure before the next try; None when it is final."""
         wanted = retry_after(error)
         if wanted is None or self._retry_count == len(RETRY_PAUSES_SECONDS):
             return None

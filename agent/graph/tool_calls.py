@@ -1,4 +1,4 @@
-"""Carrying out the calls of an answer: those that a person allowed, side by side; each gets a result, whatever happens."""
+"""Running the calls of an answer side by side, after a person's approval where needed. Each gets a result."""
 
 import asyncio
 import json
@@ -6,6 +6,7 @@ import logging
 import time
 import uuid
 from collections.abc import Collection, Coroutine, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,7 @@ from pydantic import ValidationError
 
 from agent.context.request import make_message_id
 from agent.graph.answer import TOO_DEEP
-from agent.graph.state import LimitReached, RunContext
+from agent.graph.state import LimitReached, RunContext, ToolOutcome
 from agent.time_travel.moves import MoveRefused
 from agent.time_travel.protocol import MOVE_NAMES, TimeTravel
 from agent.tools.approval import DENIED_TEXT, AwaitingDecision, Decision, find_unanswered_calls, format_response
@@ -31,39 +32,49 @@ NOBODY_TO_ASK_TEXT = "This tool needs the user's leave, and on a branch of a for
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class _SplitCalls:
+    """The calls of one answer around its first move through time, if it makes one."""
+
+    before: list[ToolCall]
+    move: ToolCall | None
+    after: list[ToolCall]  # they belong to a path that is about to leave
+
+
 async def run_tool_calls(
     messages: Sequence[AnyMessage], tools: dict[str, BaseTool], approval: Collection[str], context: RunContext
 ) -> list[ToolMessage]:
-    """The results of the calls of the last answer that have none yet, each committed.
+    """Run the calls of the last answer that have no result yet, and return their results, each committed.
 
-    Raises `Waiting` when a person has to decide first, `Moved` when the agent went back, `LimitReached`.
+    Raises `AwaitingDecision` when a person must decide first, `PathChanged` after a move, and `LimitReached`.
     """
-    asked = next(message for message in reversed(messages) if isinstance(message, AIMessage))
-    refused = [_reject_unreadable(call) for call in asked.invalid_tool_calls]
+    answer = next(message for message in reversed(messages) if isinstance(message, AIMessage))
+    refused = [_reject_unreadable(call) for call in answer.invalid_tool_calls]
     for refusal in refused:
         await context.recorder.commit(refusal)
-    calls, move, late = _split_at_move(find_unanswered_calls(messages), context.time_travel)
-    refused += [await _refuse_call(call, AFTER_MOVE_TEXT, context) for call in late]
-    asking = [call for call in calls if _needs_decision(call, approval, context)]
+    split = _split_at_move(find_unanswered_calls(messages), context.time_travel)
+    refused += [await _refuse_call(call, AFTER_MOVE_TEXT, context) for call in split.after]
+    calls = split.before
+    undecided = [call for call in calls if _needs_decision(call, approval, context)]
     if context.is_unattended:
-        refused += [await _refuse_call(call, NOBODY_TO_ASK_TEXT, context) for call in asking]
-        calls, asking = [call for call in calls if call not in asking], []
-    ready = [call for call in calls if call not in asking]
-    answers = await _run_all(tools, ready, context)
-    results = [answer for answer in answers if answer is not None]
+        refused += [await _refuse_call(call, NOBODY_TO_ASK_TEXT, context) for call in undecided]
+        calls, undecided = [call for call in calls if call not in undecided], []
+    ready = [call for call in calls if call not in undecided]
+    finished = await _run_all(tools, ready, context)
+    results = [result for result in finished if result is not None]
     if len(results) < len(ready):
         raise AwaitingDecision
-    if move is not None:
-        results.append(await _make_move(move, context))
+    if split.move is not None:
+        results.append(await _make_move(split.move, context))
     if len(ready) < len(calls):
         raise AwaitingDecision
     return [*refused, *results]
 
 
 def _needs_decision(call: ToolCall, approval: Collection[str], context: RunContext) -> bool:
-    """Whether a person has yet to decide about a call."""
-    forks = context.fork_explorer is not None and context.fork_explorer.needs_approval and call["name"] == fork.name
-    return (forks or call["name"] in approval) and not _is_decided(call, context)
+    """Return whether a call needs a decision that no person has made yet."""
+    is_fork = context.fork_explorer is not None and context.fork_explorer.needs_approval and call["name"] == fork.name
+    return (is_fork or call["name"] in approval) and not _is_decided(call, context)
 
 
 def _is_decided(call: ToolCall, context: RunContext) -> bool:
@@ -71,20 +82,18 @@ def _is_decided(call: ToolCall, context: RunContext) -> bool:
     return is_begun or call["id"] in context.decisions
 
 
-def _split_at_move(
-    calls: list[ToolCall], time_travel: TimeTravel | None
-) -> tuple[list[ToolCall], ToolCall | None, list[ToolCall]]:
-    """The calls up to a move, the move, and what was asked for after it: that belongs to a path which is about to leave."""
-    if time_travel is None:
-        return calls, None, []
-    places = [index for index, call in enumerate(calls) if call["name"] in MOVE_NAMES]
-    first = places[0] if places else len(calls)
-    return calls[:first], calls[first] if places else None, calls[first + 1 :]
+def _split_at_move(calls: list[ToolCall], time_travel: TimeTravel | None) -> _SplitCalls:
+    moves = (index for index, call in enumerate(calls) if call["name"] in MOVE_NAMES)
+    first = None if time_travel is None else next(moves, None)
+    if first is None:
+        return _SplitCalls(calls, None, [])
+    return _SplitCalls(calls[:first], calls[first], calls[first + 1 :])
 
 
 async def _make_move(call: ToolCall, context: RunContext) -> ToolMessage:
-    """Go back as the call asks. Raises `Moved` when that was done and `Waiting` when a person must decide first; a move that
-    is refused is a result like any other.
+    """Move as the call requests. A refused move is a result like any other.
+
+    Raises `PathChanged` after the move, and `AwaitingDecision` when a person must decide first.
     """
     assert context.time_travel is not None
     decision = context.decisions.get(call["id"] or "")
@@ -107,17 +116,17 @@ async def _refuse_call(call: ToolCall, text: str, context: RunContext) -> ToolMe
 
 
 async def _run_all(tools: dict[str, BaseTool], calls: Sequence[ToolCall], context: RunContext) -> list[ToolMessage | None]:
-    """Carry out the calls of one answer side by side. None for one whose agent waits for a person.
+    """Run the calls of one answer side by side. The result is None for a call whose agent waits for a person.
 
-    Checkpoints are saved behind all results. So they come last, and nothing else comes between "Saved" and the checkpoint:
-    who stops the run while another call is at work is not told of one that is not there.
+    Checkpoints are saved last, behind all results, with nothing between the result "Saved" and the checkpoint. So a run
+    that is stopped while another call is at work never reports a checkpoint that does not exist.
 
-    Raises `LimitReached` after as many as the run may have.
+    Raises `LimitReached` after `max_tool_calls` of the run.
     """
     allowed = calls[: context.limits.max_tool_calls - context.usage.tool_calls]
     context.usage.tool_calls += len(allowed)
     saving = [call for call in allowed if call["name"] == save_checkpoint.name]
-    answers = await _side_by_side([_run_one(tools, call, context) for call in allowed if call not in saving])
+    answers = await _run_side_by_side([_run_one(tools, call, context) for call in allowed if call not in saving])
     try:
         answers += [await _run_one(tools, call, context) for call in saving]
     finally:
@@ -128,33 +137,33 @@ async def _run_all(tools: dict[str, BaseTool], calls: Sequence[ToolCall], contex
     return answers
 
 
-async def _side_by_side(answering: Sequence[Coroutine[Any, Any, ToolMessage | None]]) -> list[ToolMessage | None]:
-    """Wait for all. When one raises (its result could not be written), stop the others and raise what it raised."""
+async def _run_side_by_side(coroutines: Sequence[Coroutine[Any, Any, ToolMessage | None]]) -> list[ToolMessage | None]:
+    """Wait for all. When one raises (its result could not be written), stop the others and raise its exception."""
     failure: BaseException | None = None
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(each) for each in answering]
-    except BaseExceptionGroup as failed:
-        failure = failed.exceptions[0]
+            tasks = [group.create_task(each) for each in coroutines]
+    except BaseExceptionGroup as group_error:
+        failure = group_error.exceptions[0]
     if failure is not None:  # not where the group is handled: it would become a cause of what it holds
         raise failure
     return [task.result() for task in tasks]
 
 
 async def _run_one(tools: dict[str, BaseTool], call: ToolCall, context: RunContext) -> ToolMessage | None:
-    """Carry out one call and commit its result, beside the others of the same answer; these go on when this one waits."""
+    """Run one call and commit its result. None when its agent waits for a person; the calls beside it go on."""
     context.recorder.report_tool_start(call["id"] or "")
     context.trace.on_tool_start(call)
     started = time.monotonic()
     try:
-        text, failed = await _apply_decision(tools, call, context)
+        outcome = await _apply_decision(tools, call, context)
     except AwaitingDecision:
         return None
     result = ToolMessage(
-        shorten_for_model(text, context.limits.max_result_chars),
+        shorten_for_model(outcome.text, context.limits.max_result_chars),
         tool_call_id=call["id"] or "",
         name=call["name"],
-        status="error" if failed else "success",
+        status="error" if outcome.is_failed else "success",
         response_metadata={"duration_ms": round((time.monotonic() - started) * 1000)},
     )
     context.trace.on_tool_end(result)
@@ -162,32 +171,32 @@ async def _run_one(tools: dict[str, BaseTool], call: ToolCall, context: RunConte
     return result
 
 
-async def _apply_decision(tools: dict[str, BaseTool], call: ToolCall, context: RunContext) -> tuple[str, bool]:
-    """The result of one call, as a person decided about it, where they did."""
+async def _apply_decision(tools: dict[str, BaseTool], call: ToolCall, context: RunContext) -> ToolOutcome:
+    """Run one call as a person decided about it, or unchanged where no decision was needed."""
     decision = context.decisions.get(call["id"] or "")
     match decision:
         case None | Decision(kind="allow"):
             return await _dispatch_call(tools, call, context)
         case Decision(kind="respond"):
-            return format_response(decision), False
+            return ToolOutcome(format_response(decision))
         case Decision(kind="edit", arguments=arguments):
-            text, failed = await _dispatch_call(tools, {**call, "args": arguments or {}}, context)
+            outcome = await _dispatch_call(tools, {**call, "args": arguments or {}}, context)
             changed = json.dumps(arguments, ensure_ascii=False)
-            return f"(The user changed the arguments to {changed}.)\n{text}", failed
-    return DENIED_TEXT, True  # and for whatever is no decision that there is
+            return replace(outcome, text=f"(The user changed the arguments to {changed}.)\n{outcome.text}")
+    return ToolOutcome(DENIED_TEXT, is_failed=True)  # also for an unknown kind of decision
 
 
-async def _dispatch_call(tools: dict[str, BaseTool], call: ToolCall, context: RunContext) -> tuple[str, bool]:
-    traveller, given = context.time_travel, call["args"]
+async def _dispatch_call(tools: dict[str, BaseTool], call: ToolCall, context: RunContext) -> ToolOutcome:
+    executor, arguments = context.time_travel, call["args"]
     if context.delegator is not None and call["name"] == ask_agent.name in tools:
         return await context.delegator.ask(call, context)
     if context.fork_explorer is not None and call["name"] == fork.name in tools:
         return await context.fork_explorer.explore(call, context)
-    if traveller is not None and call["name"] == save_checkpoint.name:
-        saving = partial(traveller.request_checkpoint, str(given.get("name", "")), str(given.get("description", "")))
-        return await context.recorder.run_blocking(saving), False
-    if traveller is not None and call["name"] == list_checkpoints.name:
-        return await context.recorder.run_blocking(traveller.describe_checkpoints), False
+    if executor is not None and call["name"] == save_checkpoint.name:
+        saving = partial(executor.request_checkpoint, str(arguments.get("name", "")), str(arguments.get("description", "")))
+        return ToolOutcome(await context.recorder.run_blocking(saving))
+    if executor is not None and call["name"] == list_checkpoints.name:
+        return ToolOutcome(await context.recorder.run_blocking(executor.describe_checkpoints))
     return await _invoke_tool(tools, call, context.limits.tool_seconds)
 
 
@@ -198,26 +207,28 @@ def _reject_unreadable(call: InvalidToolCall) -> ToolMessage:
     return ToolMessage(text, tool_call_id=call["id"] or "", name=call["name"], status="error")
 
 
-async def _invoke_tool(tools: dict[str, BaseTool], call: ToolCall, max_seconds: float) -> tuple[str, bool]:
-    """The result of one call as text, and whether it failed. A tool can fail in any way; the conversation goes on."""
+async def _invoke_tool(tools: dict[str, BaseTool], call: ToolCall, max_seconds: float) -> ToolOutcome:
+    """Run a tool and return its result as text. A tool can fail in any way; the conversation goes on."""
     tool = tools.get(call["name"])
     if tool is None:
         unknown = f"There is no tool {call['name']!r}. There are: {', '.join(tools) or 'none'}."
-        return SWITCHED_OFF_TEXT if call["name"] in (*MOVE_NAMES, fork.name) else unknown, True
+        is_switched_off = call["name"] in (*MOVE_NAMES, fork.name)
+        return ToolOutcome(SWITCHED_OFF_TEXT if is_switched_off else unknown, is_failed=True)
     try:
         async with asyncio.timeout(max_seconds):
-            return serde.sanitize_text(str(await tool.ainvoke(call["args"]))), False
+            return ToolOutcome(serde.sanitize_text(str(await tool.ainvoke(call["args"]))))
     except TimeoutError:
-        return f"The tool took longer than {max_seconds:g} s and was stopped.", True
+        return ToolOutcome(f"The tool took longer than {max_seconds:g} s and was stopped.", is_failed=True)
     except ToolException as error:
-        return serde.sanitize_text(str(error)), True
+        return ToolOutcome(serde.sanitize_text(str(error)), is_failed=True)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        return f"The arguments do not fit: {'.'.join(map(str, first['loc']))}: {first['msg']}.", True
-    except BaseException as error:  # whatever a tool does, the call gets an answer
+        where = ".".join(map(str, first["loc"]))
+        return ToolOutcome(f"The arguments do not fit: {where}: {first['msg']}.", is_failed=True)
+    except BaseException as error:  # whatever a tool does, the call gets a result
         is_stopped = isinstance(error, asyncio.CancelledError) and (task := asyncio.current_task()) and task.cancelling()
         if is_stopped or isinstance(error, GeneratorExit):
             raise  # it is the run that ends
         reference = uuid.uuid4().hex[:8]
         _log.exception("tool %s failed [%s]", call["name"], reference)
-        return f"The tool failed (reference {reference}).", True
+        return ToolOutcome(f"The tool failed (reference {reference}).", is_failed=True)

@@ -1,29 +1,30 @@
-"""What is being written, kept on disk while it is: a crash then loses little of an answer."""
+"""Drafts of the answers in progress, on disk: a crash then loses little of an answer."""
 
 import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from agent.run.recorder import RunBlocking, RunRecorder
+from agent.run.blocking import BlockingPool
+from agent.run.recorder import RunRecorder
 from checkpoints import Runs, StateError
 
 _log = logging.getLogger(__name__)
 
 
 class Drafts:
-    """Of all answers that are being written, in one transaction: one each for many is a third of what they cost."""
+    """Saves the drafts of all runs in one transaction: a transaction for each would cost three times as much."""
 
-    def __init__(self, runs: Runs, run_blocking: RunBlocking, interval_seconds: float) -> None:
+    def __init__(self, runs: Runs, blocking: BlockingPool, interval_seconds: float) -> None:
         self._runs = runs
-        self._run_blocking = run_blocking
+        self._blocking = blocking
         self._interval_seconds = interval_seconds
-        self._saved_texts: dict[RunRecorder, str] = {}  # what is written now, and what was kept of it
+        self._saved_texts: dict[RunRecorder, str] = {}  # by the recorders of the runs in progress
         self._save_task: asyncio.Task[None] | None = None
 
     @asynccontextmanager
     async def keep_draft(self, recorder: RunRecorder) -> AsyncIterator[None]:
-        """Keep a draft of the run's answer every so many seconds."""
+        """Save a draft of the run's answer every `interval_seconds`."""
         self._saved_texts[recorder] = ""
         if self._save_task is None or self._save_task.done():
             self._save_task = asyncio.create_task(self._save_repeatedly(), name="drafts")
@@ -44,15 +45,13 @@ class Drafts:
                 _log.warning("no drafts were kept: %s", error if isinstance(error, StateError) else type(error).__qualname__)
 
     async def _save_all(self) -> None:
-        async with AsyncExitStack() as held:
+        async with AsyncExitStack() as locks:
             texts: dict[RunRecorder, str] = {}
-            for recording, saved in list(self._saved_texts.items()):
-                # Held until it is written: a crash must not show the text twice, as a draft and as the message it became.
-                text = await held.enter_async_context(recording.hold_draft())
+            for recorder, saved in list(self._saved_texts.items()):
+                # Locked until it is written: a crash must not show the text twice, as a draft and as the message it became.
+                text = await locks.enter_async_context(recorder.hold_draft())
                 if text not in ("", saved):
-                    texts[recording] = text
+                    texts[recorder] = text
             if texts:
-                await self._run_blocking(
-                    self._runs.save_drafts, {recording.run.id: text for recording, text in texts.items()}
-                )
-                self._saved_texts |= {recording: text for recording, text in texts.items() if recording in self._saved_texts}
+                await self._blocking.run(self._runs.save_drafts, {recorder.run.id: text for recorder, text in texts.items()})
+                self._saved_texts |= {recorder: text for recorder, text in texts.items() if recorder in self._saved_texts}

@@ -1,6 +1,6 @@
-"""The RunHub: carries events from where they happen to whoever follows a thread, in this process.
+"""The RunHub carries events from runs to the followers of a thread, in this process.
 
-It holds the text of an answer only while it is being written, so that one who opens the page in the middle gets it whole.
+It holds the text of an answer only while it is written. A page that opens meanwhile receives all of it.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from agent.events import Event, MessageAdded, RunFinished, RunStarted, TextDelta
 
-MAX_QUEUED_EVENTS = 20_000  # events; a follower that lags further is let go and simply opens again
+MAX_QUEUED_EVENTS = 20_000  # events; a follower that lags further is dropped and opens again
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,11 @@ class LiveRun:
 
 
 class SubscriberLagged(Exception):
-    """The follower took too long to read; its events are gone, but a new start is not."""
+    """The follower took too long to read and its events are lost. It can subscribe again."""
 
 
 class Subscription:
-    """One follower's view: what was going on when it came, and everything since."""
+    """One follower's view: the run in progress when it subscribed, and every event since."""
 
     def __init__(self, live_run: LiveRun | None) -> None:
         self.live_run = live_run
@@ -41,7 +41,7 @@ class Subscription:
             self._has_lagged = True
 
     async def receive(self) -> list[Event]:
-        """Wait for at least one event, and return all that there are."""
+        """Wait for at least one event, and return all queued events."""
         if self._has_lagged:
             raise SubscriberLagged
         events = [await self._queue.get()]
@@ -60,7 +60,7 @@ class RunHub:
 
     @property
     def active_run_count(self) -> int:
-        """How many runs are in progress."""
+        """Return the number of runs in progress."""
         return len(self._run_ids)
 
     def find_live_run(self, thread_id: str) -> LiveRun | None:
@@ -87,11 +87,11 @@ class RunHub:
 
     @asynccontextmanager
     async def subscribe(self, thread_id: str) -> AsyncIterator[Subscription]:
-        following = Subscription(self.find_live_run(thread_id))
-        self._subscribers[thread_id].add(following)
+        subscription = Subscription(self.find_live_run(thread_id))
+        self._subscribers[thread_id].add(subscription)
         try:
-            yield following
+            yield subscription
         finally:
-            self._subscribers[thread_id].discard(following)
+            self._subscribers[thread_id].discard(subscription)
             if not self._subscribers[thread_id]:
                 del self._subscribers[thread_id]

@@ -1,4 +1,4 @@
-"""What the next run of a conversation begins from, read from the store: its request, its window, what waits in it.
+"""Inputs of the next run of a conversation, read from the store: its request, its window, its waiting calls.
 
 Every method blocks.
 """
@@ -21,7 +21,7 @@ from agent.tracing.events import SYSTEM_PROMPT_NAME, Prompt
 from agent.tracing.protocol import Tracer
 from checkpoints import HEAD, MAIN, Message, Runs, RunState, StateError, Store, Thread
 
-MAX_MEASURED_HEADS = 256  # heads whose context is remembered: a long conversation is read for it once
+MAX_MEASURED_HEADS = 256  # heads whose context is cached: a long conversation is read for it once
 
 
 class NothingToAnswerError(StateError):
@@ -30,7 +30,7 @@ class NothingToAnswerError(StateError):
 
 
 class RunInputs:
-    """What lies before the threads of a store, for the runs that they begin."""
+    """Reads the inputs of runs. `load_context` is cached by head."""
 
     def __init__(
         self, store: Store, runs: Runs, catalog: ModelCatalog, limits: Limits, tracer: Tracer, agents: Agents
@@ -44,7 +44,7 @@ class RunInputs:
         self._context_cache = lru_cache(MAX_MEASURED_HEADS)(self._measure_context)
 
     def build_messages(self, thread_id: str, *, resume: bool = False) -> list[AnyMessage]:
-        """A request for the path as it is now."""
+        """Build a request for the path as it is now."""
         return build_request(
             self.load_system_text(self.load_system_prompt(), thread_id), self.load_recent_messages(thread_id), resume=resume
         )
@@ -56,8 +56,13 @@ class RunInputs:
         instructions = ThreadSettings.from_thread(self._store.get_thread(thread_id)).instructions
         return compose_system_text(prompt.text, instructions, describe_agents(list(self._agents.values())))
 
+    def load_branch_system_text(self, thread_id: str) -> str:
+        """Return the instructions on a branch of a fork: the agent there has no sub-agents."""
+        instructions = ThreadSettings.from_thread(self._store.get_thread(thread_id)).instructions
+        return compose_system_text(self.load_system_prompt().text, instructions)
+
     def load_waiting_calls(self, thread_id: str) -> list[OpenCall]:
-        """The calls that a person has to decide about before the conversation can go on, and those that wait for these."""
+        """Return the calls that await a person's decision, and the calls that wait for those."""
         latest = self._runs.get_latest_run(thread_id)
         if latest is None or latest.state is not RunState.WAITING:
             return []
@@ -78,31 +83,31 @@ class RunInputs:
     def _load_window(self, thread: Thread) -> Window:
         try:
             model = ThreadSettings.from_thread(thread).resolve_model(self._catalog).chat
-        except ModelUnavailableError:  # the run that asks it will say so
+        except ModelUnavailableError:  # the run itself reports it
             model = None
         return find_window(model, self._limits.max_window_tokens)
 
     def load_context(self, thread_id: str) -> Context | None:
-        """How full the model's window is when a conversation goes on; None before its first message."""
-        with self._store.database.begin_read():  # the head and what leads to it
+        """Measure how full the model's window is when a conversation goes on; None before its first message."""
+        with self._store.database.begin_read():  # the head and the path to it, of one moment
             thread = self._store.get_thread(thread_id)
             system = compose_system_text(SYSTEM_PROMPT, ThreadSettings.from_thread(thread).instructions)
             return self._context_cache(thread_id, thread.head_id, self._load_window(thread), system)
 
     def _measure_context(self, thread_id: str, head_id: str | None, window: Window, system: str) -> Context | None:
-        del head_id  # for the cache: what leads to it never changes
+        del head_id  # for the cache: the path to a head never changes
         return measure_context(self._store, thread_id, window, system, self._limits.max_messages)
 
     def count_tokens(self, thread_id: str) -> int | None:
-        """What the conversation takes as it stands, for a checkpoint of it."""
+        """Count the tokens of the conversation as it is now, for a checkpoint of it."""
         context = self.load_context(thread_id)
         return context.tokens if context else None
 
     def find_question(self, thread_id: str, answer_id: str | None) -> str:
-        """Where to answer from: the last user message, or the last one before an answer; HEAD if nothing follows it."""
+        """Find the message to answer: the last of the user, or the last before an answer; HEAD if nothing follows it."""
         before = None if answer_id is None else self._store.get_message(thread_id, answer_id).depth + 1
         path = self._store.list_messages(thread_id, last=self._limits.max_messages, before=before)
-        asked = [message for message in path if message.type == "human" and message.agent == MAIN]
-        if not asked or (answer_id is not None and path[-1].id != answer_id):
+        questions = [message for message in path if message.type == "human" and message.agent == MAIN]
+        if not questions or (answer_id is not None and path[-1].id != answer_id):
             raise NothingToAnswerError
-        return HEAD if answer_id is None and asked[-1] is path[-1] else asked[-1].id
+        return HEAD if answer_id is None and questions[-1] is path[-1] else questions[-1].id

@@ -1,17 +1,13 @@
-"""The judge: when a run is done, it looks at where the conversation stands, and saves a checkpoint if that is a milestone.
+"""The judge: after a run it asks a model whether the conversation has reached a milestone, and saves a checkpoint if so.
 
-It works beside everything else: nobody waits for it, it is never in the way of what a person does, and when it fails, that
-is a line in the log.
+It works in the background: nothing waits for it, it blocks no change of a person, and its failure is one line in the log.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from time import time_ns
-from typing import ParamSpec, TypeVar
 
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.messages.ai import add_ai_message_chunks
@@ -22,6 +18,7 @@ from agent.context.transcript import describe_message, encode_entry, wrap_entrie
 from agent.context.usage import readable_usage
 from agent.events import HeadMoved
 from agent.models.errors import describe_model_error
+from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.settings import ChosenModel, ModelCatalog, ThreadSettings
 from agent.tools.fence import clean_line
@@ -29,25 +26,22 @@ from agent.tracing.events import JUDGE_PROMPT_NAME, Judged, ModelAnswered
 from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import MAIN, Checkpoint, Message, Run, Runs, StateError, Store
 
-MAX_VERDICT_SECONDS = 60.0  # for one verdict: nobody waits, and a model on one's own machine may have other work first
-MIN_MESSAGES_APART = (
-    4  # messages between a checkpoint, whoever saved it, and the next milestone: a list of every turn would show none
-)
-MAX_MILESTONES = 100  # milestones that one path shows: it bounds what a model that finds everything important can cost
+MAX_VERDICT_SECONDS = 60.0  # for one verdict: nothing waits for it, and a local model may have other work first
+# Messages between any checkpoint and the next milestone: a list of every turn would show none.
+MIN_MESSAGES_APART = 4
+MAX_MILESTONES = 100  # milestones on one path: it bounds the cost of a model that finds everything important
 MAX_JUDGED_MESSAGES = 40  # messages from the end of the path
-MAX_JUDGE_QUESTION_CHARS = 16_000  # of them all, in the question
+MAX_JUDGE_QUESTION_CHARS = 16_000  # characters of all judged messages together
 MAX_JUDGED_MESSAGE_CHARS = 2_000  # characters of one of them
 MAX_VERDICT_CHARS = 20_000  # characters: some models think aloud first
 MAX_MILESTONE_NAME_CHARS = 80
 MAX_REASON_CHARS = 300
 
-P = ParamSpec("P")
-T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
 class Verdict(BaseModel):
-    """What the model has to answer with, as JSON. Its texts are data that a model wrote."""
+    """The JSON object that the model must answer with. Its texts are data that a model wrote."""
 
     model_config = ConfigDict(strict=True, frozen=True)
 
@@ -63,7 +57,7 @@ class UnreadableVerdictError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A state to be judged: the message that it ends with, and what of it is shown to whom."""
+    """A state to judge: the message that it ends with, the question about it, and the model to ask."""
 
     run: Run
     message_id: str
@@ -72,8 +66,9 @@ class _Candidate:
 
 
 class Judge:
-    """Judges the states that runs come to, each once, and one at a time in a thread. It asks the thread's own model, so that
-    no conversation is shown to a provider that it was not shown to before.
+    """Judges the state after each run, once, and one state at a time in a thread.
+
+    It asks the thread's own model, so that no conversation reaches a provider that has not seen it before.
     """
 
     def __init__(
@@ -82,7 +77,7 @@ class Judge:
         runs: Runs,
         hub: RunHub,
         catalog: ModelCatalog,
-        pool: ThreadPoolExecutor,
+        blocking: BlockingPool,
         tracer: Tracer = NO_TRACING,
         max_seconds: float = MAX_VERDICT_SECONDS,
     ) -> None:
@@ -90,21 +85,21 @@ class Judge:
         self._runs = runs
         self._hub = hub
         self._catalog = catalog
-        self._pool = pool
+        self._blocking = blocking
         self._tracer = tracer
         self._max_seconds = max_seconds
         self._tasks: dict[str, asyncio.Task[None]] = {}  # by thread
-        tracer.find_prompt(JUDGE_PROMPT_NAME, JUDGE_PROMPT)  # so that the operator's text is known when it is first needed
+        tracer.find_prompt(JUDGE_PROMPT_NAME, JUDGE_PROMPT)  # so that the operator's text is loaded when it is first needed
 
     def consider(self, run: Run) -> None:
-        """Judge the state that a run came to, beside what goes on. While one of a thread is judged, its next pass by."""
+        """Judge the state after a run, in the background. Skip it while another state of the thread is judged."""
         if run.thread_id not in self._tasks:
             task = asyncio.create_task(self._judge_safely(run), name=f"judge {run.id}")
             self._tasks[run.thread_id] = task
             task.add_done_callback(lambda _: self._tasks.pop(run.thread_id))
 
     async def close(self) -> None:
-        """Let go of what is being judged."""
+        """Cancel all judging."""
         judging = list(self._tasks.values())
         for task in judging:
             task.cancel()
@@ -120,27 +115,27 @@ class Judge:
             _log.warning("the judge said nothing of run %s (%s): %s", run.id, type(error).__qualname__, reason)
 
     async def _judge_run(self, run: Run) -> None:
-        case = await self._run_blocking(self._load_candidate, run)
-        if case is None:
+        candidate = await self._blocking.run(self._load_candidate, run)
+        if candidate is None:
             return
-        verdict = await self._ask_verdict(case)
+        verdict = await self._ask_verdict(candidate)
         if verdict.should_save:
             name, reason = (
                 clean_line(verdict.suggested_name, MAX_MILESTONE_NAME_CHARS),
                 clean_line(verdict.reason, MAX_REASON_CHARS),
             )
-            receipt = await self._run_blocking(self._runs.save_milestone, run, case.message_id, name, reason)
+            receipt = await self._blocking.run(self._runs.save_milestone, run, candidate.message_id, name, reason)
             if receipt is not None:
                 self._hub.publish(run.thread_id, HeadMoved(receipt.version))
                 self._tracer.record(receipt.operation)
 
     def _load_candidate(self, run: Run) -> _Candidate | None:
-        """The state that the run came to; None where there is nothing to judge: it has left the path, or it is too early."""
+        """Load the state after the run; None where it has left the path, or is too close to another checkpoint."""
         with self._store.database.begin_read():
             thread = self._store.get_thread(run.thread_id)
             path = self._store.list_messages(thread.id, last=MAX_JUDGED_MESSAGES)
             checkpoints = self._store.list_checkpoints(thread.id)
-        # The next run may have begun: what it wrote is no part of this state.
+        # The next run may have begun: its messages are no part of this state.
         last = next((index for index in reversed(range(len(path))) if path[index].run_id == run.id), None)
         if last is None or not is_due(path[last].depth + 1, checkpoints):
             return None
@@ -149,28 +144,35 @@ class Judge:
 
     async def _ask_verdict(self, candidate: _Candidate) -> Verdict:
         prompt, began = self._tracer.find_prompt(JUDGE_PROMPT_NAME, JUDGE_PROMPT), time_ns()
-        asked: list[AnyMessage] = [SystemMessage(prompt.text), HumanMessage(candidate.question)]
+        messages: list[AnyMessage] = [SystemMessage(prompt.text), HumanMessage(candidate.question)]
         answer, error = AIMessage(""), "There was no answer."
         try:
-            answer, error = await _collect_answer(candidate.model, asked), ""
+            answer, error = await _collect_answer(candidate.model, messages), ""
         finally:
-            about = (candidate.run.id, candidate.model.spec, prompt, asked, answer, began, None, time_ns(), error or None)
-            self._tracer.record(Judged(candidate.run.thread_id, ModelAnswered(*about)))
+            call = ModelAnswered(
+                run_id=candidate.run.id,
+                model=candidate.model.spec,
+                prompt=prompt,
+                messages=messages,
+                answer=answer,
+                began_ns=began,
+                first_token_ns=None,
+                ended_ns=time_ns(),
+                error=error or None,
+            )
+            self._tracer.record(Judged(candidate.run.thread_id, call))
         return parse_verdict(str(answer.text))
-
-    async def _run_blocking(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, partial(work, *args, **kwargs))
 
 
 def is_due(message_count: int, checkpoints: Sequence[Checkpoint]) -> bool:
-    """Whether a state of this many messages may become a milestone, beside the checkpoints that its path shows."""
+    """Return whether a state of this many messages may become a milestone, given the checkpoints of its path."""
     nearest = max((checkpoint.message_count for checkpoint in checkpoints if not checkpoint.detached), default=0)
     saved = sum(checkpoint.created_by == "judge" for checkpoint in checkpoints)
     return message_count - nearest >= MIN_MESSAGES_APART and saved < MAX_MILESTONES
 
 
 def build_judge_question(path: Sequence[Message]) -> str:
-    """The end of a path as data in one message: JSON between two marks, neither of which it can hold.
+    """Build the question: the end of a path as JSON, between two tags that the JSON cannot contain.
 
     Raises `DamagedMessageError`.
     """
@@ -187,7 +189,10 @@ def build_judge_question(path: Sequence[Message]) -> str:
 
 
 async def _collect_answer(model: ChosenModel, messages: list[AnyMessage]) -> AIMessage:
-    """The whole answer. Raises `UnreadableVerdictError` for none or one without end, and what providers' libraries raise."""
+    """Collect the complete answer.
+
+    Raises `UnreadableVerdictError` for no answer or an endless one, and the exceptions of providers' libraries.
+    """
     chunks: list[AIMessageChunk] = []
     size = 0
     async for chunk in model.chat.astream(messages):
@@ -197,20 +202,20 @@ async def _collect_answer(model: ChosenModel, messages: list[AnyMessage]) -> AIM
             raise UnreadableVerdictError
     if not chunks:
         raise UnreadableVerdictError
-    whole = add_ai_message_chunks(chunks[0], *chunks[1:])
+    merged = add_ai_message_chunks(chunks[0], *chunks[1:])
     return AIMessage(
-        whole.text, usage_metadata=readable_usage(whole.usage_metadata), response_metadata=whole.response_metadata
+        merged.text, usage_metadata=readable_usage(merged.usage_metadata), response_metadata=merged.response_metadata
     )
 
 
 def parse_verdict(text: str) -> Verdict:
-    """The JSON object in an answer, also one in a code fence or after thoughts. Raises `UnreadableVerdictError`.
+    """Parse the JSON object in an answer, also in a code fence or after thoughts. Raises `UnreadableVerdictError`.
 
-    Not the structured output of the provider's interface: compatible servers refuse one form of it or another.
+    The provider's structured output is not used: compatible servers refuse one form of it or another.
     """
-    spoken = text.rpartition("</think>")[2]
+    answer = text.rpartition("</think>")[2]
     try:
-        verdict = Verdict.model_validate_json(spoken[spoken.find("{") : spoken.rfind("}") + 1])
+        verdict = Verdict.model_validate_json(answer[answer.find("{") : answer.rfind("}") + 1])
     except ValidationError:
         raise UnreadableVerdictError from None
     if verdict.should_save and not clean_line(verdict.suggested_name, MAX_MILESTONE_NAME_CHARS):

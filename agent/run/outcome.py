@@ -1,7 +1,8 @@
-"""How the work of a run ended: its state, and for a failure one sentence for people. Nothing here raises."""
+"""The outcome of a run: its state, and one sentence for people when it failed. Nothing here raises."""
 
 import asyncio
 import logging
+from dataclasses import dataclass
 
 from agent.graph.answer import AnswerCutOff
 from agent.graph.state import LimitReached
@@ -9,45 +10,53 @@ from agent.models.errors import describe_model_error
 from agent.tools.approval import AwaitingDecision
 from checkpoints import Run, RunState, StateError
 
-_UNKNOWN = "Something went wrong that cannot be told."
+_UNKNOWN_TEXT = "Something went wrong that cannot be told."
 _log = logging.getLogger(__name__)
 
 
-def read_outcome(run: Run, work: asyncio.Task[None], *, is_stopped: bool, is_closing: bool) -> tuple[RunState, str | None]:
-    """The state to write for a run, with a sentence if it failed. A run that was stopped has not failed.
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """The state to write for a run. `error` is a sentence for people when it failed."""
 
-    `is_stopped`: somebody asked for its end. Work that goes on all the same counts as cancelled.
+    state: RunState
+    error: str | None = None
+
+
+def read_outcome(run: Run, work: asyncio.Task[None], *, is_stopped: bool, is_closing: bool) -> RunOutcome:
+    """Read how the work of a run ended. A run that was stopped has not failed.
+
+    `is_stopped`: its end was requested. Work that goes on all the same counts as cancelled.
     """
     if work.done() and not work.cancelled():
         error = work.exception()
         if error is None:
-            return RunState.DONE, None
+            return RunOutcome(RunState.DONE)
         if isinstance(error, AwaitingDecision):
-            return RunState.WAITING, None
+            return RunOutcome(RunState.WAITING)
         sentence = describe_run_failure(error, run)
         if not is_stopped:
-            return RunState.FAILED, sentence
+            return RunOutcome(RunState.FAILED, sentence)
     elif not is_stopped:
         _log.warning("run %s was cut off: its work was cancelled, and nobody had stopped it", run.id)
-    return (RunState.STOPPED if is_stopped and not is_closing else RunState.INTERRUPTED), None
+    return RunOutcome(RunState.STOPPED if is_stopped and not is_closing else RunState.INTERRUPTED)
 
 
 def describe_run_failure(error: BaseException, run: Run) -> str:
-    """One sentence for people, whatever failed, and a line in the log."""
+    """Describe any failure in one sentence for people, and log its class."""
     try:
         if isinstance(error, AnswerCutOff | LimitReached):
             return str(error)
         reason = str(error) if isinstance(error, StateError) else describe_model_error(error)
-    except BaseException as broken:  # noqa: BLE001  the error path itself: a run must come to its end all the same
+    except BaseException as broken:  # noqa: BLE001  the error path itself: the run must end all the same
         _log.error("run %s: a failure could not be described: %s", run.id, locate_error(broken))
-        reason = _UNKNOWN
-    # The provider's own words may hold a part of the key: they stay in the log's exception type and never reach the page.
+        reason = _UNKNOWN_TEXT
+    # The provider's text may hold a part of the key: the log gets only the exception's type, and the page neither.
     _log.warning("run %s failed: %s", run.id, type(error).__qualname__)
     return f"{reason} (reference {run.id[:8]})"
 
 
 def locate_error(error: BaseException) -> str:
-    """The error's class and where it was raised, for the log. Its text may hold what people wrote."""
+    """Return the error's class and where it was raised, for the log. Its text may quote a conversation."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

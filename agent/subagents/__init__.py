@@ -1,1 +1,1 @@
-"""Agents that the main agent asks, and branches on which it tries several prompts."""
+"""Sub-agents that the main agent calls, and forks on which it tries several prompts."""

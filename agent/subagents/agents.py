@@ -1,4 +1,4 @@
-"""The agents beside the main one: what each is told, which tools it has, and what the others know of it."""
+"""The agents beside the main one: their instructions, their tools, and their descriptions for other agents."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """A sub-agent. It has the tools that are named here and can work; without a `model` it asks the conversation's."""
+    """A sub-agent. It has those of the named tools that are enabled. Without a `model` it uses the conversation's."""
 
     name: str
     instructions: str
@@ -34,5 +34,5 @@ BUILT_IN_AGENTS = {agent.name: agent for agent in (RESEARCHER, CRITIC)}
 
 
 def describe_agents(agents: Sequence[Agent]) -> str:
-    """The list of agents, as a model reads it."""
+    """Describe the agents in a list for a model."""
     return "\n".join(f"- {agent.name}: {agent.description or 'no description'}" for agent in agents)

@@ -1,15 +1,14 @@
-"""One agent asks another: `ask_agent` puts a question to a sub-agent, which works on it in the same run and answers.
+"""Delegation: `ask_agent` puts a question to a sub-agent, which works on it in the same run and answers.
 
-All that a sub-agent says and reads stands on the one path, under its name, and its memory is what stands there. So nothing
-has to be kept beside the path: a question that stands there is not asked again but answered on from where it is, be it after
-a person's decision, after a crash, or after the agent went back into the middle of it.
+All messages of a sub-agent are on the one path, under its name, and they are its memory. So nothing is kept beside the
+path. A question on the path is not asked again: its agent continues after a person's decision, after a crash, and after a
+move into the middle of its work.
 """
 
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from langchain_core.messages import AnyMessage, HumanMessage, ToolCall
 
@@ -18,7 +17,7 @@ from agent.context.reading import read_recent_messages
 from agent.context.request import build_request
 from agent.context.window import find_window
 from agent.graph.graph import Graph, build_config
-from agent.graph.state import Limits, RunContext
+from agent.graph.state import Limits, RunContext, ToolOutcome
 from agent.settings import ChosenModel, ModelCatalog
 from agent.subagents.agents import Agent, Agents, describe_agents
 from agent.time_travel.dependence import QUESTION_MARK, list_call_ids, read_question_mark
@@ -32,7 +31,7 @@ _EMPTY_ANSWER_TEXT = "(The agent had nothing to say.)"
 
 @dataclass(frozen=True, slots=True)
 class OpenCall:
-    """A call on the path that has no result yet. `question` is what it has put to another agent, if it has."""
+    """A call on the path that has no result yet. `question` is its message to a sub-agent, once that is on the path."""
 
     agent: str
     call: ToolCall
@@ -44,22 +43,24 @@ class OpenCall:
 
 
 def load_last_turn(store: Store, thread_id: str) -> list[Message]:
-    """What stands on the path from the user's last message on, and with it every call that may still be open."""
+    """Load the path from the user's last message on. Every call that may still be open is in it."""
     count = _FIRST_READ_MESSAGES
     while True:
         path = store.list_messages(thread_id, last=count)
-        begins = [index for index, message in enumerate(path) if message.type == "human" and message.agent == MAIN]
-        if begins or len(path) < count:
-            return path[begins[-1] if begins else 0 :]
+        starts = [index for index, message in enumerate(path) if message.type == "human" and message.agent == MAIN]
+        if starts or len(path) < count:
+            return path[starts[-1] if starts else 0 :]
         count *= 4
 
 
 def find_open_calls(path: Sequence[Message], agent: str = MAIN) -> list[OpenCall]:
-    """The calls that an agent waits for, and those that the agents wait for which it asked with them, innermost first."""
-    whole = [message for message in path if message.status is MessageStatus.DONE and not message.damaged]
-    own = [message.langchain for message in whole if message.agent == agent]
+    """Find the open calls of an agent, and those of the sub-agents that it called, innermost first."""
+    finished = [message for message in path if message.status is MessageStatus.DONE and not message.damaged]
+    memory = [message.langchain for message in finished if message.agent == agent]
     found: list[OpenCall] = []
-    waiting = [OpenCall(agent, call, _find_question(path, agent, call["id"] or "")) for call in find_unanswered_calls(own)]
+    waiting = [
+        OpenCall(agent, call, _find_question(path, agent, call["id"] or "")) for call in find_unanswered_calls(memory)
+    ]
     for each in waiting:
         if each.question is not None:
             found += find_open_calls([m for m in path if m.depth > each.question.depth], each.question.agent)
@@ -67,7 +68,7 @@ def find_open_calls(path: Sequence[Message], agent: str = MAIN) -> list[OpenCall
 
 
 def find_undecided_calls(open_calls: Iterable[OpenCall]) -> list[OpenCall]:
-    """Those of the open calls that wait for a person: not for an agent at work, nor for their turn to ask such a one."""
+    """Find the open calls that wait for a person: neither for a sub-agent at work, nor for their turn to call it."""
     open_calls = list(open_calls)
     at_work = {each.question.agent for each in open_calls if each.question is not None}
     return [
@@ -77,18 +78,18 @@ def find_undecided_calls(open_calls: Iterable[OpenCall]) -> list[OpenCall]:
     ]
 
 
-def _find_question(path: Sequence[Message], asker: str, call_id: str) -> Message | None:
-    """What a call of an agent's last answer put to another agent."""
+def _find_question(path: Sequence[Message], caller: str, call_id: str) -> Message | None:
+    """Find the message that a call of an agent's last answer put to a sub-agent."""
     for message in reversed(path):
-        if message.agent == asker and call_id in list_call_ids(message):
+        if message.agent == caller and call_id in list_call_ids(message):
             return None
-        if read_question_mark(message) == (asker, call_id):
+        if read_question_mark(message) == (caller, call_id):
             return message
     return None
 
 
 def find_answer(question: Message, memory: Iterable[Message]) -> str | None:
-    """The final answer to a question in its agent's memory; None while there is none."""
+    """Find the final answer to a question in its agent's memory; None while there is none."""
     since = [message for message in memory if message.depth > question.depth]
     end = next((index for index, message in enumerate(since) if message.type == "human"), len(since))
     last = since[end - 1] if end else None
@@ -99,13 +100,13 @@ def find_answer(question: Message, memory: Iterable[Message]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class SubAgents:
-    """The sub-agents of a run, and what they work with."""
+    """The sub-agents of a run, and the parts that they use."""
 
     agents: Agents
     thread_id: str
     store: Store
     catalog: ModelCatalog
-    default_model: ChosenModel  # the conversation's, for those that have none of their own
+    default_model: ChosenModel  # the conversation's, for agents without a model of their own
     graph: Graph
     limits: Limits
     describe_failure: Callable[[BaseException], str]  # for people and models
@@ -115,95 +116,99 @@ class SubAgents:
 
     def compose_instructions(self, agent: Agent) -> str:
         others = [each for each in self.agents.values() if each is not agent]
-        told = AGENT_PROMPT.format(name=agent.name, instructions=agent.instructions)
-        return compose_system_text(told, agents=describe_agents(others) if ask_agent.name in agent.tools else "")
+        prompt = AGENT_PROMPT.format(name=agent.name, instructions=agent.instructions)
+        return compose_system_text(prompt, agents=describe_agents(others) if ask_agent.name in agent.tools else "")
 
     def load_memory(self, agent: Agent, model: ChosenModel) -> list[Message]:
-        """What of an agent's own messages its model can read. Blocks."""
+        """Load the messages of an agent that fit its model's window. Blocks."""
         window = find_window(model.chat, self.limits.max_window_tokens)
         return read_recent_messages(self.store, self.thread_id, window.tokens, self.limits.max_messages, agent.name)
 
     async def run_agent(self, messages: list[AnyMessage], context: RunContext) -> str:
-        """Let an agent work until it has answered."""
-        ended = await self.graph.ainvoke({"messages": messages}, build_config(self.limits), context=context)
-        return str(ended["messages"][-1].text)
+        """Run an agent until it has answered."""
+        state = await self.graph.ainvoke({"messages": messages}, build_config(self.limits), context=context)
+        return str(state["messages"][-1].text)
 
 
 class RunDelegator:
-    """Who works for whom in one run. An agent answers one question at a time; others for it wait their turn."""
+    """The delegations of one run. A sub-agent answers one question at a time; further questions wait their turn."""
 
     def __init__(self, sub_agents: SubAgents, open_calls: Sequence[OpenCall]) -> None:
-        """`begun`: the calls that are open; their agents go on with them, before they are asked anything else."""
+        """`open_calls`: their agents continue with them before they get other questions."""
         self._sub_agents = sub_agents
         self._open_questions = {each.key: each.question for each in open_calls if each.question is not None}
         self._at_work = {question.agent: key for key, question in self._open_questions.items()}
         self._waiting_agents: set[str] = set()  # agents that cannot go on before a person has decided
-        self._asked_agents: defaultdict[str, list[str]] = defaultdict(list)  # whom each agent waits for now
+        self._asked_agents: defaultdict[str, list[str]] = defaultdict(list)  # the sub-agents that each agent waits for now
         self._turn_changed = asyncio.Condition()
 
     def is_in_progress(self, agent: str, call: ToolCall) -> bool:
         return (agent, call["id"] or "") in self._open_questions
 
-    async def ask(self, call: ToolCall, context: RunContext) -> tuple[str, bool]:
-        """The answer to a call of `ask_agent`, or a sentence for the model that asks, and whether it failed.
+    async def ask(self, call: ToolCall, context: RunContext) -> ToolOutcome:
+        """Return the answer to a call of `ask_agent`, or a sentence for the calling agent's model.
 
-        Raises `Waiting` when the agent cannot go on before a person has decided.
+        Raises `AwaitingDecision` when the sub-agent cannot go on before a person has decided.
         """
         question = self._open_questions.get((context.agent, call["id"] or ""))
         name = question.agent if question else str(call["args"].get("agent", "")).strip()
         text = str(call["args"].get("question", "")).strip()
         agent = self._sub_agents.agents.get(name)
         if agent is None:
-            return f"There is no agent {name[:40]!r}. There are: {', '.join(self._sub_agents.agents)}.", True
+            known = ", ".join(self._sub_agents.agents)
+            return ToolOutcome(f"There is no agent {name[:40]!r}. There are: {known}.", is_failed=True)
         if question is None and not text:
-            return "The question is empty: write what the agent should find out or do.", True
+            return ToolOutcome("The question is empty: write what the agent should find out or do.", is_failed=True)
         if self._waits_for(name, context.agent):
-            return f"{name} is itself waiting for this work, so it cannot be asked. Answer with what you have.", True
+            refusal = f"{name} is itself waiting for this work, so it cannot be asked. Answer with what you have."
+            return ToolOutcome(refusal, is_failed=True)
         self._asked_agents[context.agent].append(name)
         try:
             return await self._answer_question(agent, call, question or text, context)
         finally:
             self._asked_agents[context.agent].remove(name)
 
-    def _waits_for(self, name: str, asker: str) -> bool:
-        """Whether one agent waits, over however many others, for another."""
-        return name == asker or any(self._waits_for(each, asker) for each in self._asked_agents[name])
+    def _waits_for(self, name: str, caller: str) -> bool:
+        """Return whether an agent waits for the calling one, directly or through others: that would be a cycle."""
+        return name == caller or any(self._waits_for(each, caller) for each in self._asked_agents[name])
 
     async def _answer_question(
         self, agent: Agent, call: ToolCall, question: Message | str, context: RunContext
-    ) -> tuple[str, bool]:
-        """The agent's answer, or a sentence with the reason for none, and whether it failed. The asker goes on."""
-        key, own = (context.agent, call["id"] or ""), self._context(agent, context)
+    ) -> ToolOutcome:
+        """Return the sub-agent's answer, or a sentence with the reason for none. The calling agent goes on."""
+        key, sub_context = (context.agent, call["id"] or ""), self._build_context(agent, context)
         await self._await_turn(agent.name, key)
         try:
-            return await self._work_on_question(agent, key, question, own), False
+            return ToolOutcome(await self._work_on_question(agent, key, question, sub_context))
         except AwaitingDecision:
             self._waiting_agents.add(agent.name)
             raise
         except Exception as error:  # noqa: BLE001  a sub-agent's outer edge: every failure becomes a sentence
             failed = self._sub_agents.describe_failure(error)
-            own.trace.cut_off(failed)
-            await own.recorder.cut_off()
-            return f"{agent.name} could not answer: {failed}", True
+            sub_context.trace.cut_off(failed)
+            await sub_context.recorder.cut_off()
+            return ToolOutcome(f"{agent.name} could not answer: {failed}", is_failed=True)
         finally:
             if agent.name not in self._waiting_agents:
                 del self._at_work[agent.name]
                 self._open_questions.pop(key, None)
             await self._notify_waiters()
 
-    def _context(self, agent: Agent, context: RunContext) -> RunContext:
-        """What an agent works with that another one asks."""
+    def _build_context(self, agent: Agent, context: RunContext) -> RunContext:
+        """Build the context of a sub-agent from that of the calling agent."""
         trace = context.trace.for_agent(agent.name, self._sub_agents.compose_instructions(agent))
-        who: Any = {
-            "agent": agent.name,
-            "tool_names": agent.tools,
-            "recorder": context.recorder.for_agent(agent.name),
-            "trace": trace,
-        }
-        return replace(context, **who, time_travel=None, reserved_answers=context.reserved_answers + 1)
+        return replace(
+            context,
+            agent=agent.name,
+            tool_names=agent.tools,
+            recorder=context.recorder.for_agent(agent.name),
+            trace=trace,
+            time_travel=None,
+            reserved_answers=context.reserved_answers + 1,
+        )
 
     async def _await_turn(self, name: str, key: tuple[str, str]) -> None:
-        """Wait until the agent can be asked. Raises `Waiting` when it cannot be before a person has decided."""
+        """Wait until the sub-agent is free. Raises `AwaitingDecision` when a person must decide before that."""
         async with self._turn_changed:
             await self._turn_changed.wait_for(lambda: self._at_work.get(name, key) == key or name in self._waiting_agents)
             if self._at_work.setdefault(name, key) != key:

@@ -1,7 +1,7 @@
-"""Trying several ways at once: each prompt of a `fork` is a real branch, on which the agent works beside the others.
+"""Forks of the agent: each prompt of a `fork` becomes a real branch, and the agent works on all of them side by side.
 
-The branches begin before the answer that asks for them, so that its call is on none of their paths. They are made in one
-transaction with their prompts; what is written on them belongs to the run, and is undone with it.
+The branches begin before the answer that calls `fork`, so that its call is on none of their paths. They are made in one
+transaction with their prompts. The messages on them belong to the run, and are undone with it.
 """
 
 import asyncio
@@ -9,13 +9,13 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall
 
 from agent.context.request import build_request
 from agent.graph.graph import Graph, build_config
-from agent.graph.state import Limits, Recorder, RunContext
+from agent.graph.state import Limits, Recorder, RunContext, ToolOutcome
 from agent.subagents.delegation import load_last_turn
 from agent.time_travel.dependence import list_call_ids
 from checkpoints import MAIN, Message, MessageStatus, NewMessage, Run, Runs, Store, serde
@@ -24,9 +24,9 @@ from checkpoints.text import shorten_for_model, shorten_line
 FORK_MARK = "fork"  # in the additional_kwargs of a branch's first message: {"call": the call's id, "number": from 1}
 MAX_PROMPTS = 10  # prompts
 MAX_BRANCHES_PER_RUN = 20
-MAX_PARALLEL_BRANCHES = 4  # branches that are worked on
+MAX_PARALLEL_BRANCHES = 4  # branches in progress at once
 MAX_PROMPT_CHARS = 20_000  # characters
-MAX_BRANCH_ANSWER_CHARS = 8_000  # characters of a branch's answer that the one who asked is told
+MAX_BRANCH_ANSWER_CHARS = 8_000  # characters of a branch's answer in the result
 MAX_BRANCH_NAME_CHARS = 60
 _EMPTY_BRANCH_TEXT = "(Nothing was said.)"
 T = TypeVar("T")
@@ -34,26 +34,26 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RunForkExplorer:
-    """What the forks of one run work with. `asks`: a person decides about each before it is done."""
+    """Runs the forks of one run. `needs_approval`: a person decides about each fork first."""
 
     store: Store
     runs: Runs
     run: Run
     graph: Graph
-    load_system_text: Callable[[], str]  # what the model is told; blocks
+    load_system_text: Callable[[], str]  # the instructions on a branch; blocks
     describe_failure: Callable[[BaseException], str]  # a failure, for people
-    publish_head: Callable[[int], None]  # tells the pages of the thread's new version
+    publish_head: Callable[[int], None]  # publishes the thread's new version
     needs_approval: bool
 
-    async def explore(self, call: ToolCall, context: RunContext) -> tuple[str, bool]:
-        """Work on every prompt. The results as JSON in their order, or a sentence for the model; and whether it failed."""
+    async def explore(self, call: ToolCall, context: RunContext) -> ToolOutcome:
+        """Work on every prompt. Return the results as JSON in their order, or a sentence for the model."""
         prompts = call["args"].get("prompts")
         if (refusal := _check_prompts(prompts)) is not None:
-            return refusal, True
+            return ToolOutcome(refusal, is_failed=True)
         assert isinstance(prompts, list)
         if context.usage.branches + len(prompts) > MAX_BRANCHES_PER_RUN:
-            limit = f"No more than {MAX_BRANCHES_PER_RUN} ways are tried in one run."
-            return f"{limit} Nothing was done. Go on with what there is.", True
+            refusal = f"No more than {MAX_BRANCHES_PER_RUN} ways are tried in one run."
+            return ToolOutcome(f"{refusal} Nothing was done. Go on with what there is.", is_failed=True)
         context.usage.branches += len(prompts)
         path, system = await context.recorder.run_blocking(
             lambda: (self._load_path(call, context.limits), self.load_system_text())
@@ -75,40 +75,49 @@ class RunForkExplorer:
             ]
         results = [task.result() for task in tasks]
         named = [{"branch": name, **result} for (name, _), result in zip(begun, results, strict=True)]
-        return json.dumps(named, ensure_ascii=False, indent=1), all("failed" in result for result in results)
+        has_failed = all("failed" in result for result in results)
+        return ToolOutcome(json.dumps(named, ensure_ascii=False, indent=1), has_failed)
 
     def _load_path(self, call: ToolCall, limits: Limits) -> list[Message]:
-        """The agent's messages before the answer that asks."""
-        since = load_last_turn(
-            self.store, self.run.thread_id
-        )  # agents that were asked beside it may have written much meanwhile
-        asking = next(each for each in reversed(since) if each.agent == MAIN and call["id"] in list_call_ids(each))
-        if asking.parent_id is None:
+        """Load the agent's messages before the answer that calls `fork`."""
+        turn = load_last_turn(self.store, self.run.thread_id)  # sub-agents may have written much since the answer
+        answer = next(each for each in reversed(turn) if each.agent == MAIN and call["id"] in list_call_ids(each))
+        if answer.parent_id is None:
             return []
-        path = self.store.list_messages_to(self.run.thread_id, asking.parent_id, last=limits.max_messages)
+        path = self.store.list_messages_to(self.run.thread_id, answer.parent_id, last=limits.max_messages)
         return [each for each in path if each.agent == MAIN]
 
     async def _run_branch(
         self, branch_id: str, system: str, path: list[Message], context: RunContext, slots: asyncio.Semaphore
     ) -> dict[str, str]:
-        """What came of one branch. Its failure is a result, and no reason to end the others."""
+        """Return the answer of one branch. Its failure is a result, and no reason to end the others."""
         recorder = BranchRecorder(self.runs, self.run, branch_id, context.recorder, self.publish_head)
-        lent: Any = {"recorder": recorder, "time_travel": None, "delegator": None, "fork_explorer": None, "decisions": {}}
-        own = replace(context, **lent, is_unattended=True, trace=context.trace.for_agent("branch", system))
-        own = replace(own, reserved_answers=context.reserved_answers + 1)
+        branch_context = replace(
+            context,
+            recorder=recorder,
+            trace=context.trace.for_agent("branch", system),
+            time_travel=None,
+            delegator=None,
+            fork_explorer=None,
+            decisions={},
+            is_unattended=True,
+            reserved_answers=context.reserved_answers + 1,
+        )
         async with slots:
             try:
                 async with asyncio.timeout(context.limits.fork_seconds) as deadline:
                     # Not before its turn, and not on the event loop: of a long path a request takes half a second.
-                    asked = await recorder.run_blocking(partial(build_request, system, path))
-                    state = await self.graph.ainvoke({"messages": asked}, build_config(context.limits), context=own)
+                    messages = await recorder.run_blocking(partial(build_request, system, path))
+                    state = await self.graph.ainvoke(
+                        {"messages": messages}, build_config(context.limits), context=branch_context
+                    )
             except asyncio.CancelledError:
                 await recorder.cut_off()
                 raise
             except Exception as error:  # noqa: BLE001  a branch's outer edge: every failure becomes a sentence
                 late = f"It took longer than {context.limits.fork_seconds:g} s and was stopped."
                 failed = late if deadline.expired() else self.describe_failure(error)
-                own.trace.cut_off(failed)
+                branch_context.trace.cut_off(failed)
                 await recorder.cut_off()
                 return {"failed": failed}
         text = str(state["messages"][-1].text) or _EMPTY_BRANCH_TEXT
@@ -117,14 +126,14 @@ class RunForkExplorer:
 
 @dataclass(frozen=True, slots=True)
 class BranchRecorder:
-    """The recorder of one branch. Nothing of it is shown while it is written: it is not what the page stands on."""
+    """The recorder of one branch. Its text is not shown while it is written: the page shows another branch."""
 
     runs: Runs
     run: Run
     branch_id: str
     recorder: Recorder
     publish_head: Callable[[int], None]
-    written: list[str] = field(default_factory=list)  # of the answer that is being written
+    written: list[str] = field(default_factory=list)  # pieces of the answer in progress
 
     def append_text(self, delta: str) -> None:
         self.written.append(delta)
@@ -141,11 +150,14 @@ class BranchRecorder:
 
     def _write(self, new: NewMessage) -> tuple[Message, int]:
         stored, version = self.runs.commit_message(self.run, new, branch_id=self.branch_id)
-        self.written.clear()  # here: whoever waits for this may be stopped meanwhile, and would write it once more
+        self.written.clear()  # here: the task that waits for this may be stopped meanwhile, and would write it once more
         return stored, version
 
     async def cut_off(self) -> None:
-        """Calls stay open: nobody reads the branch before a person goes there, and then each request closes them."""
+        """Commit the answer in progress as a partial message.
+
+        Calls stay open: the branch is not read before a person goes there, and then each request closes them.
+        """
         if text := "".join(self.written):
             await self.commit(AIMessage(serde.sanitize_text(text)), MessageStatus.PARTIAL)
 
@@ -156,7 +168,7 @@ class BranchRecorder:
         return self.recorder.unique_call_id(call_id)
 
     def for_agent(self, agent: str) -> Recorder:
-        raise NotImplementedError  # a branch asks no other agents
+        raise NotImplementedError  # there are no sub-agents on a branch
 
 
 def _check_prompts(prompts: object) -> str | None:
@@ -179,12 +191,12 @@ def _make_first_message(prompt: str, call: ToolCall, number: int) -> NewMessage:
 
 
 def find_attempt_number(message: Message, call_id: str) -> int | None:
-    """Which of the ways that a call asks for begins with this message, from 1; None for any other message."""
+    """Return the number of the attempt, from 1, that begins with this message; None where none of this call does."""
     marks = (message.body["data"].get("additional_kwargs") or {}).get(FORK_MARK)
     number = marks.get("number") if isinstance(marks, dict) and marks.get("call") == call_id else None
     return number if isinstance(number, int) else None
 
 
 def is_final_answer(message: Message) -> bool:
-    """Whether a branch that ends with this message has come to its answer."""
+    """Return whether this message is the final answer of its branch."""
     return message.type == "ai" and message.status is MessageStatus.DONE and not list_call_ids(message)

@@ -8,7 +8,7 @@ from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
-from agent.run.runner import replace_text
+from agent.run.requests import replace_text
 from agent.settings import ThreadSettings
 from agent.tracing.events import Feedback
 from checkpoints import (

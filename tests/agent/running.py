@@ -17,9 +17,10 @@ from agent.graph.graph import build_graph
 from agent.graph.state import Limits
 from agent.models.catalog import load_chat_model
 from agent.models.keys import ProviderKeys
+from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.run.judge import Judge
-from agent.run.runner import Runner
+from agent.run.runner import Runner, build_runner
 from agent.settings import ModelCatalog
 from agent.subagents.agents import Agents
 from agent.time_travel.policy import Policy, TimeTravelEvent
@@ -121,6 +122,7 @@ async def running(
     **limits: float,
 ) -> AsyncIterator[Running]:
     pool = ThreadPoolExecutor(4)
+    blocking = BlockingPool(pool)
     database = Database.in_memory()
     store, hub = Store(database), RunHub()
     runs = Runs(store)
@@ -130,8 +132,8 @@ async def running(
     moving: Any = {"default_policy": time_travel, "on_time_travel": told, "agents": agents}
     offer = models or Only(model)
     if judge is not None:
-        moving["judge"] = Judge(store, runs, hub, offer, pool, tracer, max_seconds=judge)
-    runner = Runner(store, runs, hub, graph, offer, pool=pool, limits=kept, tracer=tracer, **moving)
+        moving["judge"] = Judge(store, runs, hub, offer, blocking, tracer, max_seconds=judge)
+    runner = build_runner(store, runs, hub, graph, offer, blocking=blocking, limits=kept, tracer=tracer, **moving)
     thread_id = store.create_thread().id
     events: list[Event] = []
     async with hub.subscribe(thread_id) as following:

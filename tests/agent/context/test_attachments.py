@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, HumanMessage, convert_to_openai_m
 from agent.context.attachments import IMAGE_TOKENS, MAX_ATTACHED_BYTES, describe_attachments, load_attachments
 from agent.context.request import build_request
 from agent.context.tokens import estimate_stored_tokens, estimate_tokens
-from agent.run.runner import make_title
+from agent.run.requests import make_title
 from checkpoints import Caller, RunState, Store, files
 from checkpoints.files import File
 from tests.agent.running import Running, model_at, running

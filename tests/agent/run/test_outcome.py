@@ -73,7 +73,7 @@ def test_whatever_the_work_raises_its_run_ends() -> None:
 def test_work_that_is_cancelled_by_nobody_is_interrupted_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         run = await chat.send("hello")
-        chat.runner._active[chat.thread_id].work.cancel()
+        chat.runner.active_runs.by_thread[chat.thread_id].work.cancel()
         assert (await chat.end(run)).state is RunState.INTERRUPTED
 
     play(story, Fault("hang"))
@@ -122,7 +122,7 @@ def test_a_run_whose_task_is_gone_is_ended_and_its_work_can_write_no_more(caplog
         fake.hold(1)
         await chat.send("hello")
         await chat.until(fake.held.is_set)
-        active = chat.runner._active[chat.thread_id]
+        active = chat.runner.active_runs.by_thread[chat.thread_id]
         active.end.cancel()
         await chat.until(lambda: interrupted(chat))
         fake.release()
@@ -152,14 +152,14 @@ def test_stopping_lets_go_of_work_that_ignores_it_and_refuses_what_it_does_later
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         run = await chat.send("hello")
         await begun.wait()
-        [work] = [active.work for active in chat.runner._active.values()]
+        [work] = [active.work for active in chat.runner.active_runs.by_thread.values()]
         assert await chat.runner.stop(chat.thread_id)
         assert (work.done(), (await chat.end(run)).state) == (False, RunState.STOPPED)
         assert (await chat.say("and now?")).state is RunState.DONE
         before = (chat.said(), len(chat.events))
         free.set()
         await asyncio.wait({work})
-        await chat.until(lambda: not chat.runner._abandoned)
+        await chat.until(lambda: not chat.runner.active_runs.abandoned)
         assert (chat.said(), len(chat.events), len(fake.requests)) == (*before, 2)
 
     play(story, Call("stubborn", {}), Say("Here again."), tools=[stubborn(begun, free)], stop_seconds=0.05)

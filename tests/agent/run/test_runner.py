@@ -11,7 +11,7 @@ from agent.context.prompts import CONTINUE_TEXT
 from agent.demo.model import DemoChatModel
 from agent.events import MessageAdded, RunFinished, RunStarted, TextDelta, ToolStarted
 from agent.run.inputs import NothingToAnswerError
-from agent.run.runner import make_title
+from agent.run.requests import make_title
 from agent.tools.approval import STOPPED_TEXT
 from agent.tools.calculator import calculator
 from checkpoints import Caller, Run, RunActiveError, RunState, StoreUnavailableError, serde
@@ -321,7 +321,7 @@ def test_a_run_whose_end_cannot_be_written_holds_the_thread_no_longer() -> None:
         await chat.send("hello")
         await chat.until(lambda: any(isinstance(event, RunFinished) for event in chat.events))
         chat.runs.end_run = end  # type: ignore[method-assign]
-        await chat.until(lambda: not chat.runner._active)
+        await chat.until(lambda: not chat.runner.active_runs.by_thread)
         await chat.say("and now?")
         assert chat.said()[-1][1] == "done"
         assert (await chat.runner.stop(chat.thread_id)) is False

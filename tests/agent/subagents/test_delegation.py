@@ -7,7 +7,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from agent.context.request import NOT_CARRIED_OUT_TEXT
-from agent.run.runner import NothingToDecideError
+from agent.run.requests import NothingToDecideError
 from agent.subagents.delegation import QUESTION_MARK, find_open_calls
 from agent.tools.approval import NOT_APPROVED_TEXT, STOPPED_TEXT, Decision
 from checkpoints import MAIN, Caller, NewMessage, OperationKind, RunState, serde
@@ -323,7 +323,7 @@ def test_stopping_keeps_what_an_agent_was_writing_under_its_name() -> None:
     async def story(chat: Running, cast: Cast) -> None:
         run = await chat.send("hello")
         await chat.until(lambda: len(chat.path()) == 3)
-        await chat.until(lambda: chat.runner._active[chat.thread_id].recording.find_text("cid") == "one two ")
+        await chat.until(lambda: chat.runner.active_runs.by_thread[chat.thread_id].recorder.find_text("cid") == "one two ")
         await chat.runner.stop(chat.thread_id)
         assert (await chat.end(run)).state is RunState.STOPPED
         assert chain(chat)[3:] == [("cid", "ai", "one two "), (MAIN, "tool", STOPPED_TEXT)]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.tools import BaseTool, StructuredTool
 
-from agent.run.runner import NothingToDecideError
+from agent.run.requests import NothingToDecideError
 from agent.tools.approval import DENIED_TEXT, NOT_APPROVED_TEXT, STOPPED_TEXT, Decision
 from checkpoints import Caller, RunState
 from tests.agent.running import Running, model_at, running

@@ -10,8 +10,9 @@ import pytest
 from agent.demo.model import DemoChatModel
 from agent.graph.graph import build_graph
 from agent.graph.state import Limits
+from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
-from agent.run.runner import Runner
+from agent.run.runner import build_runner
 from agent.tools.calculator import calculator
 from checkpoints import Caller, Database, Message, Runs, Store
 from components.routes.stream import MAX_PAUSE_SECONDS, Frame, _pause_seconds, stream_frames
@@ -28,7 +29,7 @@ async def services(seconds_per_token: float = 0.0) -> AsyncIterator[Services]:
     store, hub = Store(Database.in_memory()), RunHub()
     runs, graph = Runs(store), build_graph([calculator])
     models = Only(DemoChatModel(seconds_per_token=seconds_per_token))
-    runner = Runner(store, runs, hub, graph, models, pool=pool, limits=Limits())
+    runner = build_runner(store, runs, hub, graph, models, blocking=BlockingPool(pool), limits=Limits())
     try:
         yield (parts := Services(store, runs, runner, hub, pool, models))
     finally:

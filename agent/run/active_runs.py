@@ -1,0 +1,111 @@
+"""The runs in progress: the work of each, and the task that writes its end."""
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+
+from agent.run.blocking import BlockingPool
+from agent.run.driver import RunDriver
+from agent.run.hub import RunHub
+from agent.run.judge import Judge
+from agent.run.outcome import locate_error, read_outcome
+from agent.run.preparation import PreparedRun
+from agent.run.recorder import RunRecorder
+from agent.tracing.run_trace import RunTrace
+from checkpoints import Run, Runs, RunState, StateError
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveRun:
+    """A run in progress. Stopping cancels the work, never the end: a run that began is also written to its end."""
+
+    work: asyncio.Task[None]
+    end: asyncio.Task[None]
+    recorder: RunRecorder
+    stopping: asyncio.Future[None]  # done when the run's end was requested
+
+    async def stop(self) -> None:
+        """Cancel the work and wait until the end is written."""
+        if not self.stopping.done():  # once: a second time would cut short how the work comes to rest
+            self.work.cancel()
+            self.stopping.set_result(None)
+        await asyncio.wait({self.end})
+
+
+@dataclass(slots=True)
+class ActiveRuns:
+    """Starts the work of runs and writes their ends."""
+
+    runs: Runs
+    hub: RunHub
+    driver: RunDriver
+    blocking: BlockingPool
+    judge: Judge | None
+    stop_seconds: float  # that work has to come to rest
+    by_thread: dict[str, ActiveRun] = field(default_factory=dict)
+    abandoned: set[asyncio.Task[None]] = field(
+        default_factory=set
+    )  # work that did not stop: the loop holds tasks only weakly
+    is_closing: bool = False
+    # A run that has begun on disk and has no task yet looks like one that a crash left behind: nothing may look then.
+    begin_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def start(self, prepared: PreparedRun) -> None:
+        """Start the work of a run that has begun on disk, and the task that writes its end."""
+        run, trace = prepared.run, prepared.trace
+        self.hub.publish(run.thread_id, prepared.started)
+        trace.record_start()
+        recorder = RunRecorder(run, self.runs, self.hub, self.blocking)
+        work = asyncio.create_task(self.driver.drive(prepared, recorder), name=f"run {run.id}")
+        stopping = asyncio.get_running_loop().create_future()
+        end = asyncio.create_task(self._finish_run(recorder, trace, work, stopping), name=f"end of run {run.id}")
+        active = self.by_thread[run.thread_id] = ActiveRun(work, end, recorder, stopping)
+        end.add_done_callback(lambda _: self._forget_run(run, active))
+
+    async def _finish_run(
+        self, recorder: RunRecorder, trace: RunTrace, work: asyncio.Task[None], stopping: asyncio.Future[None]
+    ) -> None:
+        """Write how the work ended. This is a run's outer edge: every failure becomes a sentence for the user.
+
+        A task of its own, because work that is cancelled before its first step never comes to its own `finally`.
+        """
+        run = recorder.run
+        await asyncio.wait({work, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({work}, timeout=self.stop_seconds)
+        if not work.done():
+            self._abandon_work(run, work)
+        outcome = read_outcome(run, work, is_stopped=stopping.done(), is_closing=self.is_closing)
+        try:
+            await recorder.end_run(outcome.state, outcome.error)
+        except StateError as error:
+            _log.error("run %s could not be written to its end: %s", run.id, error)
+        except Exception as error:  # noqa: BLE001  the watchdog releases the thread later
+            _log.error("run %s could not be written to its end: %s", run.id, locate_error(error))
+        finally:
+            trace.on_end(outcome.state, outcome.error)
+        if self.judge is not None and outcome.state is RunState.DONE:
+            self.judge.consider(run)
+
+    def _abandon_work(self, run: Run, work: asyncio.Task[None]) -> None:
+        """Leave work that does not stop to itself. Its recorder refuses everything from now on."""
+
+        def forget(work: asyncio.Task[None]) -> None:
+            self.abandoned.discard(work)
+            if not work.cancelled():
+                work.exception()  # read here, since nothing else does: the event loop would report it as lost
+            _log.warning("run %s: the work that was let go of has ended", run.id)
+
+        _log.warning("run %s was let go of: it was stopped, and its work goes on", run.id)
+        self.abandoned.add(work)
+        work.add_done_callback(forget)
+        work.cancel()  # once more: it may have mistaken the first cancellation for its own
+
+    def _forget_run(self, run: Run, active: ActiveRun) -> None:
+        """Forget a run that is over, or whose end task is gone: the watchdog then ends it."""
+        # Not without looking: the next run may have begun since this one released the thread.
+        if self.by_thread.get(run.thread_id) is active:
+            del self.by_thread[run.thread_id]
+        if not active.end.cancelled() and (error := active.end.exception()) is not None:
+            _log.error("run %s: what ends it failed: %s", run.id, locate_error(error))

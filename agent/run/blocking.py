@@ -1,0 +1,27 @@
+"""Blocking work on threads, run to its end."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class BlockingPool:
+    """A pool of threads for the blocking work of runs. Whoever makes the pool shuts it down."""
+
+    pool: ThreadPoolExecutor
+
+    async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run blocking work to its end, even when the caller is cancelled meanwhile."""
+        future = asyncio.get_running_loop().run_in_executor(self.pool, partial(work, *args, **kwargs))
+        try:
+            return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            await asyncio.wait({future})
+            raise

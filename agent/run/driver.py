@@ -1,0 +1,169 @@
+"""Driving a run: from its first request until the graph rests, over every move through time on the way."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+from langchain_core.messages import AnyMessage
+
+from agent.context.prompts import COMPACTION_PROMPT
+from agent.context.request import NOT_CARRIED_OUT_TEXT
+from agent.events import HeadMoved
+from agent.graph.graph import Graph, build_config
+from agent.graph.state import Limits, RunContext
+from agent.run import compaction
+from agent.run.announcer import MoveAnnouncer
+from agent.run.blocking import BlockingPool
+from agent.run.compaction import SummaryScope
+from agent.run.drafts import Drafts
+from agent.run.hub import RunHub
+from agent.run.inputs import RunInputs
+from agent.run.outcome import describe_run_failure
+from agent.run.preparation import PreparedRun
+from agent.run.recorder import RunRecorder, SubAgentRecorder
+from agent.run.requests import RunRequest
+from agent.settings import ChosenModel, ModelCatalog, ThreadSettings
+from agent.subagents.agents import Agents
+from agent.subagents.delegation import OpenCall, RunDelegator, SubAgents
+from agent.subagents.forking import RunForkExplorer
+from agent.time_travel.executor import TimeTravelExecutor
+from agent.time_travel.policy import Policy
+from agent.time_travel.protocol import PathChanged
+from agent.tools.approval import make_refusal
+from checkpoints import MAIN, Run, Runs, Store
+
+
+@dataclass(frozen=True, slots=True)
+class RunDriver:
+    """The parts that the work of every run uses."""
+
+    store: Store
+    runs: Runs
+    hub: RunHub
+    graph: Graph
+    catalog: ModelCatalog
+    inputs: RunInputs
+    limits: Limits
+    agents: Agents
+    default_policy: Policy  # for threads without a setting of their own
+    announcer: MoveAnnouncer
+    blocking: BlockingPool
+    drafts: Drafts
+
+    async def drive(self, prepared: PreparedRun, recorder: RunRecorder) -> None:
+        """Answer, or write the summary that was requested. Raises whatever ends the run early."""
+        thread = await self.blocking.run(self.store.get_thread, prepared.run.thread_id)
+        settings = ThreadSettings.from_thread(thread)
+        model = await self.blocking.run(settings.resolve_model, self.catalog)
+        context = self._build_context(prepared, recorder, model, settings.resolve_policy(self.default_policy))
+        if prepared.request.scope is not None:
+            await self._write_summary(recorder, context, prepared.request.scope)
+            return
+        async with self.drafts.keep_draft(recorder):
+            await self._answer(prepared, recorder, context, self._build_sub_agents(prepared.run, model))
+
+    def _build_context(self, prepared: PreparedRun, recorder: RunRecorder, model: ChosenModel, policy: Policy) -> RunContext:
+        decision, run = prepared.request.decision, prepared.run
+        return RunContext(
+            recorder=recorder,
+            limits=self.limits,
+            model=model,
+            decisions={decision.call_id: decision} if decision else {},
+            trace=prepared.trace,
+            time_travel=None if policy == "off" else self._build_time_travel(run, policy),
+            read_files=self.store.read_files,
+            # Without time travel there is none: other branches are a way to move through time.
+            fork_explorer=None if policy == "off" else self._build_fork_explorer(run, policy),
+        )
+
+    def _build_time_travel(self, run: Run, policy: Policy) -> TimeTravelExecutor:
+        return TimeTravelExecutor(
+            store=self.store,
+            runs=self.runs,
+            run=run,
+            policy=policy,
+            announce_move=self.announcer.announce,
+            count_tokens=partial(self.inputs.count_tokens, run.thread_id),
+        )
+
+    def _build_fork_explorer(self, run: Run, policy: Policy) -> RunForkExplorer:
+        def publish_head(version: int) -> None:
+            self.hub.publish(run.thread_id, HeadMoved(version))
+
+        return RunForkExplorer(
+            store=self.store,
+            runs=self.runs,
+            run=run,
+            graph=self.graph,
+            load_system_text=partial(self.inputs.load_branch_system_text, run.thread_id),
+            describe_failure=partial(describe_run_failure, run=run),
+            publish_head=publish_head,
+            needs_approval=policy == "ask",
+        )
+
+    def _build_sub_agents(self, run: Run, model: ChosenModel) -> SubAgents:
+        return SubAgents(
+            agents=self.agents,
+            thread_id=run.thread_id,
+            store=self.store,
+            catalog=self.catalog,
+            default_model=model,
+            graph=self.graph,
+            limits=self.limits,
+            describe_failure=partial(describe_run_failure, run=run),
+        )
+
+    async def _answer(
+        self, prepared: PreparedRun, recorder: RunRecorder, context: RunContext, sub_agents: SubAgents
+    ) -> None:
+        """Run the graph until it rests. Each move through time starts it anew, from the path as it is then."""
+        thread_id = prepared.run.thread_id
+        open_calls = await self._find_resumable_calls(recorder, prepared.request)
+        # Here, so that a path which cannot be sent ends the run with a sentence.
+        messages = await (
+            self._build_resumed_messages(thread_id) if open_calls else self.blocking.run(prepared.build_messages)
+        )
+        while True:
+            recorder.reopen_calls(open_calls)
+            turn = replace(context, delegator=RunDelegator(sub_agents, open_calls) if self.agents else None)
+            try:
+                await self.graph.ainvoke({"messages": messages}, build_config(self.limits), context=turn)
+                return
+            except PathChanged as moved:
+                recorder.forget_open_calls()
+                open_calls = await self.blocking.run(self.inputs.load_open_calls, thread_id)
+                if not moved.continues and not open_calls:
+                    return
+            messages = await self._build_resumed_messages(thread_id)
+
+    async def _build_resumed_messages(self, thread_id: str) -> list[AnyMessage]:
+        return await self.blocking.run(self.inputs.build_messages, thread_id, resume=True)
+
+    async def _find_resumable_calls(self, recorder: RunRecorder, request: RunRequest) -> list[OpenCall]:
+        """Find the open calls of the path that a run resumes, after a decision or after a crash."""
+        if not request.continues_answer and request.decision is None:
+            return []
+        open_calls = await self.blocking.run(self.inputs.load_open_calls, recorder.run.thread_id)
+        if request.decision:
+            return open_calls
+        # Questions to agents go on; nothing else that a crash cut off is carried out again without a request.
+        questions = [each for each in open_calls if each.question is not None]
+        for each in open_calls if questions else ():
+            if each.question is None:
+                await recorder.commit(make_refusal(each.call, NOT_CARRIED_OUT_TEXT), agent=each.agent)
+        return questions
+
+    async def _write_summary(self, recorder: RunRecorder, context: RunContext, scope: SummaryScope) -> None:
+        """Ask for a summary and put it there, in one transaction with the run's end: a crash leaves all or nothing."""
+        run = recorder.run
+        # Recorded off the path: the text of a summary is no answer, and stopping keeps nothing of it.
+        off_path = replace(
+            context,
+            recorder=SubAgentRecorder(recorder, MAIN, keeps_text=False),
+            trace=context.trace.for_agent("compaction", COMPACTION_PROMPT),
+        )
+        passage = await self.blocking.run(self.inputs.find_passage, run.thread_id, scope)
+        new = compaction.build_note(passage, await compaction.summarize_passage(passage, scope.focus, off_path))
+        after, messages = passage.messages[0].parent_id, [new, *compaction.copy_following(passage.following)]
+        await self.blocking.run(
+            self.runs.replace_with_summary, run, messages, after=after, note=compaction.describe_compaction(new)
+        )

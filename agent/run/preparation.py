@@ -1,0 +1,93 @@
+"""Preparing a run: its beginning on disk, and the material for its first request. Everything here blocks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from langchain_core.messages import AnyMessage
+
+from agent.context.request import build_request
+from agent.events import RunStarted
+from agent.run.inputs import RunInputs
+from agent.run.requests import NothingToDecideError, RunRequest
+from agent.settings import describe_change
+from agent.subagents.delegation import OpenCall, find_undecided_calls
+from agent.tools.approval import make_refusal
+from agent.tracing.protocol import Tracer
+from agent.tracing.run_start import build_start_event
+from agent.tracing.run_trace import RunTrace
+from checkpoints import HEAD, Caller, Message, NewMessage, Run, Runs, Store, serde
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRun:
+    """A run that has begun on disk, with the material for its first request."""
+
+    run: Run
+    request: RunRequest
+    system_text: str
+    path: Sequence[Message]
+    started: RunStarted
+    trace: RunTrace
+
+    def build_messages(self) -> list[AnyMessage]:
+        """Build the first request. A path that cannot be sent raises here, in the run and not before it."""
+        return build_request(self.system_text, self.path, continue_answer=self.request.continues_answer)
+
+
+@dataclass(frozen=True, slots=True)
+class RunPreparer:
+    """Begins runs on disk."""
+
+    store: Store
+    runs: Runs
+    inputs: RunInputs
+    tracer: Tracer
+
+    def prepare(self, request: RunRequest, *, is_repeated: bool) -> PreparedRun:
+        """Begin a run on disk and load its start. A repeated request returns the run that it began.
+
+        Raises `NothingToDecideError`, and the errors of `Runs.begin_run`.
+        """
+        waiting = self._load_waiting_calls(request)
+        if not is_repeated:
+            _check_decision(request, waiting)
+        run = self.runs.begin_run(
+            request.thread_id,
+            request.message,
+            caller=request.caller,
+            after=request.after_id,
+            title=request.title,
+            closing_messages=[NewMessage(serde.to_body(make_refusal(each.call)), agent=each.agent) for each in waiting],
+            settings=request.settings,
+            compacts=request.scope is not None,
+        )
+        if request.allow_moves:  # only now: a decision that came too late must not leave an approval behind
+            self._allow_moves(run)
+        return self._load_start(run, request)
+
+    def _load_waiting_calls(self, request: RunRequest) -> list[OpenCall]:
+        if not request.thread_id or request.after_id != HEAD:
+            return []
+        return self.inputs.load_waiting_calls(request.thread_id)
+
+    def _allow_moves(self, run: Run) -> None:
+        allow = {"time_travel": "allow"}
+        self.store.change_settings(
+            run.thread_id, allow, note=describe_change(allow), caller=Caller(request_id=f"{run.id}-always")
+        )
+
+    def _load_start(self, run: Run, request: RunRequest) -> PreparedRun:
+        path = self.inputs.load_recent_messages(run.thread_id)
+        prompt = self.inputs.load_system_prompt()
+        system_text = self.inputs.load_system_text(prompt, run.thread_id)
+        version = self.store.get_thread(run.thread_id).version
+        is_asked = request.message is not None
+        begun = build_start_event(self.store, run, path, is_asked=is_asked) if self.tracer.is_on else None
+        started = RunStarted(run.id, version, path[-1] if is_asked else None)
+        return PreparedRun(run, request, system_text, path, started, RunTrace(self.tracer, run.id, prompt, begun))
+
+
+def _check_decision(request: RunRequest, waiting: Sequence[OpenCall]) -> None:
+    undecided = [each.call["id"] for each in find_undecided_calls(waiting)]
+    if request.decision and request.decision.call_id not in undecided:
+        raise NothingToDecideError

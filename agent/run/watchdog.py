@@ -1,0 +1,67 @@
+"""The watchdog: it releases threads whose run is active on disk although no task drives it."""
+
+import asyncio
+import logging
+
+from agent.events import RunFinished
+from agent.run.active_runs import ActiveRuns
+from agent.run.blocking import BlockingPool
+from agent.run.hub import RunHub
+from agent.run.outcome import locate_error
+from checkpoints import Runs, RunState
+
+_log = logging.getLogger(__name__)
+
+
+class RunWatchdog:
+    """Watches while runs are active. Orphans are left when the database does not take a run's end, or its task is lost."""
+
+    def __init__(
+        self, runs: Runs, hub: RunHub, active_runs: ActiveRuns, blocking: BlockingPool, watch_seconds: float
+    ) -> None:
+        self._runs = runs
+        self._hub = hub
+        self._active_runs = active_runs
+        self._blocking = blocking
+        self._watch_seconds = watch_seconds
+        self._task: asyncio.Task[None] | None = None
+
+    def ensure_watching(self) -> None:
+        """Start to watch, unless it does already."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._watch_runs(), name="watch over runs")
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
+    async def release_orphans(self) -> None:
+        """Release the threads whose run no task drives: the database did not take its end."""
+        async with self._active_runs.begin_lock:
+            running = await self._blocking.run(self._runs.list_running_threads)
+            for thread_id in running - self._active_runs.by_thread.keys():
+                await self.interrupt_orphan(thread_id)
+
+    async def interrupt_orphan(self, thread_id: str) -> bool:
+        """End a thread's run that no task drives, and publish that; return whether there was one. Needs the begin lock."""
+        orphans = await self._blocking.run(self._runs.interrupt_orphans, thread_id)
+        for run in orphans:
+            _log.warning("run %s was interrupted: it was at work on disk, and nobody drove it", run.id)
+            # The run has ended: this reads the version.
+            version = await self._blocking.run(self._runs.end_run, run, RunState.INTERRUPTED)
+            self._hub.publish(thread_id, RunFinished(run.id, RunState.INTERRUPTED, version))
+        return bool(orphans)
+
+    async def _watch_runs(self) -> None:
+        """Release orphans every few seconds, until nothing runs any more."""
+        while True:
+            await asyncio.sleep(self._watch_seconds)
+            try:
+                await self.release_orphans()
+            except Exception as error:  # noqa: BLE001  the database may be well again the next time
+                _log.warning("whether all runs are driven could not be seen: %s", locate_error(error))
+                continue
+            if not self._active_runs.by_thread and not self._active_runs.begin_lock.locked():
+                self._task = None
+                return

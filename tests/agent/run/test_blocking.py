@@ -1,0 +1,32 @@
+"""Blocking work runs to its end, whatever becomes of its caller."""
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from agent.run.blocking import BlockingPool
+
+
+def test_a_cancelled_caller_goes_on_only_after_the_work_has_ended() -> None:
+    begun, free, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def work() -> None:
+        begun.set()
+        free.wait(20)
+        ended.set()
+
+    async def story(pool: ThreadPoolExecutor) -> None:
+        caller = asyncio.create_task(BlockingPool(pool).run(work))
+        await asyncio.to_thread(begun.wait, 20)
+        caller.cancel()
+        await asyncio.sleep(0)
+        assert not caller.done()
+        free.set()
+        with pytest.raises(asyncio.CancelledError):
+            await caller
+        assert ended.is_set()
+
+    with ThreadPoolExecutor(1) as pool:
+        asyncio.run(story(pool))
