@@ -25,7 +25,7 @@ from agent.context.window import BYTES_PER_TOKEN, estimate_stored_tokens, estima
 from agent.graph.answer import stream_answer
 from agent.graph.state import RunContext
 from agent.time_travel.moves import find_sources
-from checkpoints import MAIN, Message, MessageNotFoundError, NewMessage, StateError, files, pluralize, serde
+from checkpoints import MAIN, Message, MessageNotFoundError, NewMessage, OperationDetail, StateError, files, pluralize, serde
 from checkpoints.changes import branches
 
 COMPACTION_MARK = "compaction"  # in a note's additional_kwargs: {removed, before, after, last, head, sources}
@@ -188,10 +188,10 @@ def build_note(passage: Passage, summary: str) -> NewMessage:
     return NewMessage(serde.to_body(HumanMessage(serde.sanitize_text(text), additional_kwargs={COMPACTION_MARK: marks})))
 
 
-def describe_compaction(note: NewMessage) -> str:
-    """In words what a note did, for the log and for Undo."""
+def make_detail(note: NewMessage) -> OperationDetail:
+    """Return the numbers of a summary for the log and for Undo."""
     marks = note.body["data"]["additional_kwargs"][COMPACTION_MARK]
-    return f"{pluralize(marks['removed'], 'message')} · about {marks['before']:,} tokens became {marks['after']:,}"
+    return OperationDetail(messages=marks["removed"], tokens_before=marks["before"], tokens_after=marks["after"])
 
 
 def copy_following(following: Sequence[Message]) -> list[NewMessage]:

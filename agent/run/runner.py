@@ -23,7 +23,7 @@ from agent.run.inputs import NothingToAnswerError, RunInputs
 from agent.run.judge import Judge
 from agent.run.outcome import describe_run_failure, locate_error, read_outcome
 from agent.run.recorder import RunRecorder, SubAgentRecorder
-from agent.settings import ModelCatalog, ThreadSettings, describe_change
+from agent.settings import ModelCatalog, ThreadSettings
 from agent.subagents.agents import Agents
 from agent.subagents.delegation import OpenCall, RunDelegator, SubAgents, find_undecided_calls
 from agent.subagents.forking import RunForkExplorer
@@ -324,7 +324,7 @@ class Runner:
         new = compaction.build_note(found, await compaction.summarize_passage(found, scope.focus, context))
         after, messages = found.messages[0].parent_id, [new, *compaction.copy_following(found.following)]
         await self._run_blocking(
-            partial(self._runs.replace_with_summary, run, messages, after=after, note=compaction.describe_compaction(new))
+            partial(self._runs.replace_with_summary, run, messages, after=after, detail=compaction.make_detail(new))
         )
 
     async def _find_resumable_calls(self, recorder: RunRecorder, run_request: RunRequest) -> list[OpenCall]:
@@ -433,9 +433,7 @@ class Runner:
         run = begin(run_request.thread_id, run_request.message, caller=run_request.caller, after=run_request.after_id)
         if run_request.allow_moves:  # only now: a decision that came too late must not leave a leave behind
             allow = {"time_travel": "allow"}
-            self._store.change_settings(
-                run.thread_id, allow, note=describe_change(allow), caller=Caller(request_id=f"{run.id}-always")
-            )
+            self._store.change_settings(run.thread_id, allow, caller=Caller(request_id=f"{run.id}-always"))
         path = self.inputs.load_recent_messages(run.thread_id)
         prompt = self.inputs.load_system_prompt()
         asked = partial(

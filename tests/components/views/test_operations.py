@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkpoints import Caller, Operation, OperationKind, Runs, Store
+from checkpoints import Caller, Operation, OperationDetail, OperationKind, Runs, Store
 from checkpoints.upkeep import erasure
 from components.views import operations
 from tests.checkpoints.conversations import new, talked
@@ -113,12 +113,12 @@ def test_what_an_erasing_forgot_still_reads_sensibly(store: Store) -> None:
 
 def test_a_summary_is_told_with_what_it_saved(store: Store) -> None:
     thread_id = talked(store, "a", "b")
-    runs, note = Runs(store), "2 messages · about 8,400 tokens became 350"
-    runs.replace_with_summary(runs.begin_run(thread_id, None, compacts=True), new("short"), after=None, note=note)
+    runs, detail = Runs(store), OperationDetail(messages=2, tokens_before=8_400, tokens_after=350)
+    runs.replace_with_summary(runs.begin_run(thread_id, None, compacts=True), new("short"), after=None, detail=detail)
     notice = operations.describe_notice(_last(store, thread_id))
     assert notice is not None
     assert notice["text"] == "2 messages summarised · about 8,400 tokens became 350"
-    assert _log(store, thread_id)[0] == ("agent", f"Summarised {note}", False)
+    assert _log(store, thread_id)[0] == ("agent", "Summarised 2 messages · about 8,400 tokens became 350", False)
     assert operations.describe_undo(store.find_undoable(thread_id)) == "the summary of 2 messages"
 
 
@@ -139,6 +139,18 @@ def test_another_answer_tells_which_checkpoints_leave(store: Store) -> None:
     assert notice is not None
     assert notice["text"] == "The earlier answer was set aside · 2 checkpoints removed"
     assert _log(store, thread_id)[0][1] == "Asked for another answer"
+
+
+def test_a_change_of_settings_leaves_the_text_of_the_instructions_out(store: Store) -> None:
+    thread_id = store.create_thread().id
+    store.change_settings(thread_id, {"model": "openai:old"})
+    changed = store.change_settings(
+        thread_id, {"time_travel": "allow", "model": "", "instructions": "Answer in French."}
+    ).operation
+    words = "the instructions and the model to the default and time travel to allow"
+    assert operations.describe_settings(changed.detail.settings) == words
+    assert _log(store, thread_id)[0][1] == f"Set {words}"
+    assert "French" not in str(changed.detail)
 
 
 def test_undoing_a_changed_text_is_not_called_undoing_an_answer(store: Store) -> None:
