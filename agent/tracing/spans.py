@@ -134,6 +134,8 @@ class SpanRecorder:
             "operation": operation.version,
             "actor": operation.actor,
             "result": operation.result,
+            "messages": operation.detail.messages or None,
+            "checkpoints": operation.detail.checkpoints or None,
             **_describe_transition(operation),
         }
         attributes = _make_metadata(about) | {

@@ -20,7 +20,7 @@ class _Sentences:
     log: str
     undo: str  # follows “Undo” or “Undid”
     notice: str | None = None  # None: no banner
-    erased: str | None = None  # in the log, where nothing is known about the operation; None: the log's sentence
+    unknown: str | None = None  # for an operation without a detail; None: the others need none
 
 
 _SENTENCES: Final[Mapping[OperationKind, _Sentences]] = {
@@ -33,10 +33,10 @@ _SENTENCES: Final[Mapping[OperationKind, _Sentences]] = {
         "The message was changed, {} kept",
         "Changed a message to",
     ),
-    OperationKind.SAVE: _Sentences("Saved checkpoint {}", "saving {}", erased="Saved a checkpoint"),
-    OperationKind.RENAME: _Sentences("Renamed {}", "the change of {}", erased="Changed a name or a description"),
-    OperationKind.PIN: _Sentences("Unpinned {}", "the pin of {}", erased="Pinned or unpinned a checkpoint"),
-    OperationKind.SETTINGS: _Sentences("Set {}", "setting {}", erased="Changed the settings"),
+    OperationKind.SAVE: _Sentences("Saved checkpoint {}", "saving {}", unknown="Saved a checkpoint"),
+    OperationKind.RENAME: _Sentences("Renamed {}", "the change of {}", unknown="Changed a name or a description"),
+    OperationKind.PIN: _Sentences("Unpinned {}", "the pin of {}", unknown="Pinned or unpinned a checkpoint"),
+    OperationKind.SETTINGS: _Sentences("Set {}", "setting {}", unknown="Changed the settings"),
     OperationKind.FORK: _Sentences("Began {}", "the new {}", "You are on the new {}", "Branched off"),
     OperationKind.RESTORE: _Sentences("Restored {}", "restoring {}", "Restored to {}", "Restored a checkpoint"),
     OperationKind.GOTO: _Sentences(
@@ -46,7 +46,7 @@ _SENTENCES: Final[Mapping[OperationKind, _Sentences]] = {
         "Replaced {}", "the agent's replacing of {}", "The agent replaced {}", "Replaced a message"
     ),
     OperationKind.COMPACT: _Sentences("Summarised {}", "the summary of {}", "{} summarised", "Summarised messages"),
-    OperationKind.SWITCH: _Sentences("Switched to {}", "switching to {}", erased="Switched to another branch"),
+    OperationKind.SWITCH: _Sentences("Switched to {}", "switching to {}", unknown="Switched to another branch"),
     OperationKind.DELETE: _Sentences("Deleted the {}", "deleting the {}", "Deleted the {}", "Deleted something"),
     OperationKind.IMPORT: _Sentences("Imported {}", "the import", "Imported {}", "Imported a file"),
     OperationKind.CLEAR: _Sentences("Cleared the {}", "clearing the {}", "Cleared the {}", "Cleared something"),
@@ -58,7 +58,7 @@ _TITLE_CHANGE: Final = _Sentences("Renamed the conversation to {}", "the new tit
 _DESCRIPTION_CHANGE: Final = _Sentences("Described {}", "the change of {}")
 _PINNING: Final = _Sentences("Pinned {}", "the pin of {}")
 _THREAD_FORK: Final = _Sentences("Branched off from {}", "the new conversation", "Branched off from {}")
-_AGENT_FORK: Final = _Sentences("Began {}", "the new {}", "The agent opened {}")
+_AGENT_FORK: Final = _Sentences("Began {}", "the new {}", "The agent opened {}", "Branched off")
 
 
 def _choose_sentences(operation: Operation) -> _Sentences:
@@ -86,7 +86,7 @@ def describe_notice(operation: Operation | None) -> dict[str, str] | None:
     sentences = _choose_sentences(operation)
     if sentences.notice is None:
         return None
-    text = (sentences.erased or sentences.notice) if _is_erased(operation) else _fill_notice(operation, sentences.notice)
+    text = sentences.unknown if sentences.unknown and _is_unknown(operation) else _fill_notice(operation, sentences.notice)
     return {"op": str(operation.version), "text": text}
 
 
@@ -109,7 +109,7 @@ def describe_undo(operation: Operation | None) -> str | None:
     words = _choose_sentences(operation).undo
     if "{}" not in words:
         return words
-    if _is_erased(operation):
+    if _is_unknown(operation):
         return "an earlier change"
     if operation.kind is OperationKind.COMPACT and not operation.detail.text:
         return words.format(pluralize(operation.detail.messages, "message"))
@@ -215,9 +215,14 @@ _DESCRIPTIONS: Final[Mapping[OperationKind, Callable[[OperationDetail], str]]] =
 }
 
 
+def _is_unknown(operation: Operation) -> bool:
+    """Return whether no detail of the operation is known: it was erased, or is damaged."""
+    return operation.detail == OperationDetail()
+
+
 def _is_erased(operation: Operation) -> bool:
     """Return whether an erasure cleared everything that was recorded about the operation."""
-    return not operation.changes and operation.detail == OperationDetail()
+    return not operation.changes and _is_unknown(operation)
 
 
 class LogEntry(TypedDict):
@@ -265,8 +270,8 @@ def _describe_operation(operation: Operation, count: int, versions: Mapping[int,
             return f"Asked{quoted}" if operation.actor == "user" else sentences.log.format(pluralize(count, "message"))
         case OperationKind.UNDO | OperationKind.REDO:
             return sentences.log.format(_describe_target(operation, versions))
-        case _ if sentences.erased and _is_erased(operation):
-            return f"{sentences.erased}{quoted}"
+        case _ if sentences.unknown and _is_unknown(operation):
+            return f"{sentences.unknown}{quoted}"
         case OperationKind.EDIT | OperationKind.REPLACE:
             return f"{sentences.log.format(_describe_object(operation))}{quoted}"
         case _:

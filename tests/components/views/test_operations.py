@@ -9,6 +9,21 @@ from checkpoints.upkeep import erasure
 from components.views import operations
 from tests.checkpoints.conversations import new, talked
 
+FULL_DETAIL = OperationDetail(
+    subject="branch",
+    name="Old",
+    new_name="New",
+    messages=2,
+    checkpoints=1,
+    branches=3,
+    kept=1,
+    future_kept=True,
+    pinned=True,
+    depth=0,
+    tokens_before=2,
+    tokens_after=1,
+    settings={"model": "m"},
+)
 AGENT = Caller(actor="agent", undo_group="a run")
 
 
@@ -40,10 +55,29 @@ def test_the_banner_tells_what_a_restore_took_away_until_it_is_undone(store: Sto
 def test_every_kind_of_change_can_be_said_in_words(store: Store, kind: OperationKind) -> None:
     thread_id = store.create_thread().id
     store.append(thread_id, new("a"))
-    operation = replace(_last(store, thread_id), kind=kind)
+    for detail in (OperationDetail(), FULL_DETAIL, OperationDetail(text="an old note")):
+        for changes in ((), _last(store, thread_id).changes):
+            operation = replace(_last(store, thread_id), kind=kind, detail=detail, changes=changes)
+            sentences = [operations.describe_undo(operation), operations.build_log([operation], {})[0]["text"]]
+            if (notice := operations.describe_notice(operation)) is not None:
+                sentences.append(notice["text"])
+            for sentence in sentences:
+                assert sentence == (sentence or "").strip() != ""
+                assert "{" not in sentence
+                assert not sentence.endswith(("·", " the"))
     assert operations.describe_undo(None) is None
-    assert operations.describe_undo(operation)
-    assert operations.build_log([operation], {})[0]["text"]
+
+
+def test_each_kind_of_edit_has_words_of_its_own(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    kinds = (OperationKind.EDIT, OperationKind.RETRY, OperationKind.REPLACE)
+    last, detail = _last(store, thread_id), OperationDetail(kept=1)
+    done = [replace(last, version=number, kind=kind, detail=detail) for number, kind in enumerate(kinds)]
+    assert [entry["text"] for entry in operations.build_log(done, {})] == [
+        "Asked instead",
+        "Asked for another answer",
+        "Kept 1 later message and changed a message to",
+    ]
 
 
 def test_the_log_tells_the_story_newest_first(store: Store) -> None:
