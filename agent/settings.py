@@ -14,7 +14,7 @@ from agent.time_travel.policy import POLICIES, Policy
 from checkpoints import StateError, Thread, serde
 
 MAX_INSTRUCTIONS_CHARS = 8_000  # characters
-_SETTING_LABELS = {"instructions": "the instructions", "model": "the model", "time_travel": "time travel"}
+_SETTING_NAMES = ("instructions", "model", "time_travel")
 
 
 class ModelCatalog(Protocol):
@@ -60,7 +60,7 @@ class ThreadSettings:
 
     @classmethod
     def from_thread(cls, thread: Thread) -> Self:
-        return cls(**{key: str(thread.settings.get(key, "")) for key in _SETTING_LABELS})
+        return cls(**{key: str(thread.settings.get(key, "")) for key in _SETTING_NAMES})
 
     def with_changes(self, values: Mapping[str, Any], catalog: ModelCatalog) -> Self:
         """The same with these values, of which none need be good. Raises `InvalidChoiceError`."""
@@ -95,10 +95,4 @@ class ThreadSettings:
 
 
 def _filter_settings(values: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    return [(key, value) for key, value in values.items() if key in _SETTING_LABELS]
-
-
-def describe_change(values: Mapping[str, str]) -> str:
-    """A change of settings in a few words, for the log and for Undo."""
-    shown = {key: f" to {value or 'the default'}" for key, value in values.items() if key != "instructions"}
-    return " and ".join(f"{_SETTING_LABELS[key]}{shown.get(key, '')}" for key in values)
+    return [(key, value) for key, value in values.items() if key in _SETTING_NAMES]

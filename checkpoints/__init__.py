@@ -45,6 +45,7 @@ from checkpoints.model import (
     Thread,
     pluralize,
 )
+from checkpoints.operation_detail import OperationDetail
 from checkpoints.runs import Runs, make_partial_messages
 from checkpoints.storage.database import Database
 from checkpoints.store import Store, new_id
@@ -75,6 +76,7 @@ __all__ = [
     "NothingToSaveError",
     "NothingToUndoError",
     "Operation",
+    "OperationDetail",
     "OperationKind",
     "Receipt",
     "Removal",

@@ -13,6 +13,7 @@ from langchain_core.messages import BaseMessage
 from checkpoints import serde
 from checkpoints.errors import DamagedMessageError, DamagedOperationError
 from checkpoints.files import File
+from checkpoints.operation_detail import NO_DETAIL, OperationDetail
 
 Json = dict[str, Any]
 State = dict[str, Any]  # {"messages": [BaseMessage, …], **json_keys}
@@ -44,7 +45,9 @@ class OperationKind(StrEnum):
     """One recorded change. Names are those of the glossary."""
 
     APPEND = "append"
-    EDIT = "edit"
+    EDIT = "edit"  # another question in the place of one
+    RETRY = "retry"  # another answer: nothing is written yet
+    REPLACE = "replace"  # another text in the place of one; the messages after it stay
     SAVE = "save"
     RENAME = "rename"
     PIN = "pin"
@@ -255,10 +258,10 @@ class Operation:
     actor: Actor
     undo_group: str | None
     changes: tuple[RowChange, ...]
-    note: str  # one line for people, such as the checkpoint's name
     result: str | None  # the id of what it made
     undone: bool
     created_at: datetime
+    detail: OperationDetail = NO_DETAIL
     target: int | None = None  # of an undo or a redo: the version that it took back or brought back
     damaged: bool = False  # what it changed cannot be read: `changes` is then empty
 

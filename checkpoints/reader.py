@@ -13,6 +13,8 @@ from checkpoints.model import USER, Branch, Checkpoint, Difference, Message, Ope
 from checkpoints.storage import checkpoint_rows, file_rows, rows, schema
 from checkpoints.storage.database import Database
 
+_USER_TURN_KINDS = (OperationKind.APPEND, OperationKind.EDIT, OperationKind.RETRY, OperationKind.REPLACE)
+
 
 class Reader:
     """The reading half of the store."""
@@ -176,7 +178,7 @@ class Reader:
         """How often the agent has moved the head since the user last said something, over however many runs."""
         table = schema.operation.c
         here = (table.thread_id == thread_id, table.undone_by.is_(None))
-        is_said = (table.actor == USER.actor, table.kind.in_((OperationKind.APPEND, OperationKind.EDIT)))
+        is_said = (table.actor == USER.actor, table.kind.in_(_USER_TURN_KINDS))
         said = sa.select(sa.func.coalesce(sa.func.max(table.version), 0)).where(*here, *is_said).scalar_subquery()
         is_move = (table.kind.in_((OperationKind.GOTO, OperationKind.REWIND)), table.version > said)
         with self.database.begin_read() as connection:

@@ -21,8 +21,8 @@ from checkpoints.model import (
     Receipt,
     Run,
     RunState,
-    pluralize,
 )
+from checkpoints.operation_detail import OperationDetail
 from checkpoints.storage import checkpoint_rows, rows, schema
 from checkpoints.storage.database import tried_again
 from checkpoints.store import Store
@@ -71,7 +71,8 @@ class Runs:
             if message is not None or after != HEAD:
                 change = self._open_transaction(connection, standing, replace(caller, undo_group=run_id))
                 change.run_body(
-                    append_kind(after), make_append([*closing_messages, message] if message else [], after, title, run_id)
+                    append_kind(after, is_empty=message is None),
+                    make_append([*closing_messages, message] if message else [], after, title, run_id),
                 )
             run = _select_run(connection, run_id)
         assert run is not None
@@ -107,14 +108,16 @@ class Runs:
             return rows.select_message(connection, receipt.result, run.thread_id), receipt.version
 
     @tried_again
-    def record_move(self, run: Run, kind: OperationKind, message: NewMessage, *, after: str | None, note: str) -> Receipt:
+    def record_move(
+        self, run: Run, kind: OperationKind, message: NewMessage, *, after: str | None, detail: OperationDetail
+    ) -> Receipt:
         """Move the run's thread back to `after` and write a message there; what followed leaves, undoably.
 
         Raises `ConflictError` for a run that has ended.
         """
 
         def move_and_append(transaction: Transaction) -> str | None:
-            transaction.note = note
+            transaction.detail = detail
             return make_append([message], after, "", run.id)(transaction)
 
         with self._store.database.begin_write() as connection:
@@ -125,7 +128,7 @@ class Runs:
 
     @tried_again
     def replace_message(
-        self, run: Run, message_id: str, new: NewMessage, dropped_ids: Collection[str], *, note: str
+        self, run: Run, message_id: str, new: NewMessage, dropped_ids: Collection[str], *, detail: OperationDetail
     ) -> Receipt:
         """Put another message in the place of one, as the run's rewind; what followed and is not in `drop` stays.
 
@@ -136,7 +139,7 @@ class Runs:
             made = branches.replace_message(
                 transaction, message_id, replace(new, run_id=run.id), dropped_ids, run_continues=True
             )
-            transaction.note = note
+            transaction.detail = detail
             return made
 
         with self._store.database.begin_write() as connection:
@@ -146,7 +149,9 @@ class Runs:
             return change.run_body(OperationKind.REWIND, replace_in_path)
 
     @tried_again
-    def replace_with_summary(self, run: Run, messages: Sequence[NewMessage], *, after: str | None, note: str) -> Receipt:
+    def replace_with_summary(
+        self, run: Run, messages: Sequence[NewMessage], *, after: str | None, detail: OperationDetail
+    ) -> Receipt:
         """Put these messages, a note and copies, in the place of all that follows `after`, and let go of the thread, in one
         transaction.
 
@@ -155,7 +160,7 @@ class Runs:
         """
 
         def put_summary(transaction: Transaction) -> str:
-            transaction.note = note
+            transaction.detail = detail
             written = [replace(messages[0], run_id=run.id), *messages[1:]]
             nodes = transaction.add_messages(rows.select_node(connection, after, run.thread_id), written)
             transaction.detach_and_move(nodes[-1])
@@ -184,7 +189,7 @@ class Runs:
             for name, message in first_messages:
                 first = transaction.add_messages(place, [message], run_id=run.id)[0].id
                 made.append((transaction.add_branch(name, first), rows.select_message(connection, first, run.thread_id)))
-            transaction.note = pluralize(len(first_messages), "branch", "branches")
+            transaction.detail = OperationDetail(subject="branches", branches=len(first_messages))
 
         made: list[tuple[str, Message]] = []
         with self._store.database.begin_write() as connection:
@@ -212,7 +217,9 @@ class Runs:
             now, count = rows.to_time(transaction.now), place.depth + 1
             # The agent finds places by name: one that a person chose must go on meaning what they saved.
             own = f"{name} · {count}" if name in checkpoint_rows.select_checkpoint_names(connection, run.thread_id) else name
-            return transaction.add_checkpoint(Checkpoint("", own, now, count, description, created_by="judge", node=place))
+            saved = transaction.add_checkpoint(Checkpoint("", own, now, count, description, created_by="judge", node=place))
+            transaction.detail = OperationDetail(name=saved.name)
+            return saved.id
 
         with self._store.database.begin_write() as connection:
             change = self._open_transaction(

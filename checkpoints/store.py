@@ -38,10 +38,12 @@ from checkpoints.model import (
     Thread,
     clean_name,
 )
+from checkpoints.operation_detail import OperationDetail
 from checkpoints.reader import Reader
 from checkpoints.storage import checkpoint_rows, rows, schema
 from checkpoints.storage.database import Database, tried_again
 
+_LONG_SETTINGS = ("instructions",)  # an operation's changes hold their texts, its detail does not
 _ALWAYS_ALLOW = ("time_travel", "allow")  # given for one conversation: it does not hold in another
 
 
@@ -102,7 +104,10 @@ class Store(Reader):
         a conversation that has none yet.
         """
         return self._run_change(
-            thread_id, append_kind(after), caller, make_append(messages, after, title, run_id=caller.undo_group)
+            thread_id,
+            append_kind(after, is_empty=not messages),
+            caller,
+            make_append(messages, after, title, run_id=caller.undo_group),
         )
 
     def save(
@@ -141,7 +146,9 @@ class Store(Reader):
                 node=transaction.head,
                 extra=extra or {},
             )
-            return transaction.add_checkpoint(bookmark)
+            saved = transaction.add_checkpoint(bookmark)
+            transaction.detail = OperationDetail(name=saved.name)
+            return saved.id
 
         return self._run_change(thread_id, OperationKind.SAVE, caller, save_head, while_running=keep is None)
 
@@ -156,7 +163,9 @@ class Store(Reader):
             left = checkpoint_rows.count_removal(
                 transaction.connection, transaction.thread, old, transaction.path_to(target.node), detached
             )
-            transaction.note = f"{target.name} · {left} {'kept as a branch' if keep_future else 'removed'}"
+            transaction.detail = OperationDetail(
+                name=target.name, messages=left.messages, checkpoints=left.checkpoints, future_kept=keep_future
+            )
             future = None
             if keep_future:
                 future = transaction.add_branch(
@@ -173,7 +182,7 @@ class Store(Reader):
 
         def switch_branch(transaction: Transaction) -> str:
             branch = rows.select_branch(transaction.connection, branch_id, thread_id)
-            transaction.note = f"branch {branch.name}"
+            transaction.detail = OperationDetail(subject="branch", name=branch.name)
             transaction.update_row("thread", thread_id, branch_id=branch.id)
             return branch.id
 
@@ -214,7 +223,7 @@ class Store(Reader):
         def set_branch_name(transaction: Transaction) -> None:
             branch = rows.select_branch(transaction.connection, branch_id, thread_id)
             new_name = clean_name(name) or branch.name
-            transaction.note = f"branch {branch.name} to {new_name}"
+            transaction.detail = OperationDetail(subject="branch", name=branch.name, new_name=new_name)
             transaction.update_row("branch", branch.id, name=new_name)
 
         return self._run_change(thread_id, OperationKind.RENAME, caller, set_branch_name, while_running=True)
@@ -238,12 +247,12 @@ class Store(Reader):
         what was there stay in the list, and restore what they were saved for.
         """
         body: ChangeBody = lambda change: branches.replace_message(change, message_id, new, drop)  # noqa: E731
-        return self._run_change(thread_id, OperationKind.EDIT, caller, body)
+        return self._run_change(thread_id, OperationKind.REPLACE, caller, body)
 
     def delete_checkpoint(self, thread_id: str, checkpoint_id: str, *, caller: Caller = USER) -> Receipt:
         def hide_checkpoint(transaction: Transaction) -> str:
             target = transaction.find_checkpoint(checkpoint_id)
-            transaction.note = f"checkpoint {target.name}"
+            transaction.detail = OperationDetail(subject="checkpoint", name=target.name)
             transaction.update_row("checkpoint", target.id, deleted_at=transaction.now)
             return target.id
 
@@ -268,8 +277,9 @@ class Store(Reader):
                 after["name"] = new_name
             if description is not None:
                 after["description"] = serde.sanitize_text(description)[:MAX_DESCRIPTION_CHARS]
-            renamed = f" to {after['name']}" if after.get("name", target.name) != target.name else ""
-            transaction.note = f"checkpoint {target.name}{renamed}"
+            transaction.detail = OperationDetail(
+                subject="checkpoint", name=target.name, new_name=new_name if new_name != target.name else "", pinned=pinned
+            )
             transaction.update_row("checkpoint", target.id, **after)
             return target.id
 
@@ -280,7 +290,7 @@ class Store(Reader):
         """Delete all checkpoints that the current branch shows; the conversation stays."""
 
         def hide_checkpoints(transaction: Transaction) -> None:
-            transaction.note = "checkpoints"
+            transaction.detail = OperationDetail(subject="checkpoints")
             transaction.move_all(
                 "checkpoint", [checkpoint.id for checkpoint in transaction.visible_checkpoints()], deleted_at=transaction.now
             )
@@ -291,7 +301,7 @@ class Store(Reader):
         """Go back to before the first message; checkpoints leave the list with what they stand on."""
 
         def clear_head(transaction: Transaction) -> None:
-            transaction.note = "conversation"
+            transaction.detail = OperationDetail(subject="thread")
             transaction.unlist_checkpoints(
                 checkpoint_rows.select_detached_checkpoints(transaction.connection, transaction.thread)
             )
@@ -301,8 +311,10 @@ class Store(Reader):
 
     def rename_thread(self, thread_id: str, title: str, *, caller: Caller = USER) -> Receipt:
         def set_title(transaction: Transaction) -> None:
-            transaction.note = clean_name(title) or transaction.thread.title
-            transaction.update_row("thread", thread_id, title=transaction.note)
+            old_title = transaction.thread.title
+            new_title = clean_name(title) or old_title
+            transaction.detail = OperationDetail(subject="thread", name=old_title, new_name=new_title)
+            transaction.update_row("thread", thread_id, title=new_title)
 
         return self._run_change(thread_id, OperationKind.RENAME, caller, set_title, while_running=True)
 
@@ -311,20 +323,23 @@ class Store(Reader):
         thread_id: str,
         values: Mapping[str, str],
         *,
-        note: str,
         expected: Mapping[str, str] | None = None,
         caller: Caller = USER,
     ) -> Receipt:
-        """Settings of this conversation; what a file says of them is never applied. `note` says what they are, in words.
+        """Set settings of this conversation. Settings in an imported file are never applied.
 
-        `seen` is what the caller took to stand there. Raises `ConflictError` when it does not any more.
+        `expected` holds the values that the caller saw. Raises `ConflictError` if one of them has changed since.
         """
 
         def set_settings(transaction: Transaction) -> None:
             if any(str(transaction.thread.settings.get(key, "")) != value for key, value in (expected or {}).items()):
                 raise ConflictError(thread_id, transaction.thread.version, transaction.thread.version)
-            transaction.note = serde.sanitize_text(note)
-            transaction.update_row("thread", thread_id, settings={**transaction.thread.settings, **values})
+            before = transaction.thread.settings
+            changed = {key: value for key, value in values.items() if before.get(key, "") != value}
+            transaction.detail = OperationDetail(
+                settings={key: "" if key in _LONG_SETTINGS else value for key, value in changed.items()}
+            )
+            transaction.update_row("thread", thread_id, settings={**before, **values})
 
         return self._run_change(thread_id, OperationKind.SETTINGS, caller, set_settings, while_running=True)
 
@@ -332,7 +347,7 @@ class Store(Reader):
         """Take a conversation out of the list. Nothing of it is erased: undo brings it back."""
 
         def hide_thread(transaction: Transaction) -> None:
-            transaction.note = f"conversation {transaction.thread.title}"
+            transaction.detail = OperationDetail(subject="thread", name=transaction.thread.title)
             transaction.update_row("thread", thread_id, deleted_at=transaction.now)
 
         return self._run_change(thread_id, OperationKind.DELETE, caller, hide_thread)
@@ -353,7 +368,7 @@ class Store(Reader):
         """
 
         def fill_thread(transaction: Transaction) -> str:
-            transaction.note = transaction.thread.title
+            transaction.detail = OperationDetail(name=transaction.thread.title)
             fill(transaction)
             transaction.record_insert("thread", transaction.thread.id)
             return transaction.thread.id

@@ -27,7 +27,7 @@ from agent.graph.answer import stream_answer
 from agent.graph.state import RunContext
 from agent.time_travel.moves import find_sources
 from agent.tools.fence import escape_tags
-from checkpoints import MAIN, Message, MessageNotFoundError, NewMessage, StateError, pluralize, serde
+from checkpoints import MAIN, Message, MessageNotFoundError, NewMessage, OperationDetail, StateError, pluralize, serde
 from checkpoints.changes import branches
 
 COMPACTION_MARK = "compaction"  # in a note's additional_kwargs: {removed, before, after, last, head, sources}
@@ -162,10 +162,10 @@ def build_note(passage: Passage, summary: str) -> NewMessage:
     return NewMessage(serde.to_body(HumanMessage(serde.sanitize_text(text), additional_kwargs={COMPACTION_MARK: marks})))
 
 
-def describe_compaction(note: NewMessage) -> str:
-    """Describe the effect of a note, for the log and for Undo."""
+def make_detail(note: NewMessage) -> OperationDetail:
+    """Return the numbers of a summary for the log and for Undo."""
     marks = note.body["data"]["additional_kwargs"][COMPACTION_MARK]
-    return f"{pluralize(marks['removed'], 'message')} · about {marks['before']:,} tokens became {marks['after']:,}"
+    return OperationDetail(messages=marks["removed"], tokens_before=marks["before"], tokens_after=marks["after"])
 
 
 def copy_following(following: Sequence[Message]) -> list[NewMessage]:

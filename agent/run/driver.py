@@ -165,5 +165,5 @@ class RunDriver:
         new = compaction.build_note(passage, await compaction.summarize_passage(passage, scope.focus, off_path))
         after, messages = passage.messages[0].parent_id, [new, *compaction.copy_following(passage.following)]
         await self.blocking.run(
-            self.runs.replace_with_summary, run, messages, after=after, note=compaction.describe_compaction(new)
+            self.runs.replace_with_summary, run, messages, after=after, detail=compaction.make_detail(new)
         )

@@ -9,7 +9,6 @@ from agent.context.request import build_request
 from agent.events import RunStarted
 from agent.run.inputs import RunInputs
 from agent.run.requests import NothingToDecideError, RunRequest
-from agent.settings import describe_change
 from agent.subagents.delegation import OpenCall, find_undecided_calls
 from agent.tools.approval import make_refusal
 from agent.tracing.protocol import Tracer
@@ -72,9 +71,7 @@ class RunPreparer:
 
     def _allow_moves(self, run: Run) -> None:
         allow = {"time_travel": "allow"}
-        self.store.change_settings(
-            run.thread_id, allow, note=describe_change(allow), caller=Caller(request_id=f"{run.id}-always")
-        )
+        self.store.change_settings(run.thread_id, allow, caller=Caller(request_id=f"{run.id}-always"))
 
     def _load_start(self, run: Run, request: RunRequest) -> PreparedRun:
         path = self.inputs.load_recent_messages(run.thread_id)

@@ -14,6 +14,7 @@ from agent.tools.approval import Decision
 from checkpoints import (
     Checkpoint,
     NewMessage,
+    OperationDetail,
     OperationKind,
     Run,
     Runs,
@@ -60,9 +61,9 @@ class TimeTravelExecutor:
         kind = OperationKind.GOTO if move.kind == "goto" else OperationKind.REWIND
         new = NewMessage(serde.to_body(move.message), agent=move.agent)
         if move.dropped_ids is None:
-            self.runs.record_move(self.run, kind, new, after=move.parent_id, note=_describe_move(move))
+            self.runs.record_move(self.run, kind, new, after=move.parent_id, detail=_make_detail(move))
         else:
-            self.runs.replace_message(self.run, move.target.id, new, move.dropped_ids, note=_describe_move(move))
+            self.runs.replace_message(self.run, move.target.id, new, move.dropped_ids, detail=_make_detail(move))
         self.announce_move(_build_move_event(self.run, move))
         return PathChanged(continues=move.kind == "goto")
 
@@ -92,10 +93,14 @@ def _describe_checkpoint(checkpoint: Checkpoint) -> str:
     return f"{checkpoint.name} (msg_{checkpoint.message_count - 1}): {checkpoint.description or 'no description'}"
 
 
-def _describe_move(move: Move) -> str:
+def _make_detail(move: Move) -> OperationDetail:
     marks = move.message.additional_kwargs[TIME_TRAVEL_MARK]
-    size = f"about {marks['before']:,} tokens became {marks['after']:,}"
-    return f"message {move.target.depth + 1} · {pluralize(move.removed_count, 'message')} removed · {size}"
+    return OperationDetail(
+        depth=move.target.depth,
+        messages=move.removed_count,
+        tokens_before=marks["before"],
+        tokens_after=marks["after"],
+    )
 
 
 def _build_move_event(run: Run, move: Move) -> TimeTravelEvent:

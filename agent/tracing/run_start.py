@@ -30,7 +30,9 @@ def _find_left_head(newest_first: Sequence[Operation], run: Run) -> str | None:
     """Return the head before this run's own edit or retry, or before the restore that preceded it."""
     for operation in newest_first:
         is_own = operation.undo_group == run.id
-        if operation.kind is OperationKind.RESTORE or (is_own and operation.kind is OperationKind.EDIT):
+        if operation.kind is OperationKind.RESTORE or (
+            is_own and operation.kind in (OperationKind.EDIT, OperationKind.RETRY)
+        ):
             return next((change.before["head_id"] for change in operation.changes if "head_id" in change.before), None)
         if not is_own:
             return None

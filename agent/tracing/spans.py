@@ -22,7 +22,7 @@ from opentelemetry.trace import Span, set_span_in_context
 from agent.context.usage import readable_usage
 from agent.time_travel.policy import TimeTravelEvent
 from agent.tracing.events import JUDGE_PROMPT_NAME, Judged, ModelAnswered, RunBegun, RunEnded, RunStart, ToolCarriedOut
-from checkpoints import Operation, RunState, serde
+from checkpoints import Operation, OperationDetail, RunState, serde
 
 EXPORT_INTERVAL_SECONDS = 1.0
 _LEVELS = {RunState.FAILED: "ERROR", RunState.STOPPED: "WARNING", RunState.INTERRUPTED: "WARNING"}
@@ -126,9 +126,13 @@ class SpanRecorder:
             "operation": operation.version,
             "actor": operation.actor,
             "result": operation.result,
+            "messages": operation.detail.messages or None,
+            "checkpoints": operation.detail.checkpoints or None,
             **_describe_transition(operation),
         }
-        attributes = _make_metadata(about) | {Attribute.OBSERVATION_INPUT: self._mask_text(operation.note)}
+        attributes = _make_metadata(about) | {
+            Attribute.OBSERVATION_INPUT: self._mask_text(_describe_detail(operation.detail))
+        }
         seed = f"{operation.thread_id}:{operation.version}"
         self._start_root(seed, str(operation.kind), operation.thread_id, made_at, "event", attributes).end(made_at)
 
@@ -211,6 +215,11 @@ def count_usage(answer: AIMessage) -> dict[str, int] | None:
                 counted[f"{side}_{kind}"] = tokens
                 counted[side] = max(0, counted[side] - tokens)
     return {**counted, "total": metadata["total_tokens"]}
+
+
+def _describe_detail(detail: OperationDetail) -> str:
+    """Return the name of what was saved, restored or forked; of several branches their number."""
+    return detail.name or _encode_json(detail.to_json())
 
 
 def _describe_transition(operation: Operation) -> dict[str, object]:

@@ -9,10 +9,16 @@ from checkpoints import history
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import CurrentBranchError, DamagedMessageError, MessageNotFoundError
 from checkpoints.history import Path, Place, SegmentParents
-from checkpoints.model import Branch, Json, Message, NewMessage, Node, OperationKind, Thread, pluralize
+from checkpoints.model import Branch, Json, Message, NewMessage, Node, OperationKind, Thread
+from checkpoints.operation_detail import OperationDetail
 from checkpoints.storage import checkpoint_rows, rows, schema
 
-_ABANDONING_KINDS = (OperationKind.EDIT, OperationKind.SWITCH)  # changes after which what they left is an alternative
+_ABANDONING_KINDS = (
+    OperationKind.EDIT,
+    OperationKind.RETRY,
+    OperationKind.REPLACE,
+    OperationKind.SWITCH,
+)  # changes after which what they left is an alternative
 _CallKey = tuple[int, str]  # the depth of the answer that makes it, and its id there
 _MAX_ABANDONING_OPERATIONS = (
     200  # of such changes, the newest: alternatives that were left before them are found by undo alone
@@ -79,10 +85,10 @@ def choose_alternative(transaction: Transaction, message_id: str) -> str:
         raise MessageNotFoundError(message_id)
     branch, head = heads[following[0]]
     if branch is not None:
-        transaction.note = f"branch {branch.name}"
+        transaction.detail = OperationDetail(subject="branch", name=branch.name)
         transaction.update_row("thread", transaction.thread.id, branch_id=branch.id)
     else:
-        transaction.note = "another alternative"
+        transaction.detail = OperationDetail(subject="message")
         transaction.move_head(head)
     return message_id
 
@@ -91,7 +97,8 @@ def fork_branch(transaction: Transaction, message_id: str | None, name: str) -> 
     """A new branch from a message, to stand on."""
     place = rows.select_node(transaction.connection, message_id, transaction.thread.id)
     branch_id = transaction.add_branch(name, place.id if place else None)
-    transaction.note = f"branch {rows.select_branch(transaction.connection, branch_id, transaction.thread.id).name}"
+    branch = rows.select_branch(transaction.connection, branch_id, transaction.thread.id)
+    transaction.detail = OperationDetail(subject="branch", name=branch.name)
     transaction.update_row("thread", transaction.thread.id, branch_id=branch_id)
     return branch_id
 
@@ -105,7 +112,7 @@ def copy_path(transaction: Transaction, source_thread: Thread, path: Path) -> st
     own: Json = {"id": "", "branch_id": transaction.thread.branch_id, "detached": False}
     transaction.add_checkpoints([replace(each, node=nodes[each.message_count - 1], **own) for each in shown])
     transaction.move_head(nodes[-1] if nodes else None)
-    transaction.note = source_thread.title
+    transaction.detail = OperationDetail(subject="thread", name=source_thread.title)
     transaction.record_insert("thread", transaction.thread.id)
     return transaction.thread.id
 
@@ -114,7 +121,7 @@ def delete_branch(transaction: Transaction, branch_id: str) -> str:
     branch = rows.select_branch(transaction.connection, branch_id, transaction.thread.id)
     if branch.id == transaction.thread.branch_id:
         raise CurrentBranchError
-    transaction.note = f"branch {branch.name}"
+    transaction.detail = OperationDetail(subject="branch", name=branch.name)
     transaction.update_row("branch", branch.id, deleted_at=transaction.now)
     return branch.id
 
@@ -126,7 +133,7 @@ def prune_branches(transaction: Transaction) -> None:
         for b in rows.select_branches(transaction.connection, transaction.thread.id)
         if b.id != transaction.thread.branch_id
     ]
-    transaction.note = pluralize(len(others), "other branch", "other branches")
+    transaction.detail = OperationDetail(subject="branches", branches=len(others))
     transaction.move_all("branch", [branch.id for branch in others], deleted_at=transaction.now)
 
 
@@ -150,7 +157,7 @@ def replace_message(
     parent = rows.select_node(transaction.connection, replaced.parent_id, transaction.thread.id)
     nodes = transaction.add_messages(parent, [new, *(copy_message(message) for message in kept)])
     transaction.detach_and_move(nodes[-1])
-    transaction.note = pluralize(len(kept), "later message")
+    transaction.detail = OperationDetail(kept=len(kept))
     return nodes[0].id
 
 

@@ -6,7 +6,7 @@ undone by one piece of code, exactly: put the noted columns back.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -29,8 +29,8 @@ from checkpoints.model import (
     RowChange,
     Thread,
     clean_name,
-    pluralize,
 )
+from checkpoints.operation_detail import NO_DETAIL, OperationDetail
 from checkpoints.storage import checkpoint_rows, file_rows, rows, schema
 
 _UPDATE_ROW: Final = {  # one row of what moves, by its id
@@ -59,7 +59,7 @@ class Transaction:
     changes: list[RowChange] = field(default_factory=list)
     head: Node | None = None
     target: int | None = None  # of an undo or a redo
-    note: str = ""  # one line for people about what was changed
+    detail: OperationDetail | None = None  # None: nothing set it
     _parents: history.SegmentParents | None = field(default=None, init=False, repr=False)  # until a segment is made
 
     def __post_init__(self) -> None:
@@ -241,20 +241,25 @@ class Transaction:
             values.append({**row, "name": clean_name(name) or f"Branch {position + 1}", "created_at": self.now})
         return self._insert("branch", values)
 
-    def add_checkpoint(self, checkpoint: Checkpoint) -> str:
-        """Write a bookmark: one row, whatever the length of the conversation."""
+    def add_checkpoint(self, checkpoint: Checkpoint) -> Checkpoint:
+        """Write a checkpoint: one row, whatever the length of the conversation."""
         return self.add_checkpoints([checkpoint])[0]
 
-    def add_checkpoints(self, checkpoints: Sequence[Checkpoint]) -> list[str]:
-        """Write bookmarks: one row each; their ids."""
+    def add_checkpoints(self, checkpoints: Sequence[Checkpoint]) -> list[Checkpoint]:
+        """Write checkpoints: one row each. Return them with the ids and names that they got."""
         first = self._count_made(len(checkpoints)) if checkpoints else 0
         names = self._free_names(first + 1)
-        values = []
-        for position, checkpoint in enumerate(checkpoints, first):
-            own = clean_name(checkpoint.name) or names(position + 1)
-            values.append({**self._bookmark(checkpoint), "position": position, "name": own})
-            self.note = self.note or own
-        return self._insert("checkpoint", values)
+        written = [
+            replace(
+                checkpoint,
+                id=checkpoint.id or self.new_id(),
+                name=clean_name(checkpoint.name) or names(position + 1),
+                position=position,
+            )
+            for position, checkpoint in enumerate(checkpoints, first)
+        ]
+        self._insert("checkpoint", [self._checkpoint_values(checkpoint) for checkpoint in written])
+        return written
 
     def _insert(self, table: str, values: Sequence[Json]) -> list[str]:
         if values:
@@ -264,11 +269,12 @@ class Transaction:
             self.record_insert(table, identifier)
         return identifiers
 
-    def _bookmark(self, checkpoint: Checkpoint) -> Json:
-        """The row of a checkpoint, without its name and its position."""
+    def _checkpoint_values(self, checkpoint: Checkpoint) -> Json:
         assert checkpoint.node is not None
         return {
-            "id": checkpoint.id or self.new_id(),
+            "id": checkpoint.id,
+            "position": checkpoint.position,
+            "name": checkpoint.name,
             "thread_id": self.thread.id,
             "branch_id": checkpoint.branch_id or self.thread.branch_id,
             "message_id": checkpoint.node.id,
@@ -324,10 +330,10 @@ class Transaction:
                 actor=self.caller.actor,
                 undo_group=self.caller.undo_group,
                 changes=tuple(self.changes),
-                note=self.note,
                 result=result,
                 undone=False,
                 created_at=rows.to_time(self.now),
+                detail=self.detail or NO_DETAIL,
                 target=self.target,
             )
         )
@@ -346,7 +352,7 @@ class Transaction:
             "actor": self.caller.actor,
             "grouped": self.caller.undo_group,
             "changes": [[c.table, c.id, c.before, c.after] for c in self.changes],
-            "note": self.note,
+            "detail": (self.detail or NO_DETAIL).to_json(),
             "result": result,
             "target": self.target,
             "request": self.caller.request_id,
@@ -402,9 +408,11 @@ def _has_moved_head(connection: sa.Connection, thread: Thread, version: int) -> 
     return any(("head_id" in c.after and c.id == thread.branch_id) or "branch_id" in c.after for c in heads)
 
 
-def append_kind(after: str | None) -> OperationKind:
-    """Adding at the head is an append; adding anywhere else replaces what stood there."""
-    return OperationKind.APPEND if after == HEAD else OperationKind.EDIT
+def append_kind(after: str | None, *, is_empty: bool) -> OperationKind:
+    """Return the kind of a change that adds messages after a place, or only moves the head there for another answer."""
+    if after == HEAD:
+        return OperationKind.APPEND
+    return OperationKind.RETRY if is_empty else OperationKind.EDIT
 
 
 def make_append(messages: Sequence[NewMessage], after: str | None, title: str, run_id: str | None) -> ChangeBody:
@@ -415,10 +423,10 @@ def make_append(messages: Sequence[NewMessage], after: str | None, title: str, r
         if clean_name(title) and transaction.thread.title == UNTITLED:
             transaction.update_row("thread", transaction.thread.id, title=clean_name(title))
         nodes = transaction.add_messages(place, messages, run_id=run_id)
-        if not transaction.note and append_kind(after) is OperationKind.EDIT:
+        if transaction.detail is None and after != HEAD:
             old, new = transaction.current_path(), transaction.path_to(nodes[-1] if nodes else place)
             if left := checkpoint_rows.count_removal(transaction.connection, transaction.thread, old, new, ()).checkpoints:
-                transaction.note = f"{pluralize(left, 'checkpoint')} removed"
+                transaction.detail = OperationDetail(checkpoints=left)
         transaction.move_head(nodes[-1] if nodes else place)
         return nodes[-1].id if nodes else None
 

@@ -15,7 +15,8 @@ from checkpoints.changes.transaction import ChangeBody, Transaction
 from checkpoints.errors import InvalidDocumentError
 from checkpoints.interchange.branch_index import BranchHead, find_free_name, match_branches
 from checkpoints.interchange.waymark import CheckpointPart, Document, MessagePart
-from checkpoints.model import Checkpoint, Json, NewMessage, Node, clean_name, pluralize
+from checkpoints.model import Checkpoint, Json, NewMessage, Node, clean_name
+from checkpoints.operation_detail import OperationDetail
 from checkpoints.storage import checkpoint_rows, rows, schema
 
 IntactMessages = Mapping[str, tuple[str, Node]]  # what the conversation holds undamaged: see rows.whole
@@ -29,7 +30,7 @@ def make_replacement(doc: Document) -> ChangeBody:
     """The change that writes a document into a conversation and stands where the document stands."""
 
     def replace_contents(transaction: Transaction) -> str:
-        transaction.note = transaction.note or doc.thread.title
+        transaction.detail = transaction.detail or OperationDetail(name=doc.thread.title)
         here = rows.select_intact_messages(transaction.connection, transaction.thread.id)
         fresh = _needs_new_ids(transaction, doc, here)
         nodes = _write_messages(transaction, doc, here, fresh)
@@ -69,9 +70,9 @@ def make_merge(doc: Document) -> ChangeBody:
         checkpoints = _merge_checkpoints(transaction, doc, nodes, branches, fresh)
         if not written and not transaction.changes:
             raise NothingNewError
-        added = ((written, "message", ""), (brought, "branch", "branches"), (checkpoints, "checkpoint", ""))
-        counts = ", ".join(pluralize(number, *noun) for number, *noun in added if number)
-        transaction.note = f"{doc.thread.title} · {counts} added"
+        transaction.detail = OperationDetail(
+            name=doc.thread.title, messages=written, branches=brought, checkpoints=checkpoints
+        )
         return transaction.thread.id
 
     return merge_contents

@@ -224,7 +224,6 @@ def _build_empty_operation(store: Store, thread_id: str, caller: Caller) -> Oper
         actor=caller.actor,
         undo_group=caller.undo_group,
         changes=(),
-        note="",
         result=thread_id,
         undone=False,
         created_at=store.now(),

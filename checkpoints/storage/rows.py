@@ -24,6 +24,7 @@ from checkpoints.model import (
     RunState,
     Thread,
 )
+from checkpoints.operation_detail import OperationDetail
 from checkpoints.storage import schema
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -355,7 +356,7 @@ def to_operation(row: sa.Row[Any]) -> Operation:
         actor=row.actor,
         undo_group=row.grouped,
         changes=changes or (),
-        note=row.note,
+        detail=OperationDetail.from_json(row.detail),
         result=row.result,
         undone=row.undone_by is not None,
         created_at=to_time(row.created_at),

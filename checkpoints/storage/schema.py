@@ -106,12 +106,12 @@ operation = sa.Table(
     sa.Column("actor", sa.Text, nullable=False),
     sa.Column("grouped", sa.Text),
     sa.Column("changes", sa.JSON, nullable=False),
-    sa.Column("note", sa.Text, nullable=False),
     sa.Column("result", sa.Text),
     sa.Column("target", sa.Integer),  # of an undo or a redo: the version of the (last) operation that it took back
     sa.Column("undone_by", sa.Integer),  # the version of the undo that took this one back; NULL again after its redo
     sa.Column("request", sa.Text),
     sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("detail", sa.JSON, nullable=False, server_default=sa.text("'{}'")),  # see OperationDetail
     sa.Index(
         "uq_operation_thread_id_request",
         "thread_id",

@@ -222,12 +222,11 @@ def _erase_rows(connection: sa.Connection, erasure: _ThreadErasure) -> None:
         connection.execute(sa.delete(schema.segment).where(_segment_columns.id == segment, ~held))
     if erasure.changes:
         of_it = schema.operation.c.thread_id == thread_id  # names and descriptions of what is gone stand there as well
-        connection.execute(sa.update(schema.operation).where(of_it).values(changes=[], note=""))
+        connection.execute(sa.update(schema.operation).where(of_it).values(changes=[], detail={}))
         now = rows.from_time(datetime.now(UTC))
         change = Transaction(
             connection, rows.load_thread(connection, thread_id, include_deleted=True), now, new_id, Caller()
         )
-        change.note = "what only undo could reach"
         change.run_body(OperationKind.ERASE, lambda _: None)
 
 

@@ -16,6 +16,7 @@ from checkpoints.interchange.waymark import Document
 from components import dialog, page_state
 from components.panels import import_preview
 from components.services import Services
+from components.views import operations
 from components.widgets import Icon
 
 MAX_UPLOAD_BYTES = (
@@ -138,7 +139,10 @@ def _register_import(app: Dash, services: Services) -> None:
 def _build_merge_toast(thread_id: str, receipt: Receipt) -> page_state.ToastMessage:
     if receipt.repeated:
         return {"text": "All of it is in this conversation already. Nothing was changed.", "undo": None}
-    return {"text": f"Merged {receipt.operation.note}.", "undo": {"thread": thread_id, "version": receipt.version}}
+    return {
+        "text": f"Merged {operations.describe_import(receipt.operation.detail)}.",
+        "undo": {"thread": thread_id, "version": receipt.version},
+    }
 
 
 def _read_upload(contents: str) -> list[Document]:

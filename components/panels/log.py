@@ -95,7 +95,7 @@ def _read_log(store: Store, thread_id: str | None, count: int) -> dict[str, Any]
 
 def _read_log_questions(store: Store, operations: Sequence[Operation]) -> dict[str, str]:
     """What the user asked, as far as a line shows it, by the message's id."""
-    kinds = (OperationKind.APPEND, OperationKind.EDIT)
+    kinds = (OperationKind.APPEND, OperationKind.EDIT, OperationKind.REPLACE)
     asked = [op for op in operations if op.actor == "user" and op.kind in kinds and op.result]
     return {op.result or "": _read_question_line(store, op.thread_id, op.result or "") for op in asked}
 

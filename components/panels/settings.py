@@ -10,10 +10,11 @@ from typing import Any
 from dash import Dash, Input, Output, State, no_update
 from dash.development.base_component import Component
 
-from agent.settings import MAX_INSTRUCTIONS_CHARS, ThreadSettings, describe_change
+from agent.settings import MAX_INSTRUCTIONS_CHARS, ThreadSettings
 from checkpoints import Caller, ConflictError, StateError, ThreadNotFoundError
 from components import page_state
 from components.services import Services, read_caller
+from components.views import operations
 from components.widgets import SettingsButton
 
 CONFLICT_NOTICE = (
@@ -77,9 +78,7 @@ async def _save_thread_settings(services: Services, action: dict[str, Any]) -> p
     if not values:
         return page_state.build_update()
     by, known = Caller(request_id=read_caller(action).request_id), {key: str(seen.get(key, "")) for key in values}
-    done = await services.apply_change(
-        services.store.change_settings, thread_id, values, note=describe_change(values), expected=known, caller=by
-    )
+    done = await services.apply_change(services.store.change_settings, thread_id, values, expected=known, caller=by)
     return page_state.build_update(
-        toast={"text": f"Set {describe_change(values)}", "undo": {"thread": thread_id, "version": done.version}}
+        toast={"text": f"Set {operations.describe_settings(values)}", "undo": {"thread": thread_id, "version": done.version}}
     )

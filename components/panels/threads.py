@@ -9,7 +9,7 @@ from dash.development.base_component import Component
 from checkpoints import Caller, StateError
 from components import dialog, page_state
 from components.services import Services, read_caller
-from components.views import message_view
+from components.views import message_view, operations
 from components.widgets import Threads
 
 
@@ -90,7 +90,10 @@ def register(app: Dash, services: Services) -> None:
         except StateError as error:
             return page_state.report_problem(str(error)), False
         where: page_state.UndoTarget = {"thread": thread_id, "version": done.version}
-        toast: page_state.ToastMessage = {"text": f"Deleted the {done.operation.note}", "undo": where}
+        toast: page_state.ToastMessage = {
+            "text": f"Deleted the {operations.describe_subject(done.operation.detail)}",
+            "undo": where,
+        }
         away = {"go": "/"} if page_state.parse_thread_id(pathname) == thread_id else {}
         return page_state.build_update(toast=toast, **away), False
 

@@ -1,104 +1,228 @@
-"""Operations in words: the banner about the last one, what undo would take back, and the log of them all."""
+"""Sentences about operations: the banner about the last one, the labels of Undo and Redo, and the log.
 
-from collections.abc import Mapping, Sequence
+Every sentence is made here, from an operation's kind and detail. Nothing reads a sentence back.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
-from typing import TypedDict
+from typing import Final, TypedDict
 
-from checkpoints import Actor, Operation, OperationKind, pluralize
+from checkpoints import Actor, Operation, OperationDetail, OperationKind, pluralize
+
+_SETTING_LABELS: Final = {"instructions": "the instructions", "model": "the model", "time_travel": "time travel"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentences:
+    """Sentences about one kind of operation; {} is its object (see `_describe_object`)."""
+
+    log: str
+    undo: str  # follows “Undo” or “Undid”
+    notice: str | None = None  # None: no banner
+    unknown: str | None = None  # for an operation without a detail; None: the others need none
+
+
+_SENTENCES: Final[Mapping[OperationKind, _Sentences]] = {
+    OperationKind.APPEND: _Sentences("Wrote {}", "the last messages"),
+    OperationKind.EDIT: _Sentences("Asked instead", "the new answer", "What was here before was set aside"),
+    OperationKind.RETRY: _Sentences("Asked for another answer", "the new answer", "The earlier answer was set aside"),
+    OperationKind.REPLACE: _Sentences(
+        "Kept {} and changed a message to",
+        "the change of a text",
+        "The message was changed, {} kept",
+        "Changed a message to",
+    ),
+    OperationKind.SAVE: _Sentences("Saved checkpoint {}", "saving {}", unknown="Saved a checkpoint"),
+    OperationKind.RENAME: _Sentences("Renamed {}", "the change of {}", unknown="Changed a name or a description"),
+    OperationKind.PIN: _Sentences("Unpinned {}", "the pin of {}", unknown="Pinned or unpinned a checkpoint"),
+    OperationKind.SETTINGS: _Sentences("Set {}", "setting {}", unknown="Changed the settings"),
+    OperationKind.FORK: _Sentences("Began {}", "the new {}", "You are on the new {}", "Branched off"),
+    OperationKind.RESTORE: _Sentences("Restored {}", "restoring {}", "Restored to {}", "Restored a checkpoint"),
+    OperationKind.GOTO: _Sentences(
+        "Went back to {}", "the agent's going back to {}", "The agent went back to {}", "Went back to an earlier message"
+    ),
+    OperationKind.REWIND: _Sentences(
+        "Replaced {}", "the agent's replacing of {}", "The agent replaced {}", "Replaced a message"
+    ),
+    OperationKind.COMPACT: _Sentences("Summarised {}", "the summary of {}", "{} summarised", "Summarised messages"),
+    OperationKind.SWITCH: _Sentences("Switched to {}", "switching to {}", unknown="Switched to another branch"),
+    OperationKind.DELETE: _Sentences("Deleted the {}", "deleting the {}", "Deleted the {}", "Deleted something"),
+    OperationKind.IMPORT: _Sentences("Imported {}", "the import", "Imported {}", "Imported a file"),
+    OperationKind.CLEAR: _Sentences("Cleared the {}", "clearing the {}", "Cleared the {}", "Cleared something"),
+    OperationKind.ERASE: _Sentences("Erased what only undo could bring back", "the erasing"),
+    OperationKind.UNDO: _Sentences("Undid {}", "the undo"),
+    OperationKind.REDO: _Sentences("Redid {}", "the redo"),
+}
+_TITLE_CHANGE: Final = _Sentences("Renamed the conversation to {}", "the new title")
+_DESCRIPTION_CHANGE: Final = _Sentences("Described {}", "the change of {}")
+_PINNING: Final = _Sentences("Pinned {}", "the pin of {}")
+_THREAD_FORK: Final = _Sentences("Branched off from {}", "the new conversation", "Branched off from {}")
+_AGENT_FORK: Final = _Sentences("Began {}", "the new {}", "The agent opened {}", "Branched off")
+
+
+def _choose_sentences(operation: Operation) -> _Sentences:
+    """Return the sentences of a kind, or of one of its variants."""
+    detail = operation.detail
+    match operation.kind:
+        case OperationKind.RENAME if detail.subject == "thread":
+            return _TITLE_CHANGE
+        case OperationKind.RENAME if detail.subject == "checkpoint" and not detail.new_name:
+            return _DESCRIPTION_CHANGE
+        case OperationKind.PIN if detail.pinned:
+            return _PINNING
+        case OperationKind.FORK if detail.subject == "thread":
+            return _THREAD_FORK
+        case OperationKind.FORK if operation.actor == "agent":
+            return _AGENT_FORK
+        case kind:
+            return _SENTENCES[kind]
 
 
 def describe_notice(operation: Operation | None) -> dict[str, str] | None:
-    """The banner about the thread's last change, if it is one that took something away or went another way."""
-    sentences = {
-        OperationKind.RESTORE: "Restored to {}",
-        OperationKind.GOTO: "The agent went back to {}",
-        OperationKind.REWIND: "The agent replaced {}",
-        OperationKind.COMPACT: "{}",
-        OperationKind.CLEAR: "Cleared the {}",
-        OperationKind.DELETE: "Deleted the {}",
-        OperationKind.IMPORT: "Imported {}",
-        OperationKind.EDIT: _choose_edit_sentence(operation),
-        OperationKind.FORK: _choose_fork_sentence(operation),
-    }
-    if operation is None or operation.kind not in sentences or operation.undone:
+    """Return the banner about the thread's last change, if that removed messages or chose another path."""
+    if operation is None or operation.undone:
         return None
-    note = _describe_compaction(operation) if operation.kind is OperationKind.COMPACT else operation.note
-    return {"op": str(operation.version), "text": sentences[operation.kind].format(note)}
+    sentences = _choose_sentences(operation)
+    if sentences.notice is None:
+        return None
+    text = sentences.unknown if sentences.unknown and _is_unknown(operation) else _fill_notice(operation, sentences.notice)
+    return {"op": str(operation.version), "text": text}
 
 
-def _describe_compaction(operation: Operation) -> str:
-    """What a summary took the place of, and what it saved."""
-    removed, _, saved = operation.note.partition(" · ")
-    return f"{removed} summarised · {saved}"
-
-
-def _choose_fork_sentence(operation: Operation | None) -> str:
-    if _first_table(operation) != "branch":
-        return "Branched off from {}"
-    return "The agent opened {}" if operation and operation.actor == "agent" else "You are on the new {}"
-
-
-def _choose_edit_sentence(operation: Operation | None) -> str:
-    if _is_text_change(operation):
-        return "The message was changed, {} kept"
-    is_only_answered = operation is None or operation.result is None
-    said = "The earlier answer was set aside" if is_only_answered else "What was here before was set aside"
-    return f"{said} · {{}}" if operation and operation.note else said
-
-
-def _is_text_change(operation: Operation | None) -> bool:
-    """Whether an edit kept what followed, which its note counts; the note of any other counts the checkpoints that left."""
-    return operation is not None and bool(operation.note) and not operation.note.endswith(" removed")
+def _fill_notice(operation: Operation, notice: str) -> str:
+    detail = operation.detail
+    match operation.kind:
+        case OperationKind.EDIT | OperationKind.RETRY:
+            parts = [notice, detail.text or _describe_removed_checkpoints(detail)]
+        case OperationKind.COMPACT if not detail.text:
+            parts = [notice.format(pluralize(detail.messages, "message")), _describe_savings(detail)]
+        case _:
+            parts = [notice.format(_describe_object(operation))]
+    return " · ".join(part for part in parts if part)
 
 
 def describe_undo(operation: Operation | None) -> str | None:
-    """What undoing this operation would take back, in words."""
+    """Return words for an operation that Undo or Redo would revert."""
     if operation is None:
         return None
-    words = {
-        OperationKind.APPEND: "the last messages",
-        OperationKind.EDIT: "the change of a text" if _is_text_change(operation) else "the new answer",
-        OperationKind.SAVE: f"saving {operation.note}",
-        OperationKind.RENAME: "the new title" if _first_table(operation) == "thread" else f"the change of {operation.note}",
-        OperationKind.PIN: f"the pin of {operation.note}",
-        OperationKind.FORK: f"the new {operation.note}" if _first_table(operation) == "branch" else "the new conversation",
-        OperationKind.RESTORE: f"restoring {operation.note}",
-        OperationKind.GOTO: f"the agent's going back to {operation.note}",
-        OperationKind.REWIND: f"the agent's replacing of {operation.note}",
-        OperationKind.COMPACT: f"the summary of {operation.note.partition(' · ')[0]}",
-        OperationKind.SETTINGS: f"setting {operation.note}",
-        OperationKind.SWITCH: f"switching to {operation.note}" if operation.note else "switching the branch",
-        OperationKind.DELETE: f"deleting the {operation.note}",
-        OperationKind.CLEAR: f"clearing the {operation.note}",
-        OperationKind.IMPORT: "the import",
-        OperationKind.UNDO: "the undo",
-        OperationKind.REDO: "the redo",
-        OperationKind.ERASE: "the erasing",
-    }
-    return words[operation.kind]
+    words = _choose_sentences(operation).undo
+    if "{}" not in words:
+        return words
+    if _is_unknown(operation):
+        return "an earlier change"
+    if operation.kind is OperationKind.COMPACT and not operation.detail.text:
+        return words.format(pluralize(operation.detail.messages, "message"))
+    return words.format(_describe_object(operation))
 
 
-def _first_table(operation: Operation | None) -> str:
-    """What kind of thing an operation changed first: thread, branch or checkpoint."""
-    return operation.changes[0].table if operation and operation.changes else ""
+def _describe_object(operation: Operation) -> str:
+    """Return the object of an operation's sentences, with its numbers."""
+    detail = operation.detail
+    return detail.text or _DESCRIPTIONS.get(operation.kind, describe_subject)(detail)
 
 
-_ERASED_TEXTS = {
-    OperationKind.SAVE: "Saved a checkpoint",
-    OperationKind.RENAME: "Changed a name or a description",
-    OperationKind.PIN: "Pinned or unpinned a checkpoint",
-    OperationKind.FORK: "Branched off",
-    OperationKind.RESTORE: "Restored a checkpoint",
-    OperationKind.COMPACT: "Summarised messages",
-    OperationKind.DELETE: "Deleted something",
-    OperationKind.CLEAR: "Cleared something",
-    OperationKind.IMPORT: "Imported a file",
+def describe_subject(detail: OperationDetail) -> str:
+    """Return the thing that an operation is about, by its kind and its names."""
+    renamed = f" to {detail.new_name}" if detail.new_name else ""
+    match detail.subject:
+        case "thread":
+            return f"conversation {detail.name}".strip()
+        case "branch" | "checkpoint":
+            return f"{detail.subject} {detail.name}{renamed}"
+        case "branches":
+            return pluralize(detail.branches, "branch", "branches")
+        case "checkpoints":
+            return "checkpoints"
+        case "message":
+            return "another alternative"
+        case None:
+            return "something"
+
+
+def _describe_deletion(detail: OperationDetail) -> str:
+    if detail.subject == "branches":
+        return pluralize(detail.branches, "other branch", "other branches")
+    return describe_subject(detail)
+
+
+def _describe_restore(detail: OperationDetail) -> str:
+    if detail.future_kept is None:  # the oldest operations recorded a name alone
+        return detail.name
+    removal = describe_removal(detail.messages, detail.checkpoints)
+    return f"{detail.name} · {removal} {'kept as a branch' if detail.future_kept else 'removed'}"
+
+
+def describe_removal(messages: int, checkpoints: int) -> str:
+    """Return the numbers of removed messages and checkpoints in words."""
+    parts = ((messages, "message"), (checkpoints, "checkpoint"))
+    return " and ".join(pluralize(number, noun) for number, noun in parts if number) or "nothing"
+
+
+def _describe_removed_checkpoints(detail: OperationDetail) -> str:
+    return f"{pluralize(detail.checkpoints, 'checkpoint')} removed" if detail.checkpoints else ""
+
+
+def _describe_move(detail: OperationDetail) -> str:
+    where = "an earlier message" if detail.depth is None else f"message {detail.depth + 1}"
+    removed = f"{pluralize(detail.messages, 'message')} removed"
+    return " · ".join(filter(None, (where, removed, _describe_savings(detail))))
+
+
+def _describe_summary(detail: OperationDetail) -> str:
+    return " · ".join(filter(None, (pluralize(detail.messages, "message"), _describe_savings(detail))))
+
+
+def _describe_savings(detail: OperationDetail) -> str:
+    """Return the estimated tokens before and after; nothing where no estimate was recorded."""
+    if detail.tokens_before is None or detail.tokens_after is None:
+        return ""
+    return f"about {detail.tokens_before:,} tokens became {detail.tokens_after:,}"
+
+
+def describe_settings(values: Mapping[str, str]) -> str:
+    """Return changed settings and their new values in words, in the order of the dialog."""
+    labels = {key: _SETTING_LABELS.get(key, key) for key in (*_SETTING_LABELS, *values) if key in values}
+    shown = {key: "" if key == "instructions" else f" to {values[key] or 'the default'}" for key in labels}
+    return " and ".join(f"{label}{shown[key]}" for key, label in labels.items())
+
+
+def describe_import(detail: OperationDetail) -> str:
+    """Return the title of an imported file; of a merge also the numbers of what it added."""
+    if detail.text:
+        return detail.text
+    counts = (
+        (detail.messages, "message", ""),
+        (detail.branches, "branch", "branches"),
+        (detail.checkpoints, "checkpoint", ""),
+    )
+    added = ", ".join(pluralize(number, *noun) for number, *noun in counts if number)
+    return f"{detail.name} · {added} added" if added else detail.name
+
+
+_DESCRIPTIONS: Final[Mapping[OperationKind, Callable[[OperationDetail], str]]] = {
+    OperationKind.SAVE: lambda detail: detail.name,
+    OperationKind.RENAME: lambda detail: detail.new_name if detail.subject == "thread" else describe_subject(detail),
+    OperationKind.FORK: lambda detail: detail.name if detail.subject == "thread" else describe_subject(detail),
+    OperationKind.DELETE: _describe_deletion,
+    OperationKind.RESTORE: _describe_restore,
+    OperationKind.GOTO: _describe_move,
+    OperationKind.REWIND: _describe_move,
+    OperationKind.COMPACT: _describe_summary,
+    OperationKind.REPLACE: lambda detail: pluralize(detail.kept or 0, "later message"),
+    OperationKind.SETTINGS: lambda detail: describe_settings(detail.settings),
+    OperationKind.IMPORT: describe_import,
 }
 
 
+def _is_unknown(operation: Operation) -> bool:
+    """Return whether no detail of the operation is known: it was erased, or is damaged."""
+    return operation.detail == OperationDetail()
+
+
 def _is_erased(operation: Operation) -> bool:
-    """Whether an erasing took from it what it had changed."""
-    return not (operation.note or operation.changes)
+    """Return whether an erasure cleared everything that was recorded about the operation."""
+    return not operation.changes and _is_unknown(operation)
 
 
 class LogEntry(TypedDict):
@@ -110,9 +234,9 @@ class LogEntry(TypedDict):
 
 
 def build_log(operations: Sequence[Operation], questions: Mapping[str, str]) -> list[LogEntry]:
-    """The changes of a conversation, newest first as they come; what one run wrote is one entry.
+    """Return the log of a conversation, newest first. The messages of one run are one entry.
 
-    `questions` are the texts of the user's messages, by id.
+    `questions` holds the texts of the user's messages, by id.
     """
     versions = {operation.version: operation for operation in operations}
     entries: list[LogEntry] = []
@@ -131,60 +255,31 @@ def build_log(operations: Sequence[Operation], questions: Mapping[str, str]) -> 
 
 
 def _log_group(operation: Operation) -> tuple[object, ...]:
-    """The same for the messages that one run wrote one after the other, and for nothing else."""
+    """Return a key that consecutive messages of one run share, and nothing else."""
     if operation.kind is OperationKind.APPEND and operation.undo_group:
         return operation.undo_group, operation.actor, operation.undone
     return (operation.version,)
 
 
 def _describe_operation(operation: Operation, count: int, versions: Mapping[int, Operation], question: str) -> str:
-    """An operation in words; of an undo or a redo, with what it took back, if that is among `versions`."""
-    if _is_erased(operation) and operation.kind in _ERASED_TEXTS:
-        return _ERASED_TEXTS[operation.kind]
-    note, is_branch = operation.note, _first_table(operation) == "branch"
+    """Return an operation's sentence for the log; of an undo or a redo with its target, if that is among `versions`."""
+    sentences = _choose_sentences(operation)
     quoted = f" “{question}”" if question else ""
-    words = {
-        OperationKind.APPEND: f"Asked{quoted}" if operation.actor == "user" else f"Wrote {pluralize(count, 'message')}",
-        OperationKind.EDIT: f"{_describe_edit(operation)}{quoted}",
-        OperationKind.SAVE: f"Saved checkpoint {note}",
-        OperationKind.RENAME: _describe_rename(operation),
-        OperationKind.PIN: f"{'Pinned' if _sets_column(operation, 'pinned') else 'Unpinned'} {note}",
-        OperationKind.FORK: f"Began {note}" if is_branch else f"Branched off from {note}",
-        OperationKind.RESTORE: f"Restored {note}",
-        OperationKind.GOTO: f"Went back to {note}",
-        OperationKind.REWIND: f"Replaced {note}",
-        OperationKind.COMPACT: f"Summarised {note}",
-        OperationKind.SETTINGS: f"Set {note}",
-        OperationKind.SWITCH: f"Switched to {note or 'another branch'}",
-        OperationKind.DELETE: f"Deleted the {note}",
-        OperationKind.CLEAR: f"Cleared the {note}",
-        OperationKind.IMPORT: f"Imported {note}",
-        OperationKind.UNDO: f"Undid {_describe_target(operation, versions)}",
-        OperationKind.ERASE: "Erased what only undo could bring back",
-        OperationKind.REDO: f"Redid {_describe_target(operation, versions)}",
-    }
-    return words[operation.kind]
-
-
-def _describe_edit(operation: Operation) -> str:
-    """Another message in the place of one, another question in its place, or only another answer to it."""
-    if operation.result is None:
-        return "Asked for another answer"
-    return f"Kept {operation.note} and changed a message to" if _is_text_change(operation) else "Asked instead"
-
-
-def _describe_rename(operation: Operation) -> str:
-    if _first_table(operation) == "thread":
-        return f"Renamed the conversation to {operation.note}"
-    return f"{'Renamed' if _sets_column(operation, 'name') else 'Described'} {operation.note}"
-
-
-def _sets_column(operation: Operation, column: str) -> bool:
-    return any(change.after.get(column) for change in operation.changes)
+    match operation.kind:
+        case OperationKind.APPEND:
+            return f"Asked{quoted}" if operation.actor == "user" else sentences.log.format(pluralize(count, "message"))
+        case OperationKind.UNDO | OperationKind.REDO:
+            return sentences.log.format(_describe_target(operation, versions))
+        case _ if sentences.unknown and _is_unknown(operation):
+            return f"{sentences.unknown}{quoted}"
+        case OperationKind.EDIT | OperationKind.REPLACE:
+            return f"{sentences.log.format(_describe_object(operation))}{quoted}"
+        case _:
+            return sentences.log.format(_describe_object(operation))
 
 
 def _describe_target(operation: Operation, versions: Mapping[int, Operation]) -> str:
-    """What an undo took back; what a redo brought back is what the undo had taken."""
+    """Return words for the operation that an undo reverted, or that a redo brought back."""
     target = versions.get(operation.target or 0)
     if operation.kind is OperationKind.REDO and target:
         target = versions.get(target.target or 0)

@@ -13,7 +13,7 @@ from agent.context.prompts import INSTRUCTIONS_HEADING, SYSTEM_PROMPT
 from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys
-from agent.settings import MAX_INSTRUCTIONS_CHARS, InvalidSettingsError, ThreadSettings, describe_change
+from agent.settings import MAX_INSTRUCTIONS_CHARS, InvalidSettingsError, ThreadSettings
 from agent.tracing.events import ModelAnswered
 from checkpoints import Caller, RunState
 from tests.agent.running import KEY, Only, Running, running
@@ -51,7 +51,7 @@ def play(story: Story, *replies: Any, **options: Any) -> None:
 
 
 def choose(chat: Running, **values: str) -> None:
-    chat.store.change_settings(chat.thread_id, values, note="")
+    chat.store.change_settings(chat.thread_id, values)
 
 
 def system(request: dict[str, Any]) -> str:
@@ -159,8 +159,3 @@ def test_a_model_that_a_conversation_has_can_be_kept_when_something_else_is_chan
     before = ThreadSettings(model="openai:gone")
     after = before.with_changes({"model": "openai:gone", "instructions": FRENCH}, Only(None))  # type: ignore[arg-type]
     assert after.changes_since(before) == {"instructions": FRENCH}
-
-
-def test_the_log_names_what_was_set_and_leaves_the_text_of_instructions_out() -> None:
-    values = {"instructions": FRENCH, "model": "", "time_travel": "allow"}
-    assert describe_change(values) == "the instructions and the model to the default and time travel to allow"

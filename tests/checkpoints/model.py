@@ -41,6 +41,7 @@ Path = tuple[Said, ...]
 Row = tuple[str, int]  # ("branch", 2) is the third branch that the conversation made
 Columns = dict[str, Any]
 THREAD: Row = ("thread", 0)
+ABANDONING = (OperationKind.EDIT, OperationKind.RETRY, OperationKind.REPLACE, OperationKind.SWITCH)
 ORDINARY = [kind for kind in OperationKind if kind not in (OperationKind.UNDO, OperationKind.REDO)]
 
 
@@ -257,7 +258,7 @@ class Conversation:
         self, messages: Sequence[Said], *, after: Path | str | None = "(head)", title: str = "", caller: Caller = USER
     ) -> None:
         at_head = isinstance(after, str)
-        kind = OperationKind.APPEND if at_head else OperationKind.EDIT
+        kind = _append_kind(at_head=at_head, is_empty=not messages)
         self.change(kind, lambda: self._append(messages, self.head if at_head else after, title), caller)
 
     def _append(self, messages: Sequence[Said], after: Any, title: str = "") -> None:
@@ -350,7 +351,7 @@ class Conversation:
             stays = _standing(self.head[place], new, following, kept)
             self._leave_for(self._add(self.head[:place], [new, *stays]))
 
-        self.change(OperationKind.EDIT, body, caller)
+        self.change(OperationKind.REPLACE, body, caller)
 
     def rename_branch(self, branch_id: int, name: str, *, caller: Caller = USER) -> None:
         def body() -> None:
@@ -514,7 +515,7 @@ class Conversation:
         caller: Caller = USER,
     ) -> None:
         at_head = isinstance(after, str)
-        kind = OperationKind.APPEND if at_head else OperationKind.EDIT
+        kind = _append_kind(at_head=at_head, is_empty=message is None)
         self.check(kind, caller, while_running=False)
         if message is not None or not at_head:
             messages = [message] if message else []
@@ -589,10 +590,16 @@ class Conversation:
         """Where the branches stand, and then what was left for something else, the newest first."""
         yield from ((number, branch["head"]) for number, branch in self.branches().items() if branch["head"])
         for entry in reversed(self.log):
-            if entry.kind in (OperationKind.EDIT, OperationKind.SWITCH) and not entry.undone:
+            if entry.kind in ABANDONING and not entry.undone:
                 for (kind, _), (before, _) in entry.changes.items():
                     if kind == "branch" and before.get("head"):
                         yield None, before["head"]
+
+
+def _append_kind(*, at_head: bool, is_empty: bool) -> OperationKind:
+    if at_head:
+        return OperationKind.APPEND
+    return OperationKind.RETRY if is_empty else OperationKind.EDIT
 
 
 def _holds(path: Path, other: Path) -> bool:

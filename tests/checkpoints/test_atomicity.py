@@ -11,7 +11,17 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from checkpoints import Caller, CheckpointManager, Database, Run, Runs, RunState, Store, StoreUnavailableError
+from checkpoints import (
+    Caller,
+    CheckpointManager,
+    Database,
+    OperationDetail,
+    Run,
+    Runs,
+    RunState,
+    Store,
+    StoreUnavailableError,
+)
 from checkpoints.interchange import reading, transfer, waymark
 from tests.checkpoints.conversations import new, said, talked
 from tests.checkpoints.tables import read
@@ -94,7 +104,9 @@ UNNAMED: dict[str, Change] = {  # they carry no id by which a repetition would b
     "make a conversation": lambda w: w.store.create_thread(),
     "commit": lambda w: Runs(w.store).commit_message(w.run, new("", "x")[1]),
     "commit on a branch": lambda w: Runs(w.store).commit_message(w.run, new("x")[0], branch_id=_branch(w)),
-    "summarise": lambda w: Runs(w.store).replace_with_summary(w.run, new("short"), after=None, note="1 message"),
+    "summarise": lambda w: Runs(w.store).replace_with_summary(
+        w.run, new("short"), after=None, detail=OperationDetail(messages=1)
+    ),
     "branch off": lambda w: Runs(w.store).branch_off(w.run, [("a", new("x")[0]), ("b", new("y")[0])], after=None),
     "save a state": lambda w: CheckpointManager(w.store, w.thread).save_checkpoint({"messages": said("x"), "k": 1}),
 }

@@ -13,6 +13,7 @@ from checkpoints import (
     Database,
     MessageNotFoundError,
     MessageStatus,
+    OperationDetail,
     RunActiveError,
     Runs,
     RunState,
@@ -202,7 +203,7 @@ def test_a_summary_takes_the_place_of_what_stood_there_and_ends_its_run(runs: Ru
     thread_id = talked(store, "a", "b", "c", "d")
     path, before = store.list_messages(thread_id), picture(store, thread_id)
     run = runs.begin_run(thread_id, None, compacts=True)
-    receipt = runs.replace_with_summary(run, new("a and b", "c", "d")[0:2], after=None, note="4 messages")
+    receipt = runs.replace_with_summary(run, new("a and b", "c", "d")[0:2], after=None, detail=OperationDetail(messages=4))
     assert (texts(store, thread_id), names(store, thread_id)) == (["a and b", "c"], ["after b", "after d"])
     assert [message.id for message in store.list_messages_to(thread_id, path[3].id, last=2)] == [path[2].id, path[3].id]
     latest = runs.get_latest_run(thread_id)
@@ -222,7 +223,7 @@ def test_what_is_written_once_more_is_still_its_runs_and_another_conversations_c
     of = [None, first.id, first.id]
     second = runs.begin_run(thread_id, None, compacts=True)
     runs.replace_with_summary(
-        second, [*new("short"), *map(copy_message, store.list_messages(thread_id)[1:])], after=None, note=""
+        second, [*new("short"), *map(copy_message, store.list_messages(thread_id)[1:])], after=None, detail=OperationDetail()
     )
     assert [message.run_id for message in store.list_messages(thread_id)] == [second.id, *of]
     store.replace(thread_id, store.list_messages(thread_id)[0].id, new("brief")[0])
@@ -239,7 +240,7 @@ def test_a_summary_that_a_crash_cut_off_changed_nothing(runs: Runs, store: Store
     assert latest is not None
     assert (texts(store, thread_id), latest.state, latest.compacts) == (["a", "b"], RunState.INTERRUPTED, True)
     with pytest.raises(ConflictError):
-        runs.replace_with_summary(run, new("short"), after=None, note="2 messages")
+        runs.replace_with_summary(run, new("short"), after=None, detail=OperationDetail(messages=2))
     assert texts(store, thread_id) == ["a", "b"]
 
 
@@ -280,7 +281,9 @@ def test_whoever_writes_a_run_holds_its_thread_before_the_row_of_the_run(postgre
     after = store.list_messages(thread_id)[-1].id
 
     def compact() -> None:
-        runs.replace_with_summary(runs.begin_run(thread_id, new("d")[0]), new("", "short"), after=after, note="")
+        runs.replace_with_summary(
+            runs.begin_run(thread_id, new("d")[0]), new("", "short"), after=after, detail=OperationDetail()
+        )
 
     def talk() -> None:
         run = runs.begin_run(thread_id, new("c")[0])

@@ -26,8 +26,8 @@ QUESTIONS = ("What is 12 * (3 + 4)?", "Show me a piece of Python", "Tell me some
 KINDS = {  # what each wish is called among the operations
     "send": {"append"},
     "edit": {"edit"},
-    "change": {"edit"},
-    "retry": {"edit"},
+    "change": {"replace"},
+    "retry": {"retry"},
     "choose": {"switch"},
     "save": {"save"},
     "delete": {"delete"},

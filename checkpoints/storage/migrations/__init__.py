@@ -10,7 +10,7 @@ from checkpoints.errors import StoreUnavailableError
 from checkpoints.storage import postgresql
 
 FOLDER = Path(__file__).parent
-NEWEST_REVISION = "0003"  # the newest file in versions/; a test holds the two together
+NEWEST_REVISION = "0004"  # the newest file in versions/; a test holds the two together
 
 
 def upgrade_schema(engine: sa.Engine, path: Path | None = None) -> None:

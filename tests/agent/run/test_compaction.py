@@ -83,7 +83,7 @@ def test_a_summary_is_undone_and_redone_exactly_and_the_log_says_what_it_did() -
         assert await compact(chat) == "done"
         (after, operation) = picture(chat.store, chat.thread_id), chat.store.list_operations(chat.thread_id)[0]
         assert [c.name for c in chat.store.list_checkpoints(chat.thread_id)] == ["early"]
-        assert (operation.kind, operation.note[:10]) == (OperationKind.COMPACT, "4 messages")
+        assert (operation.kind, operation.detail.messages) == (OperationKind.COMPACT, 4)
         chat.store.undo(chat.thread_id)
         assert picture(chat.store, chat.thread_id) == before
         chat.store.redo(chat.thread_id)

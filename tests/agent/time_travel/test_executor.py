@@ -382,7 +382,7 @@ def test_always_here_pressed_too_late_leaves_no_leave_behind() -> None:
 def test_a_move_that_waits_while_moves_are_switched_off_is_not_made_and_the_model_is_told_why() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("hello")
-        chat.store.change_settings(chat.thread_id, {"time_travel": "off"}, note="never")
+        chat.store.change_settings(chat.thread_id, {"time_travel": "off"})
         assert await allowed(chat, "1") is RunState.DONE
         assert SWITCHED_OFF_TEXT in str(fake.requests[-1]["messages"][-1])
 

@@ -97,7 +97,7 @@ def test_a_turn_with_two_tools_and_a_restore_is_a_tree_in_the_threads_session(op
     assert sorted(run.tree().splitlines()[2:4]) == ["  tool calculator", "  tool web_search"]
     assert run.tree().splitlines()[4:] == ["  generation answer"]
     assert (save.tree(), save["input"], save["metadata.actor"]) == ("event save", "Weather", "user")
-    assert (restore.tree(), restore["input"]) == ("event restore", "Weather · 2 messages removed")
+    assert (restore.tree(), restore["input"], restore["metadata.messages"]) == ("event restore", "Weather", "2")
     assert thanks["metadata.rewound_from"] is None
     assert again["metadata.checkpoint"] == "Weather"
     assert again["metadata.rewound_from"]
@@ -238,8 +238,9 @@ def test_moves_of_the_agent_and_forks_are_events_that_say_from_where_to_where(fa
     assert ([goto[name] for name in names], goto["input"]) == (["3", "0", "3"], "Once more.")
     assert ([rewind[name] for name in names], rewind["input"]) == (["4", "2", "3"], "Better.")
     assert int(str(rewind["metadata.tokens_saved"])) > 0
-    assert (agents.tree(), agents["input"], agents["metadata.actor"]) == ("event fork", "2 branches", "agent")
-    assert (fork.tree(), fork["input"], fork["metadata.to"]) == ("event fork", "branch Elsewhere", fork["metadata.result"])
+    assert (agents.tree(), agents["metadata.actor"]) == ("event fork", "agent")
+    assert json.loads(str(agents["input"])) == {"subject": "branches", "branches": 2}
+    assert (fork.tree(), fork["input"], fork["metadata.to"]) == ("event fork", "Elsewhere", fork["metadata.result"])
 
 
 def test_no_tracer_of_the_process_is_touched(tracer: LangfuseTracer) -> None:

@@ -13,6 +13,7 @@ from checkpoints import (
     Message,
     MessageNotFoundError,
     NewMessage,
+    OperationDetail,
     OperationKind,
     Store,
     serde,
@@ -153,7 +154,7 @@ def test_pruning_keeps_the_branch_that_is_stood_on(store: Store) -> None:
     thread_id = talked(store, "a", "b")
     for name in ("one", "two", "three"):
         store.fork(thread_id, ids(store, thread_id)[0], name=name)
-    assert store.prune_branches(thread_id).operation.note == "3 other branches"
+    assert store.prune_branches(thread_id).operation.detail == OperationDetail(subject="branches", branches=3)
     assert [branch.name for branch, _ in store.list_branches(thread_id)] == ["three"]
 
 
@@ -279,11 +280,13 @@ def test_every_change_is_an_operation_in_words(store: Store) -> None:
     store.change_checkpoint(thread_id, store.list_checkpoints(thread_id)[0].id, pinned=True)
     store.switch(thread_id, store.list_branches(thread_id)[0][0].id)
     store.delete_branch(thread_id, branch)
-    assert [(op.kind, op.note) for op in store.list_operations(thread_id)][:6] == [
-        (OperationKind.DELETE, "branch Three"),
-        (OperationKind.SWITCH, "branch main"),
-        (OperationKind.PIN, "checkpoint Mine"),
-        (OperationKind.RENAME, "checkpoint after b to Mine"),
-        (OperationKind.RENAME, "branch Two to Three"),
-        (OperationKind.FORK, "branch Two"),
+    assert [(op.kind, op.detail.subject, op.detail.name, op.detail.new_name) for op in store.list_operations(thread_id)][
+        :6
+    ] == [
+        (OperationKind.DELETE, "branch", "Three", ""),
+        (OperationKind.SWITCH, "branch", "main", ""),
+        (OperationKind.PIN, "checkpoint", "Mine", ""),
+        (OperationKind.RENAME, "checkpoint", "after b", "Mine"),
+        (OperationKind.RENAME, "branch", "Two", "Three"),
+        (OperationKind.FORK, "branch", "Two", ""),
     ]

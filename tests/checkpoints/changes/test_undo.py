@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from checkpoints import Caller, Database, NothingToUndoError, RunActiveError, Runs, RunState, Store
+from checkpoints import Caller, Database, NothingToUndoError, OperationDetail, RunActiveError, Runs, RunState, Store
 from checkpoints.interchange import reading, transfer
 from tests.checkpoints.conversations import names, new, picture, talked, texts
 
@@ -224,7 +224,7 @@ def test_a_deleted_thread_is_found_by_undo_alone(store: Store) -> None:
     thread_id = talked(store, "a", "b")
     store.delete_thread(thread_id)
     assert store.list_threads() == []
-    assert store.find_undoable(thread_id).note == "conversation Talk"
+    assert store.find_undoable(thread_id).detail == OperationDetail(subject="thread", name="Talk")
     store.undo(thread_id)
     assert (texts(store, thread_id), names(store, thread_id)) == (["a", "b"], ["after b"])
 

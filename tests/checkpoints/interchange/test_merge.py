@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from checkpoints import Caller, RunActiveError, Runs, Store
+from checkpoints import Caller, OperationDetail, RunActiveError, Runs, Store
 from checkpoints.interchange import reading, transfer, waymark
 from checkpoints.interchange.waymark import Document
 from checkpoints.storage import schema
@@ -32,7 +32,7 @@ def test_a_merge_adds_what_is_new_and_leaves_the_head(store: Store) -> None:
     done = transfer.merge_document(store, thread_id, doc_of(other, copy))
     assert (texts(store, thread_id), names(store, thread_id)) == (["a", "b"], ["after b"])
     assert (count(store, schema.message), branches(store, thread_id)) == (before + 2, [("main", 2), ("main (2)", 4)])
-    assert done.operation.note == "Talk · 2 messages, 1 branch, 1 checkpoint added"
+    assert done.operation.detail == OperationDetail(name="Talk", messages=2, branches=1, checkpoints=1)
     store.switch(thread_id, store.list_branches(thread_id)[1][0].id)
     assert (texts(store, thread_id), names(store, thread_id)) == (["a", "b", "c", "d"], ["after b", "there"])
     assert store.list_checkpoints(thread_id)[1].state["plan"] == [1]
@@ -135,9 +135,12 @@ def test_a_detached_checkpoint_comes_back_with_its_deleted_branch(store: Store) 
     store.delete_checkpoint(thread_id, detached)
     store.switch(thread_id, main)
     store.delete_branch(thread_id, side)
-    note = transfer.merge_document(store, thread_id, doc).operation.note
+    detail = transfer.merge_document(store, thread_id, doc).operation.detail
     store.switch(thread_id, store.list_branches(thread_id)[1][0].id)
-    assert (names(store, thread_id), note) == (["detached", "tip"], "Talk · 1 branch, 1 checkpoint added")
+    assert (names(store, thread_id), detail) == (
+        ["detached", "tip"],
+        OperationDetail(name="Talk", branches=1, checkpoints=1),
+    )
 
 
 def test_two_branches_at_one_place_of_which_one_went_on_since_are_both_found_again(store: Store) -> None:

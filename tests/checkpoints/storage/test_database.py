@@ -131,16 +131,16 @@ def test_a_migration_makes_a_backup_first(file: Path, tmp_path: Path, monkeypatc
     thread_id = talked(Store(first), "a", "b")
     first.close()
     copy = shutil.copytree(migrations.FOLDER, tmp_path / "migrations")
-    step = "from alembic import op\nrevision = '0004'\ndown_revision = '0003'\ndef upgrade():\n    op.execute('SELECT 1')\n"
-    (copy / "versions" / "0004.py").write_text(step)
+    step = "from alembic import op\nrevision = '0005'\ndown_revision = '0004'\ndef upgrade():\n    op.execute('SELECT 1')\n"
+    (copy / "versions" / "0005.py").write_text(step)
     monkeypatch.setattr(migrations, "FOLDER", copy)
-    monkeypatch.setattr(migrations, "NEWEST_REVISION", "0004")
+    monkeypatch.setattr(migrations, "NEWEST_REVISION", "0005")
     Database.open_file(file).close()
-    backup = sqlite3.connect(file.parent / "waymark-before-0004.db")
-    assert backup.execute("SELECT version_num FROM alembic_version").fetchall() == [("0003",)]
+    backup = sqlite3.connect(file.parent / "waymark-before-0005.db")
+    assert backup.execute("SELECT version_num FROM alembic_version").fetchall() == [("0004",)]
     assert backup.execute("SELECT count(*) FROM message WHERE thread_id = ?", [thread_id]).fetchall() == [(2,)]
     backup.close()
-    assert stat.S_IMODE((file.parent / "waymark-before-0004.db").stat().st_mode) == 0o600
+    assert stat.S_IMODE((file.parent / "waymark-before-0005.db").stat().st_mode) == 0o600
 
 
 def test_a_database_from_before_attached_files_is_brought_up_and_keeps_what_it_has(file: Path) -> None:
@@ -149,6 +149,8 @@ def test_a_database_from_before_attached_files_is_brought_up_and_keeps_what_it_h
     with first.begin_write() as connection:
         connection.exec_driver_sql("DROP TABLE file")
         connection.exec_driver_sql("ALTER TABLE run DROP COLUMN compacts")
+        connection.exec_driver_sql("ALTER TABLE operation DROP COLUMN detail")
+        connection.exec_driver_sql("ALTER TABLE operation ADD COLUMN note TEXT NOT NULL DEFAULT ''")
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
     first.close()
     now = Database.open_file(file)

@@ -4,11 +4,26 @@ from dataclasses import replace
 
 import pytest
 
-from checkpoints import Caller, Operation, OperationKind, Runs, Store
+from checkpoints import Caller, Operation, OperationDetail, OperationKind, Runs, Store
 from checkpoints.upkeep import erasure
 from components.views import operations
 from tests.checkpoints.conversations import new, talked
 
+FULL_DETAIL = OperationDetail(
+    subject="branch",
+    name="Old",
+    new_name="New",
+    messages=2,
+    checkpoints=1,
+    branches=3,
+    kept=1,
+    future_kept=True,
+    pinned=True,
+    depth=0,
+    tokens_before=2,
+    tokens_after=1,
+    settings={"model": "m"},
+)
 AGENT = Caller(actor="agent", undo_group="a run")
 
 
@@ -40,10 +55,29 @@ def test_the_banner_tells_what_a_restore_took_away_until_it_is_undone(store: Sto
 def test_every_kind_of_change_can_be_said_in_words(store: Store, kind: OperationKind) -> None:
     thread_id = store.create_thread().id
     store.append(thread_id, new("a"))
-    operation = replace(_last(store, thread_id), kind=kind)
+    for detail in (OperationDetail(), FULL_DETAIL, OperationDetail(text="an old note")):
+        for changes in ((), _last(store, thread_id).changes):
+            operation = replace(_last(store, thread_id), kind=kind, detail=detail, changes=changes)
+            sentences = [operations.describe_undo(operation), operations.build_log([operation], {})[0]["text"]]
+            if (notice := operations.describe_notice(operation)) is not None:
+                sentences.append(notice["text"])
+            for sentence in sentences:
+                assert sentence == (sentence or "").strip() != ""
+                assert "{" not in sentence
+                assert not sentence.endswith(("·", " the"))
     assert operations.describe_undo(None) is None
-    assert operations.describe_undo(operation)
-    assert operations.build_log([operation], {})[0]["text"]
+
+
+def test_each_kind_of_edit_has_words_of_its_own(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    kinds = (OperationKind.EDIT, OperationKind.RETRY, OperationKind.REPLACE)
+    last, detail = _last(store, thread_id), OperationDetail(kept=1)
+    done = [replace(last, version=number, kind=kind, detail=detail) for number, kind in enumerate(kinds)]
+    assert [entry["text"] for entry in operations.build_log(done, {})] == [
+        "Asked instead",
+        "Asked for another answer",
+        "Kept 1 later message and changed a message to",
+    ]
 
 
 def test_the_log_tells_the_story_newest_first(store: Store) -> None:
@@ -113,12 +147,12 @@ def test_what_an_erasing_forgot_still_reads_sensibly(store: Store) -> None:
 
 def test_a_summary_is_told_with_what_it_saved(store: Store) -> None:
     thread_id = talked(store, "a", "b")
-    runs, note = Runs(store), "2 messages · about 8,400 tokens became 350"
-    runs.replace_with_summary(runs.begin_run(thread_id, None, compacts=True), new("short"), after=None, note=note)
+    runs, detail = Runs(store), OperationDetail(messages=2, tokens_before=8_400, tokens_after=350)
+    runs.replace_with_summary(runs.begin_run(thread_id, None, compacts=True), new("short"), after=None, detail=detail)
     notice = operations.describe_notice(_last(store, thread_id))
     assert notice is not None
     assert notice["text"] == "2 messages summarised · about 8,400 tokens became 350"
-    assert _log(store, thread_id)[0] == ("agent", f"Summarised {note}", False)
+    assert _log(store, thread_id)[0] == ("agent", "Summarised 2 messages · about 8,400 tokens became 350", False)
     assert operations.describe_undo(store.find_undoable(thread_id)) == "the summary of 2 messages"
 
 
@@ -139,6 +173,18 @@ def test_another_answer_tells_which_checkpoints_leave(store: Store) -> None:
     assert notice is not None
     assert notice["text"] == "The earlier answer was set aside · 2 checkpoints removed"
     assert _log(store, thread_id)[0][1] == "Asked for another answer"
+
+
+def test_a_change_of_settings_leaves_the_text_of_the_instructions_out(store: Store) -> None:
+    thread_id = store.create_thread().id
+    store.change_settings(thread_id, {"model": "openai:old"})
+    changed = store.change_settings(
+        thread_id, {"time_travel": "allow", "model": "", "instructions": "Answer in French."}
+    ).operation
+    words = "the instructions and the model to the default and time travel to allow"
+    assert operations.describe_settings(changed.detail.settings) == words
+    assert _log(store, thread_id)[0][1] == f"Set {words}"
+    assert "French" not in str(changed.detail)
 
 
 def test_undoing_a_changed_text_is_not_called_undoing_an_answer(store: Store) -> None:

@@ -1,0 +1,66 @@
+"""Facts of an operation: names, numbers and keys. No sentences: components.views.operations makes those."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, Literal, get_args
+
+Subject = Literal["thread", "branch", "branches", "checkpoint", "checkpoints", "message"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationDetail:
+    """Facts of one operation beside its changes, for people. Each kind sets the fields that it has, and no others."""
+
+    subject: Subject | None = None  # of a rename, pin, fork, switch, delete or clear
+    name: str = ""  # the name before the change
+    new_name: str = ""
+    messages: int = 0  # removed, summarised or imported
+    checkpoints: int = 0  # removed or imported
+    branches: int = 0  # opened, deleted or imported
+    kept: int | None = None  # messages after a replaced one
+    future_kept: bool | None = None  # whether a restore kept the removed messages as a branch
+    pinned: bool | None = None
+    depth: int | None = None  # of the message that a move went to
+    tokens_before: int | None = None  # an estimate
+    tokens_after: int | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)  # changed keys and new values; long texts are left out
+    text: str = ""  # an old note that no pattern of migration 0004 fits
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields that differ from their defaults."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in values.items() if value != getattr(NO_DETAIL, name)}
+
+    @classmethod
+    def from_json(cls, stored: object) -> "OperationDetail":
+        """Parse a stored detail. A damaged field gets its default: a detail decides nothing but the words for it."""
+        values = stored if isinstance(stored, dict) else {}
+        return cls(**{name: values[name] for name, is_valid in _CHECKS.items() if name in values and is_valid(values[name])})
+
+
+NO_DETAIL: Final = OperationDetail()
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_text_map(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+
+
+_CHECKS: Final = {
+    "subject": lambda value: value in get_args(Subject),
+    **dict.fromkeys(("name", "new_name", "text"), _is_text),
+    **dict.fromkeys(("messages", "checkpoints", "branches", "kept", "depth", "tokens_before", "tokens_after"), _is_count),
+    **dict.fromkeys(("future_kept", "pinned"), _is_flag),
+    "settings": _is_text_map,
+}

@@ -1,1 +1,0 @@
-"""checkpoints/storage/migrations/versions"""
