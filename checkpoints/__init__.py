@@ -1,6 +1,6 @@
-"""The states: conversations as trees of immutable messages, heads that move over them, and checkpoints that name places.
+"""The states: conversations as trees of immutable messages, with movable heads and named checkpoints.
 
-Usable without the rest of Waymark: `CheckpointManager()` keeps everything in memory. Knows nothing of agents or pages.
+The package works without the rest of Waymark: `CheckpointManager()` keeps everything in memory.
 """
 
 from checkpoints.changes.transaction import HEAD

@@ -1,4 +1,4 @@
-"""Everything that can go wrong with the states, as one small tree.
+"""The errors of the package, as one tree of classes.
 
 StateError
 ├── NotFoundError (also a KeyError)
@@ -6,21 +6,21 @@ StateError
 │   ├── CheckpointNotFoundError
 │   ├── MessageNotFoundError
 │   └── BranchNotFoundError
-├── ConflictError            somebody else changed the thread first; nothing was done
+├── ConflictError            another caller changed the thread first; nothing was done
 │   └── RunActiveError       an answer is being written; nothing was done
-├── NothingToSaveError       a checkpoint of an empty conversation was asked for
+├── NothingToSaveError       a checkpoint of an empty conversation was requested
 ├── NothingToUndoError
-├── CurrentBranchError       the branch that the conversation stands on cannot be deleted
-├── DamagedOperationError    what an operation changed cannot be read: it cannot be undone
+├── CurrentBranchError       the current branch cannot be deleted
+├── DamagedOperationError    the record of a change cannot be read: it cannot be undone
 ├── DamagedMessageError      a stored message does not fit its hash: it is not shown, and nothing is built on it
 ├── InvalidFileError         a file that cannot be attached
 ├── DamagedFileError         an attached file that is missing, or does not fit its hash
-├── ExportTooLargeError      an export whose files no import would take
+├── ExportTooLargeError      an export that is too large to be imported
 ├── BackupError              a backup that was not made
 ├── InvalidDocumentError     an import that is refused; the text names the field
-├── InvalidRedactionError    what an export was to leave out cannot be looked for
-├── ContendedError           others changed the same at the same time, however often it was tried; nothing was done
-├── TakesTooLongError        a reading that was given up
+├── InvalidRedactionError    a pattern that cannot be searched for
+├── ContendedError           other changes won every attempt; nothing was done
+├── TakesTooLongError        a read that ran out of time
 └── StoreUnavailableError    the database cannot be reached, is full, locked or read-only
     └── StoreInUseError      another process has this database open
 
@@ -33,7 +33,7 @@ class StateError(Exception):
 
 
 class NotFoundError(StateError, KeyError):
-    """No such thing, or not this owner's."""
+    """The thing does not exist, or belongs to another owner."""
 
     noun = "thing"
 
@@ -62,7 +62,7 @@ class BranchNotFoundError(NotFoundError):
 
 
 class ConflictError(StateError):
-    """The thread moved on since the caller looked: `expected` is what it saw, `actual` what is."""
+    """Another caller changed the thread: `expected` is the version that this caller saw, `actual` the current one."""
 
     def __init__(self, thread_id: str, expected: int, actual: int) -> None:
         super().__init__("This conversation was changed elsewhere in the meantime. Nothing was done; please look again.")
@@ -72,7 +72,7 @@ class ConflictError(StateError):
 
 
 class RunActiveError(ConflictError):
-    """A run holds the thread."""
+    """A run has locked the thread."""
 
     def __init__(self, thread_id: str, run_id: str) -> None:
         StateError.__init__(self, "An answer is being written in this conversation. Stop it or wait for it first.")
@@ -96,7 +96,7 @@ class CurrentBranchError(StateError):
 
 
 class DamagedMessageError(StateError):
-    """A message's bytes do not fit its hash. `depth` is its place on its path, from 0."""
+    """A message's bytes do not fit its hash. `depth` is its position on its path, from 0."""
 
     def __init__(self, thread_id: str, message_id: str, depth: int) -> None:
         super().__init__(f"Message {depth + 1:,} of this conversation is damaged: its content does not fit its hash.")
@@ -106,7 +106,7 @@ class DamagedMessageError(StateError):
 
 
 class DamagedOperationError(StateError):
-    """What an operation changed cannot be read, or names what is not there. `version` is the thread's that it made."""
+    """The record of a change cannot be read, or names missing rows. `version` is the thread's version that it made."""
 
     def __init__(self, thread_id: str, version: int) -> None:
         super().__init__(f"Change {version:,} of this conversation cannot be taken back: its record is damaged.")
@@ -119,14 +119,14 @@ class InvalidFileError(StateError, ValueError):
 
 
 class DamagedFileError(StateError):
-    """What a message names is missing, or its bytes do not fit its hash."""
+    """An attached file is missing, or its bytes do not fit its hash."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"The attached file {name} is damaged: its content does not fit its hash.")
 
 
 class ExportTooLargeError(StateError):
-    """With its files, the export would be one that cannot be imported."""
+    """With its files, the export would be too large to be imported."""
 
 
 class BackupError(StateError):
@@ -134,11 +134,11 @@ class BackupError(StateError):
 
 
 class InvalidRedactionError(StateError, ValueError):
-    """What an export was to leave out cannot be looked for."""
+    """A pattern to redact cannot be searched for."""
 
 
 class InvalidDocumentError(StateError, ValueError):
-    """An import was refused. `field` is where, in the document's own words."""
+    """An import was refused. `field` is the path of the field in the document."""
 
     def __init__(self, reason: str, field: str = "") -> None:
         super().__init__(f"{field}: {reason}" if field else reason)
@@ -146,7 +146,7 @@ class InvalidDocumentError(StateError, ValueError):
 
 
 class ContendedError(StateError):
-    """The database let others go first; the driver's error is the `__cause__`."""
+    """The database gave up this change for another; the driver's error is the `__cause__`."""
 
     def __init__(self) -> None:
         super().__init__("Others changed the same at the same time. Nothing was done; please try again.")
@@ -158,7 +158,7 @@ class TakesTooLongError(StateError):
 
 
 class StoreUnavailableError(StateError):
-    """The database did not take part; the driver's error is the `__cause__`."""
+    """The database cannot be used; the driver's error is the `__cause__`."""
 
 
 class StoreInUseError(StoreUnavailableError):

@@ -1,8 +1,8 @@
-"""What users attach to messages: images, PDFs and texts, stored once each under the hash of their bytes.
+"""Attached files: images, PDFs and texts, each stored once under the hash of its bytes.
 
 A message names its files in its content, as parts `{"type": "image" | "file", "file": "sha256:…", "name": …, "mime_type": …,
-"size": …}`, so that its own hash covers them. What a file is, its bytes say and never its name; nothing here opens one
-further than its first bytes. A file is written in the transaction of a message that refers to it, and goes when none does.
+"size": …}`, so that its own hash covers them. The bytes of a file decide its type, never its name; only the first bytes
+are read. A file is written in the transaction of a message that refers to it, and erased when no message does.
 """
 
 import base64
@@ -21,7 +21,7 @@ TEXT_TYPE, PDF_TYPE = "text/plain", "application/pdf"
 IMAGE_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 MAX_BYTES_BY_TYPE = {TEXT_TYPE: 1_000_000, PDF_TYPE: 5_000_000, **dict.fromkeys(IMAGE_TYPES, 5_000_000)}  # bytes
 MAX_FILES = 5  # files of one message
-MAX_TOTAL_BYTES = 10_000_000  # together
+MAX_TOTAL_BYTES = 10_000_000  # of all files of one message
 MAX_PIXELS = 50_000_000  # a few kilobytes can ask a browser for gigabytes
 MAX_FILE_NAME_CHARS = 200  # characters
 PART_KEYS = frozenset({"type", "file", "name", "mime_type", "size"})
@@ -34,12 +34,12 @@ _KIND_BY_SUFFIX = {
     "webp": "an image",
     "pdf": "a PDF",
 }
-_CONTROL_CHARACTER = re.compile(r"[\x00-\x07\x0b\x0e-\x1a\x1c-\x1f]")  # what no text holds; logs hold escapes
+_CONTROL_CHARACTER = re.compile(r"[\x00-\x07\x0b\x0e-\x1a\x1c-\x1f]")  # never part of a text, apart from the escapes of logs
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file that is whole and may be kept. Made by `read` alone."""
+    """A complete, checked file. Only `parse_file` makes one."""
 
     hash: str
     name: str
@@ -48,7 +48,7 @@ class File:
 
 
 def parse_file(name: str, data: bytes) -> File:
-    """The file, if it is one that can be attached. Raises `InvalidFileError`."""
+    """Check that a file can be attached, and return it. Raises `InvalidFileError`."""
     name = clean_file_name(name)
     media_type = _detect_media_type(data)
     if not data:
@@ -60,9 +60,9 @@ def parse_file(name: str, data: bytes) -> File:
         raise InvalidFileError(
             f"{name} is larger than {MAX_BYTES_BY_TYPE[media_type] // 1_000_000} MB, the most for {kind}."
         )
-    said = _KIND_BY_SUFFIX.get(name.rpartition(".")[2].lower())
-    if media_type == TEXT_TYPE and said:
-        raise InvalidFileError(f"{name} is not {said}, as its name says.")
+    named_kind = _KIND_BY_SUFFIX.get(name.rpartition(".")[2].lower())
+    if media_type == TEXT_TYPE and named_kind:
+        raise InvalidFileError(f"{name} is not {named_kind}, as its name says.")
     if media_type in IMAGE_TYPES:
         _check_pixels(name, media_type, data)
     return File(hash_bytes(data), name, media_type, data)
@@ -73,7 +73,7 @@ def hash_bytes(data: bytes) -> str:
 
 
 def clean_file_name(name: str) -> str:
-    """A name without folders and without what cannot be seen, which could make it look like another."""
+    """Return a name without folders and invisible characters, which could make it look like another name."""
     last = re.split(r"[/\\]", serde.sanitize_text(name))[-1]
     visible = "".join(character for character in last if character.isprintable()).strip()
     stem, dot, ending = visible.rpartition(".")
@@ -83,7 +83,7 @@ def clean_file_name(name: str) -> str:
 
 
 def decode_uploads(uploads: Sequence[Any]) -> list[File]:
-    """The files of one message as the page sends them, `{name, data}` in base64. Raises `InvalidFileError`."""
+    """Decode the files of one message from the page: `{name, data}`, in base64. Raises `InvalidFileError`."""
     if len(uploads) > MAX_FILES:
         raise InvalidFileError(f"A message takes at most {MAX_FILES} files.")
     found = []
@@ -100,31 +100,31 @@ def decode_uploads(uploads: Sequence[Any]) -> list[File]:
 
 
 def make_file_part(file: File) -> FilePart:
-    """What stands for the file in a message's content."""
+    """Build the part that names the file in a message's content."""
     kind = "image" if file.media_type in IMAGE_TYPES else "file"
     size = len(file.data)
     return {"type": kind, "file": file.hash, "name": file.name, "mime_type": file.media_type, "size": size}
 
 
 def is_file_part(value: Any) -> bool:
-    """Whether a part of a message's content stands for a file."""
+    """Return whether a part of a message's content names a file."""
     return isinstance(value, dict) and set(value) == PART_KEYS
 
 
 def find_file_parts(content: Any) -> list[FilePart]:
-    """The files that a message's content names, in order."""
+    """Return the parts of a message's content that name files, in order."""
     return [each for each in content if is_file_part(each)] if isinstance(content, list) else []
 
 
 def build_content(text: str, parts: Sequence[FilePart]) -> str | list[str | dict[Any, Any]]:
-    """A message's content: its text, and the parts of what is attached."""
+    """Build a message's content from its text and the parts of its files."""
     if not parts:
         return text
     return [*([{"type": "text", "text": text}] if text else []), *parts]
 
 
 def find_file_hashes(body: str) -> set[str]:
-    """The hashes of the files that a stored body names."""
+    """Return the hashes of the files that a stored body names."""
     return set(_FILE_REFERENCE.findall(body))
 
 

@@ -1,12 +1,12 @@
 """Pure functions over the tree of messages.
 
-The tree is cut into **segments**: stretches without a fork. A message knows its segment and its depth (how many messages
-stand before it on its path). A segment knows the segment it forked from and the depth of the message it forked at. So the
-path to any message is a handful of (segment, last depth) pairs, and "is A on the path to B?" is a look-up, however long
-the conversation is; parent links say the same, and are the truth.
+The tree is cut into **segments**: runs of messages without a fork. A message has a segment and a depth (the number of
+messages before it on its path). A segment has a parent segment and the depth of the message it forked at. So the path to
+any message is a few (segment, last depth) pairs, and "is A on the path to B?" is a look-up, however long the conversation
+is. Parent links contain the same tree, and are authoritative.
 
-There may be thousands of segments, one below the other, and as many branches. A question about all branches walks up from
-each of them only as far as none has walked before: it costs their number and that of the segments, and never the product.
+There may be thousands of segments, one below the other, and as many branches. A query over all branches walks each segment
+once: it costs the number of branches plus the number of segments, never their product.
 """
 
 from bisect import bisect_right
@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 
 from checkpoints.model import Checkpoint, Node
 
-MAX_ALTERNATIVES = 200  # messages at one place that are shown, the newest; a document may not have more
+MAX_ALTERNATIVES = 200  # of one message, the newest of them; a document may not have more
 SegmentParents = Mapping[int, tuple[int | None, int]]  # segment -> (the segment it forked from, the depth that it forked at)
-Place = tuple[int, int]  # where a message stands: its segment and its depth
+Place = tuple[int, int]  # the position of a message: its segment and its depth
 
 
 @dataclass(frozen=True)
@@ -43,20 +43,20 @@ EMPTY_PATH = Path(())
 
 
 def path_to(node: Node | None, parents: SegmentParents) -> Path:
-    """The path to a message (None: before the first one)."""
+    """Return the path to a message (None: before the first message)."""
     if node is None:
         return EMPTY_PATH
-    stretches = []
+    segments = []
     segment: int | None = node.segment
     last = node.depth
     while segment is not None:
-        stretches.append((segment, last))
+        segments.append((segment, last))
         segment, last = parents[segment]
-    return Path(tuple(stretches))
+    return Path(tuple(segments))
 
 
 def reachable_depths(heads: Iterable[Node], forks: SegmentParents) -> dict[int, int]:
-    """The last depth in each segment that stands on the path to a head: whether any path holds a message is one look-up."""
+    """Return the last depth of each segment on a path to a head: whether any path contains a message is then one look-up."""
     found: dict[int, int] = {}
     for head in heads:
         segment: int | None = head.segment
@@ -72,12 +72,12 @@ def reachable_depths(heads: Iterable[Node], forks: SegmentParents) -> dict[int, 
 def followers(
     places: Collection[Place | None], forks: SegmentParents, reached: Mapping[int, int]
 ) -> dict[Place | None, list[Place]]:
-    """Where the messages stand that follow each of these (None: the first ones), oldest first.
+    """Return the places of the messages that follow each of these (None: the first messages), oldest first.
 
-    Only those that a path reaches, and of each place the newest `MAX_ALTERNATIVES`.
+    Only messages on a path to a head count, and after each place the newest `MAX_ALTERNATIVES`.
     """
     found: dict[Place | None, list[Place]] = {place: [] for place in places}
-    for place, following in found.items():  # the first one stands in the segment that the others left
+    for place, following in found.items():  # the first follower continues the segment; the others begin segments
         if place is not None and place[1] < reached.get(place[0], -1):
             following.append((place[0], place[1] + 1))
     for segment in sorted(reached):
@@ -89,18 +89,18 @@ def followers(
 
 
 class Ancestry:
-    """Some messages of a tree, to find the nearest of them on the way up from a message."""
+    """A set of messages in a tree, to find the nearest of them above a message."""
 
     def __init__(self, places: Iterable[Place], forks: SegmentParents) -> None:
         self._forks = forks
         self._depths: dict[int, list[int]] = defaultdict(list)
-        self._nearest: dict[int, Place | None] = {}  # by segment: of those before it
+        self._nearest: dict[int, Place | None] = {}  # by segment: the nearest one above its first message
         self._removed: dict[Place, Place | None] = {}  # with the next one above
         for segment, depth in sorted(set(places)):
             self._depths[segment].append(depth)
 
     def nearest(self, segment: int, depth: int) -> Place | None:
-        """The message at this place or, of those on the path to it, the last one that is among these."""
+        """Return the last place of the set on the path to this place, which itself counts."""
         found, passed = self._find(segment, depth), []
         while found is not None and found in self._removed:
             passed.append(found)
@@ -112,7 +112,7 @@ class Ancestry:
         self._removed[place] = self._find(place[0], place[1] - 1)
 
     def _find(self, segment: int, depth: int) -> Place | None:
-        """The nearest one, removed or not."""
+        """Return the nearest place, removed or not."""
         walked: list[int] = []
         above: int | None = segment
         last, found = depth, None
@@ -133,7 +133,7 @@ class Ancestry:
 def heads_beyond(
     places: Collection[Place], heads: Sequence[Node], forks: SegmentParents, most: int
 ) -> dict[Place, list[int]]:
-    """Which of the heads have a path that holds the message at each of these places: of each place the first `most`."""
+    """Return for each place the heads whose path contains its message, as indexes: the first `most` of them."""
     ancestry = Ancestry(places, forks)
     found: dict[Place, list[int]] = {place: [] for place in places}
     for number, head in enumerate(heads):
@@ -147,7 +147,7 @@ def heads_beyond(
 
 
 def common_lengths(path: Path, heads: Iterable[Node], forks: SegmentParents) -> dict[str, int]:
-    """How many messages the path to each head, by the head's id, shares with this path from the root on."""
+    """Count the messages that the path to each head shares with this path from the root on, by the head's id."""
     known: dict[int, int] = {}  # by segment that is not on the path
     found: dict[str, int] = {}
     for head in heads:
@@ -164,15 +164,15 @@ def common_lengths(path: Path, heads: Iterable[Node], forks: SegmentParents) -> 
 
 
 def common_length(left: Path, right: Path) -> int:
-    """How many messages two paths share from the root on."""
+    """Count the messages that two paths share from the root on."""
     return next((min(last, right.last[segment]) + 1 for segment, last in left.segments if segment in right.last), 0)
 
 
 def filter_visible(checkpoints: Iterable[Checkpoint], branch_id: str, path: Path) -> list[Checkpoint]:
-    """The checkpoints that a branch shows: those on its path, and those that were detached on it.
+    """Return the checkpoints that a branch shows: those on its path, and those that were detached on it.
 
-    A checkpoint is detached when a state is saved that does not continue it, as a library's caller may after compacting:
-    it stays in the list, and stays out of nothing that moves the head along the tree.
+    A checkpoint is detached when a saved state does not continue it, as a library's caller may do after compacting.
+    It stays in the list, and every operation that moves the head treats it like the others.
     """
     return [c for c in checkpoints if is_visible(c, branch_id, path)]
 
@@ -184,7 +184,7 @@ def is_visible(checkpoint: Checkpoint, branch_id: str, path: Path) -> bool:
 def listed_anywhere(
     checkpoints: Iterable[Checkpoint], branch_ids: Collection[str], reached: Mapping[int, int]
 ) -> list[Checkpoint]:
-    """The checkpoints that any of these branches shows, whose paths reach so far in each segment."""
+    """Return the checkpoints that any of these branches shows. `reached` is the result of `reachable_depths`."""
     return [
         each
         for each in checkpoints

@@ -1,10 +1,10 @@
-"""What the first bytes of an image say: its type, and how large it would be when it is drawn. Nothing is decoded.
+"""The header of an image: its type, and its size in pixels. Nothing is decoded.
 
 The layouts are those of the PNG specification (IHDR), GIF89a (logical screen), ITU T.81 (frame header) and WebP's container.
 """
 
 _GIF_SIGNATURES = (b"GIF87a", b"GIF89a")
-_FRAME_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # markers of a JPEG after which its size stands
+_FRAME_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # markers of a JPEG before its size
 
 
 def detect_image_type(data: bytes) -> str | None:
@@ -18,7 +18,7 @@ def detect_image_type(data: bytes) -> str | None:
 
 
 def read_image_size(media_type: str, data: bytes) -> tuple[int, int] | None:
-    """Width and height in pixels; None if they are not where they belong."""
+    """Return width and height in pixels; None if the header is damaged."""
     try:
         match media_type:
             case "image/png":

@@ -1,34 +1,34 @@
-"""Limits of what comes from outside, in one table, and the door that each number and short text from there passes."""
+"""Limits of input from outside, and the functions that check each number and short text against them."""
 
 from typing import Any
 
 from checkpoints import serde
 
 MAX_NUMBER = 2**53 - 1  # the largest whole number that every reader of JSON knows exactly
-MAX_TOKENS = 2**31 - 1  # of one answer, or of a checkpoint: what the column holds on PostgreSQL
+MAX_TOKENS = 2**31 - 1  # of one answer, or of a checkpoint: the largest INTEGER of PostgreSQL
 MAX_FILE_LEVELS = 100  # of objects and lists within one another, in a file that is imported
 MAX_ARGUMENT_LEVELS = 80  # in the arguments of a call: an export puts its own levels around them
-MAX_LABEL_CHARS = 500  # of what a provider calls a thing: a tool, a call, a model
+MAX_LABEL_CHARS = 500  # of a provider's name for a tool, a call or a model
 MAX_PROMPT_CHARS = 200_000  # of instructions that are fetched
 
 
 def to_number(value: Any) -> int | None:
-    """A whole number from 0 on; None for whatever else was said in its place."""
+    """Return a whole number from 0 on; None for any other value."""
     return value if type(value) is int and 0 <= value <= MAX_NUMBER else None
 
 
 def to_tokens(value: Any) -> int | None:
-    """A count of tokens that can be stored; None for whatever else was said in its place."""
+    """Return a count of tokens that can be stored; None for any other value."""
     return value if type(value) is int and 0 <= value <= MAX_TOKENS else None
 
 
 def to_label(value: Any) -> str:
-    """A short text that can be stored, cut where it is long; an empty one for what is no text."""
+    """Return a text that can be stored, cut to the limit; an empty text for any other value."""
     return serde.sanitize_text(value[:MAX_LABEL_CHARS]) if isinstance(value, str) else ""
 
 
 def is_deeper(value: Any, levels: int) -> bool:
-    """Whether JSON has more than so many objects and lists within one another."""
+    """Return whether JSON nests more than `levels` objects and lists."""
     level = [value]
     for _ in range(levels + 1):
         holders = [each for each in level if isinstance(each, (dict, list))]

@@ -1,4 +1,4 @@
-"""The library face: checkpoints of one conversation, with states going in and coming out."""
+"""The library face: checkpoints of one conversation, with states as input and output."""
 
 from collections.abc import Sequence
 from copy import deepcopy
@@ -19,27 +19,26 @@ class CheckpointManager:
     """Saves, lists, restores and moves states of the form `{"messages": [BaseMessage, …], **json_keys}`.
 
     `CheckpointManager()` keeps everything in memory; `CheckpointManager(store, thread_id)` works on a stored conversation.
-    What it returns is the caller's own: changing it changes nothing stored.
+    Every result is a copy: changing it changes nothing stored.
     """
 
     def __init__(self, store: Store | None = None, thread_id: str | None = None, *, caller: Caller | None = None) -> None:
         self._store = store or Store(Database.in_memory())
         self._thread_id = thread_id or self._store.create_thread().id
         self._caller = caller or Caller()
-        self._known_messages: list[
-            BaseMessage
-        ] = []  # the conversation as of the head, to compare states with; copies of our own
-        self._known_version = 0  # the thread's version that `_known` belongs to
+        # Copies of the conversation's messages as of `_known_version`, to compare states with.
+        self._known_messages: list[BaseMessage] = []
+        self._known_version = 0
 
     def save_checkpoint(self, state: State | None = None, name: str | None = None, description: str = "") -> Checkpoint:
-        """Save a state, writing only the messages that the conversation does not hold yet.
+        """Save a state, writing only the messages that the conversation does not contain yet.
 
-        Without a state, the conversation is bookmarked as it stands, at the cost of one row. Raises `NothingToSaveError`
+        Without a state, a checkpoint of the current head is made, at the cost of one row. Raises `NothingToSaveError`
         for a state without messages, `TypeError` or `ValueError` for one that JSON cannot carry.
         """
         if state is None:
             made = self._store.save(self._thread_id, name=name, description=description, caller=self._caller)
-            self._known_version += made.version == self._known_version + 1  # a bookmark changes no message
+            self._known_version += made.version == self._known_version + 1  # a checkpoint changes no message
             return self._get_checkpoint(made.result)
         messages = list(state.get("messages", []))
         if not messages:
@@ -49,7 +48,7 @@ class CheckpointManager:
             kept = self._shared_prefix_length(messages)
             new = [NewMessage(serde.to_body(message)) for message in messages[kept:]]
             seen = self._known_version if self._caller.expected_version is None else self._caller.expected_version
-            by = replace(self._caller, expected_version=seen)  # `kept` is true of that version alone
+            by = replace(self._caller, expected_version=seen)  # `kept` holds for that version alone
             try:
                 made = self._store.save(
                     self._thread_id, name=name, description=description, extra=extra, keep=kept, new=new, caller=by
@@ -60,23 +59,23 @@ class CheckpointManager:
             except ConflictError:
                 if self._caller.expected_version is not None:
                     raise
-                continue  # somebody else changed the conversation just now: compare with what it has become
+                continue  # another caller changed the conversation: compare again
         self._known_messages[kept:] = [deepcopy(message) for message in messages[kept:]]
         self._known_version = made.version
         return self._get_checkpoint(made.result)
 
     def restore_checkpoint(self, checkpoint_id: str, *, keep_future: bool = False) -> State:
-        """Go back to a checkpoint and return its state. Later checkpoints leave the list.
+        """Go back to a checkpoint and return its state. Later checkpoints are removed from the list.
 
         Changes nothing where it raises: `CheckpointNotFoundError` (a `KeyError`) if there is no such checkpoint,
         `DamagedMessageError` if its state cannot be read.
         """
-        state = self._get_checkpoint(checkpoint_id).state  # before anything moves: it may be damaged
+        state = self._get_checkpoint(checkpoint_id).state  # before the head moves: the state may be damaged
         self._store.restore(self._thread_id, checkpoint_id, keep_future=keep_future, caller=self._caller)
         return state
 
     def list_checkpoints(self) -> list[Json]:
-        """What there is, oldest first, without the states."""
+        """Return the checkpoints, oldest first, without their states."""
         return [checkpoint.to_summary() for checkpoint in self._store.list_checkpoints(self._thread_id)]
 
     def get_checkpoint(self, checkpoint_id: str) -> Checkpoint | None:
@@ -90,7 +89,7 @@ class CheckpointManager:
         return found[-1] if found else None
 
     def delete_checkpoint(self, checkpoint_id: str) -> bool:
-        """Delete one checkpoint, and nothing else. False if there was none."""
+        """Delete one checkpoint, and nothing else. Return False if there was none."""
         try:
             self._store.delete_checkpoint(self._thread_id, checkpoint_id, caller=self._caller)
         except CheckpointNotFoundError:
@@ -102,15 +101,15 @@ class CheckpointManager:
         self._store.clear_checkpoints(self._thread_id, caller=self._caller)
 
     def export_checkpoints(self) -> str:
-        """The conversation with its checkpoints as one JSON document, format waymark/1."""
+        """Export the conversation with its checkpoints as one JSON document, format waymark/1."""
         return transfer.export(self._store, self._thread_id)
 
     def import_checkpoints(self, text: str) -> None:
-        """Replace the conversation by a document's. Raises `InvalidDocumentError`, and then nothing was changed."""
+        """Replace the conversation by a document's. Raises `InvalidDocumentError`, and then changes nothing."""
         self._store.import_into(self._thread_id, transfer.make_replacement(reading.read_document(text)), caller=self._caller)
 
     def undo(self) -> None:
-        """Take back the last change made through this manager or the page, exactly."""
+        """Undo the last change made through this manager or the page, exactly."""
         self._store.undo(self._thread_id, caller=self._caller)
 
     def redo(self) -> None:
@@ -120,9 +119,9 @@ class CheckpointManager:
         return self._store.get_checkpoint(self._thread_id, checkpoint_id)
 
     def _shared_prefix_length(self, messages: Sequence[BaseMessage]) -> int:
-        """How many of the first messages the conversation already holds; none from a damaged one on."""
+        """Count the first messages that the conversation already contains, up to its first damaged one."""
         version = self._store.get_thread(self._thread_id).version
-        if version != self._known_version:  # it was changed through something else
+        if version != self._known_version:  # it was changed elsewhere
             stored = self._store.list_messages(self._thread_id)
             self._known_messages = [message.langchain for message in takewhile(lambda message: not message.damaged, stored)]
             self._known_version = version
@@ -135,6 +134,6 @@ class CheckpointManager:
 
 
 def _equal_messages(one: BaseMessage, other: BaseMessage) -> bool:
-    """Whether two messages are equal, in all their fields and in those that are the caller's own."""
+    """Return whether two messages are equal in all fields, including the caller's extra ones."""
     # pydantic's == takes 50 times as long
     return type(one) is type(other) and one.__dict__ == other.__dict__ and one.__pydantic_extra__ == other.__pydantic_extra__

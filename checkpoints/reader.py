@@ -1,4 +1,4 @@
-"""What can be read of the conversations. Each method sees one moment; `Database.reading` makes several see the same."""
+"""The reads of the store. Each method sees one snapshot; a block of `Database.begin_read` joins several in one snapshot."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -17,7 +17,7 @@ _USER_TURN_KINDS = (OperationKind.APPEND, OperationKind.EDIT, OperationKind.RETR
 
 
 class Reader:
-    """The reading half of the store."""
+    """The reading half of the store: no method changes anything."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -27,7 +27,7 @@ class Reader:
             return rows.select_threads(connection, owner, limit)
 
     def list_deleted_threads(self, owner: str = "local", limit: int = 20) -> list[Thread]:
-        """The conversations that undo would bring back into the list, the last deleted first."""
+        """Return the deleted conversations that undo can restore, the last deleted first."""
         with self.database.begin_read() as connection:
             return rows.select_deleted_threads(connection, owner, limit)
 
@@ -36,13 +36,13 @@ class Reader:
             return rows.select_thread(connection, thread_id)
 
     def list_messages(self, thread_id: str, *, last: int | None = None, before: int | None = None) -> list[Message]:
-        """The conversation as of its head: all of it, or the `last` messages (of those at depths under `before`)."""
+        """Return the current path: all of it, or its `last` messages, at depths below `before` if given."""
         with self.database.begin_read() as connection:
             _, path = rows.load_current_path(connection, thread_id)
             return rows.select_messages(connection, path, last=last, before=before)
 
     def list_messages_to(self, thread_id: str, message_id: str, *, last: int | None = None) -> list[Message]:
-        """The path to a message, wherever it stands: all of it, or the `last` messages. Raises `MessageNotFoundError`."""
+        """Return the path to any message: all of it, or its `last` messages. Raises `MessageNotFoundError`."""
         with self.database.begin_read() as connection:
             rows.select_thread(connection, thread_id)
             return rows.select_messages(connection, rows.load_path(connection, thread_id, message_id), last=last)
@@ -50,15 +50,17 @@ class Reader:
     def find_branches_after(
         self, thread_id: str, after: Collection[str | None], is_wanted: Callable[[Message], bool], *, most: int = 20
     ) -> list[tuple[Branch, Message, Message]]:
-        """The branches that go on after one of these messages (None: from the beginning) with a first message there that is
-        wanted, each with that one and its last one; of each first message at most so many.
+        """Return the branches that continue one of these messages (None: the beginning) with a wanted message.
 
-        To be asked once for a whole view: each question looks at all branches.
+        Each branch comes with that wanted message and with its last message. One wanted message has at most `most` branches.
+        Call it once for a whole view: each call reads all branches.
         """
         with self.database.begin_read() as connection:
             forks = rows.select_segment_parents(connection, thread_id)
-            there = [(branch, head) for branch, head in rows.branch_heads(connection, thread_id) if head is not None]
-            heads = [head for _, head in there]
+            branches_with_heads = [
+                (branch, head) for branch, head in rows.branch_heads(connection, thread_id) if head is not None
+            ]
+            heads = [head for _, head in branches_with_heads]
             places: set[Place | None] = {
                 node.place for node in rows.select_nodes(connection, [m for m in after if m]).values()
             }
@@ -70,19 +72,19 @@ class Reader:
                 connection, {heads[number].place for numbers in beyond.values() for number in numbers}
             )
         pairs = sorted((number, place) for place, numbers in beyond.items() for number in numbers)
-        return [(there[number][0], first[place], last[heads[number].place]) for number, place in pairs]
+        return [(branches_with_heads[number][0], first[place], last[heads[number].place]) for number, place in pairs]
 
     def count_messages(self, thread_id: str) -> int:
-        """How many messages the conversation has as of its head."""
+        """Count the messages of the current path."""
         with self.database.begin_read() as connection:
             return rows.load_current_path(connection, thread_id)[1].length
 
     def list_all_messages(self, thread_id: str) -> list[Message]:
-        """The whole tree, also what no head reaches; parents before children."""
+        """Return the whole tree, with messages that no head reaches; parents before children."""
         return self.load_tree(thread_id)[3]
 
     def load_tree(self, thread_id: str) -> tuple[Thread, list[Branch], list[Checkpoint], list[Message]]:
-        """A thread with its branches, all checkpoints that any of them shows, and its whole tree, at one moment."""
+        """Return a thread, its branches, the checkpoints that any of them shows, and its whole tree, from one snapshot."""
         with self.database.begin_read() as connection:
             thread, thread_branches = rows.select_thread(connection, thread_id), rows.select_branches(connection, thread_id)
             every = checkpoint_rows.select_checkpoints(connection, thread_id)
@@ -93,45 +95,47 @@ class Reader:
         return thread, thread_branches, shown, messages
 
     def list_checkpoints(self, thread_id: str) -> list[Checkpoint]:
-        """The checkpoints that the current branch shows, oldest first."""
+        """Return the checkpoints that the current branch shows, oldest first."""
         with self.database.begin_read() as connection:
             thread, path = rows.load_current_path(connection, thread_id)
             every = checkpoint_rows.select_checkpoints(connection, thread_id, database=self.database)
         return history.filter_visible(every, thread.branch_id, path)
 
     def map_checkpoint_depths(self, thread_id: str) -> dict[str, int]:
-        """The depths of the messages that the current branch's checkpoints stand on, by name. Of several alike the newest
-        counts, but one that a person saved before all others: its name goes on meaning what they saved.
+        """Return the depths of the current branch's checkpoints, by name.
+
+        Of several with one name the newest counts, but a user's checkpoint counts before all others: its name keeps its
+        meaning.
         """
         shown = sorted(self.list_checkpoints(thread_id), key=lambda checkpoint: checkpoint.created_by == USER.actor)
         return {checkpoint.name: checkpoint.message_count - 1 for checkpoint in shown}
 
     def get_checkpoint(self, thread_id: str, checkpoint_id: str) -> Checkpoint:
-        """One of the checkpoints that the current branch shows. Raises `CheckpointNotFoundError`."""
+        """Return a checkpoint that the current branch shows. Raises `CheckpointNotFoundError`."""
         with self.database.begin_read() as connection:
             thread, path = rows.load_current_path(connection, thread_id)
             return checkpoint_rows.select_checkpoint(connection, thread, checkpoint_id, path, self.database)
 
     def list_all_checkpoints(self, thread_id: str) -> list[Checkpoint]:
-        """The checkpoints that any of the thread's branches shows, oldest first."""
+        """Return the checkpoints that any of the thread's branches shows, oldest first."""
         return self.load_tree(thread_id)[2]
 
     def get_message(self, thread_id: str, message_id: str) -> Message:
-        """One message of the thread, wherever it stands. Raises `MessageNotFoundError`."""
+        """Return any message of the thread. Raises `MessageNotFoundError`."""
         with self.database.begin_read() as connection:
             rows.select_thread(connection, thread_id)
             return rows.select_message(connection, message_id, thread_id)
 
     def read_files(self, hashes: Collection[str]) -> dict[str, bytes]:
-        """What these attached files hold, by hash. One that is missing or damaged is not among them."""
+        """Return the bytes of these attached files by hash, without the missing and the damaged ones."""
         with self.database.begin_read() as connection:
             return file_rows.select_files(connection, hashes)
 
     def find_alternatives(self, thread_id: str, messages: Sequence[Message]) -> dict[str, list[str]]:
-        """The alternatives at the places of these messages of the path: ids, oldest first, by the id of the message shown.
+        """Return the alternatives of these messages of the path: ids, oldest first, by the id of the message shown.
 
-        An alternative is there if a branch stands on it or after it, or if it was left for another one (an edit, another
-        answer, a choice). What a restore took out of the conversation is none. Places with one message are left out.
+        A message is an alternative if a branch contains it, or if an edit, another answer or a choice abandoned it.
+        A message that a restore removed is none. Messages without alternatives are left out.
         """
         with self.database.begin_read() as connection:
             return branches.select_alternatives(connection, rows.select_thread(connection, thread_id), messages)
@@ -139,30 +143,31 @@ class Reader:
     def compare_paths(
         self, thread_id: str, left_id: str | None, right_id: str | None, *, max_messages: int | None = None
     ) -> Difference:
-        """Where the paths to two messages part (None: before the first message), and what each holds from there on: all
-        of it, or the first `most` messages.
+        """Compare the paths to two messages (None: before the first message): where they part, and the rest of each.
+
+        At most `max_messages` of each are returned, the first.
         """
         with self.database.begin_read() as connection:
             rows.select_thread(connection, thread_id)
             paths = [rows.load_path(connection, thread_id, message_id) for message_id in (left_id, right_id)]
             shared = history.common_length(*paths)
             last = rows.select_messages(connection, paths[0], last=1, before=shared) if shared else []
-            own = [path.length - shared for path in paths]
-            shown = [length if max_messages is None else min(length, max_messages) for length in own]
+            lengths = [path.length - shared for path in paths]
+            shown = [length if max_messages is None else min(length, max_messages) for length in lengths]
             rest = [
                 rows.select_messages(connection, path, last=n, before=shared + n)
                 for path, n in zip(paths, shown, strict=True)
             ]
-            return Difference(shared, last[0].id if last else None, rest[0], rest[1], (own[0], own[1]))
+            return Difference(shared, last[0].id if last else None, rest[0], rest[1], (lengths[0], lengths[1]))
 
     def list_branches(self, thread_id: str) -> list[tuple[Branch, int]]:
-        """The thread's branches with the length of each."""
+        """Return the thread's branches with the length of each."""
         with self.database.begin_read() as connection:
             heads = rows.branch_heads(connection, thread_id)
         return [(branch, head.depth + 1 if head else 0) for branch, head in heads]
 
     def count_shared_messages(self, thread_id: str) -> dict[str, int]:
-        """How many messages each branch has in common with the current one, by the branch's id."""
+        """Count the messages that each branch shares with the current one, by the branch's id."""
         with self.database.begin_read() as connection:
             _, path = rows.load_current_path(connection, thread_id)
             branches, forks = rows.branch_heads(connection, thread_id), rows.select_segment_parents(connection, thread_id)
@@ -170,66 +175,68 @@ class Reader:
         return {branch.id: shared[head.id] if head else 0 for branch, head in branches}
 
     def list_operations(self, thread_id: str, *, last: int | None = None) -> Sequence[Operation]:
-        """The changes of a thread, newest first; only the `last` ones, when given."""
+        """Return the changes of a thread, newest first; only the `last` ones, when given."""
         with self.database.begin_read() as connection:
             return rows.select_operations(connection, thread_id, limit=last)
 
     def count_agent_moves(self, thread_id: str) -> int:
-        """How often the agent has moved the head since the user last said something, over however many runs."""
+        """Count the agent's moves of the head since the user's last message, over any number of runs."""
         table = schema.operation.c
-        here = (table.thread_id == thread_id, table.undone_by.is_(None))
-        is_said = (table.actor == USER.actor, table.kind.in_(_USER_TURN_KINDS))
-        said = sa.select(sa.func.coalesce(sa.func.max(table.version), 0)).where(*here, *is_said).scalar_subquery()
-        is_move = (table.kind.in_((OperationKind.GOTO, OperationKind.REWIND)), table.version > said)
+        of_thread = (table.thread_id == thread_id, table.undone_by.is_(None))
+        is_user_message = (table.actor == USER.actor, table.kind.in_(_USER_TURN_KINDS))
+        last_message = (
+            sa.select(sa.func.coalesce(sa.func.max(table.version), 0)).where(*of_thread, *is_user_message).scalar_subquery()
+        )
+        is_move = (table.kind.in_((OperationKind.GOTO, OperationKind.REWIND)), table.version > last_message)
         with self.database.begin_read() as connection:
-            return connection.scalar(sa.select(sa.func.count()).where(*here, *is_move)) or 0
+            return connection.scalar(sa.select(sa.func.count()).where(*of_thread, *is_move)) or 0
 
     def list_origins(self, thread_id: str) -> set[OperationKind]:
-        """How messages came into a thread that were not written there: by import, or as a fork of another."""
+        """Return how messages from elsewhere came into a thread: by import, or as a fork of another thread."""
         table = schema.operation.c
-        is_brought = sa.or_(table.kind == OperationKind.IMPORT, table.result == thread_id)
-        brought = sa.select(table.kind).where(
-            table.thread_id == thread_id, is_brought, table.kind.in_((OperationKind.IMPORT, OperationKind.FORK))
+        is_origin = sa.or_(table.kind == OperationKind.IMPORT, table.result == thread_id)
+        origins = sa.select(table.kind).where(
+            table.thread_id == thread_id, is_origin, table.kind.in_((OperationKind.IMPORT, OperationKind.FORK))
         )
         with self.database.begin_read() as connection:
-            return {OperationKind(kind) for kind in connection.scalars(brought)}
+            return {OperationKind(kind) for kind in connection.scalars(origins)}
 
     def get_operation(self, thread_id: str, version: int) -> Operation | None:
-        """The change that made this version of a thread."""
+        """Return the change that made this version of a thread."""
         with self.database.begin_read() as connection:
             found = rows.select_operations(connection, thread_id, schema.operation.c.version == version)
             return found[0] if found else None
 
     def get_last_operation(self, thread_id: str) -> Operation | None:
-        """The newest change of a thread, also of a deleted one; None if there is none."""
+        """Return the newest change of a thread, also of a deleted one; None if there is none."""
         newest = sa.select(sa.func.max(schema.operation.c.version)).where(schema.operation.c.thread_id == thread_id)
         with self.database.begin_read() as connection:
             found = rows.select_operations(connection, thread_id, schema.operation.c.version == newest.scalar_subquery())
             return found[0] if found else None
 
     def thread_exists(self, thread_id: str) -> bool:
-        """Whether there is such a thread, and it is not deleted."""
+        """Return whether the thread exists and is not deleted."""
         table = schema.thread.c
         query = sa.select(table.id).where(table.id == thread_id, table.deleted_at.is_(None))
         with self.database.begin_read() as connection:
             return connection.execute(query).first() is not None
 
     def find_undoable(self, thread_id: str) -> Operation | None:
-        """What `undo` would take back, if anything."""
+        """Return the change that `undo` would undo, if any."""
         with self.database.begin_read() as connection:
             return undo.select_undoable(connection, thread_id)
 
     def find_redoable(self, thread_id: str) -> Operation | None:
-        """The undo that `redo` would take back, if any."""
+        """Return the undo that `redo` would reverse, if any."""
         with self.database.begin_read() as connection:
             return undo.select_redoable(connection, thread_id)
 
     def preview_removal(self, thread_id: str, checkpoint_id: str) -> Removal:
-        """What restoring this checkpoint would take out of the conversation."""
+        """Count the messages and checkpoints that restoring this checkpoint would remove."""
         with self.database.begin_read() as connection:
-            standing, forks = rows.load_thread(connection, thread_id), rows.select_segment_parents(connection, thread_id)
-            old = history.path_to(standing.head, forks)
-            target, detached = checkpoint_rows.select_restore_target(connection, standing.thread, checkpoint_id, old)
+            loaded, forks = rows.load_thread(connection, thread_id), rows.select_segment_parents(connection, thread_id)
+            old = history.path_to(loaded.head, forks)
+            target, detached = checkpoint_rows.select_restore_target(connection, loaded.thread, checkpoint_id, old)
             new = history.path_to(target.node, forks)
-            left = checkpoint_rows.count_removal(connection, standing.thread, old, new, detached)
-            return replace(left, agents=checkpoint_rows.select_removed_agents(connection, old, new))
+            removal = checkpoint_rows.count_removal(connection, loaded.thread, old, new, detached)
+            return replace(removal, agents=checkpoint_rows.select_removed_agents(connection, old, new))

@@ -1,8 +1,9 @@
 """Messages as plain JSON, and the hashes over them.
 
 A body is LangChain's own `message_to_dict` form without the fields that are at their defaults: `{"type": "human", "data":
-{"content": "hello"}}`. It is rebuilt with `messages_from_dict` only: never pickle, msgpack or `load()`, which construct what
-the data names. A message's hash covers its canonical JSON and its parent's hash, so equal hashes mean equal histories.
+{"content": "hello"}}`. It is rebuilt with `messages_from_dict` only: never pickle, msgpack or `load()`, which construct any
+object that the data names. A message's hash covers its canonical JSON and its parent's hash: equal hashes mean equal
+histories.
 """
 
 import hashlib
@@ -23,14 +24,14 @@ _MESSAGE_TYPES = frozenset({"human", "ai", "system", "tool", "function", "chat"}
 
 
 def to_body(message: BaseMessage) -> dict[str, Any]:
-    """The message as plain JSON. Raises `TypeError` or `ValueError` for what JSON cannot carry exactly.
+    """Convert a message to plain JSON. Raises `TypeError` or `ValueError` for values that JSON cannot carry exactly.
 
-    A streamed message is written as the whole one that it adds up to.
+    A message chunk is converted to a complete message first.
     """
     if isinstance(message, BaseMessageChunk):
         message = message_chunk_to_message(message)
     full = message_to_dict(message)
-    kind = _check_type(full["type"])  # what could not be read again is not written
+    kind = _check_type(full["type"])  # a type that cannot be read again is not written
     defaults = _default_fields(type(message))
     data = {
         key: value for key, value in full["data"].items() if key not in defaults or not _equals_default(value, defaults[key])
@@ -39,11 +40,11 @@ def to_body(message: BaseMessage) -> dict[str, Any]:
 
 
 def to_message(body: dict[str, Any]) -> BaseMessage:
-    """A fresh LangChain message. Raises `ValueError` for a type that is not a message's.
+    """Build a new LangChain message. Raises `ValueError` for a type that is not a message's.
 
-    Usage that LangChain cannot read is left out: nothing that was said is lost with it.
+    Token usage that LangChain cannot read is left out: no content is lost with it.
     """
-    data = json.loads(json.dumps(body["data"]))  # its own copy: LangChain keeps what it is given
+    data = json.loads(json.dumps(body["data"]))  # a copy: LangChain keeps references into its argument
     kind = _check_type(body["type"])
     try:
         return messages_from_dict([{"type": kind, "data": data}])[0]
@@ -56,7 +57,7 @@ def to_message(body: dict[str, Any]) -> BaseMessage:
 
 
 def to_canonical(value: Any) -> str:
-    """One text for one value: sorted keys, no spaces, no NaN."""
+    """Serialize a value as canonical JSON: sorted keys, no spaces, no NaN."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
@@ -65,9 +66,9 @@ def hash_message(body: dict[str, Any], agent: str, status: str, parent_hash: str
 
 
 def hash_canonical_body(body: str, agent: str, status: str, parent_hash: str | None) -> str:
-    """The same, of a body that is canonical JSON already: a stored message is checked without parsing it.
+    """Hash a body that is canonical JSON already: a stored message is checked without parsing it.
 
-    What is hashed is `canonical({"agent": …, "body": …, "parent": …, "status": …})`, put together by hand.
+    The hash covers `to_canonical({"agent": …, "body": …, "parent": …, "status": …})`, concatenated by hand.
     """
     parent = "null" if parent_hash is None else f'"{parent_hash}"'
     text = f'{{"agent":{to_canonical(agent)},"body":{body},"parent":{parent},"status":{to_canonical(status)}}}'
@@ -75,7 +76,7 @@ def hash_canonical_body(body: str, agent: str, status: str, parent_hash: str | N
 
 
 def make_empty_body(text: str) -> dict[str, Any]:
-    """An empty message of the type that a damaged body still names; a note (a system message) where it names none."""
+    """Build an empty message of the type that a damaged body still names, or else a note (a system message)."""
     kind = next((kind for kind in _MESSAGE_TYPES if text.endswith(f'"type":"{kind}"}}')), "system")
     return {"type": kind, "data": {"content": ""}}
 
@@ -92,7 +93,7 @@ def _check_type(kind: str) -> str:
 
 @cache
 def _default_fields(kind: type[BaseMessage]) -> dict[str, Any]:
-    """What a message of this class has where nothing was given; `content` is always written."""
+    """Return the default values of a message class. `content` is not among them: it is always written."""
     fields = kind.model_fields.items()
     return {
         name: field.get_default(call_default_factory=True, validated_data={}) for name, field in fields if name != "content"
@@ -104,15 +105,16 @@ def _equals_default(value: Any, default: Any) -> bool:
 
 
 def sanitize_text(text: str) -> str:
-    """The text with halves of surrogate pairs joined or replaced: alone they cannot be written, and a stream, or a text
-    that was cut to a length in the browser, may hold them. NUL is replaced as well: PostgreSQL cannot store it.
+    """Join or replace lone surrogates, which no database can store; replace NUL, which PostgreSQL cannot store.
+
+    A stream, or a text that a browser cut to a length, may contain lone surrogates.
     """
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
 
 
 def parse_leniently(text: str | bytes) -> Any:
-    """What a column of JSON holds; an empty object where its bytes are no JSON any more: one damaged row hides no other."""
-    if text in ("{}", b"{}"):  # as it is in most rows: a seventh of the time for a long list
+    """Parse a column of JSON. Damaged JSON becomes an empty object, so that one damaged row hides no other row."""
+    if text in ("{}", b"{}"):  # most rows; skips parsing: a seventh of the time for a long list
         return {}
     try:
         return json.loads(text)
@@ -121,7 +123,7 @@ def parse_leniently(text: str | bytes) -> Any:
 
 
 def require_exact(body: dict[str, Any]) -> dict[str, Any]:
-    """Refuse what would come back changed: tuples, sets, keys that are not text, NaN, lone surrogates."""
+    """Refuse values that JSON would change: tuples, sets, keys that are not text, NaN, lone surrogates."""
     text = to_canonical(body)
     text.encode()  # UnicodeEncodeError (a ValueError) for a lone surrogate
     back: dict[str, Any] = json.loads(text)

@@ -47,7 +47,7 @@ def _explain_error(kind: str, message: str) -> str:
 
 
 def _format_location(location: tuple[int | str, ...]) -> str:
-    """`messages[3].parent_id`."""
+    """Format the path of a field, such as `messages[3].parent_id`."""
     text = ""
     for part in location:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
@@ -55,7 +55,7 @@ def _format_location(location: tuple[int | str, ...]) -> str:
 
 
 def _check_consistency(document: Document, value: dict[str, Any]) -> None:
-    """What a schema cannot say: the chain, the references, the hashes."""
+    """Check the rules that no schema can express: the chain, the references, the hashes."""
     if len(document.branches) + len(document.checkpoints) > MAX_BRANCHES_AND_CHECKPOINTS:
         field = "branches" if len(document.branches) > len(document.checkpoints) else "checkpoints"
         raise InvalidDocumentError(
@@ -87,7 +87,7 @@ def _check_consistency(document: Document, value: dict[str, Any]) -> None:
 
 
 def _check_messages(document: Document) -> dict[str, str]:
-    """The hash of every message by its id, each derived again."""
+    """Check the messages. Return the hash of each, computed again, by its id."""
     hashes: dict[str, str] = {}
     for index, message in enumerate(document.messages):
         field = f"messages[{index}]"
@@ -104,7 +104,7 @@ def _check_messages(document: Document) -> dict[str, str]:
 
 
 def _check_alternatives(document: Document) -> None:
-    """The page offers all alternatives of each message that it shows."""
+    """Limit the alternatives of a message: the page offers all of them."""
     following = Counter(message.parent_id for message in document.messages)
     for index, message in enumerate(document.messages):
         if following[message.parent_id] > MAX_ALTERNATIVES:
@@ -150,7 +150,7 @@ def _check_files(document: Document) -> None:
 
 
 def _is_text_part(part: Any) -> bool:
-    """Text, or a part in which a model says what it thinks and calls: nothing that names a thing to be fetched."""
+    """Return whether a part is text, reasoning or a tool call: no other part, so none with an address to be fetched."""
     return isinstance(part, str) or (isinstance(part, dict) and part.get("type") in _TEXT_PART_TYPES)
 
 

@@ -1,6 +1,6 @@
-"""Writing a document into a conversation: in the place of what is there (`filling`), or beside it (`merging`).
+"""Writing a document into a conversation: in the place of its contents, or merged with them.
 
-Messages that the conversation holds already (equal hash, equal history) are used again, so nothing is written twice.
+Messages that the conversation contains already (equal hash, equal history) are used again, so none is written twice.
 """
 
 from collections import defaultdict, deque
@@ -19,15 +19,15 @@ from checkpoints.model import Checkpoint, Json, NewMessage, Node, clean_name
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.storage import checkpoint_rows, rows, schema
 
-IntactMessages = Mapping[str, tuple[str, Node]]  # what the conversation holds undamaged: see rows.whole
+IntactMessages = Mapping[str, tuple[str, Node]]  # by id: hash and node, as rows.select_intact_messages returns them
 
 
 class NothingNewError(Exception):
-    """A merge that would change nothing: raised within the change, so that none is recorded. Never leaves transfer."""
+    """A merge would change nothing: raised within the change, so that none is recorded. Only transfer catches it."""
 
 
 def make_replacement(doc: Document) -> ChangeBody:
-    """The change that writes a document into a conversation and stands where the document stands."""
+    """Make the change that replaces a conversation's contents by a document's, with its current branch and head."""
 
     def replace_contents(transaction: Transaction) -> str:
         transaction.detail = transaction.detail or OperationDetail(name=doc.thread.title)
@@ -41,7 +41,7 @@ def make_replacement(doc: Document) -> ChangeBody:
         )
         own = checkpoint_rows.select_checkpoint_ids(transaction.connection, transaction.thread.id)
         places = [(part, nodes[part.message_id], branches[part.branch]) for part in doc.checkpoints]
-        # Of these some were deleted here, and others have just left with what was there.
+        # Some of these were deleted in this thread before; the others were hidden by the statement above.
         transaction.move_each("checkpoint", {each[0].id: _checkpoint_values(*each) for each in places if each[0].id in own})
         new = [each for each in places if each[0].id not in own]
         transaction.add_checkpoints(
@@ -53,10 +53,10 @@ def make_replacement(doc: Document) -> ChangeBody:
 
 
 def make_merge(doc: Document) -> ChangeBody:
-    """The change that adds a document to a conversation, whose head stays where it is. Raises `NothingNewError`.
+    """Make the change that adds a document to a conversation without moving its head. Raises `NothingNewError`.
 
-    A branch of the document is one of the conversation's if that stands at the same place, or has the same name and went on
-    from there; else it comes in, under a name of its own. A checkpoint is there if its id is, or one like it at its place.
+    A branch of the document equals a stored one with the same head, or with the same name that continues it. Any other
+    branch is added, under a free name. A checkpoint equals a stored one with its id, or with its message, time and name.
     """
 
     def merge_contents(transaction: Transaction) -> str:
@@ -97,7 +97,7 @@ def _merge_branches(transaction: Transaction, doc: Document, nodes: Mapping[str,
 def _merge_checkpoints(
     transaction: Transaction, doc: Document, nodes: Mapping[str, Node], branches: Mapping[str, str], needs_new_ids: bool
 ) -> int:
-    """How many came in. One that was deleted here, or that nothing shows any more, comes back as it was."""
+    """Add the checkpoints that no branch shows, and return their number. A deleted or hidden one is listed again."""
     own = checkpoint_rows.select_checkpoint_ids(transaction.connection, transaction.thread.id)
     shown = _list_visible_checkpoints(transaction)
     ids = {checkpoint.id for checkpoint in shown}
@@ -118,7 +118,7 @@ def _merge_checkpoints(
 
 
 def _list_visible_checkpoints(transaction: Transaction) -> list[Checkpoint]:
-    """The checkpoints that any branch shows."""
+    """Return the checkpoints that any branch shows."""
     own = rows.branch_heads(transaction.connection, transaction.thread.id)
     forks = rows.select_segment_parents(transaction.connection, transaction.thread.id)
     reached = history.reachable_depths([head for _, head in own if head], forks)
@@ -127,11 +127,11 @@ def _list_visible_checkpoints(transaction: Transaction) -> list[Checkpoint]:
 
 
 def _write_branches(transaction: Transaction, doc: Document, nodes: Mapping[str, Node]) -> dict[str, str]:
-    """The id here of each of the document's branches; the active one is the one that the conversation stands on.
+    """Return the stored id of each of the document's branches. The active one becomes the conversation's current branch.
 
-    Branches that the document does not have leave the list.
+    Branches that the document does not have are deleted.
     """
-    there: dict[tuple[str, str | None], deque[str]] = defaultdict(deque)  # two may be alike
+    there: dict[tuple[str, str | None], deque[str]] = defaultdict(deque)  # two may be equal
     for own in rows.select_branches(transaction.connection, transaction.thread.id):
         if own.id != transaction.thread.branch_id:
             there[own.name, own.head_id].append(own.id)
@@ -152,7 +152,7 @@ def _write_branches(transaction: Transaction, doc: Document, nodes: Mapping[str,
 
 
 def _checkpoint_values(part: CheckpointPart, node: Node, branch_id: str) -> dict[str, Any]:
-    """What moves of a checkpoint, as the document has it. Its message is another one where the first was damaged."""
+    """Return the mutable columns of a checkpoint. The message is another one where the stored message is damaged."""
     return {
         **({"name": part.name} if part.name else {}),
         "description": part.description,
@@ -187,9 +187,9 @@ def _build_checkpoint(part: CheckpointPart, identifier: str, node: Node, branch_
 def _write_messages(
     transaction: Transaction, doc: Document, intact: IntactMessages, needs_new_ids: bool
 ) -> Mapping[str, Node]:
-    """Write the document's tree, chain by chain, reusing what the conversation holds already (equal hash, equal history).
+    """Write the document's tree, chain by chain, and reuse the messages that the conversation has (equal hash and history).
 
-    Of several that are equal, the one with the document's own id. What is damaged here is written anew, under another id.
+    Of several equal messages, the one with the document's id is used. A damaged one is written again, under another id.
     """
     nodes: dict[str, Node] = {}
     known = dict(intact.values())
@@ -199,7 +199,7 @@ def _write_messages(
         if message.hash in known:
             nodes[message.id] = intact[message.id][1] if message.id in intact else known[message.hash]
         children[message.parent_id].append(message)
-    for message in doc.messages:  # the beginnings of chains in their order, so that another export has the same
+    for message in doc.messages:  # chains begin in the document's order, so that a new export has the same order
         if message.id in nodes:
             continue
         line = [message]
@@ -224,10 +224,10 @@ def _build_message(doc: Document, message: MessagePart, needs_new_id: bool) -> N
 
 
 def _needs_new_ids(transaction: Transaction, doc: Document, intact: IntactMessages) -> bool:
-    """Whether ids of the document are in use in another conversation, so that this copy of it needs new ones.
+    """Return whether another conversation uses ids of the document, so that this copy needs new ones.
 
-    An id that is in use for something else is refused: such a file wants to stand in for what it is not. A damaged message
-    of this conversation is nothing else.
+    An id that is in use for another message is refused: such a file would impersonate that message. A damaged message of
+    this conversation does not count as another one.
     """
     message, checkpoint = schema.message.c, schema.checkpoint.c
     found = (message.hash, message.thread_id, message.id.label("place"))
@@ -244,12 +244,12 @@ def _needs_new_ids(transaction: Transaction, doc: Document, intact: IntactMessag
         schema.checkpoint, schema.message, message.id == checkpoint.message_id
     )
     places = _select_owners(transaction.connection, query, [c.id for c in doc.checkpoints])
-    for index, bookmark in enumerate(doc.checkpoints):
-        if bookmark.id in places and is_another(places[bookmark.id], hashes[bookmark.message_id]):
+    for index, checkpoint_part in enumerate(doc.checkpoints):
+        if checkpoint_part.id in places and is_another(places[checkpoint_part.id], hashes[checkpoint_part.message_id]):
             raise InvalidDocumentError("is the id of another checkpoint here", f"checkpoints[{index}].id")
     return any(known[1] != transaction.thread.id for known in [*messages.values(), *places.values()])
 
 
 def _select_owners(connection: sa.Connection, query: sa.Select[Any], ids: list[str]) -> dict[str, tuple[str, str, str]]:
-    """(hash, thread, message) by id."""
+    """Return (hash, thread, message) by id."""
     return {row[0]: (row[1], row[2], row[3]) for row in rows.with_ids(connection, query, ids)}

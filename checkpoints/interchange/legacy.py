@@ -1,7 +1,7 @@
-"""The older form of an export, a list of whole states, turned into a waymark/1 document.
+"""The older form of an export, a list of complete states, converted to a waymark/1 document.
 
 `{"checkpoints": {id: {id, name, timestamp, state: {messages: [{type: "HumanMessage", content, …}]}, message_count,
-description}}, "order": [id, …]}`. States that begin alike share their messages, as they do in the tree.
+description}}, "order": [id, …]}`. States with an equal beginning share its messages, as they do in the tree.
 """
 
 from datetime import UTC, datetime
@@ -23,7 +23,7 @@ _BRANCH_ID = "main"
 
 
 def convert_legacy(value: dict[str, Any]) -> dict[str, Any]:
-    """The same as a waymark/1 document, as plain JSON. Raises `InvalidDocumentError`."""
+    """Convert an older export to a waymark/1 document, as plain JSON. Raises `InvalidDocumentError`."""
     entries = value["checkpoints"]
     order = value.get("order", list(entries))
     if not isinstance(order, list) or not all(isinstance(i, str) for i in order) or sorted(order) != sorted(entries):
@@ -64,7 +64,7 @@ def _convert_checkpoint(tree: TreeBuilder, identifier: str, entry: Any) -> dict[
         "message_id": place["id"],
         "message_count": len(messages),
         "branch": _BRANCH_ID,
-        "detached": True,  # listed like all others, wherever it stands: every entry was a whole state
+        "detached": True,  # listed on any path: every entry was a complete state
         "extra": {key: value for key, value in state.items() if key != "messages"},
     }
 
@@ -78,7 +78,7 @@ def _convert_time(text: str, field: str) -> str:
 
 
 def _convert_body(message: Any, field: str) -> dict[str, Any]:
-    """The message as Waymark writes it; what LangChain does not know is refused rather than dropped."""
+    """Convert a message. Fields that LangChain does not know are refused rather than dropped."""
     kind = require_field(message, "type", str, field)
     require_field(message, "content", (str, list), field)
     body = {"type": _TYPE_NAMES.get(kind, kind), "data": {key: value for key, value in message.items() if key != "type"}}

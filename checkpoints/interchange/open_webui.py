@@ -1,11 +1,11 @@
-"""Open WebUI's export of chats, turned into waymark/1 documents: one a chat.
+"""Open WebUI's export of chats, converted to waymark/1 documents, one for each chat.
 
 The format is documented at docs.openwebui.com (Import & Export): a list of `{"chat": {title, history: {currentId, messages:
 {id: {id, parentId, childrenIds, role, content, model, done, timestamp}}}}}`, or of the chats themselves. Its messages are a
-tree, as ours are: every leaf becomes the head of a branch, and the chat stands where `currentId` says.
+tree, as in Waymark: every leaf becomes the head of a branch, and `currentId` names the current head.
 
-What has no place here is left out, and said: images, as a line in the message's text. A message's model is kept in its
-`response_metadata`, as LangChain does.
+Images are left out, with a line in the message's text that says so. A message's model is kept in its `response_metadata`,
+as LangChain does.
 """
 
 from datetime import UTC, datetime
@@ -16,9 +16,9 @@ from checkpoints.interchange import waymark
 from checkpoints.interchange.tree_builder import TreeBuilder, require_field
 from checkpoints.model import MAX_NAME_CHARS, Json, MessageStatus, pluralize
 
-OMITTED_IMAGES = "images_left_out"  # in response_metadata: how many
+OMITTED_IMAGES = "images_left_out"  # key in response_metadata; its value is their number
 _TYPE_BY_ROLE = {"user": "human", "assistant": "ai", "system": "system"}
-_NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)  # for what has no time: the same each time, so that the same file is recognised
+_NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)  # for messages without a time: constant, so that the same file is recognised
 _MIN_MILLISECONDS = 100_000_000_000  # seconds would be in the year 5138
 
 
@@ -27,7 +27,7 @@ def is_open_webui(value: Any) -> bool:
 
 
 def convert_open_webui(value: list[Json]) -> list[Json]:
-    """The same as waymark/1 documents, as plain JSON. Raises `InvalidDocumentError`."""
+    """Convert each chat to a waymark/1 document, as plain JSON. Raises `InvalidDocumentError`."""
     return [_convert_chat(entry, f"[{index}]") for index, entry in enumerate(value)]
 
 
@@ -58,7 +58,7 @@ def _convert_chat(entry: Json, field: str) -> Json:
 
 
 def _build_tree(tree: TreeBuilder, messages: Json, start: datetime, field: str) -> dict[str, Json]:
-    """What each message has become, by its id there. Parents first, whatever their order in the file."""
+    """Add the messages to the tree, parents first, and return each of them by its id in the file."""
     children: dict[str | None, list[str]] = {}
     for identifier, message in messages.items():
         parent = message.get("parentId") if isinstance(message, dict) else 0
@@ -82,7 +82,7 @@ def _build_tree(tree: TreeBuilder, messages: Json, start: datetime, field: str) 
 
 
 def _list_heads(messages: Json, places: dict[str, Json], current: Any, field: str) -> list[str | None]:
-    """Where the branches stand: the current one first."""
+    """Return the heads of the branches, the current one first."""
     if current is not None and (not isinstance(current, str) or (current and current not in places)):
         raise InvalidDocumentError("names a message that is not in the file", f"{field}.currentId")
     parents = {places[parent]["id"] for message in messages.values() if (parent := message.get("parentId")) is not None}
@@ -103,12 +103,12 @@ def _convert_message(message: Json, field: str) -> tuple[Json, MessageStatus]:
         metadata[OMITTED_IMAGES] = images
         text = f"{text}\n\n[{pluralize(images, 'image')} left out]".strip()
     data: Json = {"content": text} | ({"response_metadata": metadata} if metadata else {})
-    whole = message.get("done", True) is not False and not message.get("error")
-    return {"type": _TYPE_BY_ROLE[role], "data": data}, MessageStatus.DONE if whole else MessageStatus.PARTIAL
+    is_complete = message.get("done", True) is not False and not message.get("error")
+    return {"type": _TYPE_BY_ROLE[role], "data": data}, MessageStatus.DONE if is_complete else MessageStatus.PARTIAL
 
 
 def _extract_content(message: Json, field: str) -> tuple[str, int]:
-    """The text, and how many images there were beside it."""
+    """Return the text and the number of images beside it."""
     content = require_field(message, "content", (str, list), field)
     files = message.get("files")
     images = (
@@ -126,7 +126,7 @@ def _extract_content(message: Json, field: str) -> tuple[str, int]:
 
 
 def _parse_timestamp(value: Any, default: datetime) -> datetime:
-    """A time in seconds (or milliseconds, as some versions write) since 1970."""
+    """Convert seconds since 1970, or milliseconds, which some versions write."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return default
     try:

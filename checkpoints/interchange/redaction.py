@@ -1,11 +1,11 @@
-"""Leaving things out of an export, so that it can be handed on: what a tool said, or whatever fits a pattern.
+"""Redaction of an export, so that it can be shared: tool results, attached files, and text that matches a pattern.
 
-The hashes are derived anew down the chain, and whatever changed gets an id of its own. So the redacted document is a
-document like any other, and can be imported beside the conversation that it was made from.
+The hashes are computed again down the chain, and each changed message gets a new id. So the redacted document is valid,
+and can be imported beside its conversation.
 
-A pattern is plain text, found in any case, and not a regular expression: one that takes for ever could hang the server, and
-what a person wants to leave out is a name, a number, a key. `*` stands for any characters up to the next space
-(`sk-*`, `*@example.com`), and a pattern with one is a single word: so the time it takes is in step with the text.
+A pattern is plain text in any case, not a regular expression: a slow expression could block the server, and the text to
+leave out is a name, a number or a key. `*` matches any characters up to the next space (`sk-*`, `*@example.com`), and a
+pattern with `*` is a single word: so the search takes time proportional to the text.
 """
 
 import hashlib
@@ -31,17 +31,17 @@ _STRUCTURAL_KEYS = (
     "status",
     "usage_metadata",
     "index",
-)  # of a message: nobody's words
+)  # fields of a message that contain no content
 _TOKEN = re.compile(r"\S+")
 
 
 @dataclass(frozen=True)
 class Redaction:
-    """What is left out. Raises `InvalidRedactionError` for a pattern that is too long, or one of too many."""
+    """The content to leave out. Raises `InvalidRedactionError` for a pattern that is too long, or too many patterns."""
 
     tool_results: bool = False
     patterns: tuple[str, ...] = ()
-    files: bool = False  # attached ones; with patterns in any case, for nobody can look for words in an image
+    files: bool = False  # attached files; patterns always remove them, because images cannot be searched
 
     def __post_init__(self) -> None:
         if len(self.patterns) > MAX_PATTERNS:
@@ -57,7 +57,7 @@ class Redaction:
         return [_Matcher(pattern.strip()) for pattern in self.patterns]
 
     def redact_text(self, text: str, replacement: str = REDACTED) -> str:
-        """The text without what fits: where several patterns overlap or touch, once."""
+        """Replace the matches in a text. Overlapping and adjacent matches are replaced once."""
         spans = sorted(span for pattern in self._matchers for span in pattern.find_spans(text))
         parts, at = [], 0
         for index, (start, end) in enumerate(spans):
@@ -67,7 +67,7 @@ class Redaction:
         return "".join([*parts, text[at:]])
 
     def redact_document(self, document: Json) -> Json:
-        """An exported document (as JSON, without its sha256) with all that is to be left out replaced."""
+        """Redact an exported document (plain JSON, without its sha256)."""
         ids: dict[str | None, str | None] = {None: None}
         hashes: dict[str | None, str | None] = {None: None}
         messages = [self._redact_message(message, ids, hashes) for message in document["messages"]]
@@ -105,7 +105,7 @@ class Redaction:
         return serde.to_body(serde.to_message({"type": body["type"], "data": data}))
 
     def _redact_field(self, key: str, value: Any) -> Any:
-        """A field of a message, or of a part of it: what holds it together stays, and all that anyone said is searched."""
+        """Redact a field of a message or of a part. Structural fields stay unchanged; all content is searched."""
         if key in _STRUCTURAL_KEYS:
             return value
         if key == "name" and isinstance(value, str):  # providers take letters, digits, - and _ only
@@ -120,7 +120,7 @@ class Redaction:
         return self._redact_value(part)
 
     def _redact_value(self, value: Any) -> Any:
-        """JSON that is somebody's own, keys and numbers included."""
+        """Redact any JSON, keys and numbers included."""
         match value:
             case str():
                 return self.redact_text(value)
@@ -166,7 +166,7 @@ class _Matcher:
                 at = span[1]
 
     def _match_word(self, text: str, at: int, end: int) -> tuple[int, int] | None:
-        """Each part as early as it can be, after the one before: if that fails, so does any other way, so none is tried."""
+        """Match each part at its earliest position: if that fails, no other position matches, so none is tried."""
         start = at if self._from_start else None
         for part in self._parts:
             if (found := part.search(text, at, end)) is None:
@@ -177,7 +177,7 @@ class _Matcher:
 
 
 def _strip_files(content: Any) -> Any:
-    """The content of a message with the names of its files in their places."""
+    """Replace the files in a message's content by their names."""
     if not files.find_file_parts(content):
         return content
     return [
@@ -186,12 +186,12 @@ def _strip_files(content: Any) -> Any:
 
 
 def _derive_redacted_id(old: str, hash_: str) -> str:
-    """The same for the same export, so that importing it twice is seen; two that have become alike stay two."""
+    """Derive an id: equal for equal exports, so that a second import is recognised; distinct for messages made equal."""
     return hashlib.sha256(f"{old} {hash_}".encode()).hexdigest()[:20]
 
 
 def _number_duplicates(pairs: list[tuple[str, Any]]) -> Json:
-    """An object in which keys that have become alike are numbered."""
+    """Build an object from pairs; number the keys that redaction made equal."""
     made: Json = {}
     for key, value in pairs:
         name, number = key, 2

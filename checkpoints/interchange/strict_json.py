@@ -1,4 +1,4 @@
-"""JSON from outside, read strictly: what other readers would let pass or take another way is refused with a sentence."""
+"""A strict parser of JSON from outside: duplicate keys, NaN, deep nesting and lone surrogates are refused."""
 
 import json
 from collections import Counter
@@ -8,7 +8,8 @@ from checkpoints.errors import InvalidDocumentError
 from checkpoints.limits import MAX_FILE_LEVELS
 
 
-def parse_strictly(raw: bytes) -> Any:  # JSON
+def parse_strictly(raw: bytes) -> Any:
+    """Parse JSON. Raises `InvalidDocumentError`."""
     try:
         value = json.loads(raw.decode(), object_pairs_hook=_refuse_duplicates, parse_constant=_refuse_constant)
     except RecursionError as error:

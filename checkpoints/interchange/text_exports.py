@@ -1,6 +1,6 @@
-"""Exports for people and for other programs: the conversation as it stands, and nothing else of its tree.
+"""Exports as text, for people and for other programs: the current path of a conversation, without the rest of its tree.
 
-Neither can be imported again: that is what waymark/1 is for (see transfer).
+Neither can be imported again; only waymark/1 can (see transfer).
 """
 
 import json
@@ -21,7 +21,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 
 def export_markdown(store: Store, thread_id: str, redaction: Redaction | None = None) -> str:
-    """Texts as they were written, under a heading that says whose they are; tool calls folded away with their results."""
+    """Export as Markdown: each text unchanged under its speaker's heading, tool calls folded with their results."""
     made = transfer.export_current_path(store, thread_id, redaction)
     path = made["messages"]
     messages = [serde.to_message(part["message"]) for part in path]
@@ -40,11 +40,11 @@ def export_markdown(store: Store, thread_id: str, redaction: Redaction | None = 
 
 
 def export_jsonl(store: Store, thread_id: str, redaction: Redaction | None = None) -> str:
-    """One line, `{"messages": […]}`, in the form that OpenAI's chat API and its fine-tuning take.
+    """Export as one line, `{"messages": […]}`, in the format of OpenAI's chat API and its fine-tuning.
 
-    Each call of a tool stands there with its one result, or not at all. Only what the user and the main agent said is in it.
-    System messages are left out: here they are notes from a file, and there they would be instructions. An answer that was
-    cut off has weight 0: it is context, and nothing to learn from.
+    A tool call is exported only with its result, and only the messages of the user and the main agent are. System messages
+    are left out: in Waymark they are notes from a file, in that format they would be instructions. An answer that was cut
+    off has weight 0: it is context, not training data.
     """
     path = [part for part in transfer.export_current_path(store, thread_id, redaction)["messages"] if part["agent"] == MAIN]
     messages = [serde.to_message(part["message"]) for part in path]
@@ -82,15 +82,15 @@ def _build_chat_answer(part: Json, message: AIMessage, calls: "Sequence[tuple[To
 def _pair_results(
     messages: Sequence[BaseMessage], agents: Sequence[str]
 ) -> "list[list[tuple[ToolCall, ToolMessage | None]]]":
-    """The calls of each message with their results: those that come before its agent says or hears anything else."""
+    """Pair the tool calls of each message with the results that come before its agent's next message."""
     found: list[list[tuple[ToolCall, ToolMessage | None]]] = []
-    given: dict[str, dict[str, ToolMessage]] = {}  # by agent, the results that stand after what it says
+    pending: dict[str, dict[str, ToolMessage]] = {}  # by agent: the results after its message
     for message, agent in reversed(list(zip(messages, agents, strict=True))):
-        results = given.setdefault(agent, {})
+        results = pending.setdefault(agent, {})
         if isinstance(message, ToolMessage):
             results[message.tool_call_id] = message
         else:
-            given[agent] = {}
+            pending[agent] = {}
         calls = message.tool_calls if isinstance(message, AIMessage) else []
         found.append([(call, results.pop(call["id"] or "", None)) for call in calls])
     return found[::-1]
@@ -113,7 +113,7 @@ def _join_lines(text: str) -> str:
 
 
 def _close_fence(text: str) -> str:
-    """The text, with a block of code closed that it leaves open (an answer may be cut off in one) and that would go on."""
+    """Close a block of code that the text leaves open, as an answer that was cut off may."""
     fence = ""
     for line in text.splitlines():
         if found := _FENCE.fullmatch(line):
@@ -126,11 +126,11 @@ def _close_fence(text: str) -> str:
 
 
 def _render_tool_call(name: str, arguments: Json, result: ToolMessage | None) -> str:
-    said = "Result" if result is None or result.status == "success" else "Result (an error)"
+    label = "Result" if result is None or result.status == "success" else "Result (an error)"
     text = "(none)" if result is None else str(result.text)
     blocks = [
         fence_verbatim(json.dumps(arguments, ensure_ascii=False, indent=2), "json"),
-        f"{said}:",
+        f"{label}:",
         fence_verbatim(text),
     ]
     summary = f"<details>\n<summary>Tool: {escape(_join_lines(name))}</summary>"

@@ -1,8 +1,7 @@
 """Export and import: conversations as documents of the format waymark/1.
 
-Reading runs nothing and resolves nothing, and checks everything before anything is touched. Importing never overwrites: it
-makes a new conversation, adds to one, or (through the library face) moves a conversation's head to what was imported,
-undoably.
+Reading runs no code and fetches nothing, and checks everything before the first write. Importing never overwrites: it
+makes a new conversation, adds to one, or (through `CheckpointManager`) replaces the contents of one, which can be undone.
 """
 
 import base64
@@ -44,35 +43,35 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class ImportPreview:
-    """What importing a document would do, counted; nothing was done yet."""
+    """The effect of importing a document, in numbers. Nothing is written yet."""
 
     title: str
     messages: int  # in the whole tree, each once
     branches: int
     checkpoints: int
-    known_messages: int  # of the messages, those that the conversation to merge into holds already
+    known_messages: int  # of the messages, those that the target conversation already has
     files: int
     existing_thread: Thread | None  # the conversation that was made from the same document before
     warnings: tuple[str, ...]  # sentences
 
 
 def export(store: Store, thread_id: str, redaction: Redaction | None = None) -> str:
-    """The conversation as text: what its branches and checkpoints reach, every message once, parents first.
+    """Export a conversation: the messages of its branches and checkpoints, each once, parents first.
 
-    With the extra state of each checkpoint and the place where the conversation stands. Operations are not in it, and so
-    nothing that only an undo could bring back, and no alternative (‹ 2/3 ›) that no branch or checkpoint holds.
+    The export contains the extra state of each checkpoint and the current branch. It contains no operations, no messages
+    that only an undo can restore, and no alternatives (‹ 2/3 ›) outside all branches and checkpoints.
 
-    Raises `DamagedMessageError` or `DamagedFileError` rather than hand on what nobody said or attached, and
-    `ExportTooLargeError` for attached files with which it could not be imported again.
+    Raises `DamagedMessageError` or `DamagedFileError` rather than export damaged content, and `ExportTooLargeError` for
+    attached files that would make it too large to be imported.
     """
     return waymark.to_json(export_document(store, thread_id, redaction))
 
 
 def export_document(store: Store, thread_id: str, redaction: Redaction | None = None) -> Json:
-    """The document as JSON."""
+    """Build the document as plain JSON: see `export`."""
     thread, branches, checkpoints, messages = store.load_tree(thread_id)
     roots = {b.head_id for b in branches} | {c.node.id for c in checkpoints if c.node}
-    standing = {b.id for b in branches}
+    branch_ids = {b.id for b in branches}
     made: Json = {
         "format": waymark.FORMAT,
         "exported_at": store.now().isoformat(),
@@ -80,7 +79,7 @@ def export_document(store: Store, thread_id: str, redaction: Redaction | None = 
         "messages": [_export_message(m) for m in _select_reachable(messages, roots)],
         "branches": [{"id": b.id, "name": b.name, "head": b.head_id} for b in branches],
         "checkpoints": [
-            _export_checkpoint(c if c.branch_id in standing else _adopt_checkpoint(c, thread)) for c in checkpoints
+            _export_checkpoint(c if c.branch_id in branch_ids else _adopt_checkpoint(c, thread)) for c in checkpoints
         ],
         "active": thread.branch_id,
     }
@@ -91,24 +90,24 @@ def export_document(store: Store, thread_id: str, redaction: Redaction | None = 
 
 
 def _export_files(store: Store, messages: list[Json]) -> list[Json]:
-    """The files that these messages name, each once, in the order in which they are named."""
+    """Export the files that these messages name, each once, in the order of their first mention."""
     found = {
         part["file"]: part for each in messages for part in files.find_file_parts(each["message"]["data"].get("content"))
     }
     if sum(part["size"] for part in found.values()) * 4 // 3 > waymark.MAX_DOCUMENT_BYTES:  # base64
         limit = waymark.MAX_DOCUMENT_BYTES // 1_000_000
         raise ExportTooLargeError(f"With its attached files this export would be over {limit} MB. Leave the files out.")
-    held = store.read_files(found)
-    if lost := next((part for hash_, part in found.items() if hash_ not in held), None):
+    contents = store.read_files(found)
+    if lost := next((part for hash_, part in found.items() if hash_ not in contents), None):
         raise DamagedFileError(lost["name"])
     return [
-        {"hash": hash_, "media_type": part["mime_type"], "data": base64.b64encode(held[hash_]).decode()}
+        {"hash": hash_, "media_type": part["mime_type"], "data": base64.b64encode(contents[hash_]).decode()}
         for hash_, part in found.items()
     ]
 
 
 def export_current_path(store: Store, thread_id: str, redaction: Redaction | None = None) -> Json:
-    """Only the conversation as it stands, in the document's form: damage elsewhere in its tree does not matter."""
+    """Export the current path only, in the document's form: damage elsewhere in the tree does not matter."""
     with store.database.begin_read():
         thread, messages = store.get_thread(thread_id), store.list_messages(thread_id)
     made: Json = {
@@ -143,7 +142,7 @@ def _export_message(message: Message) -> Json:
 
 
 def _adopt_checkpoint(checkpoint: Checkpoint, thread: Thread) -> Checkpoint:
-    """A checkpoint that was made on a branch which was deleted since, and that the path of another one shows."""
+    """Move a checkpoint of a deleted branch, which is on another branch's path, to the current branch."""
     return replace(checkpoint, branch_id=thread.branch_id, detached=False)
 
 
@@ -159,7 +158,7 @@ def _export_checkpoint(checkpoint: Checkpoint) -> Json:
 
 
 def preview_import(store: Store, doc: Document, thread_id: str | None = None) -> ImportPreview:
-    """What importing this would bring: as a new conversation, or into the one given. Raises `ThreadNotFoundError`."""
+    """Count the effect of an import: as a new conversation, or into this thread. Raises `ThreadNotFoundError`."""
     known: set[str] = set()
     if thread_id:
         with store.database.begin_read() as connection:
@@ -201,14 +200,14 @@ def _count_omitted_images(body: Json) -> int:
 
 
 def import_thread(store: Store, doc: Document, *, caller: Caller = USER) -> Receipt:
-    """A new conversation from a document; the result is its id. The same document again is the conversation it made."""
+    """Make a conversation from a document; the result is its id. The same document again returns the same conversation."""
     return store.import_thread(doc.thread.title, doc.sha256, make_replacement(doc), caller=caller)
 
 
 def merge_document(store: Store, thread_id: str, doc: Document, *, caller: Caller = USER) -> Receipt:
-    """Add a document to a conversation, whose head stays where it is: what it holds already is not written again.
+    """Add a document to a conversation without moving its head. Messages that it already has are not written again.
 
-    One operation, which can be undone. If all of it is there already, nothing is done, and the receipt is a repeated one.
+    The merge is one operation, which can be undone. Without anything new, nothing is written and the receipt is `repeated`.
     """
     try:
         return store.import_into(thread_id, make_merge(doc), caller=caller)

@@ -1,4 +1,4 @@
-"""The export format waymark/1 as values: a text is read completely, or refused with one sentence that names the field."""
+"""The export format waymark/1 as values. A field that does not fit is refused with one sentence that names it."""
 
 import base64
 import binascii
@@ -19,24 +19,26 @@ FORMAT = "waymark/1"
 MAX_DOCUMENT_BYTES = 10_000_000
 MAX_DOCUMENT_MESSAGES = 100_000
 MAX_BRANCHES_AND_CHECKPOINTS = 10_000  # branches and checkpoints together
-MAX_CALLS = 128  # of one message: so many the page shows; the agent's own have no more than 50 in a whole run
+MAX_CALLS = 128  # of one message: the page shows as many; a whole run of the agent makes at most 50
 
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
 
 def _refuse_nul(text: str) -> str:
     if "\0" in text:
-        raise ValueError("holds a NUL character")  # not every database can keep it
+        raise ValueError("holds a NUL character")  # PostgreSQL cannot store it
     return text
 
 
-Agent = Annotated[str, StringConstraints(max_length=MAX_NAME_CHARS), AfterValidator(_refuse_nul)]  # hashed, so as it is
+Agent = Annotated[
+    str, StringConstraints(max_length=MAX_NAME_CHARS), AfterValidator(_refuse_nul)
+]  # not cleaned: the hash covers it
 Name = Annotated[Agent, AfterValidator(clean_name)]
 Description = Annotated[str, StringConstraints(max_length=MAX_DESCRIPTION_CHARS), AfterValidator(_refuse_nul)]
 
 
 def _to_storable_time(time: datetime) -> datetime:
-    """In UTC, and refused if its year is not one there: it could be written, but never be read again."""
+    """Convert to UTC. A time outside the years of UTC is refused: it could be written, but not read again."""
     try:
         return time.astimezone(UTC)
     except OverflowError as error:
@@ -47,7 +49,7 @@ Time = Annotated[AwareDatetime, AfterValidator(_to_storable_time)]
 
 
 class _StrictModel(BaseModel):
-    # JSON mode turns ISO texts into times and lists into tuples, and nothing else into anything.
+    # JSON mode converts ISO texts to times and lists to tuples, and nothing else.
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
@@ -83,12 +85,12 @@ class CheckpointPart(_StrictModel):
     branch: Id
     tokens: Annotated[int, Field(ge=0, le=MAX_TOKENS)] | None = None
     pinned: bool = False
-    detached: bool = False  # listed although it is off its branch's path
+    detached: bool = False  # listed although it is not on its branch's path
     extra: dict[str, Any] = {}
 
 
 class FilePart(_StrictModel):
-    """An attached file; what it is called, the messages say that name it."""
+    """An attached file. The messages that refer to it contain its name."""
 
     hash: str
     media_type: str
@@ -96,7 +98,7 @@ class FilePart(_StrictModel):
 
 
 class Document(_StrictModel):
-    """A whole conversation: every message once, parents before children, and every attached file once."""
+    """A complete conversation: every message once, parents before children, and every attached file once."""
 
     format: Literal["waymark/1"]
     exported_at: Time
@@ -104,7 +106,7 @@ class Document(_StrictModel):
     messages: Annotated[list[MessagePart], Field(max_length=MAX_DOCUMENT_MESSAGES)]
     branches: Annotated[list[BranchPart], Field(min_length=1)]
     checkpoints: list[CheckpointPart]
-    active: Id  # the branch that the conversation stands on
+    active: Id  # the id of the current branch
     files: list[FilePart] = []
     sha256: str
 
@@ -114,11 +116,11 @@ class Document(_StrictModel):
 
     @cached_property
     def files_by_hash(self) -> dict[str, File]:
-        """The files by hash. Raises `InvalidDocumentError` for what could not have been attached."""
+        """The files by hash. Raises `InvalidDocumentError` for a file that cannot be attached."""
         return dict(_decode_file(part, f"files[{index}]") for index, part in enumerate(self.files))
 
     def current_messages(self) -> list[MessagePart]:
-        """The messages of the conversation as it stands."""
+        """Return the messages of the current path."""
         by_id = {message.id: message for message in self.messages}
         found, identifier = [], self.active_head
         while identifier is not None:
@@ -132,12 +134,12 @@ def to_json(document: dict[str, Any]) -> str:
 
 
 def hash_contents(document: dict[str, Any]) -> str:
-    """The hash over everything but the wrapping: the same conversation exported twice has the same one."""
+    """Hash a document without its time of export, so that two exports of one conversation have equal hashes."""
     return serde.hash_document({key: document[key] for key in document if key not in {"exported_at", "sha256"}})
 
 
 def build_json_schema() -> dict[str, Any]:
-    """The format as a JSON Schema, for docs/. What it cannot say (chains, references, hashes) is checked by `read`."""
+    """Build the format's JSON Schema, for docs/. It cannot express chains, references and hashes: see document_checks."""
     made = Document.model_json_schema(mode="validation")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made, "title": f"A Waymark export, {FORMAT}"}
 

@@ -1,6 +1,6 @@
-"""Opening a database: the engine, its safety settings, the lock that keeps one process to a file, what it fails at.
+"""A database: its engine, its safety settings, the lock that keeps a file to one process, and its errors.
 
-SQLite stands here, PostgreSQL's own in postgresql.py; everything above them is the same code for both.
+This module contains the parts for SQLite, postgresql.py those for PostgreSQL. All code above is the same for both.
 """
 
 import fcntl
@@ -24,30 +24,32 @@ from checkpoints.storage import migrations, postgresql, schema
 
 _decode_leniently = methodcaller("decode", "utf-8", "replace")
 SQLITE_PREFIX = "sqlite:///"
-MAX_LOCK_WAIT_SECONDS = 4  # for a lock or a connection: the page says within 6 what is wrong
+MAX_LOCK_WAIT_SECONDS = 4  # for a lock or a connection: the page reports an outage within 6
 REFUSED = "The database refused what it was asked."
-MAX_VALUES = 32_766  # of one statement, as SQLite is usually built; PostgreSQL takes twice as many, and breaks off
+MAX_VALUES = (
+    32_766  # of one statement, as SQLite is usually built; PostgreSQL takes twice as many, and closes the connection
+)
 READ_ONLY_TEXT = "The database cannot be written: it is read-only."
 _CONTENDED = ("40P01", "40001")  # a deadlock that the server resolved, and changes that cannot be put in an order
 _CANCELLED = "57014"
 _TRIES = 4
-_STEPS = 20_000  # of SQLite's machine between two looks at the clock: some tenths of a millisecond
+_STEPS = 20_000  # of SQLite's virtual machine between two reads of the clock: some tenths of a millisecond
 P = ParamSpec("P")
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
 class Database:
-    """An engine together with the lock on its file. Close it to let another process in."""
+    """An engine together with the lock on its file. Close it to release the file to another process."""
 
     def __init__(self, engine: sa.Engine, lock: IO[str] | None = None) -> None:
         self.engine = engine
         self._lock = lock
-        # In memory there is one connection for all: a thread that came in between would end the other's transaction.
+        # In memory, all threads share one connection: without the lock, one thread would end another's transaction.
         self._exclusive = threading.RLock() if isinstance(engine.pool, StaticPool) else nullcontext()
         self._view = threading.local()
         self._claim: postgresql.Claim | None = None
-        self._failures: dict[str, str] = {}  # "read" and "write", as long as it fails: what was said last
+        self._failures: dict[str, str] = {}  # "read" and "write", while they fail: the last error text
         sa.event.listen(engine, "before_cursor_execute", _check_statement)
         self._read_engine = engine.execution_options(**postgresql.READ_OPTIONS) if self.kind == "postgresql" else engine
 
@@ -58,24 +60,24 @@ class Database:
 
     @property
     def outage(self) -> str:
-        """The sentence about what went wrong, as long as the last write or the last read did; else nothing."""
+        """The error text of the last write or read, if it failed; otherwise empty."""
         return next(iter(tuple(self._failures.values())), "")
 
     @classmethod
     def in_memory(cls) -> "Database":
-        """A database of its own that is gone with the object; for the library used without an app, and for tests."""
+        """Make a database in memory, for the library without an app and for tests. It ends with the object."""
         engine = _create_sqlite_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
         schema.metadata.create_all(engine)
         return cls(engine)
 
     @classmethod
     def open_file(cls, path: Path) -> "Database":
-        """The SQLite file at `path`, made or migrated as needed.
+        """Open the SQLite file at `path`, made or migrated as needed.
 
-        Raises `StoreInUseError` when another process has it, `StoreUnavailableError` when it cannot be used.
+        Raises `StoreInUseError` when another process has it open, `StoreUnavailableError` when it cannot be used.
         """
         try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # one that is there stays as its owner wants it
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # an existing folder keeps its mode
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # SQLite gives the files beside it the same mode
             lock = _lock_file(path)
         except OSError as error:
@@ -91,9 +93,9 @@ class Database:
 
     @classmethod
     def open_url(cls, url: str) -> "Database":
-        """The database at `sqlite:///…` or `postgresql+psycopg://…`, made or migrated as needed; raises as `at` does.
+        """Open the database at `sqlite:///…` or `postgresql+psycopg://…`, made or migrated as needed.
 
-        On PostgreSQL it is shared with whoever else opens it; a server also takes its `claim`.
+        Raises as `open_file` does. Several processes can open a PostgreSQL database; a server also calls `claim`.
         """
         if url.startswith(SQLITE_PREFIX):
             return cls.open_file(Path(url.removeprefix(SQLITE_PREFIX)))
@@ -107,16 +109,16 @@ class Database:
         return database
 
     def claim(self) -> None:
-        """Keep other servers out while this one lives: which answers are being written is known to one process alone.
+        """Keep other servers out of this database: only one process can know which answers are being written.
 
-        A SQLite file is claimed by being opened. Raises `StoreInUseError`.
+        Opening a SQLite file claims it already. Raises `StoreInUseError`.
         """
         if self.kind != "postgresql":
             return
         claim = self._claim = postgresql.Claim(self.engine)
 
         def hold_again(connection: Any, _record: object) -> None:
-            # A restart of the database ends the claim and every connection: the next one to be made is when to look.
+            # A restart of the database ends the claim and every connection: each new connection checks the claim.
             try:
                 claim.hold()
             except BaseException:
@@ -129,9 +131,9 @@ class Database:
 
     @classmethod
     def open_read_only(cls, url: str) -> "Database":
-        """The database at `url`, only to read from, beside the process that has it: without its lock, and never migrated.
+        """Open the database at `url` for reading, without its lock and beside the process that has it open.
 
-        Raises `StoreUnavailableError` when there is none, or none with this Waymark's schema.
+        It is never migrated. Raises `StoreUnavailableError` when it is missing or has another schema.
         """
         path = Path(url.removeprefix(SQLITE_PREFIX))
         if not url.startswith(SQLITE_PREFIX):
@@ -163,28 +165,28 @@ class Database:
 
     @contextmanager
     def begin_read(self, *, seconds: float | None = None) -> Iterator[sa.Connection]:
-        """One consistent view; nothing is changed. Reads inside the block, by the same thread, see the same moment.
+        """Open one snapshot for reading. Nested reads of the same thread share it.
 
-        With `seconds`, every statement ends that long after the beginning. Raises `TakesTooLongError`.
+        With `seconds`, no statement runs later than that after the beginning. Raises `TakesTooLongError`.
         """
-        held: sa.Connection | None = getattr(self._view, "connection", None)
-        if held is not None:
-            yield held
+        outer: sa.Connection | None = getattr(self._view, "connection", None)
+        if outer is not None:
+            yield outer
             return
         with self._exclusive, self._track_failures("read"), self._read_engine.connect() as connection:
             self._view.connection = connection.execution_options(forks={})
             try:
-                with _limited(connection, seconds):
+                with _limit_seconds(connection, seconds):
                     yield connection
             finally:
                 self._view.connection = None
 
     @contextmanager
     def begin_write(self, lock_key: str = "") -> Iterator[sa.Connection]:
-        """One transaction that is alone: all of it is on disk when the block has ended, or nothing.
+        """Open a transaction for writing: at the end of the block all of it is on disk, or nothing.
 
-        SQLite lets in one at a time. On PostgreSQL the row of the thread is held from when it is read (`rows.thread`) and,
-        from the beginning, `key`: that of what is looked for before, or cannot be held since it is not there yet.
+        SQLite allows one at a time. On PostgreSQL, reading the row of the thread locks it (`rows.select_thread`).
+        `lock_key` is locked from the beginning: it protects rows that are searched for first or do not exist yet.
         """
         with self._exclusive, self._track_failures("write"), self.engine.connect() as connection:
             connection.execution_options(writing=True, holding=self.kind == "postgresql")
@@ -194,8 +196,9 @@ class Database:
                 yield connection
 
     def check_health(self) -> None:
-        """Raise `StoreUnavailableError` if the database does not take part. After a write that failed, only a write can
-        tell: a full disk reads well.
+        """Raise `StoreUnavailableError` if the database cannot be used.
+
+        After a failed write only another write can tell: a full disk can still be read.
         """
         if "write" in self._failures:
             with self.begin_write() as connection:
@@ -205,7 +208,7 @@ class Database:
 
     @contextmanager
     def _track_failures(self, verb: str) -> Iterator[None]:
-        """Remember whether reading and writing work, and say once in the log that one does not any more."""
+        """Record whether reading and writing work, and log the first failure of each."""
         try:
             with translate_errors():
                 yield
@@ -214,14 +217,14 @@ class Database:
                 _log.warning("the database fails to %s: %s", verb, getattr(error.__cause__, "orig", None) or error)
             self._failures[verb] = str(error)
             if self._failures[verb] == READ_ONLY_TEXT and self._lock is not None:
-                self.engine.dispose()  # what was opened while the file was read-only would stay so
+                self.engine.dispose()  # a connection that was opened on a read-only file stays read-only
             raise
         self._failures.pop(verb, None)
 
 
 @contextmanager
-def _limited(connection: sa.Connection, seconds: float | None) -> Iterator[None]:
-    """Let no statement of this connection go on after so long, and none begin."""
+def _limit_seconds(connection: sa.Connection, seconds: float | None) -> Iterator[None]:
+    """End the statements of this connection after so many seconds, and let none begin later."""
     if seconds is None:
         yield
         return
@@ -240,26 +243,26 @@ def _limited(connection: sa.Connection, seconds: float | None) -> Iterator[None]
 
 
 def tried_again(change: Callable[P, T]) -> Callable[P, T]:
-    """Carry out a change again that the database gave up so that others could go on: nothing of it was done."""
+    """Retry a change that the database gave up in favour of another. Nothing of it was written."""
 
     @wraps(change)
-    def trying(*args: P.args, **kwargs: P.kwargs) -> T:
+    def run_with_retries(*args: P.args, **kwargs: P.kwargs) -> T:
         for _ in range(_TRIES - 1):
             with suppress(ContendedError):
                 return change(*args, **kwargs)
         return change(*args, **kwargs)
 
-    return trying
+    return run_with_retries
 
 
 @contextmanager
 def translate_errors() -> Iterator[None]:
-    """The one place where the driver's errors become ours."""
+    """Turn the driver's errors into the errors of this package."""
     try:
         yield
     except sa.exc.IntegrityError:
-        raise  # the caller's mistake, not the database's
-    except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:  # also a file that is damaged, or that is no database
+        raise  # a mistake of the caller, not of the database
+    except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:  # also for a damaged file, or a file that is no database
         driver = getattr(error, "orig", None)
         state = getattr(driver, "sqlstate", None)
         if state in _CONTENDED:
@@ -270,7 +273,7 @@ def translate_errors() -> Iterator[None]:
 
 
 def _explain_driver_error(error: BaseException | None) -> str:
-    """What is wrong, in words of ours: the driver's own may span lines and name what is nobody's business."""
+    """Describe an error in one sentence: the driver's own text may span lines and contain private data."""
     sqlite = getattr(error, "sqlite_errorname", "")
     state = getattr(error, "sqlstate", None) or ""
     if sqlite == "SQLITE_FULL" or sqlite.startswith("SQLITE_IOERR_WRITE") or state == "53100":
@@ -281,7 +284,7 @@ def _explain_driver_error(error: BaseException | None) -> str:
         return READ_ONLY_TEXT
     if sqlite:
         return f"The database did not answer: {error}."
-    if state.startswith(("42", "22", "54")):  # a statement or a value of ours: the server itself is well
+    if state.startswith(("42", "22", "54")):  # a statement or a value of Waymark: the server itself works
         return REFUSED
     return "The database server does not answer."
 
@@ -289,7 +292,7 @@ def _explain_driver_error(error: BaseException | None) -> str:
 def _check_statement(
     connection: sa.Connection, _cursor: object, _statement: str, parameters: Any, _context: object, executemany: bool
 ) -> None:
-    """Refuse what no database takes, in words of ours, and what a reading has no time left for."""
+    """Refuse a statement with too many values, or one that begins after the time limit of its read."""
     if not executemany and len(parameters) > MAX_VALUES:
         raise StoreUnavailableError(REFUSED)
     until = connection.get_execution_options().get("until")
@@ -306,10 +309,10 @@ def _create_sqlite_engine(url: str, **options: Any) -> sa.Engine:
 
 
 def _set_pragmas(connection: Any, _record: object) -> None:
-    connection.isolation_level = None  # the driver begins nothing by itself; _on_begin does
-    connection.text_factory = _decode_leniently  # by itself it refuses the whole answer when one flipped byte is no UTF-8
+    connection.isolation_level = None  # the driver begins no transaction; _begin_statement does
+    connection.text_factory = _decode_leniently  # the default refuses the whole result for one byte that is not UTF-8
     for pragma in (
-        "page_size = 8192",  # a message is 1-2 KB: larger pages waste less of themselves; before WAL, or it is ignored
+        "page_size = 8192",  # a message is 1-2 KB: larger pages waste less space; ignored if set after WAL
         "journal_mode = WAL",
         "synchronous = FULL",  # a commit is on disk before it is acknowledged
         "foreign_keys = ON",
@@ -329,7 +332,7 @@ def _begin_statement(connection: sa.Connection) -> None:
 
 
 def _lock_file(path: Path) -> IO[str]:
-    """Hold the file for this process. The lock goes with the process, even after kill -9."""
+    """Lock the file for this process. The lock ends with the process, even after kill -9."""
     lock = open(path.with_suffix(".lock"), "a+")  # noqa: SIM115  (kept open for the life of the database)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

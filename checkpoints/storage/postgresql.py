@@ -1,4 +1,4 @@
-"""What is PostgreSQL's own: how to reach it, how long to wait for it, and how one server keeps a database to itself."""
+"""The parts for PostgreSQL: its engine, its time limits, and the claim that keeps a database to one server."""
 
 import threading
 from collections.abc import Callable
@@ -12,19 +12,18 @@ from checkpoints import serde
 from checkpoints.errors import StoreInUseError, StoreUnavailableError
 
 POOL_SIZE = 5  # kept open; twice as many when all of them are busy
-# Reads of one block see one moment, and cannot write. Writers take what is committed: they hold the row that they change.
+# The reads of a block share one snapshot, and cannot write. Writers read committed rows: they lock the row that they change.
 READ_OPTIONS = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 ADVISORY_LOCK = sa.text("SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))")
-_CLAIM_LOCK = sa.text(
-    "SELECT pg_advisory_lock(1466005869, 1)"
-)  # "Waym" in ASCII; two numbers, so that no key's hash can meet it
-_MAX_CLAIM_WAIT_SECONDS = 1  # a predecessor that was killed is noticed well within it
+# "Waym" in ASCII. Two numbers, so that the hash of no key can equal it.
+_CLAIM_LOCK = sa.text("SELECT pg_advisory_lock(1466005869, 1)")
+_MAX_CLAIM_WAIT_SECONDS = 1  # the server ends the lock of a killed process much sooner
 
 
 def create_engine(url: str, max_wait_seconds: int) -> sa.Engine:
-    """An engine whose pool survives a restart of the server: a connection is tried before it is used.
+    """Make an engine whose pool survives a restart of the server: each connection is tested before use.
 
-    Raises `StoreUnavailableError` for what is no address; nothing is connected yet.
+    Raises `StoreUnavailableError` for an invalid address. Nothing connects yet.
     """
     try:
         options = {
@@ -40,20 +39,20 @@ def create_engine(url: str, max_wait_seconds: int) -> sa.Engine:
             hide_parameters=True,
             connect_args={
                 "connect_timeout": max_wait_seconds,
-                "tcp_user_timeout": max_wait_seconds * 1000,  # a network that was cut answers nothing, not even no
+                "tcp_user_timeout": max_wait_seconds * 1000,  # a cut network gives no answer, not even a refusal
                 "application_name": "waymark",
             },
             **options,
         )
     except (sa.exc.ArgumentError, ValueError):
-        # "from None": the cause would show the address, in which the password stands.
+        # "from None": the cause would show the address, which contains the password.
         raise StoreUnavailableError("DATABASE_URL is not the address of a PostgreSQL database.") from None
     sa.event.listen(made, "connect", _make_session_setup(max_wait_seconds))
     return made
 
 
 class Claim:
-    """A server's hold on a database: an advisory lock on a connection of its own, which ends with the process."""
+    """A server's claim on a database: an advisory lock on a separate connection. It ends with the process."""
 
     def __init__(self, source: sa.Engine) -> None:
         self._name = source.url.database or ""
@@ -64,7 +63,7 @@ class Claim:
         self._hold_lock = threading.Lock()
 
     def hold(self) -> None:
-        """Take the hold, or take it again if the database was restarted since. Raises `StoreInUseError`."""
+        """Take the lock, or take it again after a restart of the database. Raises `StoreInUseError`."""
         with self._hold_lock:
             if self._connection is not None and self._is_alive(self._connection):
                 return
@@ -105,8 +104,9 @@ def _make_session_setup(max_wait_seconds: int) -> Callable[[Any, object], None]:
 
 
 class _NulReplacingDumper(StrDumperUnknown):
-    """PostgreSQL's TEXT cannot hold NUL. What is written is rid of it by `serde.writable`; this is for what is looked for,
-    such as an address that somebody typed: it is not found, instead of failing.
+    """Replace NUL in the values of queries, such as a typed address: they find nothing instead of failing.
+
+    PostgreSQL's TEXT cannot contain NUL. Values to be written lose it in `serde.sanitize_text`.
     """
 
     def dump(self, obj: str) -> Any:

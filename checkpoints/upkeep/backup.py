@@ -1,4 +1,4 @@
-"""Backing up: a whole second file, also while a server writes to the first."""
+"""Backup: a complete copy of the database file, also while a server writes to it."""
 
 import os
 import sqlite3
@@ -11,20 +11,19 @@ from checkpoints.storage.database import SQLITE_PREFIX, Database
 def write_backup(database: Database, target: Path) -> None:
     """Copy the database to `target` by SQLite's own backup: a copy of the file would miss the log beside it.
 
-    Nothing is overwritten, and nothing stands at `target` before it is complete, on disk and found whole. Raises
-    `BackupError`.
+    Nothing is overwritten. `target` appears only when the copy is complete, on disk and checked. Raises `BackupError`.
     """
     if database.kind != "sqlite":
         raise BackupError("A PostgreSQL database is backed up by its own pg_dump.")
-    part = target.with_name(f"{target.name}.part")  # what a kill leaves behind is not taken for a backup
+    part = target.with_name(f"{target.name}.part")  # a file that a kill leaves behind does not look like a backup
     try:
-        if target.exists():  # seen early: copying may take long
+        if target.exists():  # checked early: copying may take long
             raise FileExistsError
         os.close(os.open(part, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600))
         _copy_database(database, part)
         _check_copy(part)
         _sync_to_disk(part)
-        os.link(part, target)  # and no renaming: that would overwrite what has come there in between
+        os.link(part, target)  # no rename: it would overwrite a file made in between
         part.unlink()
         _sync_to_disk(target.parent)
     except FileExistsError as error:
@@ -47,15 +46,15 @@ def _copy_database(database: Database, target: Path) -> None:
 
 
 def _check_copy(path: Path) -> None:
-    """Open it as a server would, and let SQLite look through it."""
+    """Open the copy as a server would, and let SQLite check it."""
     copy = Database.open_read_only(f"{SQLITE_PREFIX}{path}")
     try:
         with copy.begin_read() as connection:
-            said = connection.exec_driver_sql("PRAGMA quick_check").scalar_one()
+            result = connection.exec_driver_sql("PRAGMA quick_check").scalar_one()
     finally:
         copy.close()
-    if said != "ok":
-        raise StoreUnavailableError(f"the copy is damaged, so the database is too ({said})")
+    if result != "ok":
+        raise StoreUnavailableError(f"the copy is damaged, so the database is too ({result})")
 
 
 def _sync_to_disk(path: Path) -> None:

@@ -1,7 +1,7 @@
-"""Erasing: the only thing that destroys. A whole conversation, or what nothing can reach any more.
+"""Erasure of a whole conversation, or of unreachable rows: the only operation that destroys data.
 
-Reached is what a branch, or a checkpoint that is listed, stands on, and what undo or redo could bring back. Counted first;
-then it is gone from the file as well, with what SQLite had kept of it in freed pages and in the log beside the file.
+A message is reachable from a branch, from a listed checkpoint, and through undo or redo. `plan_erasure` counts the rows;
+`erase` also removes them from the file: from SQLite's freed pages and from the log beside the file.
 """
 
 import sqlite3
@@ -26,20 +26,20 @@ _branch_columns, _checkpoint_columns, _message_columns, _segment_columns = (
     schema.segment.c,
 )
 _TABLES_OF_THREAD = (schema.checkpoint, schema.branch, schema.message, schema.segment, schema.run, schema.operation)
-# Each message that goes is looked for in what may name it. Only erasing asks that, so only erasing has the indexes.
+# SQLite looks up each deleted message in the tables that refer to it. Only erasure needs that, so only it makes indexes.
 _INDEXES = {"erasing_branch": "branch (head_id)", "erasing_checkpoint": "checkpoint (message_id)"}
 
 
 @dataclass(frozen=True, slots=True)
 class ErasePlan:
-    """What goes. `threads` are the titles of the conversations that go whole."""
+    """The rows to be erased, counted. `threads` are the titles of the conversations that are erased completely."""
 
     threads: tuple[str, ...]
     messages: int
     checkpoints: int
     branches: int
-    changes: int  # that can no longer be undone or brought back
-    files: int = 0  # attached, that no message names then
+    changes: int  # that can no longer be undone or redone
+    files: int = 0  # attached files that no message names afterwards
 
     def __bool__(self) -> bool:
         return bool(self.threads or self.messages or self.checkpoints or self.branches or self.changes or self.files)
@@ -55,7 +55,7 @@ class ErasePlan:
 
 @dataclass(frozen=True, slots=True)
 class _ThreadErasure:
-    """What goes of one thread: messages of `segments` (segment, first depth that goes), and rows by id."""
+    """The rows of one thread to be erased: messages by `segments` (segment, first erased depth), other rows by id."""
 
     thread: Thread
     is_whole: bool
@@ -67,40 +67,40 @@ class _ThreadErasure:
 
 
 def plan_erasure(database: Database, thread_id: str | None = None, *, keep_undo: bool = True) -> ErasePlan:
-    """What `erase` would take: this conversation, or of all conversations what nothing reaches.
+    """Count the rows that `erase` would erase: this conversation, or the unreachable rows of all conversations.
 
-    Without `keep_undo`, what only undo or redo could bring back goes as well, deleted conversations among it. Raises
-    `ThreadNotFoundError`, and `RunActiveError` while an answer is being written.
+    Without `keep_undo`, rows that only undo or redo can restore count as unreachable, deleted conversations included.
+    Raises `ThreadNotFoundError`, and `RunActiveError` while an answer is being written.
     """
     with database.begin_read() as connection:
-        goings = list(_plan_threads(connection, thread_id, keep_undo))
-        return _sum_up(goings, _select_orphan_files(connection, goings))
+        erasures = list(_plan_threads(connection, thread_id, keep_undo))
+        return _sum_up(erasures, _select_orphan_files(connection, erasures))
 
 
 def erase(database: Database, thread_id: str | None = None, *, keep_undo: bool = True) -> ErasePlan:
-    """Destroy what `plan` counts, for good; the answer is what went. The caller holds the database alone."""
+    """Erase the rows that `plan_erasure` counts, irrevocably, and return their counts. Requires exclusive use."""
     with database.begin_write() as connection:
         if connection.dialect.name == "sqlite":
             connection.exec_driver_sql("PRAGMA secure_delete = ON")
         for name, columns in _INDEXES.items():
             connection.exec_driver_sql(f"CREATE INDEX {name} ON {columns}")
-        goings = list(_plan_threads(connection, thread_id, keep_undo))
-        lost_files = _select_orphan_files(connection, goings)
-        for going in goings:
-            _erase_rows(connection, going)
+        erasures = list(_plan_threads(connection, thread_id, keep_undo))
+        lost_files = _select_orphan_files(connection, erasures)
+        for erasure in erasures:
+            _erase_rows(connection, erasure)
         for hash_ in lost_files:
             connection.execute(sa.delete(schema.file).where(schema.file.c.hash == hash_))
         for name in _INDEXES:
             connection.exec_driver_sql(f"DROP INDEX {name}")
     if database.engine.dialect.name == "sqlite":
         _vacuum_file(database.engine)
-    return _sum_up(goings, lost_files)
+    return _sum_up(erasures, lost_files)
 
 
 def list_revertible_operations(connection: sa.Connection, thread_id: str) -> list[Operation]:
-    """The operations that undo can take back, now or after others, and the undos that redo can. The newest first."""
+    """Return the operations that undo can undo, now or later, and the undos that redo can reverse; newest first."""
     found: list[Operation] = []
-    is_newest = True  # nothing but undo and redo was done since
+    is_newest = True  # only undo and redo follow
     for operation in rows.select_operations(connection, thread_id):
         if operation.kind is OperationKind.ERASE:
             break
@@ -113,7 +113,7 @@ def list_revertible_operations(connection: sa.Connection, thread_id: str) -> lis
 
 
 def collect_references(operations: Sequence[Operation]) -> tuple[set[str], set[str], set[str]]:
-    """The messages, branches and checkpoints that taking these back would need."""
+    """Return the ids of the messages, branches and checkpoints that undoing these operations needs."""
     messages, branches, checkpoints = set[str](), set[str](), set[str]()
     for change in (change for operation in operations for change in operation.changes):
         for values in (change.before, change.after):
@@ -127,14 +127,14 @@ def collect_references(operations: Sequence[Operation]) -> tuple[set[str], set[s
 def _plan_threads(connection: sa.Connection, thread_id: str | None, keep_undo: bool) -> Iterator[_ThreadErasure]:
     ids = [thread_id] if thread_id else connection.scalars(sa.select(schema.thread.c.id).order_by(schema.thread.c.id)).all()
     for identifier in ids:
-        standing = rows.load_thread(connection, identifier, include_deleted=True)
-        if standing.active_run_id is not None:
-            raise RunActiveError(identifier, standing.active_run_id)
-        thread = standing.thread
+        loaded = rows.load_thread(connection, identifier, include_deleted=True)
+        if loaded.active_run_id is not None:
+            raise RunActiveError(identifier, loaded.active_run_id)
+        thread = loaded.thread
         if thread_id or (thread.deleted and not keep_undo):
             yield _plan_whole_thread(connection, thread)
-        elif going := _plan_unreachable(connection, thread, keep_undo):
-            yield going
+        elif erasure := _plan_unreachable(connection, thread, keep_undo):
+            yield erasure
 
 
 def _plan_whole_thread(connection: sa.Connection, thread: Thread) -> _ThreadErasure:
@@ -149,19 +149,19 @@ def _plan_unreachable(connection: sa.Connection, thread: Thread, keep_undo: bool
     reach = list_revertible_operations(connection, thread.id)
     messages, branches, checkpoints = collect_references(reach if keep_undo else ())
     heads = sa.select(schema.branch)
-    lost_branches, lost_checkpoints, standing = [], [], set[str]()
+    lost_branches, lost_checkpoints, branch_ids = [], [], set[str]()
     for row in connection.execute(heads.where(_branch_columns.thread_id == thread.id)):
         if row.deleted_at is None or row.id in branches:
-            standing.add(row.id)
+            branch_ids.add(row.id)
             messages.update([row.head_id] if row.head_id else [])
         elif row.head_id or row.name:
             lost_branches.append(row.id)
     forks = rows.select_segment_parents(connection, thread.id)
-    ways = _reach_of_messages(connection, messages, forks)
+    reached = _reach_of_messages(connection, messages, forks)
     checkpoint_query = sa.select(schema.checkpoint)
     for row in connection.execute(checkpoint_query.where(_checkpoint_columns.thread_id == thread.id)):
-        # As the store lists them: one that is on no branch's path, now or after an undo, is shown nowhere any more.
-        listed = row.depth <= ways.get(row.segment, -1) or (row.detached and row.branch_id in standing)
+        # As the store lists them: a checkpoint on no branch's path, now or after an undo, is never shown again.
+        listed = row.depth <= reached.get(row.segment, -1) or (row.detached and row.branch_id in branch_ids)
         if row.id in checkpoints or (row.deleted_at is None and listed):
             messages.add(row.message_id)
         else:
@@ -174,12 +174,12 @@ def _plan_unreachable(connection: sa.Connection, thread: Thread, keep_undo: bool
 
 
 def _reach_of_messages(connection: sa.Connection, roots: set[str], parents: history.SegmentParents) -> dict[int, int]:
-    """How far each segment stands on the path to one of these messages."""
+    """Return the last depth of each segment on a path to one of these messages."""
     return history.reachable_depths(rows.select_nodes(connection, roots).values(), parents)
 
 
 def _count_beyond(connection: sa.Connection, thread_id: str, kept: Mapping[int, int]) -> tuple[int, list[tuple[int, int]]]:
-    """How many messages stand beyond what is kept of each segment, and where they begin in it."""
+    """Count the messages after the kept ones of each segment, and return the depth of the first in each."""
     own = sa.select(_segment_columns.id).where(_segment_columns.thread_id == thread_id)
     tips = sa.select(_message_columns.segment, sa.func.min(_message_columns.depth), sa.func.max(_message_columns.depth))
     total, beyond = 0, []
@@ -194,9 +194,9 @@ def _count_beyond(connection: sa.Connection, thread_id: str, kept: Mapping[int, 
 
 
 def _select_orphan_files(connection: sa.Connection, erasures: Sequence[_ThreadErasure]) -> list[str]:
-    """The hashes of the files that no message names once these are gone."""
-    whole = {going.thread.id for going in erasures if going.is_whole}
-    starts = {segment: start for going in erasures for segment, start in going.segments}
+    """Return the hashes of the files that no message names after these erasures."""
+    whole = {erasure.thread.id for erasure in erasures if erasure.is_whole}
+    starts = {segment: start for erasure in erasures for segment, start in erasure.segments}
     return file_rows.find_orphan_files(
         connection, lambda row: row.thread_id in whole or row.depth >= starts.get(row.segment, row.depth + 1)
     )
@@ -211,18 +211,18 @@ def _erase_rows(connection: sa.Connection, erasure: _ThreadErasure) -> None:
         return
     for identifier in erasure.checkpoints:
         connection.execute(sa.delete(schema.checkpoint).where(_checkpoint_columns.id == identifier))
-    for identifier in erasure.branches:  # the row stays, empty: the order of the others counts it
+    for identifier in erasure.branches:  # the row stays, empty: the order of the other branches counts it
         connection.execute(sa.update(schema.branch).where(_branch_columns.id == identifier).values(head_id=None, name=""))
     for segment, start in erasure.segments:
         connection.execute(
             sa.delete(schema.message).where(_message_columns.segment == segment, _message_columns.depth >= start)
         )
-    for segment, _ in sorted(erasure.segments, reverse=True):  # what forked off a segment has a higher number than it
-        held = sa.exists().where(_message_columns.segment == segment)
-        connection.execute(sa.delete(schema.segment).where(_segment_columns.id == segment, ~held))
+    for segment, _ in sorted(erasure.segments, reverse=True):  # the children of a segment have higher numbers
+        has_messages = sa.exists().where(_message_columns.segment == segment)
+        connection.execute(sa.delete(schema.segment).where(_segment_columns.id == segment, ~has_messages))
     if erasure.changes:
-        of_it = schema.operation.c.thread_id == thread_id  # names and descriptions of what is gone stand there as well
-        connection.execute(sa.update(schema.operation).where(of_it).values(changes=[], detail={}))
+        of_thread = schema.operation.c.thread_id == thread_id  # it contains names and descriptions of erased rows
+        connection.execute(sa.update(schema.operation).where(of_thread).values(changes=[], detail={}))
         now = rows.from_time(datetime.now(UTC))
         change = Transaction(
             connection, rows.load_thread(connection, thread_id, include_deleted=True), now, new_id, Caller()
@@ -231,7 +231,7 @@ def _erase_rows(connection: sa.Connection, erasure: _ThreadErasure) -> None:
 
 
 def _vacuum_file(engine: sa.Engine) -> None:
-    """Write the file anew without what was freed, and empty the log beside it."""
+    """Rewrite the file without its freed pages, and empty the log beside it."""
     with engine.connect() as connection:
         raw = connection.connection.driver_connection
         assert isinstance(raw, sqlite3.Connection)
@@ -246,10 +246,10 @@ def _vacuum_file(engine: sa.Engine) -> None:
 
 def _sum_up(erasures: Sequence[_ThreadErasure], lost_files: Sequence[str]) -> ErasePlan:
     return ErasePlan(
-        threads=tuple(going.thread.title for going in erasures if going.is_whole),
-        messages=sum(going.messages for going in erasures),
-        checkpoints=sum(len(going.checkpoints) for going in erasures),
-        branches=sum(len(going.branches) for going in erasures),
-        changes=sum(going.changes for going in erasures),
+        threads=tuple(erasure.thread.title for erasure in erasures if erasure.is_whole),
+        messages=sum(erasure.messages for erasure in erasures),
+        checkpoints=sum(len(erasure.checkpoints) for erasure in erasures),
+        branches=sum(len(erasure.branches) for erasure in erasures),
+        changes=sum(erasure.changes for erasure in erasures),
         files=len(lost_files),
     )

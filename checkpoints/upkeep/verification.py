@@ -1,6 +1,6 @@
-"""Verifying: every hash derived again, every link followed, and what does not fit named.
+"""Verification: compute every hash again, follow every link, and report the damage.
 
-Reads alone, and a row at a time: a million messages need no more memory than the longest list of one thread's segments.
+It only reads, a row at a time: its memory depends on the segments of one thread, not on the number of messages.
 """
 
 import json
@@ -21,13 +21,13 @@ from checkpoints.storage.database import Database
 from checkpoints.upkeep import erasure
 
 _message_columns, _segment_columns, _operation_columns = schema.message.c, schema.segment.c, schema.operation.c
-_READ_ERRORS = (sa.exc.DBAPIError, ValueError)  # a page that is no page, a change that is not JSON: the rest is looked at
+_READ_ERRORS = (sa.exc.DBAPIError, ValueError)  # a damaged page, a change that is not JSON: the rest is checked
 _BATCH_SIZE = 200  # rows that the driver hands over at a time
 
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """One thing that does not fit. `number` counts a message from 1 on its path; what concerns no message has none."""
+    """One defect. `number` is the position of a message on its path, from 1; None where it concerns no message."""
 
     problem: str
     thread_id: str = ""
@@ -43,7 +43,7 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class VerificationReport:
-    """What was looked at, and what was found."""
+    """The numbers of checked rows, and the damage found."""
 
     threads: int
     messages: int
@@ -55,12 +55,12 @@ class VerificationReport:
     def __str__(self) -> str:
         nouns = ((self.threads, "conversation"), (self.messages, "message"), (self.checkpoints, "checkpoint"))
         attached = ((self.files, "attached file"),) if self.files else ()
-        looked = ", ".join(pluralize(number, noun) for number, noun in (*nouns, (self.operations, "change"), *attached))
-        return f"{looked}: {pluralize(len(self.damages), 'damage') if self.damages else 'all whole'}."
+        checked = ", ".join(pluralize(number, noun) for number, noun in (*nouns, (self.operations, "change"), *attached))
+        return f"{checked}: {pluralize(len(self.damages), 'damage') if self.damages else 'all whole'}."
 
 
 def verify(database: Database) -> VerificationReport:
-    """Look at everything, at one moment. Raises `StoreUnavailableError` only where nothing can be read at all."""
+    """Check the whole database in one snapshot. Raises `StoreUnavailableError` only if nothing can be read at all."""
     tables = (schema.thread, schema.message, schema.checkpoint, schema.operation, schema.file)
     with database.begin_read() as connection:
         found = tuple(_find_damages(connection))
@@ -87,18 +87,18 @@ def _count_rows(connection: sa.Connection, table: sa.Table) -> int:
 
 
 def _check_sqlite(connection: sa.Connection) -> Iterator[Damage]:
-    """What SQLite itself finds: pages, indexes, references. PostgreSQL has checksums and constraints of its own."""
+    """Run SQLite's checks of pages, indexes and references. PostgreSQL has its own checksums and constraints."""
     if connection.dialect.name != "sqlite":
         return
-    for (said,) in connection.exec_driver_sql("PRAGMA integrity_check"):
-        if said != "ok":
-            yield Damage(f"the file: {said}")
+    for (finding,) in connection.exec_driver_sql("PRAGMA integrity_check"):
+        if finding != "ok":
+            yield Damage(f"the file: {finding}")
     for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
         yield Damage(f"the file: row {row} of {table} names a {parent} that is not there")
 
 
 def _check_strays(connection: sa.Connection) -> Iterator[Damage]:
-    """Messages that no thread's segments hold: reading by segment would pass them over."""
+    """Find messages outside their thread's segments: a read by segment would miss them."""
     query = sa.select(_message_columns.id, _message_columns.thread_id, _message_columns.depth).outerjoin(
         schema.segment,
         sa.and_(_segment_columns.id == _message_columns.segment, _segment_columns.thread_id == _message_columns.thread_id),
@@ -108,9 +108,9 @@ def _check_strays(connection: sa.Connection) -> Iterator[Damage]:
 
 
 def _check_attachments(connection: sa.Connection) -> Iterator[Damage]:
-    """Files whose bytes are others than were attached, and the messages that name one of these or one that is not there."""
+    """Find damaged files, and messages that name a damaged or missing file."""
     table, sound = schema.file.c, set[str]()
-    for hash_ in connection.scalars(sa.select(table.hash).order_by(table.hash)).all():  # one at a time: each has megabytes
+    for hash_ in connection.scalars(sa.select(table.hash).order_by(table.hash)).all():  # one at a time: each may be large
         if file_rows.select_files(connection, [hash_]):
             sound.add(hash_)
         else:
@@ -134,9 +134,9 @@ def _check_threads(connection: sa.Connection) -> Iterator[Damage]:
     for thread in connection.execute(sa.select(*columns).order_by(table.id)).all():
         try:
             parts = (_check_tree, _check_json_columns, _check_operations)
-            for what, message in chain.from_iterable(part(connection, thread) for part in parts):
+            for problem, message in chain.from_iterable(part(connection, thread) for part in parts):
                 place = (message.id, message.depth + 1) if message else (None, None)
-                yield Damage(what, thread.id, thread.title, *place)
+                yield Damage(problem, thread.id, thread.title, *place)
         except _READ_ERRORS as error:
             yield Damage(f"not all of it can be read: {_unwrap_driver_error(error)}", thread.id, thread.title)
 
@@ -146,18 +146,20 @@ Findings = Iterator[tuple[str, Node | None]]
 
 
 def _check_json_columns(connection: sa.Connection, thread: _ThreadRow) -> Findings:
-    """What stands as JSON beside the messages: read leniently, it would seem to be empty."""
+    """Check the columns of JSON: the store's tolerant parser would take damaged ones for empty objects."""
     own, table = schema.thread.c, schema.checkpoint.c
     if not _is_json_object(connection.scalar(sa.select(sa.cast(own.settings, sa.Text)).where(own.id == thread.id))):
         yield "its settings are damaged: they are no JSON object", None
-    held = sa.select(table.id, table.name, sa.cast(table.extra, sa.Text).label("extra")).where(table.thread_id == thread.id)
-    for row in connection.execute(held):
+    checkpoints = sa.select(table.id, table.name, sa.cast(table.extra, sa.Text).label("extra")).where(
+        table.thread_id == thread.id
+    )
+    for row in connection.execute(checkpoints):
         if not _is_json_object(row.extra):
             yield f"the state of checkpoint {row.name!r} ({row.id}) is damaged: it is no JSON object", None
-    changed = (
+    operations = (
         sa.select(schema.operation).where(_operation_columns.thread_id == thread.id).order_by(_operation_columns.version)
     )
-    for row in connection.execute(changed, execution_options={"yield_per": _BATCH_SIZE}):
+    for row in connection.execute(operations, execution_options={"yield_per": _BATCH_SIZE}):
         if rows.to_operation(row).damaged:
             yield f"operation {row.version:,} is damaged: what it changed cannot be read", None
 
@@ -170,16 +172,16 @@ def _is_json_object(text: str | None) -> bool:
 
 
 def _check_tree(connection: sa.Connection, thread: _ThreadRow) -> Findings:
-    """The tree, and what stands on it."""
+    """Check the tree of messages, and the branches and checkpoints on it."""
     forks = rows.select_segment_parents(connection, thread.id)
-    whole: dict[int, int] = {}  # segment -> the depth up to which its messages, and all before them, are there
+    intact_depths: dict[int, int] = {}  # segment -> the last depth whose path is complete
     for segment, (parent, fork_depth) in sorted(forks.items()):
         if parent is not None and (parent not in forks or parent >= segment):
             yield f"segment {segment} forks from one that is not there", None
-            whole[segment] = -1
+            intact_depths[segment] = -1
             continue
-        yield from _check_segment(connection, thread.id, segment, parent, fork_depth, whole)
-    yield from _check_heads(connection, thread, forks, whole)
+        yield from _check_segment(connection, thread.id, segment, parent, fork_depth, intact_depths)
+    yield from _check_heads(connection, thread, forks, intact_depths)
 
 
 def _check_segment(
@@ -192,21 +194,21 @@ def _check_segment(
 ) -> Findings:
     before = _select_message_row(connection, parent, fork_depth)
     depth = fork_depth
-    is_whole = parent is None or (before is not None and intact_depths[parent] >= fork_depth)
+    is_complete = parent is None or (before is not None and intact_depths[parent] >= fork_depth)
     query = sa.select(schema.message).where(_message_columns.segment == segment).order_by(_message_columns.depth)
     for row in connection.execute(query, execution_options={"yield_per": _BATCH_SIZE}):
         node = Node(row.id, segment, row.depth)
         if row.depth != depth + 1 or (before is None and row.depth > 0):
             yield f"has none before it: those from {depth + 2:,} on are missing", node
-            is_whole = False
+            is_complete = False
         elif row.parent_id != (before.id if before else None):
             yield "stands after another message than the one that it names", node
         elif serde.hash_canonical_body(row.body, row.agent, row.status, before.hash if before else None) != row.hash:
             yield "is damaged: its content does not fit its hash", node
         before, depth = row, row.depth
-        if is_whole:
+        if is_complete:
             intact_depths[segment] = depth
-    intact_depths.setdefault(segment, fork_depth if is_whole else -1)
+    intact_depths.setdefault(segment, fork_depth if is_complete else -1)
 
 
 def _select_message_row(connection: sa.Connection, segment: int | None, depth: int) -> sa.Row[Any] | None:
@@ -217,39 +219,39 @@ def _select_message_row(connection: sa.Connection, segment: int | None, depth: i
 def _check_heads(
     connection: sa.Connection, thread: _ThreadRow, parents: SegmentParents, intact_depths: dict[int, int]
 ) -> Findings:
-    """Branches and checkpoints: each stands on a message of this thread, with a whole chain before it."""
+    """Check that each branch and checkpoint points to a message of this thread with a complete path."""
 
     def is_broken(node: Node) -> bool:
         if node.segment not in parents or intact_depths[node.segment] < node.depth:
             return True
-        stretches = history.path_to(node, parents).segments
-        return any(depth > intact_depths.get(segment, -1) for segment, depth in stretches)
+        segments = history.path_to(node, parents).segments
+        return any(depth > intact_depths.get(segment, -1) for segment, depth in segments)
 
     branches = connection.execute(sa.select(schema.branch).where(schema.branch.c.thread_id == thread.id)).all()
     if thread.branch_id not in {row.id for row in branches if row.deleted_at is None}:
         yield "stands on a branch that is not there", None
     table = schema.checkpoint.c
     columns = (table.id, table.name, table.message_id, table.segment, table.depth, table.position, table.branch_id)
-    bookmarks = connection.execute(sa.select(*columns).where(table.thread_id == thread.id)).all()
-    wanted = {row.head_id for row in branches if row.head_id} | {row.message_id for row in bookmarks}
+    checkpoints = connection.execute(sa.select(*columns).where(table.thread_id == thread.id)).all()
+    wanted = {row.head_id for row in branches if row.head_id} | {row.message_id for row in checkpoints}
     nodes = rows.select_nodes(connection, wanted)
     for row in branches:
         if row.head_id and (row.head_id not in nodes or is_broken(nodes[row.head_id])):
             yield f"branch {row.name!r} ({row.id}) stands on a chain that is not whole", None
     known = {row.id for row in branches}
-    for bookmark in bookmarks:
-        named = f"checkpoint {bookmark.name!r} ({bookmark.id})"
-        node = nodes.get(bookmark.message_id)
+    for checkpoint in checkpoints:
+        named = f"checkpoint {checkpoint.name!r} ({checkpoint.id})"
+        node = nodes.get(checkpoint.message_id)
         if node is None or is_broken(node):
             yield f"{named} stands on a chain that is not whole", None
-        elif (node.segment, node.depth) != (bookmark.segment, bookmark.depth):
+        elif (node.segment, node.depth) != (checkpoint.segment, checkpoint.depth):
             yield f"{named} counts other messages than there are before it", None
-        if bookmark.position >= thread.checkpoints_made or bookmark.branch_id not in known:
+        if checkpoint.position >= thread.checkpoints_made or checkpoint.branch_id not in known:
             yield f"{named} has a place that its conversation does not know", None
 
 
 def _check_operations(connection: sa.Connection, thread: _ThreadRow) -> Findings:
-    """Versions without a gap, and undo columns that say the same from both ends."""
+    """Check that versions have no gap, and that both ends of each undo agree."""
     query = sa.select(
         _operation_columns.version, _operation_columns.kind, _operation_columns.target, _operation_columns.undone_by
     )
@@ -259,11 +261,11 @@ def _check_operations(connection: sa.Connection, thread: _ThreadRow) -> Findings
     if [row.version for row in known] != list(range(1, thread.version + 1)):
         yield f"its operations are not those from 1 to {thread.version:,}", None
         return
-    noted = erasure.collect_references(erasure.list_revertible_operations(connection, thread.id))[0]
-    if gone := noted - set(rows.select_nodes(connection, noted)):
-        yield f"undoing its changes needs messages that are not there: {', '.join(sorted(gone))}", None
+    needed = erasure.collect_references(erasure.list_revertible_operations(connection, thread.id))[0]
+    if missing := needed - set(rows.select_nodes(connection, needed)):
+        yield f"undoing its changes needs messages that are not there: {', '.join(sorted(missing))}", None
     by_version = {row.version: row for row in known}
-    undone: dict[int, int] = defaultdict(int)  # the version of an undo or redo -> the newest that it took back
+    undone: dict[int, int] = defaultdict(int)  # the version of an undo or redo -> the newest operation that it reversed
     for row in known:
         if row.undone_by is not None:
             undone[row.undone_by] = row.version

@@ -1,4 +1,4 @@
-"""The schema over time: what a database holds is recognised, and brought up to date or left alone."""
+"""The revisions of the schema: a database is recognised, and migrated or left unchanged."""
 
 import os
 import sqlite3
@@ -10,17 +10,17 @@ from checkpoints.errors import StoreUnavailableError
 from checkpoints.storage import postgresql
 
 FOLDER = Path(__file__).parent
-NEWEST_REVISION = "0004"  # the newest file in versions/; a test holds the two together
+NEWEST_REVISION = "0004"  # the newest file in versions/; a test compares the two
 
 
 def upgrade_schema(engine: sa.Engine, path: Path | None = None) -> None:
-    """Bring a database to the newest schema: a file (at `path`) after a backup of what was there.
+    """Migrate a database to the newest schema. A file (at `path`) is backed up first.
 
-    Raises `StoreUnavailableError` for one of a newer Waymark or of something else, and leaves it as it was.
+    Raises `StoreUnavailableError` for a database of a newer Waymark or of another program, and leaves it unchanged.
     """
     name = str(path or f"The database {engine.url.database}")
     with engine.connect() as connection:
-        # In this order: tables that another process makes in between are known by their revision.
+        # In this order: if another process makes the tables in between, the revision shows it.
         tables = sa.inspect(connection).get_table_names()
         found = read_revision(connection)
         if found == NEWEST_REVISION:
@@ -35,7 +35,7 @@ def upgrade_schema(engine: sa.Engine, path: Path | None = None) -> None:
 
 
 def read_revision(connection: sa.Connection) -> str | None:
-    """The schema that is there; None where there is none of Waymark's."""
+    """Return the revision of the database's schema; None if it has no schema of Waymark."""
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
     found: str | None = connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
@@ -54,14 +54,14 @@ def _run_migrations(engine: sa.Engine) -> None:
     config = Config()
     config.set_main_option("script_location", str(FOLDER))
     with engine.connect().execution_options(writing=True) as connection, connection.begin():
-        if engine.dialect.name == "postgresql":  # of two that open an empty database at the same time, one makes the tables
+        if engine.dialect.name == "postgresql":  # of two processes that open an empty database, one makes the tables
             connection.execute(postgresql.ADVISORY_LOCK, {"key": "migration"})
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
 
 
 def _copy_before_upgrade(connection: sa.Connection, target: Path) -> None:
-    """By SQLite's own backup: a copy of the file would miss what is still in the log beside it."""
+    """Copy by SQLite's own backup: a copy of the file would miss the log beside it."""
     raw = connection.connection.driver_connection
     assert isinstance(raw, sqlite3.Connection)
     os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o600))

@@ -409,7 +409,8 @@ def test_a_change_that_the_server_gave_up_for_another_is_tried_again(postgres_st
     with ThreadPoolExecutor(2) as pool:
         for done in [pool.submit(hold, one, other), pool.submit(hold, other, one)]:
             done.result()
-    assert (len(tries), postgres_store.database.outage) == (3, "")
+    assert len(tries) > 2  # a slow server may give up more than one
+    assert not postgres_store.database.outage
 
 
 def test_a_statement_with_too_many_values_is_our_own_mistake_on_every_database(lasting_store: Store) -> None:
