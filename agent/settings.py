@@ -1,6 +1,6 @@
-"""What a person chooses for one conversation: the model that answers, what it is told, and whether the agent may go back.
+"""A person's choices for one conversation: the model, the instructions and the time-travel policy.
 
-It stands in the thread's settings. What is empty there was not chosen, and the settings of the app decide.
+The thread's settings hold them. An empty value follows the app's settings.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ _SETTING_NAMES = ("instructions", "model", "time_travel")
 
 
 class ModelCatalog(Protocol):
-    """The models that can be chosen, by their specs, and the one that answers where none was (see `Models`)."""
+    """The models of the app by their specs, and its default model (see `ConfiguredModels`)."""
 
     @property
     def default_spec(self) -> str: ...
@@ -30,11 +30,11 @@ class ModelCatalog(Protocol):
 
 
 class InvalidSettingsError(StateError, ValueError):
-    """A choice that cannot be made; the text says why."""
+    """An invalid choice; the text gives the reason."""
 
 
 class ModelUnavailableError(StateError):
-    """The model that was chosen for a conversation is there no more. Another one does not take its place unasked."""
+    """The model of a conversation no longer exists. No other model replaces it without a choice."""
 
     def __init__(self, spec: str) -> None:
         super().__init__(
@@ -44,7 +44,7 @@ class ModelUnavailableError(StateError):
 
 @dataclass(frozen=True, slots=True)
 class ChosenModel:
-    """The model of one run, under the name that it was chosen by."""
+    """The model of one run, with its spec."""
 
     spec: str
     chat: BaseChatModel
@@ -52,7 +52,7 @@ class ChosenModel:
 
 @dataclass(frozen=True, slots=True)
 class ThreadSettings:
-    """What was chosen for one conversation."""
+    """The settings of one conversation."""
 
     instructions: str = ""
     model: str = ""
@@ -63,7 +63,7 @@ class ThreadSettings:
         return cls(**{key: str(thread.settings.get(key, "")) for key in _SETTING_NAMES})
 
     def with_changes(self, values: Mapping[str, Any], catalog: ModelCatalog) -> Self:
-        """The same with these values, of which none need be good. Raises `InvalidChoiceError`."""
+        """Return the settings with these unchecked values. Raises `InvalidSettingsError`."""
         chosen = replace(
             self, **{key: serde.sanitize_text(str(value or "")).strip() for key, value in _filter_settings(values)}
         )
@@ -76,11 +76,11 @@ class ThreadSettings:
         return chosen
 
     def changes_since(self, before: "ThreadSettings") -> dict[str, str]:
-        """What was chosen otherwise than before, as settings of a thread."""
+        """Return the changed values, in the form of a thread's settings."""
         return {key: value for key, value in asdict(self).items() if value != getattr(before, key)}
 
     def resolve_model(self, catalog: ModelCatalog) -> ChosenModel:
-        """The model to ask. Raises `ModelGoneError`."""
+        """Return the model for a run. Raises `ModelUnavailableError`."""
         if self.model and self.model not in catalog.specs:
             raise ModelUnavailableError(self.model)
         try:
@@ -89,9 +89,9 @@ class ThreadSettings:
             raise ModelUnavailableError(self.model or catalog.default_spec) from error
 
     def resolve_policy(self, default_policy: Policy) -> Policy:
-        """Whether the agent may go back: where the settings of the app say never, nothing else can be chosen."""
-        own = next((policy for policy in POLICIES if policy == self.time_travel), None)
-        return own if own and default_policy != "off" else default_policy
+        """Return the time-travel policy. An app that is set to `off` allows no other choice."""
+        chosen_policy = next((policy for policy in POLICIES if policy == self.time_travel), None)
+        return chosen_policy if chosen_policy and default_policy != "off" else default_policy
 
 
 def _filter_settings(values: Mapping[str, Any]) -> list[tuple[str, Any]]:

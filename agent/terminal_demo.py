@@ -1,6 +1,6 @@
-"""Time travel in a terminal: the real runner, graph and store (in memory), with whatever model the settings name.
+"""Time travel in a terminal: the real runner, graph and store (in memory), with the model of the settings.
 
-What is written and read goes through two functions, so that a pipe can drive it.
+Two functions read and write its lines, so that a pipe can drive it.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ Say something, and later: go back to msg_0 and try something else.
 
 @dataclass
 class TerminalChat:
-    """One conversation, and the moves that the agent has made in it."""
+    """One conversation, and the agent's moves in it."""
 
     store: Store
     hub: RunHub
@@ -64,7 +64,7 @@ class TerminalChat:
     write: WriteLine
     moves: list[TimeTravelEvent]
     thread_id: str = ""
-    turn_messages: list[Message] = field(default_factory=list)  # by the last turn, those among them that left again
+    turn_messages: list[Message] = field(default_factory=list)  # of the last turn, with those that a move removed
 
     def reset(self) -> None:
         self.thread_id = self.store.create_thread().id
@@ -74,18 +74,18 @@ class TerminalChat:
         return self.store.list_messages(self.thread_id)
 
     def run_turn(self, text: str) -> bool:
-        """One turn, told as it goes; whether it came to its end."""
+        """Run one turn and print its events. Return whether it reached its end."""
         return self.loop.run(self._follow_turn(text))
 
     async def _follow_turn(self, text: str) -> bool:
-        self.turn_messages, told = [], len(self.moves)
+        self.turn_messages, printed_count = [], len(self.moves)
         async with self.hub.subscribe(self.thread_id) as following:
             await self.runner.send(self.thread_id, text, caller=Caller())
             while True:
                 for event in await following.receive():
-                    while told < len(self.moves):
-                        self.write(_format_move(self.moves[told]))
-                        told += 1
+                    while printed_count < len(self.moves):
+                        self.write(_format_move(self.moves[printed_count]))
+                        printed_count += 1
                     if isinstance(event, MessageAdded):
                         self.turn_messages.append(event.message)
                         self._print_message(event.message)
@@ -110,9 +110,9 @@ def _open_chat(catalog: ModelCatalog, tools: Sequence[BaseTool], write: WriteLin
     database, moves = Database.in_memory(), list[TimeTravelEvent]()
     store, hub = Store(database), RunHub()
     with ThreadPoolExecutor(2) as pool, asyncio.Runner() as loop:
-        heard: list[Callable[[TimeTravelEvent], None]] = [moves.append]
+        listeners: list[Callable[[TimeTravelEvent], None]] = [moves.append]
         runs, graph = Runs(store), build_graph(tools)
-        make = partial(
+        make_runner = partial(
             build_runner,
             store,
             runs,
@@ -123,12 +123,12 @@ def _open_chat(catalog: ModelCatalog, tools: Sequence[BaseTool], write: WriteLin
             limits=Limits(),
             default_policy="allow",
         )
-        talk = TerminalChat(store, hub, make(on_time_travel=heard), loop, write, moves)
-        talk.reset()
+        chat = TerminalChat(store, hub, make_runner(on_time_travel=listeners), loop, write, moves)
+        chat.reset()
         try:
-            yield talk
+            yield chat
         finally:
-            loop.run(talk.runner.close())
+            loop.run(chat.runner.close())
             database.close()
 
 
@@ -152,7 +152,7 @@ def demonstrate_goto(catalog: ModelCatalog, read: ReadLine, write: WriteLine) ->
 
 
 def demonstrate_compaction(catalog: ModelCatalog, _: ReadLine, write: WriteLine) -> bool:
-    """Read a long file, go back with what it said, and answer from that alone. Whether all of it worked."""
+    """Read a long file, go back with its facts, and answer from the note alone. Return whether all of it worked."""
     with TemporaryDirectory(prefix="waymark-") as folder:
         (Path(folder) / LOGBOOK_NAME).write_text(make_logbook())
         with _open_chat(catalog, [make_read_file_tool(Path(folder))], write) as talk:
@@ -178,14 +178,14 @@ def _run_demonstration(chat: TerminalChat, write: WriteLine) -> bool:
 
 
 def _count_request_tokens(chat: TerminalChat) -> int:
-    """How much was asked with for the last answer: as the provider counted, or where it did not, by a rough estimate."""
+    """Return the tokens of the last request: the provider's count, or else a rough estimate."""
     answer = next(message.langchain for message in reversed(chat.turn_messages) if message.type == "ai")
     usage = answer.usage_metadata if isinstance(answer, AIMessage) else None
     return usage["input_tokens"] if usage else sum(map(estimate_stored_tokens, chat.load_path()[:-1]))
 
 
 def make_logbook() -> str:
-    """A long file in which little matters."""
+    """Return a long file with few facts."""
     return (
         "\n".join(
             f"Day {day:03}: {LOGBOOK_FACTS.get(day) or _describe_ordinary_day(day)}." for day in range(1, LOGBOOK_DAYS + 1)

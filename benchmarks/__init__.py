@@ -1,1 +1,1 @@
-"""One runner, one table: what the states and the page cost, beside what others cost in the same run."""
+"""One runner, one table: the costs of the states and the page, beside those of other solutions in the same run."""

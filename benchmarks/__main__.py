@@ -15,7 +15,7 @@ RESULTS = Path(__file__).parent / "RESULTS.md"
 
 
 def main(arguments: list[str]) -> int:
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the servers that were started are ended as well
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the started servers end as well
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--states", action="store_true", help="only the states")
     parser.add_argument("--history", action="store_true", help="only the history on both databases")
@@ -24,7 +24,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="fewer runs, and nothing that takes minutes")
     parser.add_argument("--out", type=Path, default=RESULTS, metavar="FILE", help="where the table goes")
     chosen = parser.parse_args(arguments)
-    switch_off_library_tracing()  # it would also be measured
+    switch_off_library_tracing()  # its work would be measured as well
     report = Report()
     browser_version = None
     everything = not (chosen.states or chosen.history or chosen.page or chosen.streams)

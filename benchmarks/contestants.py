@@ -1,4 +1,4 @@
-"""What is compared as a history: ours, and copies in memory (LangGraph's is in langgraph_manager)."""
+"""The histories that are compared: ours, and copies in memory (LangGraph's is in langgraph_manager)."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -11,32 +11,32 @@ from benchmarks.deepcopy_manager import DeepCopyManager
 from benchmarks.langgraph_manager import LangGraphManager
 from checkpoints import NewMessage, Store, serde
 
-PAGE = 50  # messages: what the page reads of a conversation that is opened
+PAGE = 50  # messages that the page reads when a conversation is opened
 
 
 class History(Protocol):
-    """One conversation, kept with a checkpoint for each turn. `length`: the checkpoint with so many messages."""
+    """One conversation with a checkpoint for each turn. `length` names the checkpoint with so many messages."""
 
     def add(self, messages: list[BaseMessage]) -> None:
-        """Messages at the end, and a checkpoint after them."""
+        """Append messages, and save a checkpoint after them."""
 
     def read(self) -> object:
-        """What a page needs to show the end of the conversation."""
+        """Read the part that a page shows of the end of the conversation."""
 
     def list(self) -> Iterable[object]:
-        """All checkpoints, as a list of them shows them."""
+        """Read all checkpoints for a list."""
 
     def restore(self, length: int) -> None:
-        """The conversation stands on this checkpoint."""
+        """Move the conversation to this checkpoint."""
 
     def branch(self, length: int) -> None:
-        """It stands on a branch of its own from this checkpoint on."""
+        """Open a branch at this checkpoint, and move there."""
 
     def fork(self, length: int) -> None:
-        """There is another conversation that holds what this one held at this checkpoint."""
+        """Make another conversation with this one's messages at this checkpoint."""
 
     def back(self) -> None:
-        """After a `restore`, `branch` or `fork`, everything is where it was."""
+        """Reset everything after a `restore`, `branch` or `fork`."""
 
     def close(self) -> None: ...
 
@@ -108,7 +108,7 @@ class DeepCopies:
         DeepCopyManager().save_checkpoint(self._manager.twin().restore_checkpoint(self._made[length]))
 
     def back(self) -> None:
-        """Nothing has changed: only twins were restored."""
+        """Do nothing: only copies were restored."""
 
     def close(self) -> None: ...
 
@@ -116,7 +116,7 @@ class DeepCopies:
 @dataclass(frozen=True)
 class Contestant:
     name: str
-    kind: Kind | None  # of the database that it uses; None: it is in memory
+    kind: Kind | None  # of its database; None: in memory
     open: Callable[[Place], History]
 
     @property
@@ -128,7 +128,7 @@ OURS = "ours"
 
 
 def contestants() -> list[Contestant]:
-    """In the order of the table's columns; ours is first on each database."""
+    """Return the contestants in the order of the table's columns; ours is first on each database."""
     found = []
     for kind in KINDS:
         saver = f"{'Sqlite' if kind == 'SQLite' else 'Postgres'}Saver"

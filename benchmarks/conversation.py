@@ -1,4 +1,4 @@
-"""Conversations like those that people have: the same ones in every run, from a seed."""
+"""Conversations like those of people, the same in every run, from a seed."""
 
 import random
 import uuid
@@ -19,7 +19,7 @@ TOOL_RESULT = 2048  # characters
 
 
 def messages(number: int, seed: int = 7) -> list[BaseMessage]:
-    """The first `number` messages of an endless conversation."""
+    """Return the first `number` messages of an endless conversation."""
     talk = _talk(random.Random(seed))
     return [next(talk) for _ in range(number)]
 
@@ -38,7 +38,7 @@ def _talk(chance: random.Random) -> Iterator[BaseMessage]:
 
 
 def _answer(chance: random.Random, text: str, calls: list[ToolCall], reason: str) -> AIMessage:
-    """With the metadata that langchain-openai brings along."""
+    """Return an answer with the metadata of langchain-openai."""
     prompt, completion = chance.randrange(200, 90_000), chance.randrange(20, 400)
     return AIMessage(
         text,
@@ -62,7 +62,7 @@ def _answer(chance: random.Random, text: str, calls: list[ToolCall], reason: str
 
 
 def prose(chance: random.Random, words: int) -> str:
-    """Sentences of about a dozen words."""
+    """Return sentences of about a dozen words."""
     text = []
     for start in range(0, words, 12):
         sentence = " ".join(chance.choices(WORDS, k=min(12, words - start)))

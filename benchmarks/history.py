@@ -18,9 +18,9 @@ from benchmarks.measuring import Bar, Report, Samples, Section, milliseconds
 SIZES = (100, 1_000, 10_000)  # messages
 QUICK_SIZES = (100, 1_000)
 TURN = 2  # messages
-RUNS = 9  # of ours; of others 3, which may take seconds each
-PATIENCE = 20.0  # seconds in which others reach a size turn by turn
-LISTING = 10.0  # seconds in which they list their checkpoints
+RUNS = 9  # of ours; 3 of others, which may take seconds each
+PATIENCE = 20.0  # seconds for others to reach a size turn by turn
+LISTING = 10.0  # seconds for others to list their checkpoints
 BAR_BYTES = 1.6  # times the messages' JSON
 STOPPED = "stopped"
 ROWS = {
@@ -48,7 +48,7 @@ REMARKS = [
 ]
 
 Talk = list[BaseMessage]
-Costs = dict[str, float | None]  # by row; None: not there in time
+Costs = dict[str, float | None]  # by row; None: not finished in time
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def _compare(report: Report, fresh: Fresh, sizes: tuple[int, ...]) -> None:
     section.remarks[:0] = REMARKS
     size, written = measured[0].size, measured[0].costs["bytes"] or 0.0
     if size < SIZES[-1]:
-        return  # the bar is for a long conversation: in a short one the tables themselves weigh more than what is in them
+        return  # the bar is for a long conversation: in a short one the empty tables outweigh their content
     plain = sum(len(json.dumps(message_to_dict(message)).encode()) for message in talk[:size]) / 1e6
     what = f"bytes ÷ the messages' JSON, SQLite, {size:,} messages, a checkpoint for each turn"
     report.bars.append(Bar(what, written / plain, BAR_BYTES, "×"))
@@ -119,12 +119,12 @@ def _measured(section: Section, by: Contestant, fresh: Fresh, talk: Talk, size: 
     history.close()
     del history
     place.remove()
-    gc.collect()  # what one contestant leaves in memory must not slow the next one down
+    gc.collect()  # one contestant's garbage must not slow the next one down
     return Measured(by, size, costs)
 
 
 def _turn_by_turn(history: History, talk: Talk, seconds: float) -> int:
-    """Keep the conversation with a checkpoint for each turn: how many messages of it when it, or the time, has ended."""
+    """Store the conversation with a checkpoint for each turn. Return the number of messages that fit the time."""
     end = time.perf_counter() + seconds
     for place in range(0, len(talk), TURN):
         if time.perf_counter() > end:
@@ -160,7 +160,7 @@ def _costs(history: History, talk: Talk, size: int, runs: int) -> Costs:
 
 
 def _listing(history: History) -> float | None:
-    """How long listing all checkpoints takes; None when it takes too long."""
+    """Measure the listing of all checkpoints; None if it takes too long."""
     start = time.perf_counter()
     for _ in history.list():
         if time.perf_counter() - start > LISTING:

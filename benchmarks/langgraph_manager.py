@@ -10,7 +10,7 @@ from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import (
-    _messages_delta_reducer,  # private like DeltaChannel is beta; its own documentation imports it so
+    _messages_delta_reducer,  # private, and DeltaChannel is beta; its documentation imports it this way
     add_messages,
 )
 
@@ -24,7 +24,7 @@ class ChatState(TypedDict):
 
 
 class DeltaChatState(TypedDict):
-    """Checkpoints hold what was added, and every hundredth the whole list."""
+    """State whose checkpoints hold the added messages, and every hundredth the whole list."""
 
     messages: Annotated[list[AnyMessage], DeltaChannel(_messages_delta_reducer)]
 
@@ -56,25 +56,25 @@ class LangGraphManager:
         self._made[self._length] = self._graph.update_state(self._thread, {"messages": messages}, as_node="agent")
 
     def read(self) -> State:
-        """The state as of the newest checkpoint; there is no way to read a part of it."""
+        """Read the whole state of the newest checkpoint; LangGraph cannot read a part of it."""
         return dict(self._graph.get_state(self._thread).values)
 
     def list(self) -> Iterable[object]:
-        """The checkpoints, one after another; LangGraph reads the state of each."""
+        """List the checkpoints; LangGraph reads the state of each."""
         return self._graph.get_state_history(self._thread)
 
     def restore(self, length: int) -> None:
-        """Stand on the checkpoint with so many messages, by a copy of it that is the newest checkpoint."""
+        """Move to the checkpoint with so many messages: a copy of it becomes the newest checkpoint."""
         self._graph.update_state(self._made[length], None, as_node="__copy__")
 
     branch = restore  # a thread's checkpoints are a tree anyway, and branches have no names
 
     def back(self) -> None:
-        """Stand at the end again."""
+        """Move to the end again."""
         self.restore(self._length)
 
     def fork(self, length: int) -> None:
-        """A new thread with the conversation up to there."""
+        """Make a new thread with the conversation up to there."""
         self._forks += 1
         state = self._graph.get_state(self._made[length]).values
         self._graph.update_state({"configurable": {"thread_id": f"fork {self._forks}"}}, state, as_node="agent")

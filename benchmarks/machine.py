@@ -1,4 +1,4 @@
-"""Where and when the numbers were taken."""
+"""The machine and the time of the measurements."""
 
 import os
 import platform
@@ -18,7 +18,7 @@ PACKAGES = (
 
 
 def browser() -> str:
-    """The path of the machine's Chromium."""
+    """Return the path of the machine's Chromium."""
     found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if found is None:
         raise FileNotFoundError("the page is measured in Chromium or Chrome, and there is none")

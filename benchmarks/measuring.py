@@ -1,4 +1,4 @@
-"""Taking times, and the table that they end in."""
+"""Measured times, and the table that reports them."""
 
 import os
 import statistics
@@ -12,7 +12,7 @@ Unit = Literal["ms", "MB", "MiB", "×", "KiB", "s", "tokens"]
 
 @dataclass(frozen=True)
 class Samples:
-    """Several measurements of one thing. Medians are what is reported: other work on the machine only ever adds."""
+    """Several measurements of one thing. Reports use the median, because other work on the machine only adds time."""
 
     values: tuple[float, ...]
 
@@ -25,14 +25,14 @@ class Samples:
         return min(self.values)
 
     def percentile(self, percent: float) -> float:
-        """The smallest value that so many percent of the measurements do not exceed."""
+        """Return the smallest value that so many percent of the measurements do not exceed."""
         ordered = sorted(self.values)
         return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One promise, and what was measured: met when the measured value is at most (or at least) the limit."""
+    """One promise with its measured value: met if the value is at most (or at least) the limit."""
 
     what: str
     measured: float
@@ -63,12 +63,12 @@ class Report:
     loads: list[float] = field(default_factory=list)
 
     def note_load(self) -> None:
-        """The load average of the last minute: above the number of cores, times are longer than they need be."""
+        """Return the load average of the last minute; above the number of cores, times are too long."""
         self.loads.append(os.getloadavg()[0])
 
 
 def milliseconds(action: Callable[[], object], runs: int, *, before: Callable[[], object] | None = None) -> Samples:
-    """How long `action` takes, `runs` times; `before` prepares each one and is not counted."""
+    """Measure `action`, `runs` times; `before` prepares each one and is not measured."""
     values = []
     for _ in range(runs):
         if before:

@@ -1,4 +1,4 @@
-"""The fake model in a process of its own, so that what it costs is not counted as the server's."""
+"""The fake model in a separate process, so that the server's times exclude it."""
 
 import multiprocessing
 import time
@@ -24,7 +24,7 @@ def _serve(pipe: Connection) -> None:
 
 
 class ModelServer:
-    """`say` sets the next answer, which comes as fast as possible; `hold` lets only its first token out until `release`."""
+    """A fake model. `say` sets the next answer, sent at once; `hold` stops it after the first token until `release`."""
 
     def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")
@@ -50,7 +50,7 @@ class ModelServer:
         self._order("release")
 
     def first_byte(self) -> float:
-        """When the newest answer began: milliseconds since 1970."""
+        """Return the start of the newest answer, in milliseconds since 1970."""
         first, _ = self._order("times")
         return _epoch(first[0])
 
@@ -64,5 +64,5 @@ class ModelServer:
 
 
 def _epoch(moment: float) -> float:
-    """A perf_counter time, which all processes of a machine share, on the clock that the page can read too."""
+    """Convert a perf_counter time, which all processes of a machine share, to the page's clock."""
     return (time.time() - time.perf_counter() + moment) * 1000

@@ -25,7 +25,7 @@ ARGUMENTS = [
 SHORT, LONG = 10, 10_000  # messages
 TOKENS = 2_000
 KEYS = 100
-SETTLING = 5.0  # seconds until an idle server's memory is looked at
+SETTLING = 5.0  # seconds before an idle server's memory is measured
 END = "The end of this conversation."
 SETTINGS = {"MODEL": "openai:fake-model", "OPENAI_API_KEY": "sk-benchmark"}
 SIZE = {"width": 1280, "height": 900}
@@ -53,7 +53,7 @@ class Answer:
 
 
 def measure(report: Report, folder: Path, *, quick: bool) -> str:
-    """Add the page's bars and tables to the report; the browser's version."""
+    """Add the page's bars and tables to the report, and return the browser's version."""
     runs = 3 if quick else 9
     data = folder / "page"
     threads = _seed(data, {str(number): SHORT for number in range(2 * runs)} | {"short": SHORT, "long": LONG})
@@ -74,7 +74,7 @@ def measure(report: Report, folder: Path, *, quick: bool) -> str:
 
 
 def _seed(data: Path, lengths: dict[str, int]) -> dict[str, str]:
-    """Stored conversations of these lengths, each with ten checkpoints: their ids by the same names."""
+    """Store conversations of these lengths, each with ten checkpoints, and return their ids by the same names."""
     database = Database.open_file(data / "waymark.db")
     store = Store(database)
     threads = {}
@@ -122,7 +122,7 @@ def _sign_in(browser: Browser, server: WaymarkServer) -> StorageState:
 
 
 def _open(browser: Browser, state: StorageState, address: str) -> tuple[BrowserContext, Page, CDPSession]:
-    """A page in a context of its own, where nothing is cached; its main thread's work is counted from the start."""
+    """Open a page in a new context without a cache, with its main thread's work counted from the start."""
     context = browser.new_context(storage_state=state, viewport=SIZE)  # type: ignore[arg-type]
     context.add_init_script(path=PROBE)
     page = context.new_page()
@@ -140,7 +140,7 @@ def _measure_loading(
         for length, thread_id in (
             (SHORT, threads["short"]),
             (LONG, threads["long"]),
-        ):  # in turns, so that both suffer alike from other work on the machine
+        ):  # alternating, so that other work on the machine affects both alike
             context, page, session = _open(browser, state, f"{server.address}/t/{thread_id}")
             loads[length].append(_load(page, session))
             context.close()
@@ -151,7 +151,7 @@ def _measure_loading(
         remarks=["*Usable*: from the start of the navigation until one can type and the last message is painted."],
     )
     usable = {}
-    for length, (_, *every) in loads.items():  # without the first: the server's own first time is not the page's
+    for length, (_, *every) in loads.items():  # without the first load, which includes the server's first work
         usable[length] = Samples(tuple(load.usable for load in every))
         processor = Samples(tuple(load.processor for load in every)).median
         times = (f"{usable[length].median:.0f}", f"{usable[length].best:.0f}", f"{processor:.0f}")
@@ -168,7 +168,7 @@ def _load(page: Page, session: CDPSession) -> Load:
 
 
 def _main_thread(session: CDPSession) -> float:
-    """Milliseconds of work of the page's main thread so far."""
+    """Return the milliseconds of work of the page's main thread so far."""
     metrics = {metric["name"]: metric["value"] for metric in session.send("Performance.getMetrics")["metrics"]}
     return float(metrics["TaskDuration"]) * 1000
 
@@ -278,7 +278,7 @@ def _answer(
 
 
 def _raw(model: ModelServer, text: str) -> float:
-    """How long the fake itself takes, with a client that does nothing but read."""
+    """Measure the fake itself, with a client that only reads."""
     model.say(text)
     body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "go"}]}
     headers = {"Authorization": "Bearer sk-benchmark", "Content-Type": "application/json"}
@@ -290,14 +290,14 @@ def _raw(model: ModelServer, text: str) -> float:
 
 
 def _words(number: int) -> str:
-    """Plain paragraphs of eighty words; a word is a token on the fake's wire."""
+    """Return plain paragraphs of eighty words; the fake sends a word as a token."""
     chance = random.Random(number)
     paragraphs = [conversation.prose(chance, min(80, number - start)) for start in range(0, number, 80)]
     return "\n\n".join(paragraphs)
 
 
 def _markdown(number: int) -> str:
-    """The same with what answers are made of: headings, lists, a table, code."""
+    """Return the same with the parts of real answers: headings, lists, a table, code."""
     chance = random.Random(number)
     part = "\n\n".join(
         (

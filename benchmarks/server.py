@@ -1,4 +1,4 @@
-"""The real server as a process of its own: how soon it answers, what it holds, and the way in."""
+"""The real server as a separate process: its start time, its memory, and its login."""
 
 import os
 import socket
@@ -29,7 +29,7 @@ class WaymarkServer:
         environment |= {"DATA_DIR": str(data), "PORT": str(self.port)} | settings
         data.mkdir(parents=True, exist_ok=True)
         start = time.perf_counter()
-        # In the data folder, where no .env lies: what is measured must not depend on whose machine it is.
+        # In the data folder, which has no .env: the measurement must not depend on the machine.
         self._process = subprocess.Popen(
             [sys.executable, str(ROOT / "app.py")], cwd=data, env=environment, stdout=subprocess.PIPE, text=True
         )
@@ -52,7 +52,7 @@ class WaymarkServer:
         return f"http://127.0.0.1:{self.port}"
 
     def memory(self) -> float:
-        """Resident memory in MiB, of the process and its children."""
+        """Return the resident memory of the process and its children, in MiB."""
         return float(sum(process.memory_info().rss for process in self._tree())) / 2**20
 
     def processor_seconds(self) -> float:
@@ -63,7 +63,7 @@ class WaymarkServer:
         return [root, *root.children(recursive=True)]
 
     def _read(self) -> None:
-        """Take the link, and keep the pipe empty."""
+        """Read the login link, and keep the pipe empty."""
         assert self._process.stdout is not None
         for line in self._process.stdout:
             if line.strip().startswith("http"):

@@ -27,11 +27,11 @@ BAR_BYTES = 1.6  # times the messages' JSON
 BAR_RESTORE = 5.0  # ms
 
 Talk = list[BaseMessage]
-Costs = dict[str, float | None]  # by operation; None: it has no such thing
+Costs = dict[str, float | None]  # by operation; None: not supported
 
 
 class Manager(Protocol):
-    """What our manager and the deepcopy manager share."""
+    """The interface of our manager and the deepcopy manager."""
 
     def save_checkpoint(self, state: dict[str, Any]) -> Any: ...
     def restore_checkpoint(self, checkpoint_id: str) -> dict[str, Any]: ...
@@ -44,7 +44,7 @@ class Manager(Protocol):
 class Shape:
     """A conversation with checkpoints spread evenly over it."""
 
-    talk: Talk  # a few messages longer than the conversation: the turns to come
+    talk: Talk  # longer than the conversation by the next turns
     length: int
     checkpoints: int
 
@@ -168,7 +168,7 @@ def _cells(made: dict[str, Costs], operation: str) -> list[str]:
 def _measure_store(
     report: Report, talk: Talk, folder: Path, runs: int, by_shape: list[tuple[Shape, dict[str, Costs]]]
 ) -> None:
-    """Bookmarking the head, and restoring as the page does: to the middle, up to the moment when pages are told."""
+    """Measure a save at the head, and a restore to the middle up to the page's notification."""
     section = Section(
         "States, through the store",
         ("", "in memory, median (ms)", "on a file, median (ms)", "on a file, best (ms)"),
@@ -241,7 +241,7 @@ def _measure_bytes(
 
 
 def _through_runs(path: Path, talk: Talk) -> None:
-    """As the app does it: a run for each user message, a transaction for each message, a bookmark at every tenth."""
+    """Write as the app does: a run for each user message, a transaction for each message, a checkpoint at every tenth."""
     database = Database.open_file(path)
     store = Store(database)
     runs = Runs(store)

@@ -1,8 +1,8 @@
-"""Many conversations that stream at once, through the real server and real WebSockets: how late their tokens come, what
-that costs the server, and whether pages that are loaded again in the middle lose any.
+"""Many conversations that stream at once, through the real server and real WebSockets.
 
-The model is a process of its own that writes the time into each token. The pages are another, at low priority: what they
-cost must not delay what they measure.
+It measures the delay of their tokens, the server's processor time, and lost tokens of pages that reload in the middle. The
+model is a separate process that writes the time into each token. The pages are another process, at low priority, so that
+their own work does not delay the server.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ RATE = 20  # tokens a second in each conversation
 PARAGRAPH = 40  # tokens
 BARS = {25: 250.0, 50: 500.0}  # conversations: ms
 BAR_PROCESSOR = 0.15  # s for 1,000 tokens
-SETTLING = 1.0  # s after the last question, before the processor's time is taken
+SETTLING = 1.0  # s after the last question, before the processor's time is measured
 WANTED = re.compile(r"tokens: (\d+)")
 TOKEN = re.compile(r"\d{9,}")  # microseconds on the clock that all processes of a machine share
 SPAWN = multiprocessing.get_context("spawn")
@@ -43,7 +43,7 @@ SPAWN = multiprocessing.get_context("spawn")
 
 @dataclass
 class Page:
-    """One page that watches: the tokens that it shows, how late each one came, and how often it was loaded again."""
+    """One watching page: its tokens, the delay of each, and the number of reloads."""
 
     address: str
     shown: set[int] = field(default_factory=set)
@@ -60,7 +60,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Watched:
-    """What all pages saw of one turn; `processor` is the server's seconds for 1,000 tokens."""
+    """The measurements of all pages for one turn; `processor` is the server's seconds for 1,000 tokens."""
 
     pages: list[Page]
     tokens: int
@@ -76,7 +76,7 @@ class Watched:
 
 
 class Process:
-    """A function in a process of its own that is spoken to through a pipe, until it is ended."""
+    """Run a function in a separate process with a pipe to it, until the block ends."""
 
     def __init__(self, work: Callable[..., None], *arguments: Any) -> None:
         self.pipe, theirs = SPAWN.Pipe()
@@ -132,7 +132,7 @@ def _row(title: str, watched: Watched) -> tuple[str, ...]:
 
 
 def _watch(server: WaymarkServer, browser: PageClient, count: int, tokens: int, *, reload: bool) -> Watched:
-    """One turn in so many new conversations, each with a page that watches."""
+    """Run one turn in so many new conversations, each with a watching page."""
     tabs = [_conversation(browser) for _ in range(count)]
     address = server.address.replace("http", "ws")
     pages = [f"{address}/api/threads/{tab.thread}/events" for tab in tabs]
@@ -156,7 +156,7 @@ def _conversation(browser: PageClient) -> PageClient:
 
 
 def _processor(server: WaymarkServer, count: int, tokens: int) -> float:
-    """The server's seconds for 1,000 tokens, while all conversations stream and nothing else is asked of it."""
+    """Return the server's seconds for 1,000 tokens while all conversations stream and nothing else happens."""
     time.sleep(SETTLING)
     seconds, before = tokens / RATE / 2, server.processor_seconds()
     time.sleep(seconds)
@@ -179,7 +179,7 @@ async def _follow_all(pipe: Connection, pages: list[Page], origin: str, cookie: 
 
 
 async def _follow(page: Page, origin: str, cookie: str, reload_at: int | None, opened: asyncio.Barrier) -> None:
-    """What a page does until its answer has ended; loaded again, it knows nothing of what it showed before."""
+    """Watch an answer until its end. A page that reloads forgets its earlier tokens."""
     ended = False
     while not ended:
         if page.loads:
@@ -198,7 +198,7 @@ async def _follow(page: Page, origin: str, cookie: str, reload_at: int | None, o
 
 
 def _html(frame: dict[str, Any]) -> str:
-    """All that a frame makes the page show, but for the user's own message."""
+    """Return the text that a frame makes the page show, without the user's own message."""
     match frame["k"]:
         case "hello":
             run = frame["run"] or {}
@@ -211,7 +211,7 @@ def _html(frame: dict[str, Any]) -> str:
 
 
 def _serve_model(pipe: Connection) -> None:
-    """Chat Completions that stream as many tokens as the last message asks for; its address goes through the pipe."""
+    """Serve Chat Completions that stream as many tokens as the last message requests; send the address through the pipe."""
 
     async def complete(request: Request) -> StreamingResponse:
         asked = json.dumps((await request.json())["messages"][-1])

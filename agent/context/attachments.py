@@ -58,8 +58,8 @@ def load_attachments(
 ) -> list[AnyMessage]:
     """Return the messages as providers take them: images and PDFs complete, and texts fenced.
 
-    Words take the place of files that cannot be sent. So they do for files that the model refused before (by hash);
-    otherwise it would refuse every later message with them.
+    Words replace files that cannot be sent, and files that the model refused before (by hash); otherwise it would refuse
+    every later message with them.
     """
     named = [part for message in messages for part in files.find_file_parts(message.content)]
     within = _select_within_limit(named)

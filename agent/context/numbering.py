@@ -41,5 +41,5 @@ class NumberStripper:
         return self.flush()
 
     def flush(self) -> str:
-        held, self._pending = self._pending or "", None
-        return strip_number(held)
+        pending, self._pending = self._pending or "", None
+        return strip_number(pending)

@@ -36,11 +36,11 @@ def measure_context(store: Store, thread_id: str, window: Window, system: str, m
     if not tail:
         return None
     after = 0
-    for place, stored in enumerate(reversed(tail)):
+    for index, stored in enumerate(reversed(tail)):
         if (answer := _read_counted_answer(stored)) is not None:
             first, tokens = read_size_note(answer, "left_out") or 0, count_answer_tokens(answer) + after
             if tokens <= window.max_request_tokens:
-                return Context(tokens, place == 0, tail[-1].depth + 1, first, window)
+                return Context(tokens, index == 0, tail[-1].depth + 1, first, window)
             left_out, dropped = _measure_left_out(store, thread_id, first, tokens - window.max_request_tokens)
             return Context(tokens - dropped, False, tail[-1].depth + 1, left_out, window)
         after += estimate_stored_tokens(stored) if stored.agent == MAIN else 0
@@ -126,12 +126,12 @@ def read_recent_messages(
     count = min(FIRST_READ_MESSAGES, max_messages)
     while True:
         path = store.list_messages(thread_id, last=count)
-        own = [message for message in path if message.agent == agent]
-        found = sum(map(estimate_stored_tokens, own))
-        if len(path) < count or count == max_messages or found >= max_tokens:
+        agent_messages = [message for message in path if message.agent == agent]
+        tokens = sum(map(estimate_stored_tokens, agent_messages))
+        if len(path) < count or count == max_messages or tokens >= max_tokens:
             break
-        missing = count * (max_tokens - found) // max(1, found)  # messages, if the earlier ones are like these
+        missing = count * (max_tokens - tokens) // max(1, tokens)  # messages, if the earlier ones are like these
         count = min(max_messages, count + missing * 5 // 4 + 1)
     if not path or path[0].depth == 0:
-        return own
-    return own[next((index for index, message in enumerate(own) if message.type == "human"), 0) :]
+        return agent_messages
+    return agent_messages[next((index for index, message in enumerate(agent_messages) if message.type == "human"), 0) :]

@@ -84,7 +84,7 @@ def _find_last_calls(messages: Sequence[AnyMessage]) -> int:
 def add_numbers(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     """Return the messages with their numbers in the text; messages outside the path have none."""
     return [
-        attachments.add_number(message, place) if (place := read_position(message)) is not None else message
+        attachments.add_number(message, position) if (position := read_position(message)) is not None else message
         for message in messages
     ]
 
@@ -116,10 +116,10 @@ def complete_tool_pairs(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     Ids are only unique within the server that made them: some begin again with "call_0" in each answer.
     """
     taken: set[str] = set()
-    whole: list[AnyMessage] = []
+    completed: list[AnyMessage] = []
     for message, results in _group_rounds(messages):
         if not (isinstance(message, AIMessage) and _repair_calls(message)):
-            whole.append(message)
+            completed.append(message)
             continue
         calls, answers = [], []
         for call in _repair_calls(message):
@@ -130,8 +130,8 @@ def complete_tool_pairs(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
             name = _clean_tool_name(call["name"])
             calls.append(ToolCall(name=name, args=call["args"], id=identifier))
             answers.append(_make_result(identifier, name, found))
-        whole += [_rebuild_answer(message, calls, message.id), *answers]
-    return whole
+        completed += [_rebuild_answer(message, calls, message.id), *answers]
+    return completed
 
 
 def _group_rounds(messages: Sequence[AnyMessage]) -> list[tuple[AnyMessage, list[ToolMessage]]]:

@@ -69,7 +69,7 @@ def fit_to_window(messages: Sequence[AnyMessage], max_tokens: int) -> ModelReque
     correction = max(find_correction(path), -sum_tokens(messages) // 2)  # no imported file makes a long request a short one
     spare = max_tokens - correction - sum_tokens(system)
     kept = _empty_old_results(_cut_to_fit(path, spare), spare)
-    first = next((place for message in kept if (place := read_position(message)) is not None), 0)
+    first = next((position for message in kept if (position := read_position(message)) is not None), 0)
     return ModelRequest([*system, *kept], sum_tokens(system) + sum_tokens(kept), correction, first)
 
 
@@ -91,15 +91,15 @@ def _empty_old_results(turn: list[AnyMessage], max_tokens: int) -> list[AnyMessa
     asking = (index for index, message in enumerate(turn) if isinstance(message, AIMessage) and message.tool_calls)
     newest = max(asking, default=0)
     over = sum_tokens(turn) - max_tokens
-    whole: list[AnyMessage] = []
+    messages: list[AnyMessage] = []
     for index, message in enumerate(turn):
         if over > 0 and index < newest and isinstance(message, ToolMessage) and len(message.text) > len(LEFT_OUT_TEXT):
             emptied = message.model_copy(update={"content": LEFT_OUT_TEXT})
             over -= estimate_tokens(message) - estimate_tokens(emptied)
-            whole.append(emptied)
+            messages.append(emptied)
         else:
-            whole.append(message)
-    return whole
+            messages.append(message)
+    return messages
 
 
 def find_correction(path: Sequence[AnyMessage]) -> int:

@@ -1,4 +1,4 @@
-"""How the demo model finds out that it should ask another agent: by the words, as "ask the critic about my plan"."""
+"""The demo model's decision to ask another agent, from words such as "ask the critic about my plan"."""
 
 import re
 
@@ -7,6 +7,6 @@ _JOINED = re.compile(r"\A(?:to|about|for|whether)\b")
 
 
 def parse_questions(text: str) -> list[dict[str, str]]:
-    """Which agents a text says to ask, and what: the arguments of `ask_agent`."""
+    """Return the agents and questions that a text names, as arguments of `ask_agent`."""
     found = ((name.lower(), _JOINED.sub("", words.strip(" ,:")).strip(" ,.:")) for name, words in _ASKED.findall(text))
     return [{"agent": name, "question": question or "What do you think?"} for name, question in found]

@@ -1,4 +1,4 @@
-"""How the demo model tries several ways at once, and what it says of them afterwards."""
+"""The demo model's attempts: the request for several at once, and the report on their results."""
 
 import json
 import re
@@ -6,21 +6,23 @@ import re
 from checkpoints.text import shorten_line
 
 MAX_ATTEMPTS = 10
-MAX_ATTEMPT_CHARS = 300  # characters of a way's answer
+MAX_ATTEMPT_CHARS = 300  # characters of an attempt's answer
 _ATTEMPTS = re.compile(r"\btry \w+ ways: *([^\n]+)", re.IGNORECASE)
 
 
 def parse_attempts(text: str) -> list[str]:
-    """The ways that a text such as "try two ways: tea; coffee" names."""
+    """Return the prompts that a text such as "try two ways: tea; coffee" names."""
     found = _ATTEMPTS.search(text)
-    return [way.strip(" .") for way in found[1].split(";") if way.strip(" .")][:MAX_ATTEMPTS] if found else []
+    return [prompt.strip(" .") for prompt in found[1].split(";") if prompt.strip(" .")][:MAX_ATTEMPTS] if found else []
 
 
 def describe_attempts(result: str) -> str:
-    """Each way with the beginning of what came of it."""
+    """Return each attempt with the beginning of its result."""
     try:
-        ways = [(way["branch"], way.get("answer") or f"failed: {way['failed']}") for way in json.loads(result)]
+        attempts = [(each["branch"], each.get("answer") or f"failed: {each['failed']}") for each in json.loads(result)]
     except (ValueError, TypeError, KeyError, AttributeError):  # the user answered instead of the tool
         return result
-    lines = [f"{number}. **{name}**: {shorten_line(text, MAX_ATTEMPT_CHARS)}" for number, (name, text) in enumerate(ways, 1)]
+    lines = [
+        f"{number}. **{name}**: {shorten_line(text, MAX_ATTEMPT_CHARS)}" for number, (name, text) in enumerate(attempts, 1)
+    ]
     return "I tried each on a branch of its own. I am the demo and cannot say which is best:\n\n" + "\n".join(lines)

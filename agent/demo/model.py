@@ -1,6 +1,6 @@
-"""A model that needs no key and no network: it shows what Waymark does, deterministically, and says so.
+"""A deterministic model without a key and a network: it demonstrates Waymark, and its answers say so.
 
-It lists what it still remembers, because that is what going back, branching and restoring change.
+It lists the messages on the path, because going back, branching and restoring change that list.
 """
 
 import asyncio
@@ -49,14 +49,14 @@ class DemoCall:
 
 @dataclass(frozen=True)
 class DemoAnswer:
-    """What the demo says, and the tools it calls afterwards."""
+    """The demo's text, and the tool calls after it."""
 
     text: str
     calls: tuple[DemoCall, ...] = ()
 
 
 class DemoChatModel(BaseChatModel):
-    """Answers from the conversation alone: the same messages give the same answer, tool call ids included."""
+    """A model that answers from the conversation alone: the same messages give the same answer and call ids."""
 
     seconds_per_token: float = 0.02
     tool_names: frozenset[str] = frozenset()
@@ -107,12 +107,12 @@ class DemoChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         first, *others = _split_answer(_choose_answer(messages, self.tool_names), messages)
-        whole = add_ai_message_chunks(first, *others)
+        chunk = add_ai_message_chunks(first, *others)
         message = AIMessage(
-            content=whole.content,
-            tool_calls=whole.tool_calls,
-            response_metadata=whole.response_metadata,
-            usage_metadata=whole.usage_metadata,
+            content=chunk.content,
+            tool_calls=chunk.tool_calls,
+            response_metadata=chunk.response_metadata,
+            usage_metadata=chunk.usage_metadata,
         )
         return ChatResult(generations=[ChatGeneration(message=message)])
 
@@ -127,7 +127,7 @@ class DemoChatModel(BaseChatModel):
 
 
 def _split_answer(answer: DemoAnswer, messages: Sequence[BaseMessage]) -> Iterator[AIMessageChunk]:
-    """The answer as a provider streams it: words, then each call's name and its arguments in pieces, then the end."""
+    """Yield the answer as a provider streams it: words, then each call's name and its arguments in pieces, then the end."""
     for word in re.findall(r"\s*\S+\s*", answer.text):
         yield AIMessageChunk(content=word)
     fingerprint = _hash_messages(messages)
@@ -155,49 +155,49 @@ def _make_call_chunk(
 
 
 def _hash_messages(messages: Sequence[BaseMessage]) -> str:
-    said = [[message.type, message.text, getattr(message, "tool_call_id", None)] for message in messages]
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:20]
+    contents = [[message.type, message.text, getattr(message, "tool_call_id", None)] for message in messages]
+    return hashlib.sha256(json.dumps(contents).encode()).hexdigest()[:20]
 
 
 def _choose_answer(messages: Sequence[BaseMessage], tool_names: frozenset[str]) -> DemoAnswer:
-    """After tool results only text: what a tool returned never leads to another call."""
+    """Return the answer. After tool results it is only text: a result never leads to another call."""
     if messages and isinstance(messages[-1], ToolMessage):
         return DemoAnswer(_report_results(messages))
     if len(messages) == 2 and not tool_names and (written := _answer_about_conversation(*messages)):
         return DemoAnswer(written)
     if len(messages) > 1 and messages[-1].text == CONTINUE_TEXT and isinstance(messages[-2], AIMessage):
-        whole, begun = _choose_answer(messages[:-2], tool_names).text, _strip_marks(messages[-2])
-        return DemoAnswer(whole.removeprefix(begun) if whole != begun else "That was all.")
-    said = [_strip_marks(message) for message in messages if isinstance(message, HumanMessage)]
-    last = said[-1] if said else ""
-    if note := read_notes(said[-1:]):
-        return DemoAnswer(f"I went back in time and carried this over:\n\n{_quote_lines(note)}{_list_questions(said)}")
+        complete, beginning = _choose_answer(messages[:-2], tool_names).text, _strip_marks(messages[-2])
+        return DemoAnswer(complete.removeprefix(beginning) if complete != beginning else "That was all.")
+    user_texts = [_strip_marks(message) for message in messages if isinstance(message, HumanMessage)]
+    last = user_texts[-1] if user_texts else ""
+    if note := read_notes(user_texts[-1:]):
+        return DemoAnswer(f"I went back in time and carried this over:\n\n{_quote_lines(note)}{_list_questions(user_texts)}")
     looked = ATTACHED if messages and isinstance(messages[-1].content, list) else ""
     found = find_quoted_lines([message.text for message in messages if isinstance(message, AIMessage)])
-    known = find_matching_lines(last, read_notes(said))
+    known = find_matching_lines(last, read_notes(user_texts))
     recalled = DemoAnswer("From what I carried over:\n\n" + _quote_lines("\n".join(known))) if known else None
     called = (
         _answer_by_asking(last, tool_names)
         or _answer_by_forking(last, tool_names)
         or _answer_by_tool(last, tool_names, found)
     )
-    return called or recalled or DemoAnswer(_answer_from_text(last) + looked + _list_questions(said))
+    return called or recalled or DemoAnswer(_answer_from_text(last) + looked + _list_questions(user_texts))
 
 
 def _answer_about_conversation(system: BaseMessage, question: BaseMessage) -> str | None:
-    """What it says when it is asked for a summary, or to judge."""
+    """Return the answer to a request for a summary or a verdict."""
     return write_demo_summary(question.text) if system.text == COMPACTION_PROMPT else write_demo_verdict(question.text)
 
 
 def _strip_marks(message: BaseMessage) -> str:
-    """The text without the position mark that requests carry."""
+    """Return the text without the message number of a request."""
     text = extract_user_text(message) if isinstance(message, HumanMessage) else message.text
     return re.sub(r"\A\s*\[msg_\d+\]\s*", "", text)
 
 
 def _answer_by_asking(text: str, tool_names: frozenset[str]) -> DemoAnswer | None:
-    asked = parse_questions(text)[:MAX_DEMO_CALLS] if "ask_agent" in tool_names else []
-    return DemoAnswer("I will ask.", tuple(DemoCall("ask_agent", each) for each in asked)) if asked else None
+    questions = parse_questions(text)[:MAX_DEMO_CALLS] if "ask_agent" in tool_names else []
+    return DemoAnswer("I will ask.", tuple(DemoCall("ask_agent", each) for each in questions)) if questions else None
 
 
 def _answer_by_forking(text: str, tool_names: frozenset[str]) -> DemoAnswer | None:
@@ -230,21 +230,21 @@ _FUNCTION = "|".join(sorted(KNOWN_NAMES, key=len, reverse=True))
 _ARITHMETIC = re.compile(rf"(?:\b(?:{_FUNCTION})\b|[\d.,+\-−*/%^×÷() \t])+")
 _OPERATION = re.compile(r"(?:pi|[\d.)])\s*(?:\*\*|//|[+\-−*/%^×÷])\s*[-\d.(a-z]|[a-z0-9]\([^)]")
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}|\d{1,2}/\d{1,2}/\d{2,4}")
-_RANGE = re.compile(r"\d+[-/]\d+")  # "3-4 people" and "24/7" are not sums unless something is asked
+_RANGE = re.compile(r"\d+[-/]\d+")  # "3-4 people" and "24/7" are sums only in a question
 _QUESTION = re.compile(r"what|how|calc|comput|evaluat|=|\A\s*[-\d/]+\s*\Z", re.IGNORECASE)
-_MAX_ARITHMETIC_CHARS = 1000  # characters of one stretch of arithmetic; beyond that it is a table of figures
+_MAX_ARITHMETIC_CHARS = 1000  # characters of one piece; a longer one is a table of figures
 
 
 def _find_sums(text: str) -> list[str]:
-    """Every piece of the text that reads as arithmetic; dates do not."""
+    """Return the pieces of the text that are arithmetic; dates are not."""
     found: list[str] = []
     for match in _ARITHMETIC.finditer(_DATE.sub("date", text)):
         if len(match[0]) > _MAX_ARITHMETIC_CHARS:
             continue
-        whole = _trim_sum(match[0])
-        found += [whole] if _is_sum(whole) else filter(_is_sum, map(_trim_sum, re.split(r"[,.]\s", whole)))
-    asked = _QUESTION.search(text) is not None
-    return [each for each in dict.fromkeys(found) if asked or not _RANGE.fullmatch(each)][:MAX_DEMO_CALLS]
+        piece = _trim_sum(match[0])
+        found += [piece] if _is_sum(piece) else filter(_is_sum, map(_trim_sum, re.split(r"[,.]\s", piece)))
+    is_question = _QUESTION.search(text) is not None
+    return [each for each in dict.fromkeys(found) if is_question or not _RANGE.fullmatch(each)][:MAX_DEMO_CALLS]
 
 
 def _trim_sum(text: str) -> str:
@@ -265,15 +265,15 @@ def _is_sum(text: str) -> bool:
 
 
 def _report_results(messages: Sequence[BaseMessage]) -> str:
-    """One paragraph for each result of the last round of calls."""
+    """Return one paragraph for each result of the last round of calls."""
     calls = {call["id"]: call for message in messages if isinstance(message, AIMessage) for call in message.tool_calls}
     results: list[ToolMessage] = []
     for message in reversed(messages):
         if not isinstance(message, ToolMessage):
             break
         results.insert(0, message)
-    asked = next((_strip_marks(message) for message in reversed(messages) if isinstance(message, HumanMessage)), "")
-    return "\n\n".join(_report_result(result, calls.get(result.tool_call_id), asked) for result in results)
+    question = next((_strip_marks(message) for message in reversed(messages) if isinstance(message, HumanMessage)), "")
+    return "\n\n".join(_report_result(result, calls.get(result.tool_call_id), question) for result in results)
 
 
 def _report_result(result: ToolMessage, call: Any, question: str) -> str:
@@ -298,7 +298,7 @@ def _quote_lines(text: str) -> str:
 
 
 def _list_questions(user_texts: Sequence[str]) -> str:
-    """What is on the path now: going back makes this list shorter."""
+    """Return the list of the user's messages on the path; going back makes it shorter."""
     if not user_texts:
         return ""
     first = max(len(user_texts) - MAX_REMEMBERED_MESSAGES, 0)
@@ -309,7 +309,7 @@ def _list_questions(user_texts: Sequence[str]) -> str:
 
 def _shorten_quote(text: str) -> str:
     note = (
-        "a note from a journey back in time"
+        "a note from a move back in time"
         if "<time_travel_message>" in text
         else "a summary"
         if SUMMARY_OPENING in text

@@ -1,4 +1,4 @@
-"""How the demo model reads: it takes over the lines that hold most of the words of a question, and nothing else."""
+"""The demo model's reading: it copies the lines that share the most words with a question."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ _NOTE = re.compile(r"<time_travel_message>(.*?)</time_travel_message>", re.DOTAL
 
 
 def find_matching_lines(question: str, text: str) -> list[str]:
-    """The lines of a text that speak of what is asked, in their order."""
+    """Return the lines of a text that match the question, in their order."""
     wanted = _split_words(question)
     scores = [(len(wanted & _split_words(line)), index) for index, line in enumerate(text.splitlines())]
     best = sorted((score for score in scores if score[0] >= MIN_MATCHING_WORDS), reverse=True)[:MAX_MATCHING_LINES]
@@ -17,12 +17,12 @@ def find_matching_lines(question: str, text: str) -> list[str]:
 
 
 def find_quoted_lines(answers: Sequence[str]) -> list[str]:
-    """The lines that earlier answers quoted: what has been found out."""
+    """Return the lines that earlier answers quoted."""
     return [line.removeprefix("> ") for answer in answers for line in answer.splitlines() if line.startswith("> ")]
 
 
 def read_notes(texts: Sequence[str]) -> str:
-    """What the notes of journeys back in time say."""
+    """Return the texts of the notes of earlier moves."""
     return "\n".join(note for text in texts for note in _NOTE.findall(text))
 
 

@@ -1,4 +1,4 @@
-"""The longer things that the demo model says, and those that it makes up."""
+"""The demo model's longer texts, and its invented answers."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""Chat models: the only place that names providers, and what a person reads when one of them fails."""
+"""The catalogue of chat models: it resolves a spec to a model. Only this folder names providers."""
 
 from collections.abc import Sequence
 
@@ -10,15 +10,15 @@ from agent.models.keys import ProviderKeys, is_present
 from agent.models.pacing import StreamPacer
 from agent.models.providers import PROVIDERS, load_provider_model
 
-DEFAULT_OPENAI_MODEL = "gpt-5.4-mini"  # the newest small one that takes tools through Chat Completions as it is
+DEFAULT_OPENAI_MODEL = "gpt-5.4-mini"  # the newest small model with tools in Chat Completions
 DEMO_SPEC = "demo"
 
 
 class ConfiguredModels:
     """The models that a person may choose from, by their specs (see `load_chat_model`).
 
-    `names` are made at once, so that a wrong setting is told at the start: raises ModelConfigurationError. Others
-    are made when they are first asked for.
+    The models of `specs` load at once, so that a wrong setting is reported at the start: raises ModelConfigurationError.
+    Other models load at their first use.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class ConfiguredModels:
             self.load_model(name)
 
     def load_model(self, spec: str | None = None) -> BaseChatModel:
-        """The model that a spec stands for, the same one each time; None: the default. Raises ModelConfigurationError."""
+        """Return the model of a spec, the same one each time; None: the default. Raises ModelConfigurationError."""
         wanted = spec or self.default_spec
         if wanted not in self._loaded_models:
             self._loaded_models[wanted] = load_chat_model(
@@ -49,7 +49,7 @@ class ConfiguredModels:
 
 
 def choose_default_spec(keys: ProviderKeys) -> str:
-    """The model to use when none is named: what the keys allow, else the demo."""
+    """Return the model for an app without a setting: OpenAI's or Azure's if their keys are present, else the demo."""
     if is_present(keys.openai_api_key):
         return f"openai:{DEFAULT_OPENAI_MODEL}"
     if is_present(keys.azure_openai_api_key) and keys.azure_openai_endpoint:
@@ -60,18 +60,17 @@ def choose_default_spec(keys: ProviderKeys) -> str:
 def load_chat_model(
     spec: str, keys: ProviderKeys, pacer: StreamPacer | None = None, *, demo_seconds_per_token: float = 0.02
 ) -> BaseChatModel:
-    """The model that a spec stands for: `demo`, or a provider and, after a colon, the name that it gives the model.
+    """Return the model of a spec: `demo`, or a provider, a colon and the provider's name for the model.
 
-    `openai` and `azure` use Chat Completions, unless the model only does its work through Responses; `openai-responses` and
-    `azure-responses` use those in any case. The other providers are those of `others.PROVIDERS`. Raises
-    ModelConfigurationError.
+    `openai` and `azure` use Chat Completions, unless the model needs Responses. `openai-responses` and `azure-responses`
+    always use Responses. The other providers are in `providers.PROVIDERS`. Raises ModelConfigurationError.
     """
     provider, _, name = spec.strip().partition(":")
     match provider:
         case "demo" if not name:
             return DemoChatModel(seconds_per_token=demo_seconds_per_token)
         case "openai" | "openai-responses" if name:
-            from agent.models.openai import load_openai_model  # noqa: PLC0415  half a second, which the demo need not pay
+            from agent.models.openai import load_openai_model  # noqa: PLC0415  the import takes half a second
 
             return load_openai_model(name, keys, pacer or StreamPacer(), responses=provider != "openai")
         case "azure" | "azure-responses":

@@ -1,4 +1,4 @@
-"""What a person reads when a model fails."""
+"""Model errors as sentences for a person."""
 
 import math
 import re
@@ -23,7 +23,7 @@ _STATUS_OF_CODE = {"invalid_api_key": 401, "model_not_found": 404, "rate_limit_e
 _CODES = {*_STATUS_OF_CODE, "context_length_exceeded", "content_filter", "insufficient_quota"}
 _TOO_LONG = "The conversation is longer than this model can read; go back to an earlier checkpoint or shorten it."
 _NO_FILES = "This model does not take images or files. Choose another model, or go on: it will not see them."
-_FILES_REFUSED = re.compile(  # how OpenAI, Azure, OpenRouter, Ollama, vLLM and llama.cpp say so
+_FILES_REFUSED = re.compile(  # the words of OpenAI, Azure, OpenRouter, Ollama, vLLM and llama.cpp
     r"image_url|image input|(?:not|n't) support\w* (?:image|vision|file)|multimodal|file_data|input_file|input_image",
     re.IGNORECASE,
 )
@@ -31,7 +31,7 @@ _FILTERED = "The model provider's content filter stopped this answer; rephrase t
 _RESPONSES = "With tools, this model works through Responses only; name it openai-responses:NAME or azure-responses:NAME."
 _QUOTA = "The model provider's quota for this API key is used up; check the plan and its billing."
 _SERVER = "The model provider has a problem on its side; try again in a moment."
-_BY_KIND: tuple[tuple[set[str], str], ...] = (  # class names, the telling ones before the general ones
+_BY_KIND: tuple[tuple[set[str], str], ...] = (  # class names, the specific ones first
     ({"TimeoutError", "APITimeoutError", "TimeoutException"}, "The model did not answer in time; try again."),
     (
         {"SSLError"},
@@ -55,15 +55,15 @@ _BY_KIND: tuple[tuple[set[str], str], ...] = (  # class names, the telling ones 
     ),
 )
 _OTHER = "The model could not answer."
-_RETRYABLE_STATUSES = {408, 409, 429}  # and all from 500 on: the same request may go well a little later
+_RETRYABLE_STATUSES = {408, 409, 429}  # and all from 500 on: the same request may succeed a little later
 _RETRYABLE_KINDS = set().union(*(names for names, _ in _BY_KIND[3:5]))
 _FINAL_KINDS = set().union(*(names for names, _ in _BY_KIND[:3]))
 
 
 def describe_model_error(error: BaseException) -> str:
-    """One sentence for a person. It never holds the provider's own text, which may show a part of the key.
+    """Return one sentence for a person. It never holds the provider's own text, which may show a part of the key.
 
-    Errors are told apart by status, code and class name, so the providers' libraries need not be loaded for it.
+    Status, code and class name identify an error, so the providers' libraries need not be loaded.
     """
     if isinstance(error, ModelConfigurationError):
         return str(error)
@@ -72,14 +72,14 @@ def describe_model_error(error: BaseException) -> str:
 
 
 def refuses_files(error: BaseException) -> bool:
-    """Whether a model refused what was attached, and not the rest of the request."""
+    """Return whether a model refused the attached files, and not the rest of the request."""
     return describe_model_error(error) == _NO_FILES
 
 
 def retry_after(error: BaseException) -> float | None:
-    """Seconds after which the same request may go well, 0 where the provider names none; None where it would not.
+    """Return the seconds after which the same request may succeed, 0 where the provider names none; None if it cannot.
 
-    Only for a request of which no answer had come yet. Not after a silence: a second one would double the user's wait.
+    Retry only a request without any answer so far. Never retry after a silence: a second one would double the user's wait.
     """
     chain, kinds, codes = _inspect_error(error)
     if _explain_content(error, kinds, codes) is not None:
@@ -93,23 +93,23 @@ def retry_after(error: BaseException) -> float | None:
 
 
 def _inspect_error(error: BaseException) -> tuple[list[BaseException], set[str], set[str]]:
-    """The error and what it came from, the names of all their classes, and the codes in them."""
+    """Return the error with its causes, the names of their classes, and their codes."""
     chain = list(_iterate_causes(error))
     kinds = {kind.__name__ for link in chain for kind in type(link).__mro__}
     named = [getattr(link, attribute, None) for link in chain for attribute in ("code", "type")]
     codes = {code for code in named if isinstance(code, str)}
-    if type(error) is ValueError:  # a failure told in a stream of Responses: the library has put the code into a text
+    if type(error) is ValueError:  # a failure within a stream of Responses: the library writes the code into a text
         codes |= {code for code in _CODES if code in str(error)}
     return chain, kinds, codes
 
 
 def _iterate_causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and what it was raised from: a refused connection and a bad certificate differ only down there.
+    """Return the error and its causes: a refused connection and a bad certificate differ only there.
 
-    Where no cause is named, what was being handled: the HTTP library names none for a bad certificate, nor does a cancelled
-    wait, and a client that was told to wait for longer than our patience is one that was refused, not one without an answer.
+    An error without a named cause has its context as the cause. The HTTP library names none for a bad certificate, nor does
+    a cancelled wait. A client that has to wait longer than the limit was refused; it is not without an answer.
 
-    Each comes once, however deep it lies: an error that is raised from the group which holds it is a cause of itself.
+    Each error appears once: an error raised from its own group is a cause of itself.
     """
     seen: set[int] = set()
     ahead = [error]
@@ -139,7 +139,7 @@ def _explain_content(error: BaseException, kinds: set[str], codes: set[str]) -> 
 
 
 def _explain_status(chain: Sequence[BaseException], codes: set[str]) -> str | None:
-    """By status, or by the code that stands for it when the error came in the middle of a stream."""
+    """Return the sentence for a status, or for its code if the error came in the middle of a stream."""
     refusal, status = _find_refusal(chain, codes)
     if status == 429:
         return f"The model provider is receiving too many requests; try again {_describe_wait(refusal)}."
@@ -147,9 +147,9 @@ def _explain_status(chain: Sequence[BaseException], codes: set[str]) -> str | No
 
 
 def _find_refusal(chain: Sequence[BaseException], codes: set[str]) -> tuple[BaseException, int]:
-    """Which of the errors has a status, and which; 0 if none has."""
-    told = next((link for link in chain if _read_status(link)), chain[0])
-    return told, _read_status(told) or next((_STATUS_OF_CODE[code] for code in codes if code in _STATUS_OF_CODE), 0)
+    """Return the first error with a status, and that status; 0 if none has one."""
+    refusal = next((link for link in chain if _read_status(link)), chain[0])
+    return refusal, _read_status(refusal) or next((_STATUS_OF_CODE[code] for code in codes if code in _STATUS_OF_CODE), 0)
 
 
 def _read_status(error: BaseException) -> int:
@@ -170,7 +170,7 @@ def _describe_wait(error: BaseException) -> str:
 def _read_retry_seconds(headers: Mapping[str, str]) -> float:
     try:
         return max(0.0, float(headers.get("retry-after", "")))
-    except ValueError:  # none, or a date
+    except ValueError:  # missing, or a date
         return 0.0
 
 

@@ -1,4 +1,4 @@
-"""What answers look like, whoever they are from: why they ended, and a whole one as if it had been streamed."""
+"""Finish reasons of answers from any provider, and a complete answer in the form of a streamed one."""
 
 import json
 from collections.abc import Mapping
@@ -19,16 +19,16 @@ _REASON_OF_WORD = {other: reason for reason, others in _REASONS.items() for othe
 
 
 def read_finish_reason(metadata: Mapping[str, Any]) -> str | None:
-    """Why an answer ended, in the words of Chat Completions where they have one; None while nothing was said about it."""
-    said = next((metadata[key] for key in _METADATA_KEYS if metadata.get(key)), None)
-    if said == "incomplete":
-        said = (metadata.get("incomplete_details") or {}).get("reason")
-    word = str(said).lower() if said else None
+    """Return the reason why an answer ended, in the words of Chat Completions if they have one; None if unknown."""
+    reason = next((metadata[key] for key in _METADATA_KEYS if metadata.get(key)), None)
+    if reason == "incomplete":
+        reason = (metadata.get("incomplete_details") or {}).get("reason")
+    word = str(reason).lower() if reason else None
     return _REASON_OF_WORD.get(word, word) if word else None
 
 
 def convert_to_chunk(message: AIMessage) -> AIMessageChunk:
-    """A whole answer as the only chunk of a stream."""
+    """Return a complete answer as the only chunk of a stream."""
     calls = [(call["name"], json.dumps(call["args"]), call["id"]) for call in message.tool_calls]
     calls += [(call["name"] or "", call["args"] or "", call["id"]) for call in message.invalid_tool_calls]
     return AIMessageChunk(

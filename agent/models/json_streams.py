@@ -1,7 +1,7 @@
-"""The client's streams without its classes, and with one event for texts that came together.
+"""The client's streams without its classes, and with one event for texts that arrive together.
 
-The client makes each token an object of six classes, which the library turns back into the JSON that it began as: half of
-the server's work for an answer, and more than that for Responses.
+The client makes each token an object of six classes, and the library turns that into the same JSON again. That was half of
+the server's work for an answer, and more for Responses.
 """
 
 import re
@@ -17,17 +17,17 @@ from agent.context.usage import drop_unreadable_usage
 from agent.models.pacing import StreamPacer, gather_ready
 
 DATA_PREFIX = b"data: {"
-DONE_EVENT = re.compile(rb"(?:\A|[\r\n])data: ?\[DONE\]\s*\Z")  # a line of its own: an answer may speak of it
+DONE_EVENT = re.compile(rb"(?:\A|[\r\n])data: ?\[DONE\]\s*\Z")  # a line of its own: an answer may contain these words
 EVENT_ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
 
 
 class JsonCompletions:
-    """What the library asks of the client's chat completions: streams come as the JSON that was sent."""
+    """The part of the client's chat completions that the library uses; streams contain the JSON of the server."""
 
     def __init__(self, client: AsyncOpenAI, pacer: StreamPacer) -> None:
         self._client = client
         self._pacer = pacer
-        self.with_raw_response = client.chat.completions.with_raw_response  # for answers that come whole
+        self.with_raw_response = client.chat.completions.with_raw_response  # for answers that are not streamed
 
     async def create(self, **payload: Any) -> AsyncStream[object]:
         events: _JsonStream = await self._client.post(
@@ -38,10 +38,10 @@ class JsonCompletions:
 
 
 class JsonResponses:
-    """What the library asks of the client's responses: it needs objects, but hardly anything of those that are many."""
+    """The part of the client's responses that the library uses. It needs objects, but few fields of the frequent events."""
 
     def __init__(self, client: AsyncOpenAI, pacer: StreamPacer) -> None:
-        # Half a second, which those who use no Responses need not pay; and not while a first answer is waited for.
+        # The import takes half a second: only for models with Responses, and not during the first answer.
         from openai.types.responses import ResponseStreamEvent  # noqa: PLC0415
 
         self._client = client
@@ -62,7 +62,7 @@ class _JsonStream(AsyncStream[object]):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        self._decoder = _JoiningDecoder(self._decoder)  # type: ignore[assignment]  # of the two ways, only the one that is used
+        self._decoder = _JoiningDecoder(self._decoder)  # type: ignore[assignment]  # only the asynchronous method is used
 
     async def __aiter__(self) -> AsyncIterator[object]:
         with self.pacer.count_stream():
@@ -84,7 +84,7 @@ class _ResponseStream(_JsonStream):
 
 
 class _JoiningDecoder:
-    """A decoder of streams that makes one event of texts that came together."""
+    """A decoder of streams that makes one event of texts that arrive together."""
 
     def __init__(self, decoder: Any) -> None:
         self._decoder = decoder
@@ -108,10 +108,10 @@ class _JoiningDecoder:
 
 
 async def _cut_between_events(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The same bytes, cut between events."""
+    """Yield the same bytes, cut between events."""
     rest = bytearray()
     async for part in parts:
-        looked = max(0, len(rest) - 3)  # what is before that was looked at
+        looked = max(0, len(rest) - 3)  # earlier bytes were searched before
         rest += part
         end = max(at + len(mark) if (at := rest.rfind(mark, looked)) >= 0 else 0 for mark in EVENT_ENDS)
         if end:
@@ -122,7 +122,7 @@ async def _cut_between_events(parts: AsyncIterator[bytes]) -> AsyncIterator[byte
 
 @dataclass(slots=True)
 class _JsonEvent:
-    """What the client asks of a server-sent event whose data is an object."""
+    """The part of a server-sent event that the client uses; its data is an object."""
 
     body: dict[str, Any]
     event: str | None = None
@@ -133,7 +133,7 @@ class _JsonEvent:
 
 
 def _join_texts(events: Iterator[Any]) -> Iterator[Any]:
-    """The events; of those that bring nothing but text for the same place, and follow one another, one with all of it."""
+    """Yield the events; successive events with nothing but text for the same place become one."""
     texts: list[_TextPiece] = []
     try:
         for event in events:
@@ -147,7 +147,7 @@ def _join_texts(events: Iterator[Any]) -> Iterator[Any]:
                 texts.append(text)
     except UnicodeDecodeError:
         if texts:
-            yield _merge_pieces(texts)  # what came before it has come
+            yield _merge_pieces(texts)  # the earlier texts first
         raise
     if texts:
         yield _merge_pieces(texts)
@@ -155,7 +155,7 @@ def _join_texts(events: Iterator[Any]) -> Iterator[Any]:
 
 @dataclass(slots=True)
 class _TextPiece:
-    """The text that an event brings: what holds it, under which key, and what it is a text of."""
+    """The text of an event: its holder, its key there, and the place that it belongs to."""
 
     body: dict[str, Any]
     holder: dict[str, Any]
@@ -164,14 +164,14 @@ class _TextPiece:
 
 
 def _find_text_piece(body: dict[str, Any]) -> _TextPiece | None:
-    """None where an event brings anything but text."""
+    """Return the text of an event; None if it holds anything else."""
     match body:
         case {"type": "response.output_text.delta", "delta": str()}:
             return _TextPiece(body, body, "delta", (body.get("item_id"), body.get("content_index")))
         case {"choices": [{"delta": {"content": str(), **others} as delta, **about}]}:
             others.pop("role", None)
             if delta["content"] == "":
-                return None  # each stays one: so many with nothing in them are no way to go on for ever
+                return None  # empty events stay apart: an endless series of them must be noticed
             is_more = any(others.values()) or about.get("finish_reason") or about.get("logprobs") or body.get("usage")
             return None if is_more else _TextPiece(body, delta, "content", (body.get("id"), about.get("index")))
     return None

@@ -1,4 +1,4 @@
-"""What the settings say about providers."""
+"""The providers' keys and addresses from the settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,9 +8,9 @@ from pydantic import SecretStr
 
 @dataclass(frozen=True)
 class ProviderKeys:
-    """What the settings say about providers. `idle_seconds` is the longest silence in a stream that is waited out.
+    """The providers' keys and addresses. `idle_seconds` is the longest accepted silence in a stream.
 
-    `others` are the keys of further providers by their usual names, such as ANTHROPIC_API_KEY.
+    `other_keys` are the keys of further providers by their usual names, such as ANTHROPIC_API_KEY.
     """
 
     openai_api_key: SecretStr | None = None

@@ -1,6 +1,6 @@
-"""Models of OpenAI, of Azure, and of every server that speaks like them.
+"""Models of OpenAI, of Azure, and of every compatible server.
 
-Imported when such a model is first made: their library costs half a second, which the demo need not pay.
+This module is imported when such a model is first loaded: its library takes half a second, which the demo does not need.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -22,24 +22,24 @@ from agent.models.paced_client import make_paced_client
 from agent.models.pacing import StreamPacer
 
 AZURE_API_VERSION = "2024-10-21"
-AZURE_RESPONSES_API_VERSION = "2025-04-01-preview"  # they came to Azure after the version above
+AZURE_RESPONSES_API_VERSION = "2025-04-01-preview"  # Responses came to Azure after the version above
 OPENAI_ADDRESS = "https://api.openai.com/v1"
-NO_KEY = "no-key"  # compatible servers on one's own machine ask for none, but the client insists on a value
+NO_KEY = "no-key"  # local servers need none, but the client insists on a value
 CONNECT_SECONDS = 5.0
 
-# OpenAI's Chat Completions refuse these models (400) when they are to reason and to have tools, or altogether.
+# OpenAI's Chat Completions refuse these models (400), always or with reasoning and tools together.
 _RESPONSES_ONLY = ("gpt-5.5", "gpt-5.6", "gpt-6", "gpt-5-pro", "gpt-5.2-pro", "gpt-5.4-pro")
 
 
 def load_openai_model(name: str, keys: ProviderKeys, pacer: StreamPacer, *, responses: bool = False) -> BaseChatModel:
-    """A model of OpenAI or of a compatible server. `responses`: through Responses also where Chat Completions would do."""
+    """Return a model of OpenAI or of a compatible server. `responses`: use Responses even if Chat Completions would do."""
     if not is_present(keys.openai_api_key) and not keys.openai_base_url:
         raise ModelConfigurationError(f"OPENAI_API_KEY is missing; openai:{name[:80]} needs it.")
     needed = keys.openai_base_url is None and (name.startswith(_RESPONSES_ONLY) or "codex" in name)
     model = _OpenAIModel(
         model=name,
         api_key=keys.openai_api_key if is_present(keys.openai_api_key) else SecretStr(NO_KEY),
-        base_url=keys.openai_base_url or OPENAI_ADDRESS,  # never left open: the library would read the environment
+        base_url=keys.openai_base_url or OPENAI_ADDRESS,  # never empty: the library would read the environment
         **_build_client_options(keys, pacer, responses or needed),
     )
     return _use_json_streams(model, pacer)
@@ -48,7 +48,7 @@ def load_openai_model(name: str, keys: ProviderKeys, pacer: StreamPacer, *, resp
 def load_azure_model(
     deployment: str | None, keys: ProviderKeys, pacer: StreamPacer, *, responses: bool = False
 ) -> BaseChatModel:
-    """A deployment on Azure."""
+    """Return a deployment on Azure."""
     if not deployment:
         raise ModelConfigurationError("AZURE_OPENAI_DEPLOYMENT_NAME is missing, or write MODEL=azure:DEPLOYMENT.")
     if not keys.azure_openai_endpoint:
@@ -57,7 +57,7 @@ def load_azure_model(
         raise ModelConfigurationError(f"AZURE_OPENAI_API_KEY is missing; azure:{deployment[:80]} needs it.")
     model = _AzureModel(
         azure_deployment=deployment,
-        model=deployment,  # often the model's own name, by which its window is known
+        model=deployment,  # often the model's own name, which determines its window
         azure_endpoint=keys.azure_openai_endpoint,
         api_key=keys.azure_openai_api_key,
         api_version=keys.azure_openai_api_version or (AZURE_RESPONSES_API_VERSION if responses else AZURE_API_VERSION),
@@ -68,17 +68,20 @@ def load_azure_model(
 
 
 def _build_client_options(keys: ProviderKeys, pacer: StreamPacer, responses: bool) -> dict[str, Any]:
-    """Streaming with usage, nothing kept by the provider, and short patience: else a dead stream is held for ten minutes."""
+    """Return the client's options: streaming with usage, no storage at the provider, and short timeouts.
+
+    Without the timeouts a dead stream would be held for ten minutes.
+    """
     return {
         "streaming": True,
         "stream_usage": True,
         "use_responses_api": responses,
         "store": False if responses else None,  # Responses would keep each answer for thirty days
-        "max_retries": 0,  # agent.graph.retries asks again, as far as that is safe
+        "max_retries": 0,  # agent.graph.retries repeats a request if that is safe
         "timeout": Timeout(keys.idle_seconds, connect=CONNECT_SECONDS),
         "http_async_client": make_paced_client(Timeout(keys.idle_seconds, connect=CONNECT_SECONDS), pacer),
-        "openai_proxy": "",  # of its own variable the library would want a client of its own; HTTPS_PROXY is heeded
-        "stream_chunk_timeout": None,  # agent.graph.answer has one; this one makes a task of every token
+        "openai_proxy": "",  # its own variable would need another client; HTTPS_PROXY works
+        "stream_chunk_timeout": None,  # agent.graph.answer has one; this one would start a task for every token
     }
 
 
@@ -101,9 +104,10 @@ class _AzureModel(AzureChatOpenAI):
 async def _stream_or_generate(
     model: _OpenAIModel | _AzureModel, stream: Callable[..., AsyncIterator[ChatGenerationChunk]], *args: Any, **kwargs: Any
 ) -> AsyncIterator[ChatGenerationChunk]:
-    """The answer as a stream, or whole where the server refuses to stream; without usage where it refuses to tell it.
+    """Yield the answer as a stream. Yield it as one chunk where the server refuses to stream, and without usage where it
+    refuses that.
 
-    What a server refused is not asked of it again.
+    A refused option is not tried again.
     """
     while model._can_stream:
         try:
@@ -117,11 +121,11 @@ async def _stream_or_generate(
                 break
             model.stream_usage = False
     result = await model._agenerate(*args, **kwargs, stream=False)
-    model._can_stream = False  # only now: what was refused may have been something else, that only spoke of streams
-    whole = result.generations[0]
-    assert isinstance(whole.message, AIMessage)
-    said = {"model_name": (result.llm_output or {}).get("model_name"), **(whole.generation_info or {})}
-    yield ChatGenerationChunk(message=convert_to_chunk(whole.message), generation_info=said)
+    model._can_stream = False  # only now: the refusal may have mentioned streams for another reason
+    answer = result.generations[0]
+    assert isinstance(answer.message, AIMessage)
+    info = {"model_name": (result.llm_output or {}).get("model_name"), **(answer.generation_info or {})}
+    yield ChatGenerationChunk(message=convert_to_chunk(answer.message), generation_info=info)
 
 
 def _use_json_streams(model: BaseChatOpenAI, pacer: StreamPacer) -> BaseChatOpenAI:

@@ -40,8 +40,8 @@ class _PacedBackend(httpcore2.AsyncNetworkBackend):
 class _PacedConnection(httpcore2.AsyncNetworkStream):
     """A connection whose reads pause after a read that waited, so that more bytes arrive.
 
-    It never pauses twice without such a wait: a piece that is at hand, as the second of two records of TLS, is read at once,
-    and a stream cannot fall behind.
+    It never pauses twice without such a wait. A piece at hand, such as the second of two records of TLS, is read at once, so
+    a stream cannot fall behind.
     """
 
     def __init__(self, stream: httpcore2.AsyncNetworkStream, pacer: StreamPacer) -> None:

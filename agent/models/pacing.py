@@ -15,7 +15,7 @@ MAX_ENDING_SECONDS = 1.0  # s for the rest of a response after its last event; o
 
 
 class StreamPacer:
-    """The number of streams that an app reads now, and the pause that follows from it."""
+    """The number of streams that an app reads now, and the pause between its reads."""
 
     def __init__(self) -> None:
         self._stream_count = 0
@@ -64,11 +64,11 @@ async def gather_ready(parts: AsyncIterator[bytes], end: re.Pattern[bytes]) -> A
                 if arrived.empty():
                     break
                 last = arrived.get_nowait()
-            if whole := b"".join(pieces):
-                if end.search(whole):
+            if joined := b"".join(pieces):
+                if end.search(joined):
                     await asyncio.wait({reading}, timeout=MAX_ENDING_SECONDS)
                     reading.cancel()
-                yield whole
+                yield joined
         if isinstance(last, Exception):
             raise last
     finally:

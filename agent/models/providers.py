@@ -1,4 +1,4 @@
-"""Models of providers whose LangChain package was installed besides."""
+"""Models of providers whose LangChain package is installed separately."""
 
 from importlib import import_module
 from typing import Any
@@ -10,7 +10,7 @@ from agent.models.keys import ProviderKeys
 
 PROVIDERS = {  # the package, its class, and the name of the key
     "anthropic": ("langchain_anthropic", "ChatAnthropic", "ANTHROPIC_API_KEY"),
-    "bedrock": ("langchain_aws", "ChatBedrockConverse", None),  # finds its credentials in AWS's own places
+    "bedrock": ("langchain_aws", "ChatBedrockConverse", None),  # reads its credentials from AWS's own configuration
     "cohere": ("langchain_cohere", "ChatCohere", "COHERE_API_KEY"),
     "deepseek": ("langchain_deepseek", "ChatDeepSeek", "DEEPSEEK_API_KEY"),
     "google_genai": ("langchain_google_genai", "ChatGoogleGenerativeAI", "GOOGLE_API_KEY"),
@@ -24,7 +24,7 @@ PROVIDERS = {  # the package, its class, and the name of the key
 
 
 def load_provider_model(provider: str, name: str, keys: ProviderKeys) -> BaseChatModel:
-    """A model of one of `PROVIDERS`. Raises ModelConfigurationError, which names the package where it is missing."""
+    """Return a model of one of `PROVIDERS`. Raises ModelConfigurationError, which names a missing package."""
     package, kind, key = PROVIDERS[provider]
     spec = f"{provider}:{name[:80]}"
     try:
@@ -32,16 +32,16 @@ def load_provider_model(provider: str, name: str, keys: ProviderKeys) -> BaseCha
     except (ImportError, AttributeError):
         install = package.replace("_", "-")
         raise ModelConfigurationError(f"{spec} needs the package {install}: pip install {install}.") from None
-    given: dict[str, Any] = {"model": name}
-    if key is not None:  # some packages look at it only when they are first used
+    options: dict[str, Any] = {"model": name}
+    if key is not None:  # some packages read the key only at their first request
         if key not in keys.other_keys:
             raise ModelConfigurationError(f"{key} is missing; {spec} needs it.")
-        given["api_key"] = keys.other_keys[key]
+        options["api_key"] = keys.other_keys[key]
     if "stream_usage" in model_class.model_fields:
-        given["stream_usage"] = True
+        options["stream_usage"] = True
     try:
-        made = model_class(**given)
-    except ValueError:  # also pydantic's; the text shows what was given
+        model = model_class(**options)
+    except ValueError:  # also pydantic's; its text shows the values
         raise ModelConfigurationError(f"{package} is not set up for {spec}.") from None
-    assert isinstance(made, BaseChatModel)
-    return made
+    assert isinstance(model, BaseChatModel)
+    return model

@@ -59,18 +59,18 @@ class _DependenceTracker:
             call = (message.agent, message.body["data"].get("tool_call_id") or "")
             if call in self.calls:
                 return self.calls[call] or self.answers.get(call, False)
-        elif (asking := read_question_mark(message)) in self.calls:
-            return self.calls[asking]
+        elif (question := read_question_mark(message)) in self.calls:
+            return self.calls[question]
         return message.agent in self.dependent_agents
 
     def note_message(self, message: Message, *, depends: bool) -> None:
-        if made := list_call_ids(message):
+        if call_ids := list_call_ids(message):
             for known in (self.calls, self.answers):
                 for call in [call for call in known if call[0] == message.agent]:
                     del known[call]
-            self.calls.update({(message.agent, identifier): depends for identifier in made})
-        if (asking := read_question_mark(message)) is not None:
-            self.answering[message.agent] = asking
+            self.calls.update({(message.agent, identifier): depends for identifier in call_ids})
+        if (question := read_question_mark(message)) is not None:
+            self.answering[message.agent] = question
         if message.agent in self.answering:
             self.answers[self.answering[message.agent]] = depends
         if depends:

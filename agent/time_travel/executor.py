@@ -45,18 +45,20 @@ class TimeTravelExecutor:
         if self.store.count_agent_moves(self.run.thread_id) >= MAX_MOVES_PER_TURN:
             most = pluralize(MAX_MOVES_PER_TURN, "move")
             raise MoveRefused(f"No more than {most} before the user says something again. Go on from here without moving.")
-        path, named = self.store.list_messages(self.run.thread_id), self.store.map_checkpoint_depths(self.run.thread_id)
-        given = decision.arguments if decision and decision.arguments is not None else call["args"]
-        return plan_move({**call, "args": given}, path, named, describe_origins(self.store, self.run.thread_id))
+        arguments = decision.arguments if decision and decision.arguments is not None else call["args"]
+        path = self.store.list_messages(self.run.thread_id)
+        checkpoint_depths = self.store.map_checkpoint_depths(self.run.thread_id)
+        origins = describe_origins(self.store, self.run.thread_id)
+        return plan_move({**call, "args": arguments}, path, checkpoint_depths, origins)
 
     def make_move(self, move: Move) -> PathChanged:
         """Move the head and write the note. The later messages leave the conversation, and an undo brings them back."""
-        left = self.store.list_messages(self.run.thread_id)[move.kept_count :]
-        places = {"last": left[-1].id, "head": left[-1].id}
+        removed = self.store.list_messages(self.run.thread_id)[move.kept_count :]
+        places = {"last": removed[-1].id, "head": removed[-1].id}
         if move.dropped_ids is not None:
-            left = [message for message in left if message.id in {move.target.id, *move.dropped_ids}]
+            removed = [message for message in removed if message.id in {move.target.id, *move.dropped_ids}]
             places = {}  # the removed messages are not one piece of the path
-        size = {"before": sum(map(estimate_stored_tokens, left)), "after": estimate_tokens(move.message)}
+        size = {"before": sum(map(estimate_stored_tokens, removed)), "after": estimate_tokens(move.message)}
         move.message.additional_kwargs[TIME_TRAVEL_MARK] |= size | places
         kind = OperationKind.GOTO if move.kind == "goto" else OperationKind.REWIND
         new = NewMessage(serde.to_body(move.message), agent=move.agent)

@@ -59,17 +59,17 @@ def plan_move(
     `MoveRefused`.
     """
     arguments = call["args"]
-    asking = next(message for message in reversed(path) if message.type == "ai" and message.agent == MAIN)
+    calling_answer = next(message for message in reversed(path) if message.type == "ai" and message.agent == MAIN)
     if call["name"] == "rewind":
         agent, keep = str(arguments.get("agent") or MAIN), arguments.get("keep_independent") is True
         content = str(arguments.get("content", ""))
-        more: Any = {"agent": agent, "call_position": asking.depth, "keep_independent": keep, "origins": origins}
+        more: Any = {"agent": agent, "call_position": calling_answer.depth, "keep_independent": keep, "origins": origins}
         return plan_rewind(path, arguments.get("n"), content, **more)
     position, keep = arguments.get("position"), arguments.get("keep_target", True) is not False
     if isinstance(position, str) and not _POSITION.fullmatch(position.strip()):  # a name never hides a number
         position = checkpoint_positions.get(position, position)
     note = str(arguments.get("message", ""))
-    move = plan_goto(path, position, note, call_position=asking.depth, keep_target=keep, origins=origins)
+    move = plan_goto(path, position, note, call_position=calling_answer.depth, keep_target=keep, origins=origins)
     if move.target.depth == _find_last_target(path):
         raise MoveRefused(
             "You have just gone back to the very same place. Go on from here, or tell the user what is missing."
@@ -99,8 +99,8 @@ def plan_goto(
         raise MoveRefused(f"The message is too long: at most {MAX_NOTE_CHARS:,} characters.")
     kept = target.depth + 1 if keep_target else target.depth
     removed = len(path) - kept
-    read = find_sources(path[:call_position], origins)
-    marks = {"kind": "goto", "to": target.depth, "removed": removed, "sources": read}
+    sources = find_sources(path[:call_position], origins)
+    marks = {"kind": "goto", "to": target.depth, "removed": removed, "sources": sources}
     message = HumanMessage(_format_note(target, removed, note), additional_kwargs={TIME_TRAVEL_MARK: marks})
     after = target.id if keep_target else target.parent_id
     return Move("goto", after, message, target, call_position, kept, removed, note.strip())
@@ -124,18 +124,18 @@ def plan_rewind(
     call_position = path[-1].depth if call_position is None else call_position
     answers = [message for message in path[:call_position] if _is_agent_answer(message, agent)]
     if not isinstance(n, int) or isinstance(n, bool) or n == 0 or abs(n) > len(answers):
-        there = f"n goes from 1 to {len(answers)}, or from -1 back to -{len(answers)}" if answers else "there is none yet"
+        choices = f"n goes from 1 to {len(answers)}, or from -1 back to -{len(answers)}" if answers else "there is none yet"
         whose = "" if agent == MAIN else f" of {agent[:40]}"
-        raise MoveRefused(f"There is no answer {_quote_value(n)}{whose}: {there}. Nothing was changed.")
+        raise MoveRefused(f"There is no answer {_quote_value(n)}{whose}: {choices}. Nothing was changed.")
     if not content.strip():
         raise MoveRefused("The content is empty: write the answer that should stand there.")
     target = answers[n - 1 if n > 0 else n]
     # The messages of the call itself leave as well, even if they do not depend on the old answer.
-    asking = {message.id for message in path[call_position:]}
-    dropped = frozenset(find_dependents(path, target) | asking) if keep_independent else None
+    call_messages = {message.id for message in path[call_position:]}
+    dropped = frozenset(find_dependents(path, target) | call_messages) if keep_independent else None
     removed = len(path) - target.depth if dropped is None else 1 + len(dropped)
-    read = find_sources(path[:call_position], origins)
-    marks = {"kind": "rewind", "to": target.depth, "removed": removed, "sources": read}
+    sources = find_sources(path[:call_position], origins)
+    marks = {"kind": "rewind", "to": target.depth, "removed": removed, "sources": sources}
     answer = AIMessage(content, additional_kwargs={TIME_TRAVEL_MARK: marks})
     reason = content.strip()
     return Move("rewind", target.parent_id, answer, target, call_position, target.depth, removed, reason, agent, dropped)
@@ -153,8 +153,8 @@ def find_sources(messages: Sequence[Message], origins: Sequence[str] = ()) -> li
         if message.type == "tool" and data.get("name") not in _TRUSTED_TOOLS:
             found[str(data.get("name") or "a tool")] = None
         found.update(dict.fromkeys(str(part["name"]) for part in files.find_file_parts(data.get("content"))))
-        for marks in (data.get("additional_kwargs") or {}).values():
-            found.update(dict.fromkeys(read_sources(marks)))
+        for mark in (data.get("additional_kwargs") or {}).values():
+            found.update(dict.fromkeys(read_sources(mark)))
         if message.run_id is None:
             found.update(dict.fromkeys(origins))
     return list(found)[:MAX_SOURCES]

@@ -1,4 +1,4 @@
-"""Asking a person before a tool runs: what they can decide, and what the model is told of it."""
+"""Approval of a tool call: a person's decision, and its result for the model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ DENIED_TEXT = "The user did not allow this call."
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a person decided about one call: let it run, let it run with other arguments, answer in its place, or refuse."""
+    """A person's decision about one call: allow it, change its arguments, answer it, or deny it."""
 
     call_id: str
     kind: Literal["allow", "edit", "respond", "deny"]
@@ -22,7 +22,7 @@ class Decision:
 
 
 class AwaitingDecision(Exception):
-    """The run cannot go on before a person has decided about a call."""
+    """The run waits until a person has decided about a call."""
 
 
 def format_response(decision: Decision) -> str:
@@ -30,12 +30,12 @@ def format_response(decision: Decision) -> str:
 
 
 def make_refusal(call: ToolCall, text: str = NOT_APPROVED_TEXT) -> ToolMessage:
-    """The result of a call that was not carried out: the user did not decide about it, but went on."""
+    """Return the result of a call that the user did not decide about before going on."""
     return ToolMessage(text, tool_call_id=call["id"] or "", name=call["name"], status="error")
 
 
 def find_unanswered_calls(messages: Sequence[BaseMessage]) -> list[ToolCall]:
-    """The calls of the last answer that have no result yet; none if something else was said after it."""
+    """Return the calls of the last answer without a result; none if another message follows it."""
     results: set[str] = set()
     for message in reversed(messages):
         if isinstance(message, AIMessage):

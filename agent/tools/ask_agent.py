@@ -1,4 +1,4 @@
-"""The tool with which one agent asks another: what the model is told. The graph carries it out itself."""
+"""The tool with which one agent asks another, as the model sees it. The graph carries it out."""
 
 from langchain_core.tools import ToolException, tool
 

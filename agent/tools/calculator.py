@@ -23,7 +23,7 @@ Number = int | float
 
 
 class CalculatorError(ValueError, ToolException):
-    """The expression has no answer here; the text tells the model what to do instead."""
+    """The expression has no answer here; the text tells the model how to proceed."""
 
 
 _TOKEN = re.compile(
@@ -38,7 +38,7 @@ _AS_WRITTEN = str.maketrans({"×": "*", "·": "*", "÷": "/", "−": "-", "^": "
 
 
 def evaluate_expression(expression: str) -> str:
-    """The value as text: whole numbers exactly, others to 15 significant digits.
+    """Return the value as text: whole numbers exactly, others to 15 significant digits.
 
     Raises CalculatorError, and nothing else, for any text that is not an expression within the limits.
     """
@@ -56,7 +56,7 @@ def evaluate_expression(expression: str) -> str:
 
 
 def parse_expression(expression: str) -> ast.expr:
-    """The expression as a Python syntax tree of which nothing is trusted yet. Raises CalculatorError."""
+    """Return the expression as a Python syntax tree, not yet checked. Raises CalculatorError."""
     if len(expression) > MAX_EXPRESSION_CHARS:
         raise CalculatorError(f"At most {MAX_EXPRESSION_CHARS} characters. Split the calculation into several calls.")
     try:
@@ -69,9 +69,9 @@ def parse_expression(expression: str) -> ast.expr:
 
 
 def _to_python(text: str) -> str:
-    """Only known tokens, one space apart: what reaches Python's parser can hold no string, keyword or foreign sign."""
+    """Return known tokens only, one space apart, so that Python's parser receives no string, keyword or other sign."""
     tokens: list[str] = []
-    calls: list[bool] = []  # for each open parenthesis: does it hold the arguments of a function?
+    calls: list[bool] = []  # for each open parenthesis: whether it holds a function's arguments
     position = 0
     while position < len(text):
         match = _TOKEN.match(text, position)
@@ -122,7 +122,7 @@ def _evaluate_node(node: ast.expr, depth: int) -> Number:
         case ast.UnaryOp(op=sign, operand=operand) if type(sign) in _SIGNS:
             return _SIGNS[type(sign)](_evaluate_node(operand, depth + 1))
         case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATIONS:
-            # A long sum nests to the left only; that is length, which is bounded, and not depth.
+            # A long sum nests to the left only; its length is bounded.
             return _check_size(_OPERATIONS[type(sign)](_evaluate_node(left, depth), _evaluate_node(right, depth + 1)))
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
             return _call_function(name, [_evaluate_node(argument, depth + 1) for argument in arguments])
@@ -150,8 +150,8 @@ def _check_size(value: Number) -> Number:
 
 
 def _multiply_numbers(left: Number, right: Number) -> Number:
-    whole = isinstance(left, int) and isinstance(right, int)
-    if whole and int(left).bit_length() + int(right).bit_length() > MAX_INTEGER_BITS + 1:
+    are_integers = isinstance(left, int) and isinstance(right, int)
+    if are_integers and int(left).bit_length() + int(right).bit_length() > MAX_INTEGER_BITS + 1:
         raise OverflowError
     return left * right
 
@@ -159,7 +159,7 @@ def _multiply_numbers(left: Number, right: Number) -> Number:
 def _raise_power(base: Number, exponent: Number) -> Number:
     if abs(exponent) > MAX_EXPONENT:
         raise CalculatorError(f"An exponent may be at most {MAX_EXPONENT}.")
-    # The result of b bits to the n-th has more than (b - 1) * n bits: refused before it is computed.
+    # The result of b bits to the n-th has more than (b - 1) * n bits, so it is refused before it is computed.
     if isinstance(base, int) and isinstance(exponent, int) and (base.bit_length() - 1) * exponent > MAX_INTEGER_BITS:
         raise OverflowError
     result = base**exponent

@@ -1,4 +1,4 @@
-"""The tool with which the agent tries several ways at once: what the model is told. The graph carries it out itself."""
+"""The tool with which the agent makes several attempts at once, as the model sees it. The graph carries it out."""
 
 from langchain_core.tools import ToolException, tool
 

@@ -1,8 +1,8 @@
-"""Tools of other programs, spoken to in the Model Context Protocol: the only file that knows it.
+"""Tools of other programs over the Model Context Protocol. Only this module knows the protocol.
 
-One session is kept open for each server, by a task of its own: many servers hold a state between calls, such as a
-browser's page. A session that died is opened anew, and a call that it took with it is not made again: nobody knows how
-far it came. The libraries are only imported where a server is configured; they take more than a second.
+Each server has one open session, held by its own task: many servers keep a state between calls, such as a browser's page. A
+broken session is opened again, but its calls are not repeated, because their effects are unknown. The libraries take more
+than a second to import, so they load only with a configured server.
 """
 
 import asyncio
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from mcp import ClientSession
     from mcp.types import CallToolResult, ContentBlock
 
-MAX_OPEN_SECONDS = 30.0  # a program may have to be fetched first
-MAX_SESSION_WAIT_SECONDS = 10.0  # that a call waits for a session
+MAX_OPEN_SECONDS = 30.0  # a program may have to be downloaded first
+MAX_SESSION_WAIT_SECONDS = 10.0  # a call's wait for a session
 PING_INTERVAL_SECONDS = 30.0
 MAX_PING_SECONDS = 5.0
-MAX_BUSY_SECONDS = 55.0  # in which a server may be busy with a call that was stopped; less than the deadline of tools
-MIN_RETRY_PAUSE_SECONDS, MAX_RETRY_PAUSE_SECONDS = 0.5, 60.0  # before it is tried again
+MAX_BUSY_SECONDS = 55.0  # a server may still work on a stopped call; less than the deadline of tools
+MIN_RETRY_PAUSE_SECONDS, MAX_RETRY_PAUSE_SECONDS = 0.5, 60.0  # before the next try
 MAX_SERVER_TOOLS = 64  # of one server
-MAX_TOOLS = 120  # ours and theirs: providers take 128, and those of a run itself come to them (fork, goto …)
+MAX_TOOLS = 120  # built-in and remote: providers take 128, and a run adds its own (fork, goto …)
 MAX_REMOTE_RESULT_CHARS = 40_000  # of a result
 MAX_TOOL_DESCRIPTION_CHARS = 2_000
 FENCE = Fence("result of another program")
-_CONNECTION_CODES = (-32000, 32600)  # codes that the library makes up where the connection, or the session, is gone
+_CONNECTION_CODES = (-32000, 32600)  # the library's own codes for a lost connection or session
 _log = logging.getLogger(__name__)
 
 
@@ -54,9 +54,9 @@ class McpServer:
 
 
 class McpServers:
-    """The tools of all servers, put behind those that stand in `tools` already, and into `approval` by their names.
+    """The tools of all servers, added after the built-in ones in `tools`, with their names in `approval`.
 
-    Both are the graph's own: a server is there when it is there, and no start waits for it.
+    Both collections belong to the graph. A server's tools appear when it is reachable, and no start waits for it.
     """
 
     def __init__(self, servers: Sequence[McpServer], tools: list[BaseTool], approval: set[str]) -> None:
@@ -70,15 +70,15 @@ class McpServers:
         self._tasks = [asyncio.create_task(each.keep_open(), name=f"mcp {each.server.name}") for each in self._connections]
 
     async def close(self) -> None:
-        """End the sessions, and the programs with them."""
+        """End the sessions and their programs."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _publish_tools(self) -> None:
-        for each in self._connections:  # before the tools: none may be there for a moment without being asked about
+        for each in self._connections:  # before the tools: no tool may exist for a moment without its approval
             self._approval.update(tool.name for tool in each.tools if each.server.approval)
-        # Names of two servers can meet: `b__c` of `a`, `c` of `a__b`. One too many or twice, and every request is refused.
+        # Names of two servers can be equal: `b__c` of `a`, `c` of `a__b`. A request with a name twice is refused.
         by_name = {tool.name: tool for tool in self._tools[: self._own_count]}
         for tool in (tool for each in self._connections for tool in each.tools):
             by_name.setdefault(tool.name, tool)
@@ -88,7 +88,7 @@ class McpServers:
 
 
 class _ServerConnection:
-    """One server: the session that is open now, if any, and the tools that it offered last."""
+    """One server: its open session, if any, and its latest tools."""
 
     def __init__(self, server: McpServer, on_change: Callable[[], None]) -> None:
         self.server = server
@@ -97,26 +97,29 @@ class _ServerConnection:
         self._session: ClientSession | None = None
         self._session_count = 0  # so far
         self._is_open = asyncio.Event()
-        self._needs_check = asyncio.Event()  # a call failed: is the session still good?
-        self._pending_calls: dict[asyncio.Task[CallToolResult], float] = {}  # that have no answer yet, and when they began
+        self._needs_check = asyncio.Event()  # set after a failed call
+        self._pending_calls: dict[asyncio.Task[CallToolResult], float] = {}  # unanswered calls and their start times
 
     async def keep_open(self) -> None:
-        """Hold a session open as long as the app lives."""
+        """Hold a session open as long as the app runs."""
         await asyncio.to_thread(import_module, "langchain_mcp_adapters.tools")
-        told, pause = "", MIN_RETRY_PAUSE_SECONDS
+        last_reason, pause = "", MIN_RETRY_PAUSE_SECONDS
         while True:
             sessions = self._session_count
             try:
                 await self._hold_session()
-            except Exception as error:  # noqa: BLE001  (foreign programs and two libraries: whatever it is, try again)
+            except Exception as error:  # noqa: BLE001  (foreign programs and two libraries may raise anything; the loop tries again)
                 if (task := asyncio.current_task()) and task.cancelling():
-                    return  # the library put an error of its own in the place of our wish to end
+                    return  # the library replaced our cancellation with its own error
                 was_open, reason = self._session_count > sessions, _describe_break(error)
-                told, pause = ("", MIN_RETRY_PAUSE_SECONDS) if was_open else (told, min(2 * pause, MAX_RETRY_PAUSE_SECONDS))
-                if reason != told:
-                    what = "broke off" if was_open else "is not there"
-                    _log.warning("the MCP server %s %s: %s", self.server.name, what, reason)
-                told = reason
+                if was_open:
+                    last_reason, pause = "", MIN_RETRY_PAUSE_SECONDS
+                else:
+                    pause = min(2 * pause, MAX_RETRY_PAUSE_SECONDS)
+                if reason != last_reason:
+                    problem = "broke off" if was_open else "is not there"
+                    _log.warning("the MCP server %s %s: %s", self.server.name, problem, reason)
+                last_reason = reason
             await asyncio.sleep(pause)
 
     async def _hold_session(self) -> None:
@@ -138,11 +141,11 @@ class _ServerConnection:
             finally:
                 self._session = None
                 self._is_open.clear()
-                for call in self._pending_calls:  # nobody would ever answer them
+                for call in self._pending_calls:  # they would never end
                     call.cancel()
 
     async def _watch_session(self, session: "ClientSession") -> None:
-        """Return never, and raise when the session died: a program that ended may leave no other sign."""
+        """Raise when the session has died, and never return: a program that ended may give no other sign."""
         from mcp import McpError  # noqa: PLC0415
         from mcp.types import METHOD_NOT_FOUND  # noqa: PLC0415
 
@@ -151,7 +154,7 @@ class _ServerConnection:
                 async with asyncio.timeout(PING_INTERVAL_SECONDS):
                     await self._needs_check.wait()
             self._needs_check.clear()
-            # Many servers do one thing at a time, and may be busy with it: also when nobody waits for its answer any more.
+            # Many servers do one thing at a time, and may still work on a call that was stopped.
             if any(monotonic() - began < MAX_BUSY_SECONDS for began in self._pending_calls.values()):
                 continue
             try:
@@ -162,13 +165,15 @@ class _ServerConnection:
                     raise
 
     def _adapt_tool(self, remote_tool: BaseTool) -> BaseTool:
-        """A tool of theirs as ours: under a name that cannot be another's, and with a result that is plain text."""
+        """Return a server's tool under a unique name and with a plain text result."""
 
         async def call_remote(**arguments: Any) -> str:
             return await self._call_tool(remote_tool.name, arguments)
 
         return StructuredTool(
-            name=re.sub(r"[^A-Za-z0-9_-]", "_", f"{self.server.name}__{remote_tool.name}")[:64],  # what providers take
+            name=re.sub(r"[^A-Za-z0-9_-]", "_", f"{self.server.name}__{remote_tool.name}")[
+                :64
+            ],  # the providers' alphabet and length
             description=remote_tool.description[:MAX_TOOL_DESCRIPTION_CHARS],
             args_schema=remote_tool.args_schema or {},
             coroutine=call_remote,
@@ -189,12 +194,12 @@ class _ServerConnection:
             is_good = True
         except asyncio.CancelledError:
             if (task := asyncio.current_task()) and task.cancelling():
-                raise  # it is the run that is stopped, or the call that took too long
+                raise  # the run was stopped, or the call took too long
             raise self._make_break_error() from None
         except Exception as error:  # noqa: BLE001  (as above)
-            told = getattr(error, "error", None)  # of a refusal in the protocol's own form
-            if told is not None and told.code not in _CONNECTION_CODES:
-                raise ToolException(_fence_remote_result(str(told.message))) from None
+            refusal = getattr(error, "error", None)  # the protocol's own form of a refusal
+            if refusal is not None and refusal.code not in _CONNECTION_CODES:
+                raise ToolException(_fence_remote_result(str(refusal.message))) from None
             raise self._make_break_error() from None
         finally:
             if not is_good:
@@ -207,7 +212,7 @@ class _ServerConnection:
     def _forget_call(self, call: "asyncio.Task[CallToolResult]") -> None:
         del self._pending_calls[call]
         if not call.cancelled():
-            call.exception()  # looked at: nobody may be waiting for it any more
+            call.exception()  # retrieved, because no task may wait for it any more
 
     def _make_break_error(self) -> ToolException:
         return ToolException(
@@ -223,7 +228,7 @@ def _build_connection(server: McpServer) -> "Connection":
 
 
 def _describe_break(error: BaseException) -> str:
-    """A few words that hold no text of the server's, and no address: a key may stand in one."""
+    """Return a few words without the server's text and without an address, which may hold a key."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     status = getattr(getattr(error, "response", None), "status_code", None)
@@ -239,7 +244,7 @@ def _fence_remote_result(text: str) -> str:
 
 
 def _read_content_block(block: "ContentBlock") -> str:
-    """What of a result is text; of anything else, that it was there."""
+    """Return the text of a result's block, or a note that names its type."""
     if block.type == "text":
         return block.text
     if block.type == "resource" and (text := getattr(block.resource, "text", None)) is not None:

@@ -1,7 +1,7 @@
-"""Reading text files of one folder, page by page. Nothing outside it, nothing but regular files, and never a way to write.
+"""Reading of text files in one folder, page by page: only regular files, only below the folder, and only reading.
 
-The path is walked name by name from the folder's own handle, without following links: between looking and opening,
-nobody can put something else in a file's place.
+The path is opened name by name from the folder's own handle, without following links. So no other process can replace a file
+between the check and the opening.
 """
 
 import asyncio
@@ -19,11 +19,11 @@ MAX_READ_BYTES = 20_000_000  # bytes
 MAX_FOLDER_NAMES = 200  # of a folder
 FENCE = Fence("file contents")
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # opening a pipe that nobody writes must not wait
+_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # opening a pipe without a writer must not wait
 
 
 def make_read_file_tool(folder: Path) -> BaseTool:
-    """The tool `read_file(path, first_line)`. Its failures are ToolExceptions that tell the model what to do."""
+    """Return the tool `read_file(path, first_line)`. Its failures are ToolExceptions that tell the model how to proceed."""
 
     async def read_file(path: str = ".", first_line: int = 1) -> str:
         """Read a text file of the user's folder, or list a folder. Long files come in pages: ask again with first_line.
@@ -36,7 +36,7 @@ def make_read_file_tool(folder: Path) -> BaseTool:
 
 
 def read_path(folder: Path, path: str, first_line: int = 1) -> str:
-    """A page of the file, or the names in the folder, at `path` under `folder`. Raises ToolException."""
+    """Return a page of the file, or the names in the folder, at `path` under `folder`. Raises ToolException."""
     names = [name for name in PurePosixPath(path.strip() or ".").parts if name != "."]
     if path.startswith("/") or ".." in names or "\0" in path:
         raise ToolException("Only paths inside the folder can be read, such as notes/plan.md.")
@@ -45,7 +45,7 @@ def read_path(folder: Path, path: str, first_line: int = 1) -> str:
         handle = _open_beneath(folder, names)
     except FileNotFoundError:
         raise ToolException(f"There is no {shown!r}. Read its folder to see the names.") from None
-    except OSError:  # a link, a permission, a name that is too long: which, is not the model's business
+    except OSError:  # a link, a permission or a long name: the model need not know which
         raise ToolException(f"{shown!r} cannot be read. Choose another file.") from None
     try:
         status = os.fstat(handle)
@@ -59,7 +59,7 @@ def read_path(folder: Path, path: str, first_line: int = 1) -> str:
 
 
 def _open_beneath(folder: Path, names: list[str]) -> int:
-    """A handle on what the names lead to, one below the other."""
+    """Return a handle on the file or folder at the end of the names, each below the one before."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for position, name in enumerate(names):
@@ -86,7 +86,7 @@ def _list_folder(handle: int) -> str:
 
 def _read_utf8(handle: int, display_path: str) -> str:
     with open(handle, "rb", closefd=False) as file:
-        raw = file.read(MAX_READ_BYTES + 1)  # the file may have grown meanwhile
+        raw = file.read(MAX_READ_BYTES + 1)  # the file may have grown
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""The tools that an agent can be given: one file a tool, chosen here by what the settings allow (see docs/tools.md)."""
+"""The tools that an agent can be given, one file a tool. The settings select among them (see docs/tools.md)."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -11,7 +11,7 @@ from agent.tools.calculator import calculator
 from agent.tools.read_file import make_read_file_tool
 from agent.tools.web_search import make_web_search_tool
 
-PLAIN: tuple[BaseTool, ...] = (calculator,)  # what needs no settings: a new tool is named here
+PLAIN: tuple[BaseTool, ...] = (calculator,)  # tools that need no settings: add a new one here
 TOOL_NAMES = (*(tool.name for tool in PLAIN), "web_search", "read_file", ask_agent.name)
 
 
@@ -22,8 +22,9 @@ def select_tools(
     files_dir: Path | None = None,
     enabled: Collection[str] | None = None,
 ) -> list[BaseTool]:
-    """The plain ones always; web search only with a key and files only with a folder: the model is never offered what
-    cannot work. Of these, the `enabled` ones, if they are named.
+    """Return the plain tools, web search if there is a key, and files if there is a folder.
+
+    The model never sees a tool that cannot work. With `enabled`, only tools of these names are returned.
     """
     tools = list(PLAIN)
     if tavily_api_key is not None and tavily_api_key.get_secret_value().strip():

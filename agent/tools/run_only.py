@@ -1,3 +1,3 @@
-"""The text of a tool that only a run's graph carries out."""
+"""The result of a tool that only a run's graph can carry out."""
 
 OUTSIDE_RUN_TEXT = "This works only within a run of the agent."

@@ -1,4 +1,4 @@
-"""The tools with which an agent moves through time: what the model is told. The graph carries them out itself."""
+"""The tools with which an agent moves through time, as the model sees them. The graph carries them out."""
 
 from langchain_core.tools import BaseTool, ToolException, tool
 

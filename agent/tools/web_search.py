@@ -1,6 +1,7 @@
-"""Web search with Tavily: the only place that talks to it.
+"""Web search with Tavily, in this module alone.
 
-What comes back was written by strangers: it is cut, stripped of invisible characters and fenced before a model sees it.
+Results are text from other authors: they are shortened, stripped of invisible characters and fenced before a model reads
+them.
 """
 
 import asyncio
@@ -44,7 +45,7 @@ _FAILURES: tuple[tuple[tuple[type[Exception], ...], str], ...] = (
         (httpx.HTTPError, httpx.InvalidURL, OSError),
         "Web search cannot be reached (TAVILY_BASE_URL). Answer without it and tell the user.",
     ),
-    # The client reads fields without looking and may even try to raise something that is no exception.
+    # The client reads fields unchecked, and may even raise an object that is no exception.
     (
         (ValueError, TypeError, AttributeError, KeyError),
         "Web search gave an unreadable answer. Try once more or answer without it.",
@@ -53,7 +54,7 @@ _FAILURES: tuple[tuple[tuple[type[Exception], ...], str], ...] = (
 
 
 def make_web_search_tool(api_key: SecretStr, base_url: str | None) -> BaseTool:
-    """The tool `web_search`. Its failures are ToolExceptions with a short text for the model, never the key."""
+    """Return the tool `web_search`. Its failures are ToolExceptions with a short text for the model, never the key."""
 
     async def web_search(query: str, topic: Topic = "general", time_range: TimeRange | None = None) -> str:
         """Search the web for current facts. Returns a short answer and a few results with title, address and an excerpt.
@@ -64,10 +65,10 @@ def make_web_search_tool(api_key: SecretStr, base_url: str | None) -> BaseTool:
         if not words or len(words) > MAX_QUERY_CHARS:
             raise ToolException(f"The query must have between 1 and {MAX_QUERY_CHARS} characters.")
         try:
-            asked = {"topic": topic, "time_range": time_range}
-            return _fence_search_results(await _query_tavily(words, asked, api_key, base_url))
+            options = {"topic": topic, "time_range": time_range}
+            return _fence_search_results(await _query_tavily(words, options, api_key, base_url))
         except tuple(kind for kinds, _ in _FAILURES for kind in kinds) as error:
-            # The provider's own text and the request, which carries the key, must not travel along.
+            # Drop the provider's text and the request, which holds the key.
             raise ToolException(_explain_failure(error)) from None
 
     return StructuredTool.from_function(coroutine=web_search)
@@ -75,7 +76,7 @@ def make_web_search_tool(api_key: SecretStr, base_url: str | None) -> BaseTool:
 
 async def _query_tavily(query: str, options: dict[str, Any], api_key: SecretStr, base_url: str | None) -> dict[str, Any]:
     key = api_key.get_secret_value()
-    # Tavily's own timeout restarts with every byte; a slow drip would hold the run without the outer one.
+    # Tavily's own timeout restarts with every byte; slow bytes would hold the run without the outer one.
     async with asyncio.timeout(MAX_SEARCH_SECONDS), AsyncTavilyClient(api_key=key, api_base_url=base_url) as client:
         limits = {"max_results": MAX_SEARCH_RESULTS, "include_answer": True, "timeout": MAX_SEARCH_SECONDS}
         answer: dict[str, Any] = await client.search(query, **options, **limits)
@@ -90,8 +91,8 @@ def _fence_search_results(answer: dict[str, Any]) -> str:
     results = answer["results"][:MAX_SEARCH_RESULTS]
     body = [_format_search_result(number, result) for number, result in enumerate(results, start=1)]
     short = _clean_field(answer.get("answer"), MAX_SHORT_ANSWER_CHARS)
-    said = [f"Tavily's own short answer: {short}"] if short else []
-    return FENCE.wrap("\n\n".join([*said, *(body or ["Nothing was found. Try other words."])]))
+    short_answer = [f"Tavily's own short answer: {short}"] if short else []
+    return FENCE.wrap("\n\n".join([*short_answer, *(body or ["Nothing was found. Try other words."])]))
 
 
 def _format_search_result(number: int, result: dict[str, Any]) -> str:

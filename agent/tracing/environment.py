@@ -1,4 +1,4 @@
-"""Environment variables by which libraries trace, log or redirect conversations, against the settings."""
+"""Environment variables by which libraries trace, log or redirect conversations; the settings alone decide."""
 
 import os
 from collections.abc import MutableMapping

@@ -1,6 +1,6 @@
 """Langfuse: traces, scores and prompts. Only this module imports its package.
 
-The module does not use Langfuse's client as a whole: it exists once per key in a process, starts threads and exit handlers
+The module avoids Langfuse's client, which exists once per key in a process, starts threads and exit handlers
 that wait for the server, and reads the environment. The module uses its endpoints (`LangfuseAPI`) and its attribute names
 (spans.py).
 """

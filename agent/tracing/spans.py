@@ -1,6 +1,6 @@
-"""What a run tells as spans of OpenTelemetry, with the attributes that Langfuse reads.
+"""Spans of OpenTelemetry for a run's events, with Langfuse's attributes.
 
-All of it is ours alone: no global provider, no instrumentation, and no context of another tracer is looked at.
+The module uses no global provider, no instrumentation and no context of another tracer.
 """
 
 import json
@@ -29,12 +29,12 @@ _LEVELS = {RunState.FAILED: "ERROR", RunState.STOPPED: "WARNING", RunState.INTER
 
 
 def derive_trace_id(seed: str) -> str:
-    """Derived, so that nothing has to be stored to find a run's trace again."""
+    """Return the id of a run's trace; it is derived, so nothing has to be stored to find the trace."""
     return Langfuse.create_trace_id(seed=seed)
 
 
 class _SeededIds(RandomIdGenerator):
-    """Gives the next trace the id that was laid out for it."""
+    """A generator of ids that gives the next trace a chosen id."""
 
     next_trace = ""
 
@@ -43,7 +43,7 @@ class _SeededIds(RandomIdGenerator):
 
 
 class SpanRecorder:
-    """Told by one thread alone. With `mask`, sizes stand for all that people, models and tools wrote."""
+    """The writer of spans, for one thread alone. With `mask`, sizes replace the texts of people, models and tools."""
 
     def __init__(self, exporter: SpanExporter, *, mask: bool) -> None:
         self._mask = mask
@@ -56,10 +56,10 @@ class SpanRecorder:
         )
         self._provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=EXPORT_INTERVAL_SECONDS * 1000))
         self._tracer = self._provider.get_tracer("waymark")
-        self._runs: dict[str, tuple[Span, str]] = {}  # those that are not over: their root spans and threads
+        self._runs: dict[str, tuple[Span, str]] = {}  # unfinished runs: their root spans and threads
 
     def close(self) -> None:
-        """Send what is left. Takes as long as the server does."""
+        """Send the remaining spans. The server determines how long it takes."""
         self._provider.shutdown()
 
     def record(
@@ -75,7 +75,7 @@ class SpanRecorder:
             case ModelAnswered():
                 self._add_child(event, "answer", "generation", self._describe_generation(event))
             case Judged(thread_id, call):
-                seed = f"{JUDGE_PROMPT_NAME}:{call.run_id}"  # a trace of its own: the run's is over, and may be sent already
+                seed = f"{JUDGE_PROMPT_NAME}:{call.run_id}"  # a separate trace: the run's trace may be sent already
                 attributes = self._describe_generation(call)
                 self._start_root(seed, JUDGE_PROMPT_NAME, thread_id, call.began_ns, "generation", attributes).end(
                     call.ended_ns
@@ -102,7 +102,7 @@ class SpanRecorder:
         span.end(event.timestamp_ns)
 
     def _add_move(self, event: TimeTravelEvent) -> None:
-        """An event within the trace of the run that made the move."""
+        """Record an event within the trace of the run that made the move."""
         parent, thread_id = self._runs[event.run_id]
         about = {
             "from": event.call_position,
@@ -110,7 +110,7 @@ class SpanRecorder:
             "removed": event.removed_count,
             "tokens_saved": event.tokens_saved,
         }
-        names = None if self._mask else ", ".join(event.sources)  # files have the names that people gave them
+        names = None if self._mask else ", ".join(event.sources)  # people choose the names of files
         attributes = _make_common_attributes(thread_id, "run", "event") | {
             Attribute.OBSERVATION_INPUT: self._mask_text(event.reason)
         }
@@ -203,7 +203,7 @@ class SpanRecorder:
 
 
 def count_usage(answer: AIMessage) -> dict[str, int] | None:
-    """The tokens of an answer, each in one place only: Langfuse adds them up. None where its provider told none."""
+    """Return an answer's tokens, each counted once, because Langfuse adds them up; None without a usage."""
     metadata = readable_usage(answer.usage_metadata)
     if metadata is None:
         return None
@@ -223,7 +223,7 @@ def _describe_detail(detail: OperationDetail) -> str:
 
 
 def _describe_transition(operation: Operation) -> dict[str, object]:
-    """From which head to which other one a change led: of a restore the branch's, of a fork the branches' ids."""
+    """Return the heads before and after a change: of a restore the branch's, of a fork the branches' ids."""
     for change in operation.changes:
         for column in ("head_id", "branch_id"):
             if change.table != "checkpoint" and column in change.before:
