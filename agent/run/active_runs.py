@@ -58,6 +58,8 @@ class ActiveRuns:
         self.hub.publish(run.thread_id, prepared.started)
         trace.record_start()
         recorder = RunRecorder(run, self.runs, self.hub, self.blocking)
+        # Now: the run may be stopped before its work takes a step, and then each of these calls needs a result.
+        recorder.reopen_calls(prepared.decided_calls)
         work = asyncio.create_task(self.driver.drive(prepared, recorder), name=f"run {run.id}")
         stopping = asyncio.get_running_loop().create_future()
         end = asyncio.create_task(self._finish_run(recorder, trace, work, stopping), name=f"end of run {run.id}")

@@ -25,6 +25,7 @@ class PreparedRun:
     request: RunRequest
     system_text: str
     path: Sequence[Message]
+    decided_calls: Sequence[OpenCall]  # the calls that waited, where the run begins with a decision about one
     started: RunStarted
     trace: RunTrace
 
@@ -62,7 +63,7 @@ class RunPreparer:
         )
         if request.allow_moves:  # only now: a decision that came too late must not leave an approval behind
             self._allow_moves(run)
-        return self._load_start(run, request)
+        return self._load_start(run, request, waiting if request.decision else ())
 
     def _load_waiting_calls(self, request: RunRequest) -> list[OpenCall]:
         if not request.thread_id or request.after_id != HEAD:
@@ -73,7 +74,7 @@ class RunPreparer:
         allow = {"time_travel": "allow"}
         self.store.change_settings(run.thread_id, allow, caller=Caller(request_id=f"{run.id}-always"))
 
-    def _load_start(self, run: Run, request: RunRequest) -> PreparedRun:
+    def _load_start(self, run: Run, request: RunRequest, decided_calls: Sequence[OpenCall]) -> PreparedRun:
         path = self.inputs.load_recent_messages(run.thread_id)
         prompt = self.inputs.load_system_prompt()
         system_text = self.inputs.load_system_text(prompt, run.thread_id)
@@ -81,7 +82,8 @@ class RunPreparer:
         is_asked = request.message is not None
         begun = build_start_event(self.store, run, path, is_asked=is_asked) if self.tracer.is_on else None
         started = RunStarted(run.id, version, path[-1] if is_asked else None)
-        return PreparedRun(run, request, system_text, path, started, RunTrace(self.tracer, run.id, prompt, begun))
+        trace = RunTrace(self.tracer, run.id, prompt, begun)
+        return PreparedRun(run, request, system_text, path, decided_calls, started, trace)
 
 
 def _check_decision(request: RunRequest, waiting: Sequence[OpenCall]) -> None:
