@@ -122,7 +122,7 @@ class Store(Reader):
         new: Sequence[NewMessage] = (),
         caller: Caller = USER,
     ) -> Receipt:
-        """Bookmark the head; the result is the checkpoint's id. The cost does not depend on the length.
+        """Save a checkpoint of the head; the result is its id. The cost does not depend on the length.
 
         With `keep`, the state to save is the conversation's first `keep` messages and then `new`: the head moves there.
         """
@@ -178,7 +178,7 @@ class Store(Reader):
         return self._run_change(thread_id, OperationKind.RESTORE, caller, restore_head)
 
     def switch(self, thread_id: str, branch_id: str, *, caller: Caller = USER) -> Receipt:
-        """Stand on another branch."""
+        """Make another branch the current one."""
 
         def switch_branch(transaction: Transaction) -> str:
             branch = rows.select_branch(transaction.connection, branch_id, thread_id)
@@ -268,7 +268,7 @@ class Store(Reader):
         pinned: bool | None = None,
         caller: Caller = USER,
     ) -> Receipt:
-        """Call it or describe it otherwise, pin it or let go of it; what is None, and an empty name, stays as it is."""
+        """Rename, describe, pin or unpin a checkpoint; None, and an empty name, change nothing."""
 
         def set_columns(transaction: Transaction) -> str:
             target = transaction.find_checkpoint(checkpoint_id)

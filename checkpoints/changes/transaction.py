@@ -1,7 +1,7 @@
-"""One change of one thread, while it is being made: the writing half of the store.
+"""One open change of one thread: the writing half of the store.
 
-Everything that moves goes through `move` or `move_head`, which note the columns before and after. So every operation is
-undone by one piece of code, exactly: put the noted columns back.
+Every update of a mutable row records the columns before and after. One piece of code therefore undoes every operation
+exactly: it restores the recorded columns.
 """
 
 from collections import defaultdict
@@ -49,7 +49,7 @@ HEAD: Final = "(head)"  # as the place to append after: wherever the head stands
 
 @dataclass
 class Transaction:
-    """An open change. `standing` is as it was found; `head` follows what the change does."""
+    """An open change. `loaded` is the thread before it; `head` follows the change."""
 
     connection: sa.Connection
     loaded: rows.LoadedThread
@@ -67,13 +67,13 @@ class Transaction:
 
     @property
     def thread(self) -> Thread:
-        """As it was found."""
+        """The thread before the change."""
         return self.loaded.thread
 
     # reading what the change is about
 
     def current_path(self) -> history.Path:
-        """The path to the head as the change has it now."""
+        """Return the path to the head, including moves of this change."""
         return self.path_to(self.head)
 
     def path_to(self, node: Node | None) -> history.Path:
@@ -94,7 +94,7 @@ class Transaction:
     # writing
 
     def update_row(self, table: str, identifier: str, **after: Any) -> None:
-        """Set columns of a movable row, noting what they were."""
+        """Set columns of a mutable row, and record the old values."""
         if not after:
             return
         target = schema.MOVABLE_TABLES[table]
@@ -108,18 +108,18 @@ class Transaction:
             self.connection.execute(_UPDATE_ROW[table], {"row_id": identifier, **after})
 
     def move_each(self, table: str, after: Mapping[str, Json]) -> None:
-        """Set columns of many movable rows, noting what they were; `after` by their ids."""
+        """Set columns of many mutable rows, and record the old values; `after` holds the new ones by row id."""
         wanted = [(table, identifier, names) for identifier, names in after.items()]
         before = self._columns(wanted)
         changes = [RowChange(table, each, before[table, each], dict(values)) for each, values in after.items() if values]
         self.put_all([change for change in changes if change.before != change.after])
 
     def move_all(self, table: str, identifiers: Iterable[str], **after: Any) -> None:
-        """Set the same columns of many movable rows, noting what they were."""
+        """Set the same columns of many mutable rows, and record the old values."""
         self.move_each(table, dict.fromkeys(identifiers, after))
 
     def record_insert(self, table: str, identifier: str) -> None:
-        """Note a row that this change inserted: undoing hides it again."""
+        """Record an inserted row: undoing the change hides it."""
         self.changes.append(RowChange(table, identifier, {"deleted_at": self.now}, {"deleted_at": None}))
 
     def put_all(self, changes: Sequence[RowChange]) -> None:
@@ -319,7 +319,7 @@ class Transaction:
         return name
 
     def run_body(self, kind: OperationKind, body: "ChangeBody") -> Receipt:
-        """Carry out `body` and record it."""
+        """Run `body` and record the operation."""
         result = body(self)
         version = self._record_operation(kind, result)
         return Receipt(
@@ -416,7 +416,7 @@ def append_kind(after: str | None, *, is_empty: bool) -> OperationKind:
 
 
 def make_append(messages: Sequence[NewMessage], after: str | None, title: str, run_id: str | None) -> ChangeBody:
-    """The change that writes messages after a place and moves the head to the last of them."""
+    """Return the change that writes messages after a message and moves the head to the last of them."""
 
     def append_messages(transaction: Transaction) -> str | None:
         place = transaction.head if after == HEAD else rows.select_node(transaction.connection, after, transaction.thread.id)

@@ -23,20 +23,20 @@ _FOREGROUND = sa.and_(_ORDINARY, _columns.actor != "judge")  # somebody did it i
 
 
 def select_undoable(connection: sa.Connection, thread_id: str) -> Operation | None:
-    """The newest operation that stands. What stood before an erasure is out of reach."""
+    """Return the newest operation that is not undone. An erasure ends the reach of undo."""
     newest = _select_newest(connection, thread_id, _FOREGROUND, _columns.undone_by.is_(None))
     return None if newest and newest.kind is OperationKind.ERASE else newest
 
 
 def select_redoable(connection: sa.Connection, thread_id: str) -> Operation | None:
-    """The newest undo that stands, if nothing else was done since."""
+    """Return the newest undo that is not reverted, unless another change followed it."""
     undo = _select_newest(connection, thread_id, _columns.kind == OperationKind.UNDO, _columns.undone_by.is_(None))
     ordinary = _select_newest(connection, thread_id, _FOREGROUND)
     return undo if undo and ordinary and undo.version > ordinary.version else None
 
 
 def apply_undo(transaction: Transaction) -> None:
-    """The body of an undo."""
+    """Undo the newest operation with its group."""
     newest = select_undoable(transaction.connection, transaction.thread.id)
     if newest is None:
         raise NothingToUndoError("undo")
@@ -47,7 +47,7 @@ def apply_undo(transaction: Transaction) -> None:
 
 
 def apply_redo(transaction: Transaction) -> None:
-    """The body of a redo."""
+    """Revert the newest undo."""
     newest = select_redoable(transaction.connection, transaction.thread.id)
     if newest is None:
         raise NothingToUndoError("redo")

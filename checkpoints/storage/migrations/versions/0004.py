@@ -171,7 +171,7 @@ def derive_rename(note, table, before, after):
 
 
 def derive_pin(note, before, after):
-    """Until now a pin without a change, of a pinned checkpoint for one, read as an unpinning."""
+    """Return the pinning that the changes show. Where they show none, earlier versions read it as an unpinning."""
     name = to_text(before.get("name")) or note.removeprefix(NOUNS["checkpoint"])
     new_name = to_text(after.get("name")) if before.get("name") else ""
     return {"subject": "checkpoint", "name": name, "new_name": new_name, "pinned": bool(after.get("pinned"))}
