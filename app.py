@@ -42,7 +42,7 @@ from checkpoints import MAIN, Database, Runs, Store, StoreUnavailableError, Take
 from components import page
 from components.panels import export_dialog, outage, toast
 from components.rendering import Renderer
-from components.routes import agent_transcript, comparison, full_text, growth, stream, thread_usage
+from components.routes import agent_transcript, comparison, errors, full_text, growth, stream, thread_usage
 from components.services import Services
 from components.views import file_links
 from config import Settings, SettingsError, load_settings
@@ -260,6 +260,7 @@ def _build_mcp_servers(settings: Settings) -> list[McpServer]:
 
 
 def _build_dash(server: FastAPI, services: Services) -> Dash:
+    errors.add_error_responses(server)
     page.add_route(server, services)
     dash = page.Page(
         "waymark",

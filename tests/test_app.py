@@ -165,7 +165,7 @@ def test_two_apps_in_one_process_share_nothing(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-async def _shown(browser: httpx.AsyncClient, pathname: str = "/") -> httpx.Response:
+async def request_panels(browser: httpx.AsyncClient, pathname: str = "/") -> httpx.Response:
     """The answer with what all panels show, as the page asks for it."""
     part = next(each for each in (await browser.get("/_dash-dependencies")).json() if "threads.data" in each["output"])
     names = [dict(zip(("id", "property"), name.rsplit(".", 1), strict=True)) for name in outputs(part)]
@@ -176,7 +176,7 @@ async def _shown(browser: httpx.AsyncClient, pathname: str = "/") -> httpx.Respo
 
 async def _threads(browser: httpx.AsyncClient) -> list[str]:
     """The titles in the list of conversations."""
-    response = (await _shown(browser)).json()["response"]
+    response = (await request_panels(browser)).json()["response"]
     return [thread["title"] for thread in response["threads"]["data"]["threads"]]
 
 
@@ -293,7 +293,7 @@ def test_export_is_a_download_named_after_the_conversation(tmp_path: Path) -> No
             assert disposition.startswith("attachment; filename=\"conversation.waymark.json\"; filename*=UTF-8''")
             assert not set('/\r\n"') & set(disposition.partition("UTF-8''")[2])
             missing = await browser.get("/api/threads/nothing/export")
-            assert (missing.status_code, missing.text) == (404, "There is no such conversation.")
+            assert (missing.status_code, missing.text) == (404, "There is no conversation 'nothing'.")
 
     asyncio.run(story())
 
@@ -304,7 +304,7 @@ def test_a_callback_that_fails_tells_the_page_an_id_and_the_log_the_rest(
     async def story() -> httpx.Response:
         async with opened(tmp_path / "data", auth="none") as (app, browser):
             app.services.store.list_threads = lambda **_: 1 / 0  # type: ignore[method-assign,assignment,return-value]
-            return await _shown(browser)
+            return await request_panels(browser)
 
     answer = asyncio.run(story())
     assert "division by zero" not in answer.text

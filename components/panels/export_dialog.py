@@ -11,9 +11,9 @@ from dash_bootstrap_components import Textarea as Field
 from fastapi import FastAPI
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
-from checkpoints import StateError, Store, StoreUnavailableError, TakesTooLongError, ThreadNotFoundError
+from checkpoints import Store
 from checkpoints.interchange import text_exports, transfer
 from checkpoints.interchange.redaction import Redaction
 from components import dialog, page_state
@@ -101,27 +101,16 @@ def add_route(server: FastAPI, services: Services) -> None:
     async def download_export(thread_id: str, request: Request) -> Response:
         asked = QueryParams(await request.body() if request.method == "POST" else request.query_params)
         if (kind := EXPORT_FORMATS.get(asked.get("format", "waymark"))) is None:
-            return _refuse_export("There is no such format.", 400)
+            return PlainTextResponse("There is no such format.", 400)
         _, write, media_type, ending = kind
         words = tuple(line.strip() for text in asked.getlist("redact") for line in text.splitlines() if line.strip())
-        try:
-            results, attached = "leave_out" in asked, "leave_out_files" in asked
-            redaction = Redaction(results, words, attached) if words or results or attached else None
-            text = await services.read_snapshot(write, services.store, thread_id, redaction)
-            title = await services.read_snapshot(_read_title, services.store, thread_id)
-        except ThreadNotFoundError:
-            return _refuse_export("There is no such conversation.", 404)
-        except (StoreUnavailableError, TakesTooLongError) as error:
-            return _refuse_export(str(error), 503)
-        except StateError as error:
-            return _refuse_export(str(error), 400)
+        results, attached = "leave_out" in asked, "leave_out_files" in asked
+        redaction = Redaction(results, words, attached) if words or results or attached else None
+        text = await services.read_snapshot(write, services.store, thread_id, redaction)
+        title = await services.read_snapshot(_read_title, services.store, thread_id)
         named = _build_file_name(redaction, title)
         name = f"attachment; filename=\"conversation.{ending}\"; filename*=UTF-8''{quote(f'{named}.{ending}', safe='')}"
         return Response(text, media_type=media_type, headers={"Content-Disposition": name})
-
-
-def _refuse_export(text: str, status: int) -> Response:
-    return Response(text, status_code=status, media_type="text/plain")
 
 
 def _read_title(store: Store, thread_id: str) -> str:

@@ -3,7 +3,7 @@
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
-from checkpoints import NotFoundError, RunState, StoreUnavailableError, TakesTooLongError
+from checkpoints import RunState
 from components.services import Services
 from components.views import message_view
 
@@ -12,12 +12,7 @@ def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/agents/{agent}")
     async def get_transcript(thread_id: str, agent: str, question: str | None = None) -> Response:
         """All that an agent said and read as of the head, or what it did about one question. The guard has let it in."""
-        try:
-            return JSONResponse(await services.read_snapshot(_read_agent_transcript, services, thread_id, agent, question))
-        except NotFoundError:
-            return Response(status_code=404)
-        except (StoreUnavailableError, TakesTooLongError):
-            return Response(status_code=503)
+        return JSONResponse(await services.read_snapshot(_read_agent_transcript, services, thread_id, agent, question))
 
 
 def _read_agent_transcript(

@@ -6,17 +6,7 @@ from typing import TypedDict
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
-from checkpoints import (
-    BranchNotFoundError,
-    CheckpointNotFoundError,
-    Message,
-    NotFoundError,
-    Runs,
-    RunState,
-    Store,
-    StoreUnavailableError,
-    TakesTooLongError,
-)
+from checkpoints import BranchNotFoundError, CheckpointNotFoundError, Message, Runs, RunState, Store
 from components.services import Services
 from components.views import message_view
 from components.views.markdown import to_html_if_cheap
@@ -41,16 +31,12 @@ def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/comparison")
     async def get_comparison(thread_id: str, one: str = "", other: str = "") -> Response:
         """Two places, each "" (where the conversation stands), "branch:ID" or "checkpoint:ID". The guard has let it in."""
-        try:
-            to_html = services.renderer.page()
-            found = await services.read_snapshot(
+        to_html = services.renderer.page()
+        return JSONResponse(
+            await services.read_snapshot(
                 compare_places, services.store, services.runs, thread_id, one, other, to_html=to_html
             )
-            return JSONResponse(found)
-        except NotFoundError:
-            return Response(status_code=404)
-        except (StoreUnavailableError, TakesTooLongError):
-            return Response(status_code=503)
+        )
 
 
 def compare_places(

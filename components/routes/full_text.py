@@ -5,7 +5,7 @@ may not have it.
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
-from checkpoints import Message, NotFoundError, StateError, Store, StoreUnavailableError, TakesTooLongError
+from checkpoints import Message, Store
 from components.services import Services
 from components.views import message_view
 from components.views.notes import find_note_marks
@@ -26,14 +26,7 @@ def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/summaries/{message_id}")
     async def get_full_text(thread_id: str, message_id: str) -> Response:
         """Whether this browser may ask at all, the guard has decided."""
-        try:
-            found, head = await services.read_snapshot(read_replaced_messages, services.store, thread_id, message_id)
-        except NotFoundError:
-            return Response(status_code=404)
-        except (StoreUnavailableError, TakesTooLongError):
-            return Response(status_code=503)
-        except StateError:  # the note is damaged
-            return Response(status_code=410)
+        found, head = await services.read_snapshot(read_replaced_messages, services.store, thread_id, message_id)
         shown = await services.run_blocking(
             message_view.describe_messages, found, running=False, to_html=services.renderer.page()
         )

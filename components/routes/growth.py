@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
 from agent.context import window
-from checkpoints import NotFoundError, Store, StoreUnavailableError, TakesTooLongError
+from checkpoints import Store
 from components.services import Services
 from components.views import notes
 
@@ -40,12 +40,7 @@ def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/growth")
     async def get_growth(thread_id: str) -> Response:
         """Whether this browser may ask at all, the guard has decided."""
-        try:
-            return JSONResponse(await services.read_snapshot(measure_growth, services.store, thread_id))
-        except NotFoundError:
-            return Response(status_code=404)
-        except (StoreUnavailableError, TakesTooLongError):
-            return Response(status_code=503)
+        return JSONResponse(await services.read_snapshot(measure_growth, services.store, thread_id))
 
 
 def measure_growth(store: Store, thread_id: str) -> GrowthView:

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 
 from agent.context.prices import Prices, Usage, read_usage
 from agent.context.window import Context
-from checkpoints import Store, StoreUnavailableError, TakesTooLongError, ThreadNotFoundError
+from checkpoints import Store
 from components.services import Services
 
 
@@ -46,13 +46,7 @@ def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/usage")
     async def get_usage(thread_id: str) -> Response:
         """Whether this browser may ask at all, the guard has decided."""
-        try:
-            found = await services.read_snapshot(sum_usage, services.store, thread_id, services.prices)
-        except ThreadNotFoundError:
-            return Response(status_code=404)
-        except (StoreUnavailableError, TakesTooLongError):
-            return Response(status_code=503)
-        return JSONResponse(asdict(found))
+        return JSONResponse(asdict(await services.read_snapshot(sum_usage, services.store, thread_id, services.prices)))
 
 
 def sum_usage(store: Store, thread_id: str, prices: Prices) -> Usage:

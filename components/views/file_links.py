@@ -8,10 +8,10 @@ from typing import Literal, TypedDict
 from urllib.parse import quote
 
 from fastapi import FastAPI
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 
 from checkpoints import Message, NotFoundError, Store, files
-from checkpoints.errors import DamagedFileError, DamagedMessageError, StoreUnavailableError, TakesTooLongError
+from checkpoints.errors import DamagedFileError
 from checkpoints.files import FilePart
 from components.services import Services
 
@@ -40,16 +40,8 @@ def _file_address(message: Message, part: FilePart) -> str:
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get(FILES_PREFIX + "{thread_id}/{message_id}/{digest}")
     async def get_file(thread_id: str, message_id: str, digest: str) -> Response:
-        try:
-            part, data = await services.read_snapshot(
-                _load_attached_file, services.store, thread_id, message_id, f"sha256:{digest}"
-            )
-        except (DamagedFileError, DamagedMessageError) as error:
-            return PlainTextResponse(str(error), 410)
-        except (StoreUnavailableError, TakesTooLongError) as error:
-            return PlainTextResponse(str(error), 503)
-        except NotFoundError:
-            return PlainTextResponse("There is no such file.", 404)
+        content_hash = f"sha256:{digest}"
+        part, data = await services.read_snapshot(_load_attached_file, services.store, thread_id, message_id, content_hash)
         return Response(data, media_type=_media_type(part), headers={"Content-Disposition": _content_disposition(part)})
 
 
