@@ -12,7 +12,8 @@ from plotly.io.json import to_json_plotly
 from starlette.responses import Response
 
 from checkpoints import StoreUnavailableError, TakesTooLongError
-from components import page_state
+from components import actions, page_state
+from components.actions import ActionList
 from components.panels import (
     branches,
     chat,
@@ -27,7 +28,7 @@ from components.panels import (
     undo_redo,
 )
 from components.services import Services
-from components.widgets import Icon
+from components.widgets import TIMELINE_ID, TRANSCRIPT_ID, Icon
 
 INDEX_TEMPLATE = """<!DOCTYPE html>
 <html lang="en">
@@ -50,6 +51,18 @@ META_TAGS = [{"name": "viewport", "content": "width=device-width, initial-scale=
 UNUSED_SCRIPTS = ("/deps/polyfill@", "/dash_table/")  # scripts: for browsers older than modules, and for tables
 PANELS = (threads, chat, timeline, branches, undo_redo, settings, log, export_dialog, import_dialog, toast, outage)
 SHOWING_PANELS = (threads, chat, timeline, undo_redo, export_dialog)  # panels that show what stands at an address
+LISTS = (
+    ActionList(threads.Ids.LIST, threads.ACTIONS[threads.Ids.LIST]),
+    ActionList(chat.Ids.COMPOSER, chat.ACTIONS[chat.Ids.COMPOSER], refuse=chat.refuse_message),
+    ActionList(
+        TRANSCRIPT_ID,
+        {**chat.ACTIONS[TRANSCRIPT_ID], **branches.ACTIONS[TRANSCRIPT_ID]},
+        refuse=chat.refuse_action,
+        window_id=chat.Ids.WINDOW,
+    ),
+    ActionList(TIMELINE_ID, {**timeline.ACTIONS[TIMELINE_ID], **branches.ACTIONS[TIMELINE_ID]}),
+    ActionList(log.Ids.LOG, log.ACTIONS[log.Ids.LOG]),
+)
 SHOWN_PROPERTIES = tuple(each for panel in SHOWING_PANELS for each in panel.SHOWN)
 
 
@@ -177,7 +190,10 @@ def add_route(server: FastAPI, services: Services) -> None:
 def register(app: Page, services: Services) -> None:
     app.after_each = partial(outage.report_outage, services.store.database)
     for panel in PANELS:
-        panel.register(app, services)
+        if panel is not chat:
+            panel.register(app, services)
+    for each in LISTS:
+        actions.register_list(app, services, each)
 
     @app.callback(
         *(Output(identifier, name) for identifier, name in SHOWN_PROPERTIES),

@@ -1,7 +1,7 @@
 """What callbacks are given: the store and the runner, behind calls that do not block the server."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -120,7 +120,7 @@ def _conversation(arguments: Sequence[object]) -> str:
     return ""
 
 
-def read_caller(action: dict[str, object]) -> Caller:
+def read_caller(action: Mapping[str, object]) -> Caller:
     """Who asks, from an action of the page: its operation id, and the version that the user saw."""
     version = action.get("version")
     return Caller(request_id=str(action["op"]), expected_version=version if isinstance(version, int) else None)

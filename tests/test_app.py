@@ -93,6 +93,12 @@ def test_only_the_head_and_what_opens_and_closes_have_several_writers(wiring: tu
     assert {name for name in shared if not name.endswith(".is_open")} <= {"head.data", "upload.contents"}
 
 
+@pytest.mark.parametrize("name", ["transcript", "timeline", "threads", "composer-panel"])
+def test_an_action_of_a_list_is_one_request(wiring: tuple[JSON, list[JSON]], name: str) -> None:
+    listeners = [each for each in wiring[1] if {"id": name, "property": "action"} in each["inputs"]]
+    assert [each["clientside_function"] for each in listeners] == [None]
+
+
 def test_every_icon_that_the_page_names_is_in_the_sprite() -> None:
     sprite = set(re.findall(r'<symbol[^>]* id="([^"]+)"', build_icon_sprite()))
     assert "sun" in sprite
@@ -167,11 +173,25 @@ def test_two_apps_in_one_process_share_nothing(tmp_path: Path) -> None:
 
 async def request_panels(browser: httpx.AsyncClient, pathname: str = "/") -> httpx.Response:
     """The answer with what all panels show, as the page asks for it."""
-    part = next(each for each in (await browser.get("/_dash-dependencies")).json() if "threads.data" in each["output"])
+    return await post_callback(browser, "url.pathname", {"url.pathname": pathname}, output="threads.data")
+
+
+async def post_callback(
+    browser: httpx.AsyncClient, trigger: str, values: JSON, *, output: str = "head.data"
+) -> httpx.Response:
+    """Run the callback that an input triggers and that writes this output; values by id.property."""
+
+    def fill(parts: list[JSON]) -> list[JSON]:
+        return [{**each, "value": values.get(f"{each['id']}.{each['property']}")} for each in parts]
+
+    part = next(
+        each
+        for each in (await browser.get("/_dash-dependencies")).json()
+        if output in each["output"] and trigger in {f"{one['id']}.{one['property']}" for one in each["inputs"]}
+    )
     names = [dict(zip(("id", "property"), name.rsplit(".", 1), strict=True)) for name in outputs(part)]
-    inputs = [{**each, "value": pathname if each["id"] == "url" else None} for each in part["inputs"]]
-    body = {"output": part["output"], "outputs": names, "state": [], "inputs": inputs, "changedPropIds": ["url.pathname"]}
-    return await browser.post("/_dash-update-component", json=body)
+    body = {"output": part["output"], "outputs": names, "inputs": fill(part["inputs"]), "state": fill(part["state"])}
+    return await browser.post("/_dash-update-component", json={**body, "changedPropIds": [trigger]})
 
 
 async def _threads(browser: httpx.AsyncClient) -> list[str]:

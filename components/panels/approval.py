@@ -1,6 +1,7 @@
 """What a person decides about a call that waits, and what they are told of it before."""
 
 import json
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -19,16 +20,16 @@ class ArgumentsNotObjectError(StateError):
         super().__init__('The arguments are not a JSON object: write them like {"expression": "1 + 1"}.')
 
 
-async def submit_decision(services: Services, thread_id: str, action: dict[str, Any]) -> None:
+async def submit_decision(services: Services, thread_id: str, fields: Mapping[str, Any]) -> None:
     """Pass on a decision; "always" also for every later move of the agent in this conversation."""
-    by, always = Caller(request_id=read_caller(action).request_id), bool(action.get("always"))
-    await services.runner.decide(thread_id, _parse_decision(action), caller=by, allow_moves=always)
+    by, always = Caller(request_id=read_caller(fields).request_id), bool(fields.get("always"))
+    await services.runner.decide(thread_id, _parse_decision(fields), caller=by, allow_moves=always)
 
 
-def _parse_decision(action: dict[str, Any]) -> Decision:
+def _parse_decision(fields: Mapping[str, Any]) -> Decision:
     """Raises `NotAnObjectError` for changed arguments that a tool cannot be given. What is no known decision refuses."""
-    call_id, text = str(action["call"]), serde.sanitize_text(str(action.get("text") or ""))
-    match action["kind"]:
+    call_id, text = str(fields["call"]), serde.sanitize_text(str(fields.get("text") or ""))
+    match fields["kind"]:
         case "allow":
             return Decision(call_id, "allow")
         case "respond":

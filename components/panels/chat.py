@@ -1,12 +1,11 @@
 """The conversation: the transcript, the composer, and what is said about the last run and the last change."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash import dcc, html
 from dash.development.base_component import Component
-from dash.exceptions import PreventUpdate
 
 from agent.run.runner import replace_text
 from agent.settings import ThreadSettings
@@ -24,15 +23,15 @@ from checkpoints import (
     files,
 )
 from components import page_state
+from components.actions import Action, Answer, Handlers
 from components.panels import approval
 from components.routes import thread_usage
-from components.services import Services, read_caller
+from components.services import Services
 from components.views import fork_attempts, message_view, message_window, notes, operations
 from components.widgets import TRANSCRIPT_ID, Composer, Transcript
 
 MAX_RUN_OPERATIONS = 30  # messages, or changes, further back among which is looked for what one run began with
-BRANCH_ACTIONS = ("fork", "switch")  # the transcript's actions that another panel carries out
-EDIT_ACTIONS = ("edit", "change")  # actions that a field with a text waits for
+EDIT_ACTIONS = ("edit", "change")  # a field with a text waits for their reply
 SUGGESTIONS = (
     "What can I do here?",
     "What is the weather like today?",
@@ -77,130 +76,152 @@ def show(services: Services, location: page_state.PageLocation) -> tuple[dict[st
     return transcript, composer, str(transcript["title"])
 
 
-def register(app: Dash, services: Services) -> None:
-    store, runner = services.store, services.runner
-
-    @app.callback(
-        page_state.update_output(),
-        Output(Ids.COMPOSER, "reply"),
-        Input(Ids.COMPOSER, "action"),
-        State(page_state.Ids.URL, "pathname"),
-        prevent_initial_call=True,
-    )
-    async def handle_composer(action: dict[str, Any], pathname: str) -> tuple[page_state.PageUpdate, dict[str, Any]]:
-        """The reply goes to the composer itself: a head may be passed over when the next one follows at once."""
-        thread_id = page_state.parse_thread_id(pathname)
-        reply = {"op": action["op"], "ok": True, "text": None}
-        try:
-            if action["type"] == "stop" and thread_id:
-                await runner.stop(thread_id)
-            elif action["type"] == "send":
-                run = await _send_prompt(services, thread_id, action)
-                if run.thread_id != thread_id:
-                    told: Any = {"toast": {"text": NEW_THREAD_NOTICE, "undo": None}} if thread_id else {}
-                    return page_state.build_update(go=page_state.thread_address(run.thread_id), **told), reply
-        except StateError as error:
-            reply = {"op": action["op"], "ok": False, "text": str(error)}
-        return page_state.build_update(), reply
-
-    @app.callback(
-        page_state.update_output(),
-        Output(Ids.WINDOW, "data"),
-        Output(Ids.TRANSCRIPT, "reply"),
-        Input(Ids.TRANSCRIPT, "action"),
-        State(page_state.Ids.URL, "pathname"),
-        State(Ids.WINDOW, "data"),
-        State(page_state.Ids.UPDATE, "data"),
-        prevent_initial_call=True,
-    )
-    async def handle_transcript(
-        action: dict[str, Any], pathname: str, window: Any, last_update: page_state.PageUpdate | None
-    ) -> tuple[Any, Any, Any]:
-        """The reply is for what was being edited: it closes the field, or says why the text stays in it."""
-        thread_id, kind = page_state.parse_thread_id(pathname), action["type"]
-        held, reply = message_window.resolve_window(window, thread_id), {"op": action["op"], "ok": True, "text": None}
-        if kind in BRANCH_ACTIONS:
-            raise PreventUpdate
-        if kind == "refresh":
-            return page_state.refresh_panels(last_update), no_update, no_update
-        try:
-            if kind in message_window.WINDOW_ACTIONS:
-                return (
-                    no_update,
-                    await services.read_snapshot(message_window.move_window, store, thread_id or "", held, action),
-                    no_update,
-                )
-            if kind == "feedback":  # nothing that the page shows changes by it
-                await services.read_snapshot(_send_feedback, services, thread_id or "", action)
-                return no_update, no_update, reply
-            moved = await _run_transcript_action(services, action, thread_id)
-            if kind == "choose":
-                held = await services.read_snapshot(
-                    message_window.extend_window, store, thread_id or "", action["message"], held
-                )
-        except ThreadNotFoundError:
-            return page_state.build_update(go="/"), no_update, no_update
-        except StateError as error:
-            refused = {**reply, "ok": False, "text": str(error)}
-            return (
-                page_state.refresh_panels(last_update) if kind in EDIT_ACTIONS else page_state.report_problem(str(error)),
-                no_update,
-                refused,
-            )
-        return moved, held if kind == "choose" else no_update, reply
+async def _send_message(services: Services, action: Action) -> Answer:
+    """Answer with a reply to the composer itself: a page update may be replaced when the next one follows at once."""
+    run = await _send_prompt(services, action)
+    if run.thread_id == action.page_thread_id:
+        return Answer(page_state.build_update(), action.accept())
+    notice: Any = {"toast": {"text": NEW_THREAD_NOTICE, "undo": None}} if action.page_thread_id else {}
+    return Answer(page_state.build_update(go=page_state.thread_address(run.thread_id), **notice), action.accept())
 
 
-async def _send_prompt(services: Services, thread_id: str | None, action: dict[str, Any]) -> Run:
-    """Begin to answer; where the page shows no conversation, although its address names one, in a new one."""
-    shows_one = bool(action.get("version"))
-    if thread_id is not None and not shows_one and not await services.read_snapshot(services.store.thread_exists, thread_id):
+async def _stop_run(services: Services, action: Action) -> Answer:
+    if action.page_thread_id:
+        await services.runner.stop(action.page_thread_id)
+    return Answer(page_state.build_update(), action.accept())
+
+
+def refuse_message(action: Action, error: StateError) -> Answer:
+    """Give the reason to the composer, which keeps the text."""
+    return Answer(page_state.build_update(), action.refuse(error))
+
+
+async def _send_suggestion(services: Services, action: Action) -> Answer:
+    run = await _send_prompt(services, action)
+    return Answer(page_state.build_update(go=page_state.thread_address(run.thread_id)), action.accept())
+
+
+async def _send_prompt(services: Services, action: Action) -> Run:
+    """Begin an answer; in a new conversation where the page shows none, although its address may name one."""
+    fields, thread_id, caller = action.fields, action.page_thread_id, action.caller
+    is_shown = bool(fields.get("version"))
+    if thread_id is not None and not is_shown and not await services.read_snapshot(services.store.thread_exists, thread_id):
         thread_id = None
-    attached = await services.run_blocking(files.decode_uploads, action.get("files") or [])
-    by = read_caller(action)
-    by = by if thread_id else Caller(request_id=by.request_id)
-    if (part := notes.parse_compact_command(action["text"], attached=bool(attached))) is not None:
-        return await services.runner.compact(thread_id, part, caller=by)
+    attached = await services.run_blocking(files.decode_uploads, fields.get("files") or [])
+    caller = caller if thread_id else Caller(request_id=caller.request_id)
+    if (scope := notes.parse_compact_command(fields["text"], attached=bool(attached))) is not None:
+        return await services.runner.compact(thread_id, scope, caller=caller)
     return await services.runner.send(
-        thread_id, action["text"], caller=by, chosen_settings=action.get("choice"), attachments=attached
+        thread_id, fields["text"], caller=caller, chosen_settings=fields.get("choice"), attachments=attached
     )
 
 
-async def _run_transcript_action(services: Services, action: dict[str, Any], thread_id: str | None) -> page_state.PageUpdate:
-    """One wish that came from the transcript."""
-    runner, by = services.runner, read_caller(action)
-    match action["type"], thread_id:
-        case "suggest", _:
-            run = await _send_prompt(services, thread_id, action)
-            return page_state.build_update(go=page_state.thread_address(run.thread_id))
-        case _, None:
-            return page_state.build_update()
-        case "retry" | "regenerate", str():
-            await runner.retry(thread_id, caller=by, message_id=action.get("message"))
-        case "edit", str():
-            await runner.edit(thread_id, action["message"], action["text"], caller=by)
-        case "change", str():
-            changed = await services.read_snapshot(services.store.get_message, thread_id, action["message"])
-            new = replace_text(changed, action["text"])
-            await services.apply_change(services.store.replace, thread_id, action["message"], new, caller=by)
-        case "summarise", str():
-            await runner.compact(thread_id, notes.read_summary_scope(action), caller=by)
-        case "choose", str():
-            await services.apply_change(services.store.choose, thread_id, action["message"], caller=by)
-        case "decide", str():
-            await approval.submit_decision(services, thread_id, action)
-        case "continue", str():
-            await runner.continue_answer(thread_id, caller=by)
-        case "dismiss", str():
-            await services.run_blocking(services.runs.dismiss_latest, thread_id)
-        case "undo", str():
-            last = await services.read_snapshot(services.store.get_last_operation, thread_id)
-            taken_back = last is not None and last.kind is OperationKind.UNDO  # as of an import, whose undo hid the thread
-            verb = services.store.redo if taken_back else services.store.undo
-            return page_state.update_after_undo(thread_id, (await services.apply_change(verb, thread_id, caller=by)).version)
-        case "close-notice", str():
-            last = await services.read_snapshot(_find_notice_operation, services.store, thread_id)
-            return page_state.build_update(closed=str(last.version) if last else "")
-    return page_state.build_update()
+async def _retry_answer(services: Services, action: Action) -> Answer:
+    await services.runner.retry(action.thread_id, caller=action.caller, message_id=action.fields.get("message"))
+    return Answer(page_state.build_update(), action.accept())
+
+
+async def _continue_answer(services: Services, action: Action) -> Answer:
+    await services.runner.continue_answer(action.thread_id, caller=action.caller)
+    return Answer(page_state.build_update(), action.accept())
+
+
+async def _edit_message(services: Services, action: Action) -> Answer:
+    message_id, text = action.fields["message"], action.fields["text"]
+    await services.runner.edit(action.thread_id, message_id, text, caller=action.caller)
+    return Answer(page_state.build_update(), action.accept())
+
+
+async def _change_text(services: Services, action: Action) -> Answer:
+    thread_id, message_id, store = action.thread_id, action.fields["message"], services.store
+    message = replace_text(await services.read_snapshot(store.get_message, thread_id, message_id), action.fields["text"])
+    await services.apply_change(store.replace, thread_id, message_id, message, caller=action.caller)
+    return Answer(page_state.build_update(), action.accept())
+
+
+async def _summarise_messages(services: Services, action: Action) -> Answer:
+    await services.runner.compact(action.thread_id, notes.read_summary_scope(action.fields), caller=action.caller)
+    return Answer(page_state.build_update(), action.accept())
+
+
+async def _choose_alternative(services: Services, action: Action) -> Answer:
+    thread_id, message_id, store = action.thread_id, action.fields["message"], services.store
+    await services.apply_change(store.choose, thread_id, message_id, caller=action.caller)
+    window = message_window.resolve_window(action.window, thread_id)
+    window = await services.read_snapshot(message_window.extend_window, store, thread_id, message_id, window)
+    return Answer(page_state.build_update(), action.accept(), window)
+
+
+async def _decide_call(services: Services, action: Action) -> Answer:
+    await approval.submit_decision(services, action.thread_id, action.fields)
+    return Answer(page_state.build_update(), action.accept())
+
+
+async def _dismiss_run(services: Services, action: Action) -> Answer:
+    await services.run_blocking(services.runs.dismiss_latest, action.thread_id)
+    return Answer(page_state.build_update(), action.accept())
+
+
+async def _revert_last_change(services: Services, action: Action) -> Answer:
+    """Undo the last change. Where that is an undo itself, as of an import, whose undo hid the thread, redo it."""
+    thread_id, store = action.thread_id, services.store
+    last = await services.read_snapshot(store.get_last_operation, thread_id)
+    change = store.redo if last is not None and last.kind is OperationKind.UNDO else store.undo
+    done = await services.apply_change(change, thread_id, caller=action.caller)
+    return Answer(page_state.update_after_undo(thread_id, done.version), action.accept())
+
+
+async def _close_notice(services: Services, action: Action) -> Answer:
+    last = await services.read_snapshot(_find_notice_operation, services.store, action.thread_id)
+    return Answer(page_state.build_update(closed=str(last.version) if last else ""), action.accept())
+
+
+async def _send_feedback(services: Services, action: Action) -> Answer:
+    """Record the rating of an answer; nothing that the page shows changes by it."""
+    await services.read_snapshot(_record_feedback, services, action.thread_id, action.fields)
+    return Answer(reply=action.accept())
+
+
+async def _refresh_page(_: Services, action: Action) -> Answer:
+    return Answer(page_state.refresh_panels(action.last_update))
+
+
+async def _move_window(services: Services, action: Action) -> Answer:
+    thread_id = action.thread_id
+    window = message_window.resolve_window(action.window, thread_id)
+    move = message_window.move_window
+    return Answer(window=await services.read_snapshot(move, services.store, thread_id, window, action.fields))
+
+
+def refuse_action(action: Action, error: StateError) -> Answer:
+    """Give the reason to the field that holds the text, or in a toast; leave a conversation that no longer exists."""
+    if isinstance(error, ThreadNotFoundError):
+        return Answer(page_state.build_update(go="/"))
+    if action.kind in EDIT_ACTIONS:
+        return Answer(page_state.refresh_panels(action.last_update), action.refuse(error))
+    return Answer(page_state.report_problem(str(error)), action.refuse(error))
+
+
+ACTIONS: Mapping[str, Handlers] = {
+    Ids.COMPOSER: {"send": _send_message, "stop": _stop_run},
+    Ids.TRANSCRIPT: {
+        "suggest": _send_suggestion,
+        "retry": _retry_answer,
+        "regenerate": _retry_answer,
+        "continue": _continue_answer,
+        "edit": _edit_message,
+        "change": _change_text,
+        "summarise": _summarise_messages,
+        "choose": _choose_alternative,
+        "decide": _decide_call,
+        "dismiss": _dismiss_run,
+        "undo": _revert_last_change,
+        "close-notice": _close_notice,
+        "feedback": _send_feedback,
+        "refresh": _refresh_page,
+        **dict.fromkeys(message_window.WINDOW_ACTIONS, _move_window),
+    },
+}
 
 
 def _read_transcript(
@@ -258,9 +279,9 @@ def _find_trace_links(services: Services, messages: Sequence[Message]) -> dict[s
     return {m.id: tracer.link_run(m.run_id) for m in messages if m.type == "ai" and m.run_id} if tracer.is_on else {}
 
 
-def _send_feedback(services: Services, thread_id: str, action: dict[str, Any]) -> None:
-    """Pass on what the user thinks of an answer; None takes it back."""
-    answer, good = services.store.get_message(thread_id, action["message"]), action["good"]
+def _record_feedback(services: Services, thread_id: str, fields: Mapping[str, Any]) -> None:
+    """Pass the rating of an answer to the tracer; None takes it back."""
+    answer, good = services.store.get_message(thread_id, fields["message"]), fields["good"]
     if answer.run_id:
         services.tracer.record(Feedback(answer.run_id, answer.id, good if good is None else bool(good)))
 

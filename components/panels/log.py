@@ -1,6 +1,6 @@
 """The log: what was done to a conversation, by whom and when; undo and redo from there."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -8,9 +8,10 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_u
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, ModalBody, ModalFooter
 
-from checkpoints import NotFoundError, Operation, OperationKind, StateError, Store
+from checkpoints import NotFoundError, Operation, OperationKind, Receipt, Store
 from components import dialog, page_state
-from components.services import Services, read_caller
+from components.actions import Action, Answer, Handlers
+from components.services import Services
 from components.views import operations
 from components.widgets import Icon, Log
 
@@ -63,16 +64,27 @@ def register(app: Dash, services: Services) -> None:
         data = await services.read_snapshot(_read_log, store, page_state.parse_thread_id(pathname), request["count"])
         return data, True if request["opening"] else no_update
 
-    @app.callback(page_state.update_output(), Input(Ids.LOG, "action"), prevent_initial_call=True)
-    async def undo_or_redo(action: dict[str, Any]) -> Any:
-        if action["type"] == "more":
-            return no_update
-        verb = store.undo if action["type"] == "undo" else store.redo
-        try:
-            done = await services.apply_change(verb, action["thread"], caller=read_caller(action))
-        except StateError as error:
-            return page_state.report_problem(str(error))
-        return page_state.update_after_undo(action["thread"], done.version)
+
+async def _undo_last_change(services: Services, action: Action) -> Answer:
+    return await _apply_step(services, services.store.undo, action)
+
+
+async def _redo_last_undo(services: Services, action: Action) -> Answer:
+    return await _apply_step(services, services.store.redo, action)
+
+
+async def _apply_step(services: Services, step: Callable[..., Receipt], action: Action) -> Answer:
+    thread_id = str(action.fields["thread"])
+    done = await services.apply_change(step, thread_id, caller=action.caller)
+    return Answer(page_state.update_after_undo(thread_id, done.version))
+
+
+async def _show_more(_: Services, __: Action) -> Answer:
+    """Do nothing here: the browser asks for the log itself (see `logWanted`)."""
+    return Answer()
+
+
+ACTIONS: Mapping[str, Handlers] = {Ids.LOG: {"undo": _undo_last_change, "redo": _redo_last_undo, "more": _show_more}}
 
 
 def _read_log(store: Store, thread_id: str | None, count: int) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 """Undo and redo of every change, and clearing the conversation: the buttons in its head."""
 
+import secrets
 from enum import StrEnum
 from typing import Any
 
-from dash import Dash, Input, Output, State, html, no_update
+from dash import Dash, Input, State, html, no_update
 from dash.development.base_component import Component
 
 from checkpoints import Caller, Removal, RunState, StateError, Store, ThreadNotFoundError
@@ -63,7 +64,6 @@ def show(services: Services, location: page_state.PageLocation) -> tuple[bool, s
 
 
 def register(app: Dash, services: Services) -> None:
-    dialog.register_dialog(app, Ids.CLEAR_DIALOG)
     _register_clear(app, services)
     _register_undo(app, services)
 
@@ -72,36 +72,35 @@ def _register_clear(app: Dash, services: Services) -> None:
     store = services.store
 
     @app.callback(
-        Output(Ids.CLEAR_DIALOG, "is_open", allow_duplicate=True),
-        Output(f"{Ids.CLEAR_DIALOG}-body", "children"),
+        page_state.update_output(),
         Input(Ids.CLEAR_BUTTON, "n_clicks"),
         State(page_state.Ids.URL, "pathname"),
         prevent_initial_call=True,
     )
-    async def open_dialog(_: int, pathname: str) -> tuple[Any, Any]:
+    async def open_dialog(_: int, pathname: str) -> Any:
         thread_id = page_state.parse_thread_id(pathname)
         if thread_id is None:
-            return no_update, no_update
-        length = await services.read_snapshot(store.count_messages, thread_id)
-        return True, build_clear_question(length, len(await services.read_snapshot(store.list_checkpoints, thread_id)))
-
-    @app.callback(
-        page_state.update_output(),
-        Output(Ids.CLEAR_DIALOG, "is_open", allow_duplicate=True),
-        Input(f"{Ids.CLEAR_DIALOG}-confirm", "n_clicks"),
-        State(TIMELINE_ID, "data"),
-        prevent_initial_call=True,
-    )
-    async def confirm_clear(_: int, timeline: dict[str, Any]) -> tuple[page_state.PageUpdate, bool]:
-        thread_id = timeline["thread"]
-        if thread_id is None:  # the browser went back while the dialog stood open
-            return page_state.build_update(), False
+            return no_update
         try:
-            await services.runner.stop(thread_id)
-            await services.apply_change(store.clear, thread_id, caller=Caller(expected_version=timeline["version"]))
-        except StateError as error:
-            return page_state.report_problem(str(error)), False
-        return page_state.build_update(), False
+            version, messages, checkpoints = await services.read_snapshot(_read_clear_preview, store, thread_id)
+        except ThreadNotFoundError as error:  # it was deleted in another tab
+            return page_state.report_problem(str(error))
+        subject = dialog.Subject(thread_id, secrets.token_hex(16), version)
+        dialog.open_confirmation(Ids.CLEAR_DIALOG, subject, build_clear_question(messages, checkpoints))
+        return no_update
+
+    async def confirm_clear(subject: dialog.Subject) -> page_state.PageUpdate:
+        await services.runner.stop(subject.thread_id)
+        await services.apply_change(store.clear, subject.thread_id, caller=subject.caller)
+        return page_state.build_update()
+
+    dialog.register_confirmation(app, Ids.CLEAR_DIALOG, confirm_clear)
+
+
+def _read_clear_preview(store: Store, thread_id: str) -> tuple[int, int, int]:
+    """Return the version of a thread, and how many messages and checkpoints it has."""
+    version, messages = store.get_thread(thread_id).version, store.count_messages(thread_id)
+    return version, messages, len(store.list_checkpoints(thread_id))
 
 
 def _register_undo(app: Dash, services: Services) -> None:

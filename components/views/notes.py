@@ -3,6 +3,7 @@ any kind stands for.
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any, TypedDict
 from urllib.parse import quote
 
@@ -38,9 +39,9 @@ def parse_compact_command(text: str, *, attached: bool) -> SummaryScope | None:
     return SummaryScope(focus=focus)
 
 
-def read_summary_scope(action: dict[str, Any]) -> SummaryScope:
+def read_summary_scope(fields: Mapping[str, Any]) -> SummaryScope:
     """What is asked for at a message."""
-    return SummaryScope("from" if action.get("side") == "from" else "up_to", str(action["message"]))
+    return SummaryScope("from" if fields.get("side") == "from" else "up_to", str(fields["message"]))
 
 
 def describe_summary(stored: Message) -> SummaryView | None:

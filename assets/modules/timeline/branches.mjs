@@ -6,16 +6,6 @@ import { NameField } from "../lib/name-field.mjs";
 const { Fragment, createElement: h, useEffect, useRef, useState } = window.React;
 
 const MAX_NAME_CHARS = 120;
-const BRANCH_ACTIONS = new Set(["fork", "switch", "rename-branch", "delete-branch", "prune"]);
-
-/**
- * A clientside callback: the action that is about branches, of those that the lists report.
- * @param {...({type: string, n: number}|undefined)} actions the last of each list
- */
-export function wish(...actions) {
-  const newest = actions.reduce((one, other) => ((other?.n ?? 0) > (one?.n ?? 0) ? other : one), undefined);
-  return BRANCH_ACTIONS.has(newest?.type) ? newest : window.dash_clientside.no_update;
-}
 
 /**
  * @param {{branches: BranchView[], act: Function, onCompare: (place: string) => void}} props
