@@ -40,9 +40,20 @@ from agent.tracing.environment import switch_off_library_tracing
 from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import MAIN, Database, Runs, Store, StoreUnavailableError, TakesTooLongError
 from components import page
-from components.panels import export_dialog, outage, toast
+from components.panels import toast
 from components.rendering import Renderer
-from components.routes import agent_transcript, comparison, errors, full_text, growth, stream, thread_usage
+from components.routes import (
+    agent_transcript,
+    comparison,
+    errors,
+    export_download,
+    file_content,
+    full_text,
+    growth,
+    health,
+    stream,
+    thread_usage,
+)
 from components.services import Services
 from components.views import file_links
 from config import Settings, SettingsError, load_settings
@@ -55,6 +66,17 @@ _log = logging.getLogger(__name__)
 ROOT = Path(__file__).parent
 MAX_POOL_THREADS = 4  # for changes and runs: one writes at a time anyway; see services.Readers for all that only reads
 MAX_SOCKET_MESSAGE_BYTES = 16_384  # bytes; the page sends nothing over it
+ROUTES = (
+    stream,
+    thread_usage,
+    full_text,
+    comparison,
+    growth,
+    export_download,
+    file_content,
+    agent_transcript,
+    health,
+)
 ALLOWED_ROUTES = AllowedRoutes(
     paths=frozenset({"/", "/_dash-layout", "/_dash-dependencies", "/_dash-update-component"}),
     prefixes=("/t/", "/api/threads/"),
@@ -279,8 +301,8 @@ def _build_dash(server: FastAPI, services: Services) -> Dash:
     dash.layout = page.layout()
     page.register(dash, services)
     static_files.add_static_routes(server)
-    for part in (stream, thread_usage, full_text, comparison, growth, export_dialog, file_links, agent_transcript, outage):
-        part.add_route(server, services)
+    for route in ROUTES:
+        route.add_route(server, services)
     return dash
 
 

@@ -13,10 +13,12 @@ from starlette.responses import Response
 
 from checkpoints import StoreUnavailableError, TakesTooLongError
 from components import actions, page_state
-from components.actions import ActionList
+from components.actions import ActionList, Handlers
+from components.panel import Panel
 from components.panels import (
     branches,
     chat,
+    chat_actions,
     export_dialog,
     import_dialog,
     log,
@@ -49,21 +51,34 @@ INDEX_TEMPLATE = """<!DOCTYPE html>
 </html>"""
 META_TAGS = [{"name": "viewport", "content": "width=device-width, initial-scale=1, interactive-widget=resizes-content"}]
 UNUSED_SCRIPTS = ("/deps/polyfill@", "/dash_table/")  # scripts: for browsers older than modules, and for tables
-PANELS = (threads, chat, timeline, branches, undo_redo, settings, log, export_dialog, import_dialog, toast, outage)
-SHOWING_PANELS = (threads, chat, timeline, undo_redo, export_dialog)  # panels that show what stands at an address
-LISTS = (
-    ActionList(threads.Ids.LIST, threads.ACTIONS[threads.Ids.LIST]),
-    ActionList(chat.Ids.COMPOSER, chat.ACTIONS[chat.Ids.COMPOSER], refuse=chat.refuse_message),
-    ActionList(
-        TRANSCRIPT_ID,
-        {**chat.ACTIONS[TRANSCRIPT_ID], **branches.ACTIONS[TRANSCRIPT_ID]},
-        refuse=chat.refuse_action,
-        window_id=chat.Ids.WINDOW,
-    ),
-    ActionList(TIMELINE_ID, {**timeline.ACTIONS[TIMELINE_ID], **branches.ACTIONS[TIMELINE_ID]}),
-    ActionList(log.Ids.LOG, log.ACTIONS[log.Ids.LOG]),
+PANELS: tuple[Panel, ...] = (
+    threads.PANEL,
+    timeline.PANEL,
+    chat.PANEL,
+    branches.PANEL,
+    undo_redo.PANEL,
+    settings.PANEL,
+    log.PANEL,
+    export_dialog.PANEL,
+    import_dialog.PANEL,
+    toast.PANEL,
+    outage.PANEL,
 )
-SHOWN_PROPERTIES = tuple(each for panel in SHOWING_PANELS for each in panel.SHOWN)
+
+
+def _merge_actions(list_id: str) -> Handlers:
+    """Return the handlers of a list, of whichever panel."""
+    return {kind: handler for panel in PANELS for kind, handler in panel.actions.get(list_id, {}).items()}
+
+
+LISTS = (
+    ActionList(threads.Ids.LIST, _merge_actions(threads.Ids.LIST)),
+    ActionList(chat.Ids.COMPOSER, _merge_actions(chat.Ids.COMPOSER), refuse=chat_actions.refuse_message),
+    ActionList(TRANSCRIPT_ID, _merge_actions(TRANSCRIPT_ID), refuse=chat_actions.refuse_action, window_id=chat.Ids.WINDOW),
+    ActionList(TIMELINE_ID, _merge_actions(TIMELINE_ID)),
+    ActionList(log.Ids.LOG, _merge_actions(log.Ids.LOG)),
+)
+SHOWN_PROPERTIES = tuple(each for panel in PANELS for each in panel.shown)
 
 
 class Page(Dash):
@@ -107,15 +122,7 @@ def layout() -> Component:
             html.Nav(threads.layout(), className="pane pane-threads", **_aria_labelledby("threads-heading")),
             html.Main([_build_conversation_bar(), chat.layout()], className="pane pane-chat"),
             html.Aside(timeline.layout(), className="pane pane-timeline", **_aria_labelledby("timeline-heading")),
-            *threads.dialogs(),
-            *timeline.dialogs(),
-            *branches.dialogs(),
-            *undo_redo.dialogs(),
-            *log.dialogs(),
-            *export_dialog.dialogs(),
-            *import_dialog.dialogs(),
-            toast.layout(),
-            outage.layout(),
+            *(each for panel in PANELS for each in panel.dialogs()),
         ],
         id="shell",
         className="shell",
@@ -140,7 +147,7 @@ def _build_topbar() -> Component:
 def _build_conversation_bar() -> Component:
     """On a phone, what is seldom needed stands behind a button."""
     undo, redo, clear = undo_redo.buttons()
-    more = [clear, *settings.buttons(), *log.buttons(), *export_dialog.buttons(), *import_dialog.buttons()]
+    more = [clear, *(button for panel in PANELS for button in panel.buttons())]
     names: Any = {"aria-expanded": "false", "aria-controls": "more", **_aria_label("Conversation menu")}
     show = html.Button(Icon(name="three-dots"), id="show-more", className="btn only-phone", **names)
     title = html.H1(id=chat.Ids.TITLE)
@@ -157,7 +164,7 @@ def _aria_labelledby(identifier: str) -> Any:
 
 def show_location(services: Services, location: page_state.PageLocation) -> list[Any]:
     """What every panel shows of a place."""
-    return [value for panel in SHOWING_PANELS for value in panel.show(services, location)]
+    return [value for panel in PANELS for value in panel.show(services, location)]
 
 
 def build_filled_layout(services: Services, pathname: str) -> Component:
@@ -190,8 +197,7 @@ def add_route(server: FastAPI, services: Services) -> None:
 def register(app: Page, services: Services) -> None:
     app.after_each = partial(outage.report_outage, services.store.database)
     for panel in PANELS:
-        if panel is not chat:
-            panel.register(app, services)
+        panel.register(app, services)
     for each in LISTS:
         actions.register_list(app, services, each)
 

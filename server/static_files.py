@@ -11,9 +11,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from fastapi import FastAPI
+from pygments.formatters import HtmlFormatter
 from starlette.responses import Response
-
-from components.views.markdown import build_highlight_css
 
 _BOOTSTRAP = Path(str(files("flask_bootstrap"))) / "static" / "bootstrap5"
 _ASSETS = Path(__file__).parent.parent / "assets"
@@ -29,6 +28,22 @@ def build_stylesheet() -> str:
     bootstrap = (_BOOTSTRAP / "css" / "bootstrap.min.css").read_text()
     bootstrap = bootstrap.replace("/*# sourceMappingURL=bootstrap.min.css.map */", "")
     return "\n".join([bootstrap, build_highlight_css(), *(path.read_text() for path in _list_eager_styles())])
+
+
+def build_highlight_css() -> str:
+    """Return the rules for highlighted code in light and in dark colours.
+
+    Of pygments' styles these two have at least 4.5:1 (WCAG AA) in every colour, on #f3f5f5 and on #1b1f20.
+    """
+    light = _build_colour_rules("xcode", ":root:not([data-bs-theme=dark]) .code")
+    return light + _build_colour_rules("lightbulb", "[data-bs-theme=dark] .code")
+
+
+def _build_colour_rules(style: str, selector: str) -> str:
+    """The token rules of a style without its backgrounds and frames, which are the page's own affair."""
+    rules = HtmlFormatter(style=style).get_token_style_defs(selector)  # type: ignore[no-untyped-call]
+    lines = (re.sub(r"(background-color|border): [^;}]+;? ?", "", rule) for rule in rules)
+    return "".join(line + "\n" for line in lines if "{ }" not in line)
 
 
 def _list_eager_styles() -> list[Path]:

@@ -18,7 +18,6 @@ from agent.time_travel.executor import TimeTravelEvent
 from app import App, create_app
 from checkpoints import Caller, NewMessage, StoreInUseError
 from config import AgentDefinition, Settings, SettingsError
-from server.static_files import build_icon_sprite
 from tests.app_process import ROOT, read_environment, run_app
 from tests.checkpoints.conversations import new
 from tests.servers import Server
@@ -97,15 +96,6 @@ def test_only_the_head_and_what_opens_and_closes_have_several_writers(wiring: tu
 def test_an_action_of_a_list_is_one_request(wiring: tuple[JSON, list[JSON]], name: str) -> None:
     listeners = [each for each in wiring[1] if {"id": name, "property": "action"} in each["inputs"]]
     assert [each["clientside_function"] for each in listeners] == [None]
-
-
-def test_every_icon_that_the_page_names_is_in_the_sprite() -> None:
-    sprite = set(re.findall(r'<symbol[^>]* id="([^"]+)"', build_icon_sprite()))
-    assert "sun" in sprite
-    scripts = "".join(path.read_text() for path in (ROOT / "assets" / "modules").rglob("*.mjs"))
-    assert set(re.findall(r'\bicon\("([^"]+)"', scripts)) <= sprite
-    pages = "".join(path.read_text() for path in (ROOT / "components").glob("*.py"))
-    assert set(re.findall(r'Icon\(name="([^"]+)"', pages)) - {"theme"} <= sprite
 
 
 def test_the_first_layout_shows_what_stands_at_the_address_that_it_is_for(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from agent.time_travel.moves import MoveRefused, plan_move
 from agent.tools.approval import Decision
 from checkpoints import MAIN, Caller, Removal, StateError, Store, serde
 from components.services import Services, read_caller
-from components.views import message_view
+from components.views import tool_cards
 
 
 class ArgumentsNotObjectError(StateError):
@@ -49,7 +49,7 @@ def _parse_arguments(text: str) -> dict[str, Any]:
     return arguments
 
 
-def describe_waiting_moves(store: Store, thread_id: str) -> dict[str, message_view.MoveView]:
+def describe_waiting_moves(store: Store, thread_id: str) -> dict[str, tool_cards.MoveView]:
     """What the moves that wait for a person would do, by the ids of their calls."""
     path, checkpoints, found = store.list_messages(thread_id), store.list_checkpoints(thread_id), {}
     asking = next((message for message in reversed(path) if message.type == "ai" and message.agent == MAIN), None)
@@ -65,5 +65,5 @@ def describe_waiting_moves(store: Store, thread_id: str) -> dict[str, message_vi
                     if move.dropped_ids is None or m.id in {move.target.id, *move.dropped_ids}
                 ]
                 agents = tuple(sorted({message.agent for message in left} - {MAIN}))
-                found[call["id"] or ""] = message_view.describe_move(move, Removal(move.removed_count, later, agents))
+                found[call["id"] or ""] = tool_cards.describe_move(move, Removal(move.removed_count, later, agents))
     return found

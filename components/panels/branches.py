@@ -13,6 +13,7 @@ from dash_bootstrap_components import Label, RadioItems
 from checkpoints import Branch, Message, Store, pluralize
 from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
+from components.panel import Panel
 from components.services import Services
 from components.widgets import TIMELINE_ID, TRANSCRIPT_ID
 
@@ -249,3 +250,6 @@ def _register_branch_deletion(app: Dash, services: Services) -> None:
 
     dialog.register_confirmation(app, Ids.DELETE_DIALOG, confirm_deletion)
     dialog.register_confirmation(app, Ids.PRUNE_DIALOG, confirm_prune)
+
+
+PANEL = Panel(register=register, dialogs=dialogs, actions=ACTIONS)

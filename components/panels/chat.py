@@ -7,38 +7,27 @@ from typing import Any
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from agent.run.runner import replace_text
 from agent.settings import ThreadSettings
-from agent.tracing.protocol import Feedback
 from checkpoints import (
-    Caller,
     Message,
-    Operation,
-    OperationKind,
-    Run,
     RunState,
-    StateError,
     Store,
     ThreadNotFoundError,
-    files,
 )
 from components import page_state
-from components.actions import Action, Answer, Handlers
-from components.panels import approval
-from components.routes import thread_usage
+from components.actions import Handlers
+from components.panel import Panel
+from components.panels import approval, chat_actions
 from components.services import Services
-from components.views import fork_attempts, message_view, message_window, notes, operations
+from components.views import context_meter, fork_attempts, list_rows, message_view, message_window, operations
 from components.widgets import TRANSCRIPT_ID, Composer, Transcript
 
-MAX_RUN_OPERATIONS = 30  # messages, or changes, further back among which is looked for what one run began with
-EDIT_ACTIONS = ("edit", "change")  # a field with a text waits for their reply
 SUGGESTIONS = (
     "What can I do here?",
     "What is the weather like today?",
     "What is 12 * (3 + 4)?",
     "Show me a piece of Python",
 )
-NEW_THREAD_NOTICE = "That conversation is not there any more, so your message began a new one."
 _NO_THREAD: dict[str, Any] = {"thread": None, "version": 0}
 
 
@@ -76,151 +65,9 @@ def show(services: Services, location: page_state.PageLocation) -> tuple[dict[st
     return transcript, composer, str(transcript["title"])
 
 
-async def _send_message(services: Services, action: Action) -> Answer:
-    """Answer with a reply to the composer itself: a page update may be replaced when the next one follows at once."""
-    run = await _send_prompt(services, action)
-    if run.thread_id == action.page_thread_id:
-        return Answer(page_state.build_update(), action.accept())
-    notice: Any = {"toast": {"text": NEW_THREAD_NOTICE, "undo": None}} if action.page_thread_id else {}
-    return Answer(page_state.build_update(go=page_state.thread_address(run.thread_id), **notice), action.accept())
-
-
-async def _stop_run(services: Services, action: Action) -> Answer:
-    if action.page_thread_id:
-        await services.runner.stop(action.page_thread_id)
-    return Answer(page_state.build_update(), action.accept())
-
-
-def refuse_message(action: Action, error: StateError) -> Answer:
-    """Give the reason to the composer, which keeps the text."""
-    return Answer(page_state.build_update(), action.refuse(error))
-
-
-async def _send_suggestion(services: Services, action: Action) -> Answer:
-    run = await _send_prompt(services, action)
-    return Answer(page_state.build_update(go=page_state.thread_address(run.thread_id)), action.accept())
-
-
-async def _send_prompt(services: Services, action: Action) -> Run:
-    """Begin an answer; in a new conversation where the page shows none, although its address may name one."""
-    fields, thread_id, caller = action.fields, action.page_thread_id, action.caller
-    is_shown = bool(fields.get("version"))
-    if thread_id is not None and not is_shown and not await services.read_snapshot(services.store.thread_exists, thread_id):
-        thread_id = None
-    attached = await services.run_blocking(files.decode_uploads, fields.get("files") or [])
-    caller = caller if thread_id else Caller(request_id=caller.request_id)
-    if (scope := notes.parse_compact_command(fields["text"], attached=bool(attached))) is not None:
-        return await services.runner.compact(thread_id, scope, caller=caller)
-    return await services.runner.send(
-        thread_id, fields["text"], caller=caller, chosen_settings=fields.get("choice"), attachments=attached
-    )
-
-
-async def _retry_answer(services: Services, action: Action) -> Answer:
-    await services.runner.retry(action.thread_id, caller=action.caller, message_id=action.fields.get("message"))
-    return Answer(page_state.build_update(), action.accept())
-
-
-async def _continue_answer(services: Services, action: Action) -> Answer:
-    await services.runner.continue_answer(action.thread_id, caller=action.caller)
-    return Answer(page_state.build_update(), action.accept())
-
-
-async def _edit_message(services: Services, action: Action) -> Answer:
-    message_id, text = action.fields["message"], action.fields["text"]
-    await services.runner.edit(action.thread_id, message_id, text, caller=action.caller)
-    return Answer(page_state.build_update(), action.accept())
-
-
-async def _change_text(services: Services, action: Action) -> Answer:
-    thread_id, message_id, store = action.thread_id, action.fields["message"], services.store
-    message = replace_text(await services.read_snapshot(store.get_message, thread_id, message_id), action.fields["text"])
-    await services.apply_change(store.replace, thread_id, message_id, message, caller=action.caller)
-    return Answer(page_state.build_update(), action.accept())
-
-
-async def _summarise_messages(services: Services, action: Action) -> Answer:
-    await services.runner.compact(action.thread_id, notes.read_summary_scope(action.fields), caller=action.caller)
-    return Answer(page_state.build_update(), action.accept())
-
-
-async def _choose_alternative(services: Services, action: Action) -> Answer:
-    thread_id, message_id, store = action.thread_id, action.fields["message"], services.store
-    await services.apply_change(store.choose, thread_id, message_id, caller=action.caller)
-    window = message_window.resolve_window(action.window, thread_id)
-    window = await services.read_snapshot(message_window.extend_window, store, thread_id, message_id, window)
-    return Answer(page_state.build_update(), action.accept(), window)
-
-
-async def _decide_call(services: Services, action: Action) -> Answer:
-    await approval.submit_decision(services, action.thread_id, action.fields)
-    return Answer(page_state.build_update(), action.accept())
-
-
-async def _dismiss_run(services: Services, action: Action) -> Answer:
-    await services.run_blocking(services.runs.dismiss_latest, action.thread_id)
-    return Answer(page_state.build_update(), action.accept())
-
-
-async def _revert_last_change(services: Services, action: Action) -> Answer:
-    """Undo the last change. Where that is an undo itself, as of an import, whose undo hid the thread, redo it."""
-    thread_id, store = action.thread_id, services.store
-    last = await services.read_snapshot(store.get_last_operation, thread_id)
-    change = store.redo if last is not None and last.kind is OperationKind.UNDO else store.undo
-    done = await services.apply_change(change, thread_id, caller=action.caller)
-    return Answer(page_state.update_after_undo(thread_id, done.version), action.accept())
-
-
-async def _close_notice(services: Services, action: Action) -> Answer:
-    last = await services.read_snapshot(_find_notice_operation, services.store, action.thread_id)
-    return Answer(page_state.build_update(closed=str(last.version) if last else ""), action.accept())
-
-
-async def _send_feedback(services: Services, action: Action) -> Answer:
-    """Record the rating of an answer; nothing that the page shows changes by it."""
-    await services.read_snapshot(_record_feedback, services, action.thread_id, action.fields)
-    return Answer(reply=action.accept())
-
-
-async def _refresh_page(_: Services, action: Action) -> Answer:
-    return Answer(page_state.refresh_panels(action.last_update))
-
-
-async def _move_window(services: Services, action: Action) -> Answer:
-    thread_id = action.thread_id
-    window = message_window.resolve_window(action.window, thread_id)
-    move = message_window.move_window
-    return Answer(window=await services.read_snapshot(move, services.store, thread_id, window, action.fields))
-
-
-def refuse_action(action: Action, error: StateError) -> Answer:
-    """Give the reason to the field that holds the text, or in a toast; leave a conversation that no longer exists."""
-    if isinstance(error, ThreadNotFoundError):
-        return Answer(page_state.build_update(go="/"))
-    if action.kind in EDIT_ACTIONS:
-        return Answer(page_state.refresh_panels(action.last_update), action.refuse(error))
-    return Answer(page_state.report_problem(str(error)), action.refuse(error))
-
-
 ACTIONS: Mapping[str, Handlers] = {
-    Ids.COMPOSER: {"send": _send_message, "stop": _stop_run},
-    Ids.TRANSCRIPT: {
-        "suggest": _send_suggestion,
-        "retry": _retry_answer,
-        "regenerate": _retry_answer,
-        "continue": _continue_answer,
-        "edit": _edit_message,
-        "change": _change_text,
-        "summarise": _summarise_messages,
-        "choose": _choose_alternative,
-        "decide": _decide_call,
-        "dismiss": _dismiss_run,
-        "undo": _revert_last_change,
-        "close-notice": _close_notice,
-        "feedback": _send_feedback,
-        "refresh": _refresh_page,
-        **dict.fromkeys(message_window.WINDOW_ACTIONS, _move_window),
-    },
+    Ids.COMPOSER: chat_actions.COMPOSER_ACTIONS,
+    Ids.TRANSCRIPT: chat_actions.TRANSCRIPT_ACTIONS,
 }
 
 
@@ -232,7 +79,7 @@ def _read_transcript(
     store = services.store
     thread = store.get_thread(thread_id)
     held, earlier, later = message_window.read_window(store, thread_id, window)
-    notice = operations.describe_notice(_find_notice_operation(store, thread_id))
+    notice = operations.describe_notice(chat_actions.find_notice_operation(store, thread_id))
     if notice and notice["op"] == closed_notice:
         notice = None
     run = services.runs.get_latest_run(thread_id)
@@ -255,35 +102,16 @@ def _read_transcript(
         "messages": shown,
         "earlier": earlier,
         "later": later,
-        "run": message_view.describe_run(run),
+        "run": list_rows.describe_run(run),
         "notice": notice,
         "suggestions": list(SUGGESTIONS),
     }
-
-
-def _find_notice_operation(store: Store, thread_id: str) -> Operation | None:
-    """The change that the banner tells of: the newest (what the judge saved aside); of a run that wrote the newest messages
-    its last move through time, or else what began it.
-    """
-    newest = [op for op in store.list_operations(thread_id, last=MAX_RUN_OPERATIONS) if op.actor != "judge"]
-    if not newest or newest[0].undo_group is None:
-        return newest[0] if newest else None
-    of_the_run = [op for op in newest if op.undo_group == newest[0].undo_group]
-    moves = (OperationKind.GOTO, OperationKind.REWIND)
-    return next((op for op in of_the_run if op.kind in moves), of_the_run[-1])
 
 
 def _find_trace_links(services: Services, messages: Sequence[Message]) -> dict[str, str]:
     """Where the answers are traced, by their ids: of each the address of its trace, empty while it is not known."""
     tracer = services.tracer
     return {m.id: tracer.link_run(m.run_id) for m in messages if m.type == "ai" and m.run_id} if tracer.is_on else {}
-
-
-def _record_feedback(services: Services, thread_id: str, fields: Mapping[str, Any]) -> None:
-    """Pass the rating of an answer to the tracer; None takes it back."""
-    answer, good = services.store.get_message(thread_id, fields["message"]), fields["good"]
-    if answer.run_id:
-        services.tracer.record(Feedback(answer.run_id, answer.id, good if good is None else bool(good)))
 
 
 def _build_deleted_page(store: Store, thread_id: str) -> dict[str, Any]:
@@ -310,4 +138,9 @@ def _read_composer(services: Services, thread_id: str | None) -> dict[str, Any]:
     run = services.runs.get_latest_run(thread.id)
     state = run.state if run else None
     at = {"thread": thread.id, "version": thread.version, "running": state is RunState.RUNNING, "rest": state}
-    return {**at, **answering, "meter": thread_usage.read_context_meter(services, thread.id)}
+    context = services.runner.inputs.load_context(thread.id)
+    meter = context_meter.describe_context(context) if context else None  # nothing to measure before the first message
+    return {**at, **answering, "meter": meter}
+
+
+PANEL = Panel(shown=SHOWN, show=show, actions=ACTIONS)

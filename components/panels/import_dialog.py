@@ -14,6 +14,7 @@ from checkpoints import InvalidDocumentError, Receipt, StateError
 from checkpoints.interchange import transfer, waymark
 from checkpoints.interchange.waymark import Document
 from components import dialog, page_state
+from components.panel import Panel
 from components.panels import import_preview
 from components.services import Services
 from components.widgets import Icon
@@ -147,3 +148,6 @@ def _read_upload(contents: str) -> list[Document]:
     except (binascii.Error, ValueError) as error:
         raise InvalidDocumentError("The file did not arrive whole.") from error
     return waymark.read_documents(raw)
+
+
+PANEL = Panel(register=register, dialogs=dialogs, buttons=buttons)

@@ -11,6 +11,7 @@ from dash_bootstrap_components import Button, ModalBody, ModalFooter
 from checkpoints import NotFoundError, Operation, OperationKind, Receipt, Store
 from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
+from components.panel import Panel
 from components.services import Services
 from components.views import operations
 from components.widgets import Icon, Log
@@ -122,3 +123,6 @@ def _read_question_line(store: Store, thread_id: str, message_id: str) -> str:
 def _shorten_line(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= MAX_QUESTION_CHARS else f"{line[:MAX_QUESTION_CHARS]}…"
+
+
+PANEL = Panel(register=register, dialogs=dialogs, buttons=buttons, actions=ACTIONS)

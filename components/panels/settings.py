@@ -13,6 +13,7 @@ from dash.development.base_component import Component
 from agent.settings import MAX_INSTRUCTIONS_CHARS, ThreadSettings, describe_change
 from checkpoints import Caller, ConflictError, StateError, ThreadNotFoundError
 from components import page_state
+from components.panel import Panel
 from components.services import Services, read_caller
 from components.widgets import SettingsButton
 
@@ -83,3 +84,6 @@ async def _save_thread_settings(services: Services, action: dict[str, Any]) -> p
     return page_state.build_update(
         toast={"text": f"Set {describe_change(values)}", "undo": {"thread": thread_id, "version": done.version}}
     )
+
+
+PANEL = Panel(register=register, buttons=buttons)

@@ -10,8 +10,9 @@ from dash.development.base_component import Component
 from checkpoints import Caller
 from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
+from components.panel import Panel
 from components.services import Services
-from components.views import message_view
+from components.views import list_rows
 from components.widgets import Threads
 
 
@@ -103,11 +104,14 @@ ACTIONS: Mapping[str, Handlers] = {
 
 def _read_deleted_threads(services: Services) -> list[dict[str, Any]]:
     return [
-        message_view.describe_thread(thread, frozenset()) | {"version": thread.version}
+        list_rows.describe_thread(thread, frozenset()) | {"version": thread.version}
         for thread in services.store.list_deleted_threads()
     ]
 
 
 def _read_thread_list(services: Services) -> list[dict[str, Any]]:
     running = frozenset(services.runs.list_running_threads())
-    return [message_view.describe_thread(thread, running) for thread in services.store.list_threads()]
+    return [list_rows.describe_thread(thread, running) for thread in services.store.list_threads()]
+
+
+PANEL = Panel(register=register, dialogs=dialogs, shown=SHOWN, show=show, actions=ACTIONS)

@@ -11,8 +11,9 @@ from dash_bootstrap_components import Checkbox
 from checkpoints import MAIN, Checkpoint, Message, Removal, ThreadNotFoundError, pluralize
 from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
+from components.panel import Panel
 from components.services import Services
-from components.views import message_view
+from components.views import list_rows
 from components.widgets import TIMELINE_ID, Timeline
 
 NOTHING_TO_SAVE = "There is nothing to save yet: start a conversation first."
@@ -167,10 +168,13 @@ def _read_timeline(services: Services, thread_id: str | None) -> dict[str, Any]:
     return {
         "thread": thread.id,
         "version": thread.version,
-        "checkpoints": [message_view.describe_checkpoint(c, is_current=c.id in standing[-1:]) for c in checkpoints],
+        "checkpoints": [list_rows.describe_checkpoint(c, is_current=c.id in standing[-1:]) for c in checkpoints],
         "branches": [
-            message_view.describe_branch(b, length, shared[b.id], thread.branch_id)
+            list_rows.describe_branch(b, length, shared[b.id], thread.branch_id)
             for b, length in store.list_branches(thread.id)
         ],
         "save": {"enabled": thread.head_id is not None, "reason": None if thread.head_id else NOTHING_TO_SAVE},
     }
+
+
+PANEL = Panel(register=register, dialogs=dialogs, shown=SHOWN, show=show, actions=ACTIONS)

@@ -9,6 +9,7 @@ from dash_bootstrap_components import Button, Toast
 
 from checkpoints import Caller, StateError
 from components import page_state
+from components.panel import Panel
 from components.services import Services
 
 
@@ -19,12 +20,12 @@ class Ids(StrEnum):
     UNDO_TARGET = "toast-where"  # what Undo takes back: {thread, version}
 
 
-def layout() -> Component:
+def dialogs() -> list[Component]:
     undo = Button("Undo", id=Ids.UNDO, size="sm", outline=True, color="secondary")
     line = html.Div([html.Span(id=Ids.TEXT), undo, dcc.Store(id=Ids.UNDO_TARGET)], className="toast-line")
     toast = Toast(line, id=Ids.TOAST, is_open=False, dismissable=True, duration=10_000, header="Waymark")
     testid: Any = {"data-testid": "toast"}
-    return html.Div(toast, className="toasts", **testid)
+    return [html.Div(toast, className="toasts", **testid)]
 
 
 def show_toast(text: str) -> None:
@@ -64,3 +65,6 @@ def register(app: Dash, services: Services) -> None:
         except StateError as error:
             return page_state.report_problem(str(error)), True
         return page_state.build_update(go=page_state.thread_address(target["thread"])), False
+
+
+PANEL = Panel(register=register, dialogs=dialogs)

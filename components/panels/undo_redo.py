@@ -9,6 +9,7 @@ from dash.development.base_component import Component
 
 from checkpoints import Caller, Removal, RunState, StateError, Store, ThreadNotFoundError
 from components import dialog, page_state
+from components.panel import Panel
 from components.services import Services
 from components.views import operations
 from components.widgets import TIMELINE_ID, Icon
@@ -132,3 +133,6 @@ def _read_undo_state(store: Store, thread_id: str | None) -> tuple[str | None, s
     undone = store.find_redoable(thread_id)
     again = store.get_operation(thread_id, undone.target) if undone and undone.target else None
     return operations.describe_undo(store.find_undoable(thread_id)), operations.describe_undo(again), length
+
+
+PANEL = Panel(register=register, dialogs=dialogs, shown=SHOWN, show=show)

@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse, Response
 
 from checkpoints import BranchNotFoundError, CheckpointNotFoundError, Message, Runs, RunState, Store
 from components.services import Services
-from components.views import message_view
+from components.views import message_view, tool_cards
 from components.views.markdown import to_html_if_cheap
 
 MAX_SIDE_MESSAGES = 50  # messages of each place that are shown
@@ -59,7 +59,7 @@ def compare_places(
     last = store.get_message(thread_id, parted.last_shared_id) if parted.last_shared_id else None
     return {
         "shared": parted.shared_length,
-        "common": message_view.quote_beginning(last) if last else "",
+        "common": tool_cards.quote_beginning(last) if last else "",
         "one": describe_side(one, parted.left, parted.lengths[0]),
         "other": describe_side(other, parted.right, parted.lengths[1]),
     }

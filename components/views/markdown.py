@@ -236,19 +236,3 @@ def _find_last_block(lines: list[str]) -> int:
     tokens: list[Token] = []
     _PARSER.block.parse("\n".join(lines), _PARSER, {}, tokens)
     return max((token.map[0] for token in tokens if token.level == 0 and token.map), default=0)
-
-
-def build_highlight_css() -> str:
-    """Return the rules for highlighted code in light and in dark colours.
-
-    Of pygments' styles these two have at least 4.5:1 (WCAG AA) in every colour, on #f3f5f5 and on #1b1f20.
-    """
-    light = _build_colour_rules("xcode", ":root:not([data-bs-theme=dark]) .code")
-    return light + _build_colour_rules("lightbulb", "[data-bs-theme=dark] .code")
-
-
-def _build_colour_rules(style: str, selector: str) -> str:
-    """The token rules of a style without its backgrounds and frames, which are the page's own affair."""
-    rules = HtmlFormatter(style=style).get_token_style_defs(selector)  # type: ignore[no-untyped-call]
-    lines = (re.sub(r"(background-color|border): [^;}]+;? ?", "", rule) for rule in rules)
-    return "".join(line + "\n" for line in lines if "{ }" not in line)

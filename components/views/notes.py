@@ -1,18 +1,12 @@
-"""Summaries as the page asks for them and shows them: the command in the composer, the card of a note, and what a note of
-any kind stands for.
-"""
+"""Notes as the page shows them: the card of a summary, and the messages that a note of any kind replaces."""
 
-import re
-from collections.abc import Mapping
 from typing import Any, TypedDict
 from urllib.parse import quote
 
-from agent.run.compaction import COMPACTION_MARK, MAX_FOCUS_CHARS, NotCompactedError, SummaryScope
+from agent.run.compaction import COMPACTION_MARK
 from agent.time_travel import moves
 from agent.time_travel.moves import read_sources
 from checkpoints import Message, limits
-
-_COMMAND = re.compile(r"\s*/compact(?:\s+(.*))?", re.DOTALL)
 
 
 class RemovalView(TypedDict):
@@ -24,24 +18,6 @@ class RemovalView(TypedDict):
 
 class SummaryView(RemovalView):
     sources: list[str]  # what it may report that nobody here vouches for (see time_travel.sources)
-
-
-def parse_compact_command(text: str, *, attached: bool) -> SummaryScope | None:
-    """What `/compact`, with what to keep above all, asks for; None for any other text. Raises `NotCompactedError`."""
-    found = _COMMAND.fullmatch(text)
-    if found is None:
-        return None
-    if attached:
-        raise NotCompactedError("Files cannot come along with /compact. Take them out, or send them first.")
-    focus = (found[1] or "").strip()
-    if len(focus) > MAX_FOCUS_CHARS:
-        raise NotCompactedError(f"What to keep is longer than {MAX_FOCUS_CHARS:,} characters.")
-    return SummaryScope(focus=focus)
-
-
-def read_summary_scope(fields: Mapping[str, Any]) -> SummaryScope:
-    """What is asked for at a message."""
-    return SummaryScope("from" if fields.get("side") == "from" else "up_to", str(fields["message"]))
 
 
 def describe_summary(stored: Message) -> SummaryView | None:
