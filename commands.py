@@ -112,7 +112,7 @@ def _print_refusal(sentence: str) -> int:
 
 def _run_export(arguments: Arguments, url: str) -> int:
     if arguments.all and arguments.output is None:
-        raise CommandRefusedError("Say with -o into which folder all conversations go.")
+        raise CommandRefusedError("--all needs a folder: add -o FOLDER.")
     database = Database.open_read_only(url)
     try:
         return (_export_all_threads if arguments.all else _export_thread)(Store(database), arguments)
@@ -207,7 +207,7 @@ def _run_backup(arguments: Arguments, url: str) -> int:
         write_backup(database, arguments.file)
     finally:
         database.close()
-    print(f"{arguments.file}: {arguments.file.stat().st_size:,} bytes, complete and whole.")
+    print(f"{arguments.file}: {arguments.file.stat().st_size:,} bytes, complete and verified.")
     return EXIT_OK
 
 
@@ -225,7 +225,7 @@ def _run_erase(arguments: Arguments, url: str) -> int:
         if not goes:
             print("There is nothing to erase.")
             return EXIT_OK
-        print(f"Erased will be: {goes}. That cannot be undone. Backups and exports made earlier are not touched.")
+        print(f"This will erase {goes}. It cannot be undone. Backups and exports made earlier are not touched.")
         if not (arguments.yes or _confirm_erase()):
             print("Nothing was erased.")
             return EXIT_OK
@@ -239,7 +239,7 @@ def _run_erase(arguments: Arguments, url: str) -> int:
 
 def _confirm_erase() -> bool:
     if not sys.stdin.isatty():
-        raise CommandRefusedError("Nothing was erased: nobody can be asked here, so say --yes.")
+        raise CommandRefusedError("Nothing was erased: there is no terminal to confirm in. Add --yes.")
     try:
         return input("Erase? [y/N] ").strip().lower() in ("y", "yes")
     except (EOFError, KeyboardInterrupt):

@@ -135,7 +135,7 @@ def _build_topbar() -> Component:
             html.Button(Icon(name="list"), id="show-threads", className="only-narrow", **_aria_label("Conversations")),
             html.A(html.Span("Waymark", className="brand-name"), href="/", className="brand"),
             html.Div(className="topbar-space"),
-            html.Button(Icon(name="theme"), id="theme", title="Light, dark or as the system", **_aria_label("Theme")),
+            html.Button(Icon(name="theme"), id="theme", title="Theme: light, dark or system", **_aria_label("Theme")),
             html.Button(
                 Icon(name="signpost-split"), id="show-timeline", className="only-narrow", **_aria_label("Checkpoints")
             ),

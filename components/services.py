@@ -20,7 +20,7 @@ from components import page_state
 from components.rendering import Renderer
 
 DEMO_LINE = "Demo model: it makes things up."
-SWITCH_LINE = "OPENAI_API_KEY=… in .env switches to a real one."
+SWITCH_LINE = "Set OPENAI_API_KEY in .env to use a real model."
 MAX_READ_SECONDS = 15.0
 READING_THREADS = 4
 READING_THREADS_OF_A_CONVERSATION = 2

@@ -58,8 +58,8 @@ def dialogs() -> list[Component]:
         {"label": "A new conversation", "value": "thread"},
     ]
     options = (
-        _radio_group("What it holds", RadioItems(id=Ids.LENGTH)),
-        _radio_group("Where", RadioItems(places, id=Ids.DESTINATION)),
+        _radio_group("Include", RadioItems(id=Ids.LENGTH)),
+        _radio_group("Create as", RadioItems(places, id=Ids.DESTINATION)),
         Label(["Name ", html.Span("optional", className="quiet")], html_for=Ids.NAME),
         Field(id=Ids.NAME, maxlength=120, autocomplete="off"),
     )
@@ -83,42 +83,41 @@ def build_fork_question(fork_point: ForkPoint, *, running: bool) -> list[Compone
         else f"From message {number}:"
     )
     text = fork_point.text if len(fork_point.text) <= MAX_QUOTE_CHARS else f"{fork_point.text[:MAX_QUOTE_CHARS]}…"
-    stops = [html.P("The answer that is being written is stopped first.")] if running else []
-    return [html.P(begin), html.Blockquote(text or "(without text)"), *stops]
+    stops = [html.P("The running answer will be stopped first.")] if running else []
+    return [html.P(begin), html.Blockquote(text or "(no text)"), *stops]
 
 
 def build_length_options(fork_point: ForkPoint) -> list[dict[str, str]]:
     """The two ways to begin there, each with how many messages the branch then holds."""
     before = (
-        f"Up to before it ({pluralize(fork_point.message.depth, 'message')})"
+        f"Without this message ({pluralize(fork_point.message.depth, 'message')})"
         if fork_point.message.depth
-        else "Up to before it (empty)"
+        else "Without this message (empty)"
     )
     return [
         {"label": f"With this message ({pluralize(fork_point.last_message.depth + 1, 'message')})", "value": "with"},
-        {"label": f"{before}{', to ask it differently' if fork_point.is_question else ''}", "value": "before"},
+        {"label": f"{before}{', to rephrase it' if fork_point.is_question else ''}", "value": "before"},
     ]
 
 
 def build_branch_deletion(branch: Branch, missing_messages: int) -> list[Component]:
-    """`apart`: how many of its messages the current branch does not hold."""
+    """`missing_messages`: how many of its messages are not on the current branch."""
     loss = (
-        f"{pluralize(missing_messages, 'message')} of it {'is' if missing_messages == 1 else 'are'}"
+        f"{missing_messages:,} of its messages {'is' if missing_messages == 1 else 'are'} not on the current branch."
         if missing_messages
-        else "Nothing of it is"
+        else "All of its messages are on the current branch."
     )
     return [
-        html.P(["“", html.Strong(branch.name), "” leaves the list of branches."]),
-        html.P(f"{loss} missing from the current branch.", className="loss"),
+        html.P(["“", html.Strong(branch.name), "” will be removed from the list of branches."]),
+        html.P(loss, className="loss"),
         html.P("You can undo this.", className="quiet"),
     ]
 
 
 def build_prune_question(other_branches: int) -> list[Component]:
-    leaves = "leaves" if other_branches == 1 else "leave"
     return [
         html.P(
-            f"{pluralize(other_branches, 'other branch', 'other branches')} {leaves} the list; the current one stays.",
+            f"{pluralize(other_branches, 'other branch', 'other branches')} will be deleted; the current one stays.",
             className="loss",
         ),
         html.P("You can undo this.", className="quiet"),

@@ -14,7 +14,7 @@ from components.views import message_window
 
 MAX_RUN_OPERATIONS = 30  # operations, newest first, among which the beginning of a run is searched for
 EDIT_ACTIONS = ("edit", "change")  # a field with a text waits for their reply
-NEW_THREAD_NOTICE = "That conversation is not there any more, so your message began a new one."
+NEW_THREAD_NOTICE = "That conversation no longer exists, so your message started a new one."
 
 
 async def _send_message(services: Services, action: Action) -> Answer:

@@ -44,16 +44,16 @@ def dialogs() -> list[Component]:
             value="waymark",
             options=[{"label": kind.label, "value": value} for value, kind in EXPORT_FORMATS.items()],
         ),
-        html.P("Waymark JSON holds every branch and checkpoint, and can be imported again.", className="quiet"),
+        html.P("Waymark JSON contains every branch and checkpoint and can be imported again.", className="quiet"),
         html.P(
-            "Alternatives that no branch or listed checkpoint holds are left out, with what was saved on them.",
+            "Alternatives that no branch or listed checkpoint reaches are left out, with any checkpoints on them.",
             className="quiet",
         ),
         Checkbox(id=Ids.LEAVE_OUT_RESULTS, name="leave_out", label="Leave out tool results", value=False),
         Checkbox(id=Ids.LEAVE_OUT_FILES, name="leave_out_files", label="Leave out attached files", value=False),
-        Label(["Words to redact ", html.Span("optional, one on a line", className="quiet")], html_for=Ids.REDACTED_WORDS),
+        Label(["Words to redact ", html.Span("optional, one per line", className="quiet")], html_for=Ids.REDACTED_WORDS),
         Field(id=Ids.REDACTED_WORDS, name="redact", rows=2, placeholder="sk-*"),
-        html.P("* stands for the rest of a word.", className="quiet"),
+        html.P("* matches the rest of a word.", className="quiet"),
     ]
     footer = [
         Button("Cancel", id=Ids.CANCEL, color="secondary", outline=True, type="button"),

@@ -42,7 +42,7 @@ def buttons() -> list[Component]:
 def dialogs() -> list[Component]:
     footer = [
         Button("Cancel", id=Ids.CANCEL, color="secondary", outline=True),
-        Button("Merge into this one", id=Ids.MERGE, color="secondary", outline=True),
+        Button("Merge into this conversation", id=Ids.MERGE, color="secondary", outline=True),
         Button("As a new conversation", id=Ids.CONFIRM, color="primary"),
     ]
     return [dialog.build_modal(Ids.DIALOG, "Import", [ModalBody(id=Ids.BODY), ModalFooter(footer)], scrollable=True)]
@@ -138,7 +138,7 @@ def _register_import(app: Dash, services: Services) -> None:
 
 def _build_merge_toast(thread_id: str, receipt: Receipt) -> page_state.ToastMessage:
     if receipt.repeated:
-        return {"text": "All of it is in this conversation already. Nothing was changed.", "undo": None}
+        return {"text": "This conversation already contains the whole file. Nothing was changed.", "undo": None}
     return {"text": f"Merged {receipt.operation.note}.", "undo": {"thread": thread_id, "version": receipt.version}}
 
 
@@ -146,7 +146,7 @@ def _read_upload(contents: str) -> list[Document]:
     try:
         raw = base64.b64decode(contents.partition(",")[2], validate=True)
     except (binascii.Error, ValueError) as error:
-        raise InvalidDocumentError("The file did not arrive whole.") from error
+        raise InvalidDocumentError("The upload was incomplete.") from error
     return waymark.read_documents(raw)
 
 

@@ -18,7 +18,7 @@ from components.services import Services, read_caller
 from components.widgets import SettingsButton
 
 CONFLICT_NOTICE = (
-    "These settings were changed elsewhere in the meantime. Yours still stand here; save again to put them in their place."
+    "These settings were changed elsewhere in the meantime. Your version is still here; save again to replace them."
 )
 
 

@@ -31,8 +31,8 @@ def dialogs() -> list[Component]:
 
 def build_thread_deletion(title: str) -> list[Component]:
     return [
-        html.P(["“", html.Strong(title), "” leaves the list, with its checkpoints."]),
-        html.P("Nothing is erased: you can undo this.", className="quiet"),
+        html.P(["“", html.Strong(title), "” and its checkpoints will be deleted."]),
+        html.P("You can undo this.", className="quiet"),
     ]
 
 

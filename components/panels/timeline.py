@@ -31,7 +31,7 @@ def layout() -> Component:
 
 
 def dialogs() -> list[Component]:
-    keep = Checkbox(id=Ids.KEEP_BRANCH, label="Keep what leaves as a branch", value=False)
+    keep = Checkbox(id=Ids.KEEP_BRANCH, label="Keep the removed messages as a branch", value=False)
     return [
         dialog.build_confirmation(Ids.RESTORE_DIALOG, "Restore this checkpoint?", "Restore", keep),
         dialog.build_confirmation(Ids.DELETE_DIALOG, "Delete this checkpoint?", "Delete"),
@@ -40,25 +40,22 @@ def dialogs() -> list[Component]:
 
 def build_restore_question(checkpoint: Checkpoint, removal: Removal, *, running: bool) -> list[Component]:
     """What restoring does, in numbers from the store."""
-    leaves = "leaves" if removal.messages + removal.checkpoints == 1 else "leave"
     loss = (
-        f"{removal}{removal.agents_clause} {leaves} the conversation."
+        f"{removal}{removal.agents_clause} will be removed from the conversation."
         if removal.messages or removal.checkpoints
-        else "Nothing leaves the conversation."
+        else "No messages will be removed."
     )
     return [
         html.P(["Go back to “", html.Strong(checkpoint.name), f"” ({pluralize(checkpoint.message_count, 'message')})."]),
         html.P(loss, className="loss"),
-        *([html.P("The answer that is being written is stopped first, and leaves as well.")] if running else []),
+        *([html.P("The running answer will be stopped and removed as well.")] if running else []),
         html.P("Restoring can be undone, also after a reload.", className="quiet"),
     ]
 
 
 def build_checkpoint_deletion(checkpoint: Checkpoint) -> list[Component]:
     return [
-        html.P(
-            ["“", html.Strong(checkpoint.name), "” leaves the list. The messages stay, and so do all other checkpoints."]
-        ),
+        html.P(["“", html.Strong(checkpoint.name), "” will be removed. The messages and all other checkpoints stay."]),
         html.P("You can undo this.", className="quiet"),
     ]
 

@@ -14,7 +14,7 @@ from components.services import Services
 from components.views import operations
 from components.widgets import TIMELINE_ID, Icon
 
-STOP_FIRST_HINT = "An answer is being written: stop it first"
+STOP_FIRST_HINT = "Stop the running answer first"
 
 
 class Ids(StrEnum):
@@ -44,8 +44,8 @@ def dialogs() -> list[Component]:
 
 def build_clear_question(messages: int, checkpoints: int) -> list[Component]:
     return [
-        html.P(f"{Removal(messages, checkpoints)} leave the conversation.", className="loss"),
-        html.P("Nothing is erased: you can undo this.", className="quiet"),
+        html.P(f"{Removal(messages, checkpoints)} will be removed from the conversation.", className="loss"),
+        html.P("You can undo this.", className="quiet"),
     ]
 
 

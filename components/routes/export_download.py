@@ -28,7 +28,7 @@ class ExportFormat:
 EXPORT_FORMATS = {  # by the value in the form
     "waymark": ExportFormat("Waymark JSON", transfer.export, "application/json", "waymark.json"),
     "markdown": ExportFormat("Markdown", text_exports.export_markdown, "text/markdown", "md"),
-    "jsonl": ExportFormat("JSONL, as OpenAI takes it", text_exports.export_jsonl, "application/jsonl", "jsonl"),
+    "jsonl": ExportFormat("JSONL (OpenAI format)", text_exports.export_jsonl, "application/jsonl", "jsonl"),
 }
 
 

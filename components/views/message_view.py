@@ -185,7 +185,7 @@ def _build_move_label(marks: dict[str, Any]) -> str:
     """What a move of the agent did here, and what it had read before."""
     number = limits.to_number(marks.get("removed"))
     removed = "some messages" if number is None else pluralize(number, "message")
-    did = "replaced an answer here" if marks.get("kind") == "rewind" else "went back to here"
+    did = "replaced an answer at this point" if marks.get("kind") == "rewind" else "went back to this point"
     read = list_sources(marks)
     return f"the agent {did} · {removed} removed" + (f" · after reading {', '.join(read)}" if read else "")
 

@@ -81,7 +81,7 @@ function Branch({ branch, act, onCompare, onRename }) {
     h(
       "span",
       { className: "row-tools" },
-      !branch.current && tool(`Compare branch ${branch.name} with where you stand`, "layout-split", () => onCompare(`branch:${branch.id}`), "compare"),
+      !branch.current && tool(`Compare branch ${branch.name} with the current position`, "layout-split", () => onCompare(`branch:${branch.id}`), "compare"),
       tool(`Rename branch ${branch.name}`, "pencil", onRename),
       !branch.current && tool(`Delete branch ${branch.name}`, "trash3", () => act("delete-branch", { branch: branch.id }), "delete"),
     ),
