@@ -91,7 +91,7 @@ FastAPIDashServer.websocket_capability = False
 
 @dataclass(frozen=True)
 class App:
-    """One Waymark: the ASGI application, and what it is made of."""
+    """One Waymark: the ASGI application and its parts."""
 
     asgi: ASGIApp
     services: Services
@@ -100,11 +100,11 @@ class App:
     mcp: McpServers
 
     def create_link(self) -> str:
-        """The address to open; with AUTH=token it lets one browser in, once."""
+        """Return the address to open; with AUTH=token it admits one browser, once."""
         return f"{self.address}/" if self.session is None else f"{self.address}/?token={self.session.issue_link_token()}"
 
     async def close(self) -> None:
-        """Interrupt what runs, and let go of the database."""
+        """Interrupt the runs, and release the database."""
         await self.services.runner.close()
         await self.mcp.close()
         await self.services.run_blocking(self.services.tracer.close)
@@ -121,10 +121,10 @@ def create_app(
     tracer: Tracer | None = None,
     on_time_travel: Sequence[Callable[[TimeTravelEvent], None]] = (),
 ) -> App:
-    """Build and join everything. Parts that are handed in are used as they are.
+    """Build and join everything. Parts that are passed in are used as they are.
 
-    Each of `on_time_travel` is called with every move that an agent has made, on a thread of the pool: it should return
-    soon, and what it raises is logged and harms no run.
+    Each of `on_time_travel` is called with every move of an agent, on a thread of the pool. It should return soon; its
+    errors are logged and harm no run.
 
     Raises `StoreUnavailableError` and `ModelConfigurationError`, whose texts are for the user.
     """
@@ -173,7 +173,7 @@ def _build_models(settings: Settings) -> ConfiguredModels:
 
 
 def _open_store(settings: Settings) -> Store:
-    """The database of this server alone."""
+    """Open the database and claim it for this server alone."""
     database = Database.open_url(settings.connection_url)
     try:
         database.claim()
@@ -184,7 +184,7 @@ def _open_store(settings: Settings) -> Store:
 
 
 def _build_tracer(settings: Settings) -> Tracer:
-    """Langfuse, if there are keys for it. Only then is its package imported, which takes 80 ms and 6 MB."""
+    """Return the Langfuse tracer if it has keys. Only then is its package imported, which takes 80 ms and 6 MB."""
     public, secret, host = settings.langfuse_public_key, settings.langfuse_secret_key, settings.langfuse_host
     if not public and not secret:
         return NO_TRACING
@@ -245,7 +245,7 @@ def _build_tools(settings: Settings) -> list[BaseTool]:
 
 
 def _build_agents(settings: Settings, models: ConfiguredModels) -> Agents:
-    """The agents that can be asked: those that come along, and above them the file's; none where asking is not enabled."""
+    """Return the sub-agents: the built-in ones, overridden by the file's; none where `ask_agent` is not enabled."""
     for name, given in settings.agents.items():
         place = f"[agents.{name}]"
         if name == MAIN:
@@ -307,8 +307,8 @@ def _build_dash(server: FastAPI, services: Services) -> Dash:
 
 
 def _report_callback_error(error: Exception) -> None:
-    """What no command expected: the log gets the whole of it, the user a sentence. Dash alone would say nothing."""
-    if isinstance(error, StoreUnavailableError):  # the log has it (see Database), and a banner stands on the page
+    """Log an unexpected error of a callback, and show the user a sentence. Dash alone would show nothing."""
+    if isinstance(error, StoreUnavailableError):  # the log has it (see Database), and the page shows a banner
         return
     if isinstance(error, TakesTooLongError):
         toast.show_toast(str(error))
@@ -319,9 +319,9 @@ def _report_callback_error(error: Exception) -> None:
 
 
 def _route_to_page(server: ASGIApp) -> ASGIApp:
-    """Every conversation's address is the same page, which reads from its address what to show.
+    """Serve the same page at every conversation's address; the page reads the conversation from it.
 
-    Not a route of its own: Dash sets itself up, and notes the request that its page needs, at its own addresses only.
+    A separate route would not do: Dash sets itself up, and notes the request of its page, at its own addresses only.
     """
 
     async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
@@ -333,7 +333,7 @@ def _route_to_page(server: ASGIApp) -> ASGIApp:
 
 
 def _add_lifespan(guard: ASGIApp, waymark: list[App]) -> ASGIApp:
-    """The guard, with the life of the process: Dash's own handling of it would answer every unknown path with the page."""
+    """Wrap the guard with the lifespan of the process. Dash's own handling would answer every unknown path with the page."""
 
     async def serve_lifespan(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "lifespan":
@@ -350,7 +350,7 @@ def _add_lifespan(guard: ASGIApp, waymark: list[App]) -> ASGIApp:
 
 
 def _load_secret(folder: Path) -> bytes:
-    """What signs the cookies; kept, so that a restart logs nobody out."""
+    """Load the secret that signs the cookies, or create it. It is kept, so that a restart logs nobody out."""
     path = folder / "session.key"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -367,7 +367,7 @@ def _load_secret(folder: Path) -> bytes:
 
 
 class _AnnouncingServer(uvicorn.Server):
-    """Says where the page is once it can really be opened."""
+    """A server that prints the page's address once the page can be opened."""
 
     def __init__(self, config: uvicorn.Config, app: App) -> None:
         super().__init__(config)
@@ -384,7 +384,7 @@ def _print_link(app: App) -> None:
 
 
 def serve(settings: Settings) -> None:
-    """Serve until the process is asked to end."""
+    """Serve until the process receives a signal to end."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -393,12 +393,12 @@ def serve(settings: Settings) -> None:
     except OSError as error:
         raise SettingsError(f"PORT {settings.port} cannot be used on {settings.host}: {error.strerror}.") from error
     app = create_app(settings, port=listener.getsockname()[1])
-    gc.freeze()  # what stands from now on to the end: looking through it again and again would halt all streams for 0.2 s
+    gc.freeze()  # these objects live to the end: collecting through them would halt all streams for 0.2 s each time
     config = uvicorn.Config(
         app.asgi,
         ws_per_message_deflate=False,  # the page is on the same machine: it costs more than it saves
         log_level="warning",
-        access_log=False,  # the launch token stands in an address
+        access_log=False,  # an address may contain the launch token
         ws_max_size=MAX_SOCKET_MESSAGE_BYTES,
         server_header=False,
         timeout_graceful_shutdown=2,

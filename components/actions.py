@@ -36,7 +36,7 @@ class Action:
 
     @property
     def thread_id(self) -> str:
-        """The thread of the page. The start page has none, and no list shows anything there to act on."""
+        """Return the thread of the page. The start page has none, and its lists show nothing to act on."""
         if self.page_thread_id is None:
             raise PreventUpdate
         return self.page_thread_id

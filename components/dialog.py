@@ -33,7 +33,7 @@ class Subject:
 
     @property
     def unversioned_caller(self) -> Caller:
-        """The caller of a change that no other change can conflict with."""
+        """Return the caller of a change that no other change can conflict with."""
         return Caller(request_id=self.request_id)
 
 
@@ -41,10 +41,10 @@ Confirm = Callable[..., Awaitable[page_state.PageUpdate]]  # gets the subject, t
 
 
 def build_modal(identifier: str, title: str, parts: Sequence[Component], *, scrollable: bool = False) -> Modal:
-    """A dialog with the ids `X` and `X-title`.
+    """Build a dialog with the ids `X` and `X-title`.
 
-    Not with Bootstrap's fade: closed within its first moments, a dialog that fades may stay, unseen, above the page (the
-    end of any other transition in it, as of a button's colour, counts as the end of its own).
+    It has no fade: closed within its first moments, a fading dialog may stay, unseen, above the page. Bootstrap takes the
+    end of any transition in it, as of a button's colour, for the end of its own.
     """
     header = ModalHeader(ModalTitle(title, id=f"{identifier}-title"), close_button=False)
     placed = {"centered": True, "scrollable": scrollable, "labelledby": f"{identifier}-title"}
@@ -52,7 +52,7 @@ def build_modal(identifier: str, title: str, parts: Sequence[Component], *, scro
 
 
 def build_confirmation(identifier: str, title: str, confirm: str, *options: Component, color: str = "danger") -> Modal:
-    """A dialog with ids `X`, `X-body`, `X-cancel`, `X-confirm` and `X-subject`."""
+    """Build a dialog with ids `X`, `X-body`, `X-cancel`, `X-confirm` and `X-subject`."""
     buttons = [
         Button("Cancel", id=f"{identifier}-cancel", color="secondary", outline=True),
         Button(confirm, id=f"{identifier}-confirm", color=color),
@@ -105,7 +105,7 @@ def register_dialog(app: Dash, identifier: str, first: str = "cancel") -> None:
 
 
 def close_on(app: Dash, identifier: str, *inputs: Input) -> None:
-    """Whatever asks for it closes the dialog, and so does another address."""
+    """Close the dialog on any of the inputs, and when the address changes."""
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "close"),
         Output(identifier, "is_open", allow_duplicate=True),

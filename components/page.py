@@ -1,4 +1,4 @@
-"""The page: the panels in their places, and the only place that knows them all."""
+"""The page: the layout of the panels. No other module knows them all."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial, wraps
@@ -82,8 +82,8 @@ SHOWN_PROPERTIES = tuple(each for panel in PANELS for each in panel.shown)
 
 
 class Page(Dash):
-    """Dash without the scripts that this page has no use for (they are a tenth of the time until it can be used), and with
-    something that every callback does at its end, also when it failed.
+    """Dash without the scripts that this page does not use (a tenth of the time until it is ready). Every callback also runs
+    `after_each` at its end, even when it failed.
     """
 
     after_each: Callable[[], None]
@@ -109,7 +109,7 @@ class Page(Dash):
 
 
 def build_index(modules: Iterable[str]) -> str:
-    """The page's frame. It names the modules' addresses, so that the browser fetches all at once, not import by import."""
+    """Build the page's frame. It names all modules, so that the browser does not fetch them import by import."""
     links = (f'<link rel="modulepreload" href="{address}">' for address in modules)
     return INDEX_TEMPLATE.replace("MODULES", "\n    ".join(links))
 
@@ -145,7 +145,7 @@ def _build_topbar() -> Component:
 
 
 def _build_conversation_bar() -> Component:
-    """On a phone, what is seldom needed stands behind a button."""
+    """Build the conversation's bar. On a phone, a menu holds the buttons that are seldom needed."""
     undo, redo, clear = undo_redo.buttons()
     more = [clear, *(button for panel in PANELS for button in panel.buttons())]
     names: Any = {"aria-expanded": "false", "aria-controls": "more", **_aria_label("Conversation menu")}
@@ -163,12 +163,12 @@ def _aria_labelledby(identifier: str) -> Any:
 
 
 def show_location(services: Services, location: page_state.PageLocation) -> list[Any]:
-    """What every panel shows of a place."""
+    """Read the properties that the panels show at a location."""
     return [value for panel in PANELS for value in panel.show(services, location)]
 
 
 def build_filled_layout(services: Services, pathname: str) -> Component:
-    """The layout as it is to show what stands at an address: the panels need not ask for it one by one."""
+    """Return the layout filled with the data of an address, so that the panels need no request of their own."""
     whole = layout()
     at = page_state.PageLocation(page_state.parse_thread_id(pathname), {})
     whole[page_state.Ids.URL].pathname = pathname
@@ -178,8 +178,8 @@ def build_filled_layout(services: Services, pathname: str) -> Component:
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    """The layout, before Dash's own route for it. A browser says which page it needs it for; for one that does not, the
-    panels ask as soon as they stand.
+    """Serve the layout, before Dash's own route for it. The referer names the page; without one the panels request their
+    data as soon as they are mounted.
     """
 
     @server.get("/_dash-layout")
@@ -190,7 +190,7 @@ def add_route(server: FastAPI, services: Services) -> None:
                 await services.read_snapshot(build_filled_layout, services, came_from.path) if came_from.path else layout()
             )
         except (StoreUnavailableError, TakesTooLongError):
-            shown = layout()  # the panels will ask, and be told
+            shown = layout()  # the panels will request their data, and report the error
         return Response(to_json_plotly(shown), media_type="application/json")
 
 
@@ -211,7 +211,7 @@ def register(app: Page, services: Services) -> None:
     async def show_page(
         pathname: str | None, update: page_state.PageUpdate | None, window: dict[str, Any] | None
     ) -> list[Any]:
-        """Every panel at once, and of one moment: that costs the server and the page one request and not six."""
+        """Read every panel from one snapshot: one request of the page instead of six."""
         return await services.read_snapshot(
             show_location, services, page_state.PageLocation(page_state.parse_thread_id(pathname), update or {}, window)
         )

@@ -1,4 +1,4 @@
-"""What a person decides about a call that waits, and what they are told of it before."""
+"""The decisions of a person about waiting tool calls, and the previews of the moves among them."""
 
 import json
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ async def submit_decision(services: Services, thread_id: str, fields: Mapping[st
 
 
 def _parse_decision(fields: Mapping[str, Any]) -> Decision:
-    """Raises `NotAnObjectError` for changed arguments that a tool cannot be given. What is no known decision refuses."""
+    """Parse a decision; an unknown kind denies. Raises `ArgumentsNotObjectError` for arguments that no tool can take."""
     call_id, text = str(fields["call"]), serde.sanitize_text(str(fields.get("text") or ""))
     match fields["kind"]:
         case "allow":
@@ -50,7 +50,7 @@ def _parse_arguments(text: str) -> dict[str, Any]:
 
 
 def describe_waiting_moves(store: Store, thread_id: str) -> dict[str, tool_cards.MoveView]:
-    """What the moves that wait for a person would do, by the ids of their calls."""
+    """Describe the moves that wait for a person, by the ids of their calls."""
     path, checkpoints, found = store.list_messages(thread_id), store.list_checkpoints(thread_id), {}
     asking = next((message for message in reversed(path) if message.type == "ai" and message.agent == MAIN), None)
     asked = asking.langchain if asking and not asking.damaged else None

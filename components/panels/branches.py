@@ -1,4 +1,4 @@
-"""The branches of a conversation: branch off at a message or a checkpoint, switch, rename, delete, delete all others."""
+"""The branches of a conversation: fork at a message or a checkpoint, switch, rename, delete, delete all others."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,13 +31,13 @@ class Ids(StrEnum):
 
 @dataclass(frozen=True)
 class ForkPoint:
-    """Where a branch may begin: at a message of the conversation, or right before it."""
+    """The point of a fork: a message of the conversation. The branch includes it or ends right before it."""
 
     message: Message
     last_message: (
-        Message  # the message itself, or the last result of the tools that it called: a call is never left without them
+        Message  # the message itself, or the last result of its tool calls: a call is never kept without its results
     )
-    checkpoint_name: str | None = None  # the name of the checkpoint that led here
+    checkpoint_name: str | None = None  # of the checkpoint that names the fork point
 
     @property
     def text(self) -> str:
@@ -48,7 +48,7 @@ class ForkPoint:
         return self.message.type == "human"
 
     def branch_end(self, included: bool) -> str | None:
-        """The message that the branch ends with; None: it is empty."""
+        """Return the last message of the branch; None: it is empty."""
         return self.last_message.id if included else self.message.parent_id
 
 
@@ -75,7 +75,7 @@ def _radio_group(legend: str, items: Component) -> Component:
 
 
 def build_fork_question(fork_point: ForkPoint, *, running: bool) -> list[Component]:
-    """Where the branch begins, in words."""
+    """Describe the fork point."""
     number = fork_point.message.depth + 1
     begin = (
         f"From checkpoint “{fork_point.checkpoint_name}”, at message {number}:"
@@ -88,7 +88,7 @@ def build_fork_question(fork_point: ForkPoint, *, running: bool) -> list[Compone
 
 
 def build_length_options(fork_point: ForkPoint) -> list[dict[str, str]]:
-    """The two ways to begin there, each with how many messages the branch then holds."""
+    """Build the two options, each with the number of messages on the branch."""
     before = (
         f"Without this message ({pluralize(fork_point.message.depth, 'message')})"
         if fork_point.message.depth

@@ -1,4 +1,4 @@
-"""The conversation: the transcript, the composer, and what is said about the last run and the last change."""
+"""The conversation: the transcript, the composer, the outcome of the last run and the notice of the last change."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -35,7 +35,7 @@ class Ids(StrEnum):
     TRANSCRIPT = TRANSCRIPT_ID
     COMPOSER = "composer-panel"
     TITLE = "thread-title"
-    WINDOW = "transcript-window"  # which messages the page holds (see stretch.py)
+    WINDOW = "transcript-window"  # the messages that the page holds (see message_window)
 
 
 def layout() -> Component:
@@ -43,7 +43,7 @@ def layout() -> Component:
 
 
 def build_start_page() -> dict[str, Any]:
-    """The start page: a conversation that begins with its first message."""
+    """Build the start page: a conversation that begins with its first message."""
     nothing = {"title": "", "messages": [], "earlier": False, "later": False, "run": None, "notice": None}
     return {**_NO_THREAD, **nothing, "suggestions": list(SUGGESTIONS)}
 
@@ -83,7 +83,7 @@ def _read_transcript(
     if notice and notice["op"] == closed_notice:
         notice = None
     run = services.runs.get_latest_run(thread_id)
-    state = run.state if run and not later else None  # what is at work, or waits, stands at the end
+    state = run.state if run and not later else None  # a running or waiting call is at the end of the conversation
     shown = message_view.describe_messages(
         held,
         running=state is RunState.RUNNING,
@@ -109,13 +109,13 @@ def _read_transcript(
 
 
 def _find_trace_links(services: Services, messages: Sequence[Message]) -> dict[str, str]:
-    """Where the answers are traced, by their ids: of each the address of its trace, empty while it is not known."""
+    """Return the address of each answer's trace, by the answer's id; empty while it is not known."""
     tracer = services.tracer
     return {m.id: tracer.link_run(m.run_id) for m in messages if m.type == "ai" and m.run_id} if tracer.is_on else {}
 
 
 def _build_deleted_page(store: Store, thread_id: str) -> dict[str, Any]:
-    """The page of a conversation that is not in the list: the start page, with the way back if it was deleted."""
+    """Build the page of an unlisted conversation: the start page, with Undo if the conversation was deleted."""
     last = store.get_last_operation(thread_id)
     if last is None:
         return build_start_page()

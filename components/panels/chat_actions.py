@@ -135,7 +135,7 @@ async def _move_window(services: Services, action: Action) -> Answer:
 
 
 def refuse_action(action: Action, error: StateError) -> Answer:
-    """Give the reason to the field that holds the text, or in a toast; leave a conversation that no longer exists."""
+    """Report the error to the field with the text, or in a toast; a conversation that no longer exists gives way to "/"."""
     if isinstance(error, ThreadNotFoundError):
         return Answer(page_state.build_update(go="/"))
     if action.kind in EDIT_ACTIONS:
@@ -144,8 +144,8 @@ def refuse_action(action: Action, error: StateError) -> Answer:
 
 
 def find_notice_operation(store: Store, thread_id: str) -> Operation | None:
-    """The change that the banner tells of: the newest (what the judge saved aside); of a run that wrote the newest messages
-    its last move through time, or else what began it.
+    """Return the operation of the notice: the newest one that is not the judge's. Of a run that wrote the newest messages it
+    is the last move through time, or else the run's first operation.
     """
     newest = [op for op in store.list_operations(thread_id, last=MAX_RUN_OPERATIONS) if op.actor != "judge"]
     if not newest or newest[0].undo_group is None:

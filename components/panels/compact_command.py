@@ -10,7 +10,7 @@ _COMMAND = re.compile(r"\s*/compact(?:\s+(.*))?", re.DOTALL)
 
 
 def parse_compact_command(text: str, *, attached: bool) -> SummaryScope | None:
-    """What `/compact`, with what to keep above all, asks for; None for any other text. Raises `NotCompactedError`."""
+    """Parse `/compact` and its focus; return None for any other text. Raises `NotCompactedError`."""
     found = _COMMAND.fullmatch(text)
     if found is None:
         return None
@@ -23,5 +23,5 @@ def parse_compact_command(text: str, *, attached: bool) -> SummaryScope | None:
 
 
 def read_summary_scope(fields: Mapping[str, Any]) -> SummaryScope:
-    """What is asked for at a message."""
+    """Return the scope of a summary that begins or ends at a message."""
     return SummaryScope("from" if fields.get("side") == "from" else "up_to", str(fields["message"]))

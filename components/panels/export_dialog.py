@@ -35,7 +35,7 @@ def buttons() -> list[Component]:
 
 
 def dialogs() -> list[Component]:
-    """A form that the browser reads (exporting.mjs): what it asks for is always what it shows."""
+    """Build the form. The browser reads it (exporting.mjs), so that the request always matches the form."""
     body = [
         Label("Format", html_for=Ids.FORMAT),
         Select(

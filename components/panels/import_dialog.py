@@ -1,4 +1,4 @@
-"""Import, with a look at what is in the file before anything is done with it."""
+"""Import, with a preview of the file before anything changes."""
 
 import base64
 import binascii
@@ -19,9 +19,7 @@ from components.panels import import_preview
 from components.services import Services
 from components.widgets import Icon
 
-MAX_UPLOAD_BYTES = (
-    waymark.MAX_DOCUMENT_BYTES + 1_000_000
-)  # a little more than is read, so that the reader says what is wrong
+MAX_UPLOAD_BYTES = waymark.MAX_DOCUMENT_BYTES + 1_000_000  # more than the reader takes, so that the reader reports the error
 
 
 class Ids(StrEnum):
@@ -81,7 +79,7 @@ def _register_preview(app: Dash, services: Services) -> None:
                 await services.read_snapshot(transfer.preview_import, services.store, doc, thread_id) for doc in docs
             ]
         except StateError as error:
-            # Forgetting the contents lets the same file be chosen again after it was mended.
+            # Clearing the contents lets the user choose the same file again after correcting it.
             return page_state.report_problem(f"{name} was not imported. {str(error).rstrip('.')}."), stay, stay, stay, None
         body = import_preview.build_import_preview(name, docs, previews, open_here=thread_id is not None)
         return stay, True, body, {} if thread_id else {"display": "none"}, stay

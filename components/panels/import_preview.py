@@ -1,4 +1,4 @@
-"""What is in a file that may be imported, for its dialog. Pure, and text only: nothing of the file is rendered."""
+"""The preview of an import. Pure, and text only: nothing of the file is rendered."""
 
 from collections.abc import Sequence
 
@@ -62,7 +62,7 @@ def _describe_contents(preview: ImportPreview) -> str:
 
 
 def _build_message_item(entry: tuple[int, MessagePart] | None) -> Component:
-    """A message with its number on the path, which a gap before it must not change."""
+    """Build the line of a message, with its number on the path; a gap before it does not change the number."""
     if entry is None:
         return html.Li("…", className="quiet preview-gap")
     number, part = entry

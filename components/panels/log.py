@@ -1,4 +1,4 @@
-"""The log: what was done to a conversation, by whom and when; undo and redo from there."""
+"""The log: the changes of a conversation with their authors and times, and undo and redo."""
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
@@ -28,7 +28,7 @@ class Ids(StrEnum):
 
 
 def buttons() -> list[Component]:
-    """What stands in the head of the conversation."""
+    """Build the buttons of the conversation bar."""
     named: Any = {"aria-label": DIALOG_TITLE}
     return [html.Button(Icon(name="clock-history"), id=Ids.BUTTON, className="btn", title=DIALOG_TITLE, **named)]
 
@@ -44,7 +44,7 @@ def register(app: Dash, services: Services) -> None:
     dialog.register_dialog(app, Ids.DIALOG)
 
     app.clientside_callback(  # type: ignore[no-untyped-call]
-        ClientsideFunction("waymark", "logWanted"),  # in the browser: a log that nobody looks at asks for nothing
+        ClientsideFunction("waymark", "logWanted"),  # in the browser: a closed log sends no request
         Output(Ids.REQUEST, "data"),
         Input(Ids.BUTTON, "n_clicks"),
         Input(page_state.Ids.UPDATE, "data"),
@@ -61,7 +61,7 @@ def register(app: Dash, services: Services) -> None:
         prevent_initial_call=True,
     )
     async def show_log(request: dict[str, Any], pathname: str) -> tuple[Any, Any]:
-        """It opens with what it shows, never with what it showed before."""
+        """Fill the log and open it in one answer, so that it never opens with old content."""
         data = await services.read_snapshot(_read_log, store, page_state.parse_thread_id(pathname), request["count"])
         return data, True if request["opening"] else no_update
 
@@ -81,7 +81,7 @@ async def _apply_step(services: Services, step: Callable[..., Receipt], action: 
 
 
 async def _show_more(_: Services, __: Action) -> Answer:
-    """Do nothing here: the browser asks for the log itself (see `logWanted`)."""
+    """Do nothing: the browser requests the longer log itself (see `logWanted`)."""
     return Answer()
 
 
@@ -106,7 +106,7 @@ def _read_log(store: Store, thread_id: str | None, count: int) -> dict[str, Any]
 
 
 def _read_log_questions(store: Store, operations: Sequence[Operation]) -> dict[str, str]:
-    """What the user asked, as far as a line shows it, by the message's id."""
+    """Read the beginnings of the user's questions, by the message's id."""
     kinds = (OperationKind.APPEND, OperationKind.EDIT)
     asked = [op for op in operations if op.actor == "user" and op.kind in kinds and op.result]
     return {op.result or "": _read_question_line(store, op.thread_id, op.result or "") for op in asked}
@@ -115,7 +115,7 @@ def _read_log_questions(store: Store, operations: Sequence[Operation]) -> dict[s
 def _read_question_line(store: Store, thread_id: str, message_id: str) -> str:
     try:
         message = store.get_message(thread_id, message_id)
-    except NotFoundError:  # it was erased; that it was asked is still told
+    except NotFoundError:  # it was erased; the log keeps its line
         return ""
     return "" if message.damaged else _shorten_line(str(message.langchain.text))
 

@@ -1,7 +1,7 @@
-"""The banner at the top while the database takes no part, and what asks whether it does again.
+"""The banner at the top while the database is unavailable.
 
-No panel has to say it: every answer to the page carries it (see page.Page), whatever the callback was about and however it
-ended. The page then asks `GET /healthz` until all is well, and everything is read again.
+No panel reports it: every answer to the page does (see page.Page), whichever callback it was and however it ended. The page
+then polls `GET /healthz` until the database is available, and every panel reads again.
 """
 
 from enum import StrEnum
@@ -26,7 +26,7 @@ def dialogs() -> list[Component]:
 
 
 def report_outage(database: Database) -> None:
-    """From within a callback: what is wrong with the database, if anything is."""
+    """Show the database's problem, if it has one, from within a callback."""
     if text := database.outage:
         set_props(Ids.BANNER, {"data": {"text": text}})
 

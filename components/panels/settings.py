@@ -1,7 +1,7 @@
-"""What is chosen for one conversation: the button in its head, and what the dialog behind it shows and saves.
+"""The settings of one conversation: the button in its bar, and the data of its dialog.
 
-The dialog is made by the browser when it is first opened. What is chosen before the first message stays in the browser and
-comes along with that message.
+The browser builds the dialog when it is first opened. Settings chosen before the first message stay in the browser and are
+sent with that message.
 """
 
 from enum import StrEnum
@@ -27,7 +27,7 @@ class Ids(StrEnum):
 
 
 def buttons() -> list[Component]:
-    """What stands in the head of the conversation."""
+    """Build the buttons of the conversation bar."""
     return [SettingsButton(id=Ids.SETTINGS)]
 
 
@@ -41,7 +41,7 @@ def register(app: Dash, services: Services) -> None:
         prevent_initial_call=True,
     )
     async def handle_action(action: dict[str, Any], pathname: str) -> tuple[Any, Any, Any]:
-        """Saving is about the conversation that the dialog was opened for, wherever the page stands by now."""
+        """Open or save. Saving changes the conversation that the dialog was opened for, whichever the page shows by now."""
         reply = {"op": action["op"], "ok": True, "text": None}
         try:
             if action["type"] == "open":
@@ -62,7 +62,7 @@ def register(app: Dash, services: Services) -> None:
 def _read_thread_settings(services: Services, thread_id: str | None) -> dict[str, Any]:
     try:
         choice = ThreadSettings.from_thread(services.store.get_thread(thread_id)) if thread_id else ThreadSettings()
-    except ThreadNotFoundError:  # its address is left, and the next message begins another
+    except ThreadNotFoundError:  # its address remains, and the next message begins another
         thread_id, choice = None, ThreadSettings()
     names = [{"name": name, "demo": services.describe_demo(name)} for name in services.models.specs]
     chosen = {"model": choice.model, "instructions": choice.instructions, "time_travel": choice.time_travel}
@@ -71,7 +71,7 @@ def _read_thread_settings(services: Services, thread_id: str | None) -> dict[str
 
 
 async def _save_thread_settings(services: Services, action: dict[str, Any]) -> page_state.PageUpdate:
-    """Change what the user changed, and nothing that they left as it was."""
+    """Change the settings that the user changed, and no others."""
     thread_id, given, seen = str(action["thread"]), dict(action["choice"]), dict(action["seen"])
     before = ThreadSettings.from_thread(await services.read_snapshot(services.store.get_thread, thread_id))
     values = before.with_changes(given, services.models).changes_since(before)

@@ -39,7 +39,7 @@ def dialogs() -> list[Component]:
 
 
 def build_restore_question(checkpoint: Checkpoint, removal: Removal, *, running: bool) -> list[Component]:
-    """What restoring does, in numbers from the store."""
+    """Describe the effect of restoring, in numbers from the store."""
     loss = (
         f"{removal}{removal.agents_clause} will be removed from the conversation."
         if removal.messages or removal.checkpoints
@@ -141,11 +141,11 @@ ACTIONS: Mapping[str, Handlers] = {
 }
 
 
-MAX_PROMPT_SEARCH_MESSAGES = 200  # messages from the end among which the cut-off prompt is looked for
+MAX_PROMPT_SEARCH_MESSAGES = 200  # messages from the end that are searched for the removed prompt
 
 
 def _find_removed_prompt(before: list[Message], kept: list[Message], key: str) -> dict[str, str]:
-    """The last thing that the user had asked, if the restore took it away."""
+    """Return the user's last prompt if the restore removed it."""
     depth = kept[-1].depth if kept else -1
     asked = [m for m in before if m.depth > depth and m.type == "human" and m.agent == MAIN]
     return {"key": key, "text": str(asked[-1].langchain.text) if asked and not asked[-1].damaged else ""}

@@ -1,4 +1,4 @@
-"""A short word in the corner: what a command did, with Undo, or why it did nothing."""
+"""A short message in the corner: the effect of a command, with Undo, or the reason for a refusal."""
 
 from enum import StrEnum
 from typing import Any
@@ -17,7 +17,7 @@ class Ids(StrEnum):
     TOAST = "toast"
     TEXT = "toast-text"
     UNDO = "toast-undo"
-    UNDO_TARGET = "toast-where"  # what Undo takes back: {thread, version}
+    UNDO_TARGET = "toast-where"  # the change that Undo reverts: {thread, version}
 
 
 def dialogs() -> list[Component]:
@@ -29,7 +29,7 @@ def dialogs() -> list[Component]:
 
 
 def show_toast(text: str) -> None:
-    """Show a word wherever a callback failed. Not through the head: every panel would read again, and fail again."""
+    """Show a message after a callback failed. A page update would not do: every panel would read again, and fail again."""
     set_props(Ids.TEXT, {"children": text})
     set_props(Ids.UNDO, {"style": {"display": "none"}})
     set_props(Ids.TOAST, {"is_open": True})

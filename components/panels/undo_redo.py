@@ -1,4 +1,4 @@
-"""Undo and redo of every change, and clearing the conversation: the buttons in its head."""
+"""Undo and redo of every change, and clearing the conversation: the buttons in its bar."""
 
 import secrets
 from enum import StrEnum
@@ -25,7 +25,7 @@ class Ids(StrEnum):
 
 
 def buttons() -> list[Component]:
-    """What stands in the head of the conversation."""
+    """Build the buttons of the conversation bar."""
     return [
         _icon_button("arrow-counterclockwise", Ids.UNDO, "Undo last change"),
         _icon_button("arrow-clockwise", Ids.REDO, "Redo"),
@@ -123,7 +123,7 @@ def _register_undo(app: Dash, services: Services) -> None:
 
 
 def _read_undo_state(store: Store, thread_id: str | None) -> tuple[str | None, str | None, int]:
-    """What undo and redo would do now, in words, and how long the conversation is."""
+    """Return the descriptions of the next undo and redo, and the length of the conversation."""
     if thread_id is None:
         return None, None, 0
     try:

@@ -1,4 +1,4 @@
-"""What agents said and read: asked for when somebody opens it, so that the page and what is streamed to it stay small."""
+"""The transcripts of sub-agents. The page requests one when the user opens it, to keep the page and its stream small."""
 
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
@@ -11,7 +11,7 @@ from components.views import message_view
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/agents/{agent}")
     async def get_transcript(thread_id: str, agent: str, question: str | None = None) -> Response:
-        """All that an agent said and read as of the head, or what it did about one question. The guard has let it in."""
+        """Return an agent's messages as of the head, or its work on one question. The guard has checked the request."""
         return JSONResponse(await services.read_snapshot(_read_agent_transcript, services, thread_id, agent, question))
 
 

@@ -1,4 +1,4 @@
-"""Two places of a conversation side by side: how much they have in common, and what each holds from where they part."""
+"""The comparison of two positions of a conversation: the messages that they share, and the messages after those."""
 
 from collections.abc import Callable
 from typing import TypedDict
@@ -11,18 +11,18 @@ from components.services import Services
 from components.views import message_view, tool_cards
 from components.views.markdown import to_html_if_cheap
 
-MAX_SIDE_MESSAGES = 50  # messages of each place that are shown
+MAX_SIDE_MESSAGES = 50  # shown of each position
 
 
 class SideView(TypedDict):
-    length: int  # how many messages the place holds from where they part
-    messages: list[message_view.MessageView]  # of the first `MOST` of them
-    more: int  # how many are not among those
+    length: int  # messages of the position after the shared ones
+    messages: list[message_view.MessageView]  # the first `MAX_SIDE_MESSAGES` of them
+    more: int  # messages that are not shown
 
 
 class ComparisonView(TypedDict):
-    shared: int  # how many messages both begin with
-    common: str  # the beginning of the last of these
+    shared: int  # messages at the beginning of both
+    common: str  # the beginning of the last shared message
     one: SideView
     other: SideView
 
@@ -30,7 +30,7 @@ class ComparisonView(TypedDict):
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/comparison")
     async def get_comparison(thread_id: str, one: str = "", other: str = "") -> Response:
-        """Two places, each "" (where the conversation stands), "branch:ID" or "checkpoint:ID". The guard has let it in."""
+        """Compare two positions: "" (the current one), "branch:ID" or "checkpoint:ID". The guard has checked the request."""
         to_html = services.renderer.page()
         return JSONResponse(
             await services.read_snapshot(
@@ -42,7 +42,7 @@ def add_route(server: FastAPI, services: Services) -> None:
 def compare_places(
     store: Store, runs: Runs, thread_id: str, one: str, other: str, *, to_html: Callable[[str], str] = to_html_if_cheap
 ) -> ComparisonView:
-    """Raises `NotFoundError` where one of the places is not there."""
+    """Compare two positions. Raises `NotFoundError` where one of them does not exist."""
     run = runs.get_latest_run(thread_id)
     ends = [_find_place_end(store, thread_id, place) for place in (one, other)]
     parted = store.compare_paths(thread_id, *ends, max_messages=MAX_SIDE_MESSAGES)
@@ -66,20 +66,20 @@ def compare_places(
 
 
 def _find_calling_messages(store: Store, thread_id: str, last: str) -> list[Message]:
-    """The answer at the end of what both have whose calls have results on one side alone, with those that both have."""
+    """Return the shared answer whose calls have results on one side only, with the results that both sides have."""
     path = store.list_messages_to(thread_id, last, last=MAX_SIDE_MESSAGES)
     begin = max((n for n, each in enumerate(path) if each.type != "tool"), default=len(path))
     return path[begin:]
 
 
 def _drop_open_calls(messages: list[Message]) -> list[Message]:
-    """The beginning of a way without the calls at its end: their results may stand after them."""
+    """Return the messages without the calls at their end, whose results may come after the cut."""
     ends = (n for n, each in enumerate(messages, 1) if each.type != "tool" and not each.body["data"].get("tool_calls"))
     return messages[: max(ends, default=len(messages))]
 
 
 def _find_place_end(store: Store, thread_id: str, place: str) -> str | None:
-    """The last message of a place."""
+    """Return the last message of a position."""
     kind, _, identifier = place.partition(":")
     if kind == "checkpoint":
         node = store.get_checkpoint(thread_id, identifier).node

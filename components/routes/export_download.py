@@ -33,9 +33,9 @@ EXPORT_FORMATS = {  # by the value in the form
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    """The download: `format=waymark|markdown|jsonl&leave_out=…&leave_out_files=…&redact=…`, words one on a line.
+    """Serve the download: `format=waymark|markdown|jsonl&leave_out=…&leave_out_files=…&redact=…`, words one per line.
 
-    The page posts it: what is to be redacted belongs into no address.
+    The page posts the form, because redacted words must not appear in an address.
     """
 
     @server.api_route("/api/threads/{thread_id}/export", methods=["GET", "POST"])
@@ -59,6 +59,6 @@ def _read_title(store: Store, thread_id: str) -> str:
 
 
 def _build_file_name(redaction: Redaction | None, title: str) -> str:
-    """The title as part of a file's name, which must not say what the file does not."""
+    """Return the title as part of a file's name, redacted like the file."""
     said = redaction.redact_text(title, replacement="redacted") if redaction else title
     return "".join(c if c.isalnum() or c in " -_" else "-" for c in said)[:100].strip() or "conversation"

@@ -1,5 +1,5 @@
-"""How the conversation grew in tokens, for the plot on the timeline. Asked for as long as somebody has it open, at every
-change: it reads the whole conversation.
+"""The growth of a conversation in tokens, for the plot on the timeline. It reads the whole conversation, so the page
+requests it only while the plot is open.
 """
 
 from typing import TypedDict
@@ -16,14 +16,12 @@ MAX_POINTS = 300  # points of the line: more would not be seen
 
 
 class PointView(TypedDict):
-    messages: int  # that the conversation has there
-    tokens: int  # that it takes there
+    messages: int  # of the conversation up to this point
+    tokens: int  # of the context at this point
 
 
 class DropView(TypedDict):
-    """Where a summary, or the note of a move, stands in the place of what left: what the conversation took with that, and
-    what it takes now.
-    """
+    """The point where a summary, or the note of a move, replaced messages: the tokens before and after."""
 
     messages: int
     before: int
@@ -33,13 +31,13 @@ class DropView(TypedDict):
 class GrowthView(TypedDict):
     points: list[PointView]
     drops: list[DropView]
-    most: int  # tokens that it took at any place, or would have without the drops
+    most: int  # tokens of the highest point, also of those before a drop
 
 
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/growth")
     async def get_growth(thread_id: str) -> Response:
-        """Whether this browser may ask at all, the guard has decided."""
+        """Return the growth of a conversation. The guard has checked the request."""
         return JSONResponse(await services.read_snapshot(measure_growth, services.store, thread_id))
 
 

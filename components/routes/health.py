@@ -1,4 +1,4 @@
-"""The health of the server, for the page and for those who watch over it."""
+"""The health of the server, for the page and for monitoring."""
 
 import asyncio
 
@@ -20,8 +20,8 @@ def add_route(server: FastAPI, services: Services) -> None:
 
 
 class HealthCheck:
-    """One look at the database for all who ask meanwhile: it may take as long as somebody holds a lock, and every page
-    asks, so that each looking for itself would take up the whole pool.
+    """One check of the database for all requests meanwhile. It may take as long as a lock is held, and every page polls, so
+    that a check for each would take up the whole pool.
     """
 
     def __init__(self, services: Services) -> None:
@@ -29,7 +29,7 @@ class HealthCheck:
         self._pending_check: asyncio.Task[str] | None = None
 
     async def __call__(self) -> str:
-        """What is wrong, or nothing."""
+        """Return the database's problem, or an empty text."""
         if self._pending_check is None or self._pending_check.done():
             self._pending_check = asyncio.create_task(self._check_database())
         return await asyncio.shield(self._pending_check)

@@ -13,11 +13,11 @@ from components.services import Services
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/usage")
     async def get_usage(thread_id: str) -> Response:
-        """Whether this browser may ask at all, the guard has decided."""
+        """Return the usage of a conversation. The guard has checked the request."""
         return JSONResponse(asdict(await services.read_snapshot(sum_usage, services.store, thread_id, services.prices)))
 
 
 def sum_usage(store: Store, thread_id: str, prices: Prices) -> Usage:
-    """What the answers of a conversation took, as of its head."""
+    """Sum the usage of a conversation's answers, as of its head."""
     taken = (read_usage(message, prices) for message in store.list_messages(thread_id))
     return sum(filter(None, taken), Usage())

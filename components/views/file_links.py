@@ -17,7 +17,7 @@ class FileView(TypedDict):
 
 
 def describe_files(message: Message) -> list[FileView]:
-    """The files of a message, in its own order."""
+    """Describe the files of a message, in its order."""
     return [
         {"kind": part["type"], "name": part["name"], "size": part["size"], "address": _file_address(message, part)}
         for part in files.find_file_parts(message.body["data"].get("content"))

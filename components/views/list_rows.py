@@ -15,7 +15,7 @@ def describe_thread(value: Thread, running: frozenset[str]) -> dict[str, Any]:
 
 
 def describe_run(value: Run | None) -> dict[str, Any] | None:
-    """A run, if there is something to say of it."""
+    """Describe a run; None if it needs no notice."""
     if value is None or value.dismissed or value.state in (RunState.DONE, RunState.WAITING):
         return None
     return {"id": value.id, "state": value.state, "error": value.error, "compacts": value.compacts}
@@ -29,7 +29,7 @@ def describe_checkpoint(value: Checkpoint, *, is_current: bool) -> dict[str, Any
         "created_by": value.created_by,
         "time": value.timestamp.isoformat(),
         "messages": value.message_count,
-        "message": value.node.id if value.node and not value.detached else None,  # the one that it stands on, if it is here
+        "message": value.node.id if value.node and not value.detached else None,  # its last one, if it is on the path
         "tokens": value.tokens,
         "pinned": value.pinned,
         "here": is_current,
@@ -37,5 +37,5 @@ def describe_checkpoint(value: Checkpoint, *, is_current: bool) -> dict[str, Any
 
 
 def describe_branch(value: Branch, length: int, shared: int, current: str) -> dict[str, Any]:
-    """`shared`: how many messages it has in common with the current branch."""
+    """Describe a branch. `shared`: the number of messages that it shares with the current one."""
     return {"id": value.id, "name": value.name, "current": value.id == current, "messages": length, "shared": shared}

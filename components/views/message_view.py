@@ -1,4 +1,4 @@
-"""Values of the store as what the page's components show. Pure: values in, plain JSON out."""
+"""Messages as the page's components show them. Pure: values in, plain JSON out."""
 
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
@@ -38,7 +38,7 @@ from components.views.tool_cards import (
 
 
 class UsageView(TypedDict):
-    """What an answer took, in tokens, and what it cost in US dollars (None: its model's price is not set)."""
+    """The usage of an answer in tokens, and its cost in US dollars (None: its model's price is not set)."""
 
     input: int
     cached: int
@@ -53,14 +53,14 @@ class MessageView(TypedDict):
     state: Literal["done", "partial", "error"]
     html: str
     text: str
-    label: str | None  # over a note, or over what the agent put in an answer's place
+    label: str | None  # above a note, a question to an agent, or an answer that the agent replaced
     time: str
     tools: list[ToolView]
-    siblings: list[str]  # ids of the alternatives at its place, itself among them; empty when it is alone
+    siblings: list[str]  # ids of its alternatives and its own; empty without alternatives
     files: list[FileView]  # that a user attached
     trace: str | None  # of an answer that is traced, the address of its trace; empty while it is not known
-    usage: UsageView | None  # of an answer whose provider told it
-    summary: SummaryView | None  # of a note that stands for messages: `html` is then what it says of them
+    usage: UsageView | None  # of an answer whose provider reported it
+    summary: SummaryView | None  # of a note that replaces messages: `html` is then the summary
     left: RemovalView | None  # where the agent went back
 
 
@@ -77,16 +77,15 @@ def describe_messages(
     agent: str = MAIN,
     to_html: Callable[[str], str] = to_html_if_cheap,
 ) -> list[MessageView]:
-    """An agent's messages of a path; tool results stand in the message that asked for them, and there is told of the work
-    of others.
+    """Describe an agent's messages of a path. The view of a calling message shows its tool results and the work of others.
 
-    Calls without a result are at work while a run is `running`, `waiting` when it rests until a person decides.
+    Calls without a result are running while a run is `running`, and waiting while it is `waiting` for a person.
     `to_html` formats Markdown within a budget (`Renderer.page`).
     """
     views: list[MessageView] = []
     cards: dict[str, ToolView] = {}
     done_for = collect_work(path, agent)
-    # Whose a damaged message is cannot be told from it: it is named where everybody looks.
+    # The author of a damaged message is unknown: the main agent's transcript shows it.
     for stored in (message for message in path if message.agent == agent or (message.damaged and agent == MAIN)):
         if stored.damaged:
             views.append(_describe_damaged_message(stored, (siblings or {}).get(stored.id, [])))
@@ -138,7 +137,7 @@ def _describe_message(stored: Message, message: BaseMessage, to_html: Callable[[
     text, marks = str(message.text), message.additional_kwargs.get(TIME_TRAVEL_MARK)
     role: Literal["user", "assistant", "note"] = "note"
     summary = summaries.describe_summary(stored)
-    is_ours = stored.run_id is not None  # a file may hold the marks of a note: then all that the model reads is shown
+    is_ours = stored.run_id is not None  # an imported message may carry a note's marks: then its whole text is shown
     if isinstance(message, HumanMessage) and isinstance(marks, dict):
         text = extract_note(text) if is_ours else text
     elif summary is not None:
@@ -170,19 +169,19 @@ def _describe_message(stored: Message, message: BaseMessage, to_html: Callable[[
 
 
 def _said(stored: Message) -> str | None:
-    """Over a message: by whom it was asked, or that not all of its calls are shown."""
+    """Return the label of a message: its author, or the number of calls that are not shown."""
     more = len(list_call_ids(stored)) - waymark.MAX_CALLS
     return f"{pluralize(more, 'more tool call')} not shown" if more > 0 else _build_question_label(stored)
 
 
 def _build_question_label(stored: Message) -> str | None:
-    """Over a question that an agent was asked: by whom."""
+    """Return the label of a question to an agent: its author."""
     call = read_question_mark(stored)
     return None if call is None else "asked by the main agent" if call[0] == MAIN else f"asked by {call[0]}"
 
 
 def _build_move_label(marks: dict[str, Any]) -> str:
-    """What a move of the agent did here, and what it had read before."""
+    """Return the label of a move: its effect, and the sources that the agent had read before."""
     number = limits.to_number(marks.get("removed"))
     removed = "some messages" if number is None else pluralize(number, "message")
     did = "replaced an answer at this point" if marks.get("kind") == "rewind" else "went back to this point"
@@ -191,7 +190,7 @@ def _build_move_label(marks: dict[str, Any]) -> str:
 
 
 def _describe_damaged_message(stored: Message, siblings: list[str]) -> MessageView:
-    """A note in the place of what cannot be trusted; it keeps its role, so that it can be edited or answered again."""
+    """Describe a damaged message. It keeps its role, so that it can be edited or answered again."""
     roles: dict[str, Literal["user", "assistant"]] = {"human": "user", "ai": "assistant"}
     return {
         "id": stored.id,

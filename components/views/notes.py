@@ -10,41 +10,41 @@ from checkpoints import Message, limits
 
 
 class RemovalView(TypedDict):
-    removed: int  # messages that it stands for
+    removed: int  # messages that the note replaces
     before: int  # tokens that these took, about
     after: int  # tokens that it takes, about
     address: str  # of the full text
 
 
 class SummaryView(RemovalView):
-    sources: list[str]  # what it may report that nobody here vouches for (see time_travel.sources)
+    sources: list[str]  # untrusted sources of the summary (see time_travel.sources)
 
 
 def describe_summary(stored: Message) -> SummaryView | None:
-    """The card of a note; None for any other message."""
+    """Describe the card of a summary; None for any other message."""
     marks = _read_note_marks(stored, COMPACTION_MARK)
     found = _build_removal(stored, marks)
     return None if found is None else {**found, "sources": [name[:40] for name in read_sources(marks)][:5]}
 
 
 def describe_goto_removal(stored: Message) -> RemovalView | None:
-    """What left where the agent went back; None for any other message, and where that is in no one piece."""
+    """Describe the messages that a move removed; None for any other message, and where they are not contiguous."""
     marks = _read_note_marks(stored, moves.TIME_TRAVEL_MARK)
     return _build_removal(stored, marks) if "last" in marks else None
 
 
 def describe_removal(stored: Message) -> RemovalView | None:
-    """What left for a note, of whatever kind; None for any other message."""
+    """Describe the messages that a note of any kind replaced; None for any other message."""
     return None if stored.damaged else describe_summary(stored) or describe_goto_removal(stored)
 
 
 def find_note_marks(stored: Message) -> dict[str, Any]:
-    """Where what a note stands for is."""
+    """Return the marks that locate the messages that a note replaced."""
     return _read_note_marks(stored, COMPACTION_MARK) or _read_note_marks(stored, moves.TIME_TRAVEL_MARK)
 
 
 def _build_removal(stored: Message, marks: dict[str, Any]) -> RemovalView | None:
-    """A file may say anything in the place of numbers."""
+    """Build the view, unless the marks of an imported message are no numbers."""
     removed, before, after = (limits.to_number(marks.get(name)) for name in ("removed", "before", "after"))
     if removed is None or before is None or after is None:
         return None

@@ -20,14 +20,14 @@ MAX_BEGINNING_CHARS = 300  # characters of a message that another text names
 
 
 class MoveView(TypedDict):
-    """What a move of the agent would do, for the person who decides about it."""
+    """The effect of a proposed move, for the person who decides about it."""
 
     target: str  # the beginning of the message that it names
     number: int  # counted from 1
     leaves: str
-    argument: Literal["message", "content"]  # in which the agent's own words stand
+    argument: Literal["message", "content"]  # with the agent's own words
     words: str
-    read: list[str]  # what the agent had read before: its words may come from there
+    read: list[str]  # sources that the agent had read before: its words may come from them
 
 
 class ToolView(TypedDict):
@@ -40,8 +40,8 @@ class ToolView(TypedDict):
     message_id: str | None
     move: MoveView | None  # of a call that would move the conversation, while it waits
     ways: list[AttemptView]  # of a fork: its branches
-    agent: str  # who makes the call
-    work: WorkView | None  # of a call that asks an agent
+    agent: str  # the calling agent
+    work: WorkView | None  # of a call to another agent
 
 
 def describe_move(value: Move, removal: Removal) -> MoveView:
@@ -56,13 +56,13 @@ def describe_move(value: Move, removal: Removal) -> MoveView:
 
 
 def quote_beginning(message: Message) -> str:
-    """The beginning of a message's text, on one line."""
+    """Return the beginning of a message's text, on one line."""
     text = DAMAGED_TEXT if message.damaged else " ".join(str(message.langchain.text).split())
     return text if len(text) <= MAX_BEGINNING_CHARS else f"{text[:MAX_BEGINNING_CHARS]}…"
 
 
 def list_sources(marks: object) -> list[str]:
-    """The sources of a move as the page names them."""
+    """Return the sources of a move as the page names them."""
     return [name[:40] for name in read_sources(marks)][:5]
 
 
@@ -94,7 +94,7 @@ def _build_tool_card(identifier: str, name: str, arguments: str, agent: str) -> 
 
 
 def build_waiting_card(open_call: OpenCall) -> ToolView:
-    """The card of a call that another agent waits with."""
+    """Build the card of another agent's waiting call."""
     tool = _build_tool_card(
         open_call.call["id"] or "", open_call.call["name"], _format_arguments(open_call.call), open_call.agent
     )
