@@ -246,38 +246,38 @@ def _build_tools(settings: Settings) -> list[BaseTool]:
 
 def _build_agents(settings: Settings, models: ConfiguredModels) -> Agents:
     """Return the sub-agents: the built-in ones, overridden by the file's; none where `ask_agent` is not enabled."""
-    for name, given in settings.agents.items():
+    for name, definition in settings.agents.items():
         place = f"[agents.{name}]"
         if name == MAIN:
             raise SettingsError(f"{place} in waymark.toml cannot be: {MAIN} is the agent that the user talks to.")
-        for tool in given.tools:
+        for tool in definition.tools:
             if tool not in TOOLS and tool.partition("__")[0] not in settings.mcp:
                 raise SettingsError(f"{place} tools in waymark.toml: there is no tool {tool[:80]!r}.")
         try:
-            models.load_model(given.model)
+            models.load_model(definition.model)
         except ModelConfigurationError as error:
             raise SettingsError(f"{place} model in waymark.toml cannot be used. {error}") from error
     if settings.tools_enabled is not None and ask_agent.name not in settings.tools_enabled:
         return {}
-    own = {
-        name: Agent(name, given.instructions, given.tools, given.description, given.model)
-        for name, given in settings.agents.items()
+    configured = {
+        name: Agent(name, definition.instructions, definition.tools, definition.description, definition.model)
+        for name, definition in settings.agents.items()
     }
-    return BUILT_IN_AGENTS | own
+    return BUILT_IN_AGENTS | configured
 
 
 def _build_mcp_servers(settings: Settings) -> list[McpServer]:
     return [
         McpServer(
             name,
-            command=given.command,
-            args=given.args,
-            env={key: value.get_secret_value() for key, value in given.env.items()},
-            url=given.url,
-            headers={key: value.get_secret_value() for key, value in given.headers.items()},
-            approval=given.approval,
+            command=definition.command,
+            args=definition.args,
+            env={key: value.get_secret_value() for key, value in definition.env.items()},
+            url=definition.url,
+            headers={key: value.get_secret_value() for key, value in definition.headers.items()},
+            approval=definition.approval,
         )
-        for name, given in settings.mcp.items()
+        for name, definition in settings.mcp.items()
     ]
 
 
@@ -409,15 +409,15 @@ def serve(settings: Settings) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    asked = commands.parse_arguments(arguments)
+    options = commands.parse_arguments(arguments)
     switch_off_library_tracing()
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         settings = load_settings()
-        if asked.command == "demo":
-            return commands.run_demonstration(asked, _build_models(settings))
-        if asked.command != "serve":
-            return commands.run_command(asked, settings)
+        if options.command == "demo":
+            return commands.run_demonstration(options, _build_models(settings))
+        if options.command != "serve":
+            return commands.run_command(options, settings)
         with suppress(KeyboardInterrupt):  # uvicorn has ended quietly by then, and raises the signal again
             serve(settings)
     except (SettingsError, ModelConfigurationError, StoreUnavailableError) as error:

@@ -22,8 +22,8 @@ class ArgumentsNotObjectError(StateError):
 
 async def submit_decision(services: Services, thread_id: str, fields: Mapping[str, Any]) -> None:
     """Pass on a decision; "always" also for every later move of the agent in this conversation."""
-    by, always = Caller(request_id=read_caller(fields).request_id), bool(fields.get("always"))
-    await services.runner.decide(thread_id, _parse_decision(fields), caller=by, allow_moves=always)
+    caller, always = Caller(request_id=read_caller(fields).request_id), bool(fields.get("always"))
+    await services.runner.decide(thread_id, _parse_decision(fields), caller=caller, allow_moves=always)
 
 
 def _parse_decision(fields: Mapping[str, Any]) -> Decision:
@@ -52,18 +52,18 @@ def _parse_arguments(text: str) -> dict[str, Any]:
 def describe_waiting_moves(store: Store, thread_id: str) -> dict[str, tool_cards.MoveView]:
     """Describe the moves that wait for a person, by the ids of their calls."""
     path, checkpoints, found = store.list_messages(thread_id), store.list_checkpoints(thread_id), {}
-    asking = next((message for message in reversed(path) if message.type == "ai" and message.agent == MAIN), None)
-    asked = asking.langchain if asking and not asking.damaged else None
-    for call in asked.tool_calls if isinstance(asked, AIMessage) else ():
+    calling_message = next((message for message in reversed(path) if message.type == "ai" and message.agent == MAIN), None)
+    answer = calling_message.langchain if calling_message and not calling_message.damaged else None
+    for call in answer.tool_calls if isinstance(answer, AIMessage) else ():
         if call["name"] in MOVE_NAMES:
             with suppress(MoveRefused):
                 move = plan_move(call, path, store.map_checkpoint_depths(thread_id), describe_origins(store, thread_id))
                 later = sum(checkpoint.message_count > move.kept_count for checkpoint in checkpoints)
-                left = [
+                removed_messages = [
                     m
                     for m in path[move.kept_count :]
                     if move.dropped_ids is None or m.id in {move.target.id, *move.dropped_ids}
                 ]
-                agents = tuple(sorted({message.agent for message in left} - {MAIN}))
+                agents = tuple(sorted({message.agent for message in removed_messages} - {MAIN}))
                 found[call["id"] or ""] = tool_cards.describe_move(move, Removal(move.removed_count, later, agents))
     return found

@@ -78,21 +78,21 @@ def _read_transcript(
         return build_start_page()
     store = services.store
     thread = store.get_thread(thread_id)
-    held, earlier, later = message_window.read_window(store, thread_id, window)
+    messages, earlier, later = message_window.read_window(store, thread_id, window)
     notice = operations.describe_notice(chat_actions.find_notice_operation(store, thread_id))
     if notice and notice["op"] == closed_notice:
         notice = None
     run = services.runs.get_latest_run(thread_id)
     state = run.state if run and not later else None  # a running or waiting call is at the end of the conversation
     shown = message_view.describe_messages(
-        held,
+        messages,
         running=state is RunState.RUNNING,
         waiting=state is RunState.WAITING,
         waiting_moves=approval.describe_waiting_moves(store, thread_id) if state is RunState.WAITING else {},
-        siblings=store.find_alternatives(thread_id, held),
-        traces=_find_trace_links(services, held),
+        siblings=store.find_alternatives(thread_id, messages),
+        traces=_find_trace_links(services, messages),
         prices=services.prices,
-        attempts=fork_attempts.read_attempts(store, thread_id, held),
+        attempts=fork_attempts.read_attempts(store, thread_id, messages),
         to_html=services.renderer.page(),
     )
     return {

@@ -93,7 +93,7 @@ def _read_log(store: Store, thread_id: str | None, count: int) -> dict[str, Any]
         return {"thread": None, "version": 0, "entries": [], "count": count, "more": False, "undo": None, "redo": None}
     done = store.list_operations(thread_id, last=count + 1)
     undone = store.find_redoable(thread_id)
-    again = store.get_operation(thread_id, undone.target) if undone and undone.target else None
+    redoable = store.get_operation(thread_id, undone.target) if undone and undone.target else None
     return {
         "thread": thread_id,
         "version": done[0].version if done else 0,
@@ -101,15 +101,15 @@ def _read_log(store: Store, thread_id: str | None, count: int) -> dict[str, Any]
         "count": count,
         "more": len(done) > count,
         "undo": operations.describe_undo(store.find_undoable(thread_id)),
-        "redo": operations.describe_undo(again),
+        "redo": operations.describe_undo(redoable),
     }
 
 
 def _read_log_questions(store: Store, operations: Sequence[Operation]) -> dict[str, str]:
     """Read the beginnings of the user's questions, by the message's id."""
     kinds = (OperationKind.APPEND, OperationKind.EDIT)
-    asked = [op for op in operations if op.actor == "user" and op.kind in kinds and op.result]
-    return {op.result or "": _read_question_line(store, op.thread_id, op.result or "") for op in asked}
+    question_operations = [op for op in operations if op.actor == "user" and op.kind in kinds and op.result]
+    return {op.result or "": _read_question_line(store, op.thread_id, op.result or "") for op in question_operations}
 
 
 def _read_question_line(store: Store, thread_id: str, message_id: str) -> str:

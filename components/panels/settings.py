@@ -72,14 +72,14 @@ def _read_thread_settings(services: Services, thread_id: str | None) -> dict[str
 
 async def _save_thread_settings(services: Services, action: dict[str, Any]) -> page_state.PageUpdate:
     """Change the settings that the user changed, and no others."""
-    thread_id, given, seen = str(action["thread"]), dict(action["choice"]), dict(action["seen"])
+    thread_id, chosen, seen = str(action["thread"]), dict(action["choice"]), dict(action["seen"])
     before = ThreadSettings.from_thread(await services.read_snapshot(services.store.get_thread, thread_id))
-    values = before.with_changes(given, services.models).changes_since(before)
+    values = before.with_changes(chosen, services.models).changes_since(before)
     if not values:
         return page_state.build_update()
-    by, known = Caller(request_id=read_caller(action).request_id), {key: str(seen.get(key, "")) for key in values}
+    caller, known = Caller(request_id=read_caller(action).request_id), {key: str(seen.get(key, "")) for key in values}
     done = await services.apply_change(
-        services.store.change_settings, thread_id, values, note=describe_change(values), expected=known, caller=by
+        services.store.change_settings, thread_id, values, note=describe_change(values), expected=known, caller=caller
     )
     return page_state.build_update(
         toast={"text": f"Set {describe_change(values)}", "undo": {"thread": thread_id, "version": done.version}}

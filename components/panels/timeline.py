@@ -147,8 +147,11 @@ MAX_PROMPT_SEARCH_MESSAGES = 200  # messages from the end that are searched for 
 def _find_removed_prompt(before: list[Message], kept: list[Message], key: str) -> dict[str, str]:
     """Return the user's last prompt if the restore removed it."""
     depth = kept[-1].depth if kept else -1
-    asked = [m for m in before if m.depth > depth and m.type == "human" and m.agent == MAIN]
-    return {"key": key, "text": str(asked[-1].langchain.text) if asked and not asked[-1].damaged else ""}
+    removed_prompts = [m for m in before if m.depth > depth and m.type == "human" and m.agent == MAIN]
+    return {
+        "key": key,
+        "text": str(removed_prompts[-1].langchain.text) if removed_prompts and not removed_prompts[-1].damaged else "",
+    }
 
 
 def _read_timeline(services: Services, thread_id: str | None) -> dict[str, Any]:
@@ -161,11 +164,11 @@ def _read_timeline(services: Services, thread_id: str | None) -> dict[str, Any]:
     if thread is None:
         return {**nothing, "save": {"enabled": False, "reason": NOTHING_TO_SAVE}}
     checkpoints, shared = store.list_checkpoints(thread.id), store.count_shared_messages(thread.id)
-    standing = [c.id for c in checkpoints if c.node is not None and c.node.id == thread.head_id]
+    current = [c.id for c in checkpoints if c.node is not None and c.node.id == thread.head_id]
     return {
         "thread": thread.id,
         "version": thread.version,
-        "checkpoints": [list_rows.describe_checkpoint(c, is_current=c.id in standing[-1:]) for c in checkpoints],
+        "checkpoints": [list_rows.describe_checkpoint(c, is_current=c.id in current[-1:]) for c in checkpoints],
         "branches": [
             list_rows.describe_branch(b, length, shared[b.id], thread.branch_id)
             for b, length in store.list_branches(thread.id)

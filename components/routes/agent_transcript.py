@@ -25,8 +25,8 @@ def _read_agent_transcript(
         if store.count_messages(thread_id) > since
         else []
     )
-    own = [message for message in path if message.agent == agent]
-    later = next((message.depth for message in own[1:] if question and message.type == "human"), None)
+    agent_messages = [message for message in path if message.agent == agent]
+    later = next((message.depth for message in agent_messages[1:] if question and message.type == "human"), None)
     path = [message for message in path if later is None or message.depth < later]
     state = run.state if run else None
     running, waiting = state is RunState.RUNNING, state is RunState.WAITING

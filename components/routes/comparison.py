@@ -48,13 +48,17 @@ def compare_places(
     parted = store.compare_paths(thread_id, *ends, max_messages=MAX_SIDE_MESSAGES)
     state = run.state if run else None
     torn = any(messages and messages[0].type == "tool" for messages in (parted.left, parted.right))
-    asking = _find_calling_messages(store, thread_id, parted.last_shared_id) if torn and parted.last_shared_id else []
+    calling_messages = (
+        _find_calling_messages(store, thread_id, parted.last_shared_id) if torn and parted.last_shared_id else []
+    )
 
     def describe_side(place: str, messages: list[Message], length: int) -> SideView:
         shown = messages if len(messages) == length else _drop_open_calls(messages)
         running, waiting = (place == "" and state is each for each in (RunState.RUNNING, RunState.WAITING))
-        told = message_view.describe_messages([*asking, *shown], running=running, waiting=waiting, to_html=to_html)
-        return {"length": length, "messages": told, "more": length - len(shown)}
+        views = message_view.describe_messages(
+            [*calling_messages, *shown], running=running, waiting=waiting, to_html=to_html
+        )
+        return {"length": length, "messages": views, "more": length - len(shown)}
 
     last = store.get_message(thread_id, parted.last_shared_id) if parted.last_shared_id else None
     return {

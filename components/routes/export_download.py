@@ -40,11 +40,11 @@ def add_route(server: FastAPI, services: Services) -> None:
 
     @server.api_route("/api/threads/{thread_id}/export", methods=["GET", "POST"])
     async def download_export(thread_id: str, request: Request) -> Response:
-        asked = QueryParams(await request.body() if request.method == "POST" else request.query_params)
-        if (kind := EXPORT_FORMATS.get(asked.get("format", "waymark"))) is None:
+        options = QueryParams(await request.body() if request.method == "POST" else request.query_params)
+        if (kind := EXPORT_FORMATS.get(options.get("format", "waymark"))) is None:
             return PlainTextResponse("There is no such format.", 400)
-        words = tuple(line.strip() for text in asked.getlist("redact") for line in text.splitlines() if line.strip())
-        results, attached = "leave_out" in asked, "leave_out_files" in asked
+        words = tuple(line.strip() for text in options.getlist("redact") for line in text.splitlines() if line.strip())
+        results, attached = "leave_out" in options, "leave_out_files" in options
         redaction = Redaction(results, words, attached) if words or results or attached else None
         text = await services.read_snapshot(kind.write, services.store, thread_id, redaction)
         title = await services.read_snapshot(_read_title, services.store, thread_id)
@@ -60,5 +60,5 @@ def _read_title(store: Store, thread_id: str) -> str:
 
 def _build_file_name(redaction: Redaction | None, title: str) -> str:
     """Return the title as part of a file's name, redacted like the file."""
-    said = redaction.redact_text(title, replacement="redacted") if redaction else title
-    return "".join(c if c.isalnum() or c in " -_" else "-" for c in said)[:100].strip() or "conversation"
+    shown_title = redaction.redact_text(title, replacement="redacted") if redaction else title
+    return "".join(c if c.isalnum() or c in " -_" else "-" for c in shown_title)[:100].strip() or "conversation"

@@ -47,9 +47,9 @@ def measure_growth(store: Store, thread_id: str) -> GrowthView:
     step = -(-len(sizes) // MAX_POINTS) or 1
     counts = sorted({*range(1, len(sizes) + 1, step), len(sizes)} - {0})
     drops: list[DropView] = []
-    for place, message in enumerate(path):
-        if (gone := notes.describe_removal(message)) is not None:
-            before = sizes[place] - gone["after"] + gone["before"]
-            drops.append({"messages": place + 1, "before": max(0, before), "after": sizes[place]})
+    for index, message in enumerate(path):
+        if (removal := notes.describe_removal(message)) is not None:
+            before = sizes[index] - removal["after"] + removal["before"]
+            drops.append({"messages": index + 1, "before": max(0, before), "after": sizes[index]})
     points: list[PointView] = [{"messages": count, "tokens": sizes[count - 1]} for count in counts]
     return {"points": points, "drops": drops, "most": max([*sizes, *(drop["before"] for drop in drops)], default=0)}

@@ -46,19 +46,19 @@ def add_route(server: FastAPI, services: Services) -> None:
                 await socket.close(CLOSE_TRY_AGAIN)
             return
         sending = asyncio.create_task(_send_frames(socket, services, thread_id))
-        leaving = asyncio.create_task(_wait_for_close(socket))
-        await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        for task in (sending, leaving):
+        closing = asyncio.create_task(_wait_for_close(socket))
+        await asyncio.wait({sending, closing}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (sending, closing):
             task.cancel()
-        await asyncio.gather(sending, leaving, return_exceptions=True)
+        await asyncio.gather(sending, closing, return_exceptions=True)
         if not sending.cancelled() and (error := sending.exception()) is not None:
             _log.error("a page of thread %s got no more events", thread_id, exc_info=error)
 
 
 async def _send_frames(socket: WebSocket, services: Services, thread_id: str) -> None:
-    async with contextlib.aclosing(stream_frames(services, thread_id)) as telling:
+    async with contextlib.aclosing(stream_frames(services, thread_id)) as frames:
         try:
-            async for frame in telling:
+            async for frame in frames:
                 try:
                     await socket.send_text(json.dumps(frame))
                 except (WebSocketDisconnect, RuntimeError):  # the browser disconnected between two frames
