@@ -1,4 +1,4 @@
-"""The state of the page: the one `dcc.Store` that commands write and every panel reads.
+"""The state of the page: the single `dcc.Store` that commands write and every panel reads.
 
 It holds references and the last command's answer, never messages. The URL names the thread; a new update makes the panels
 read the thread again.

@@ -1,4 +1,4 @@
-"""The one mapping from the store's errors to HTTP answers, for every route that does not handle them itself."""
+"""The mapping from the store's errors to HTTP answers, for every route that does not handle them itself."""
 
 from collections.abc import Awaitable, Callable
 

@@ -1,4 +1,4 @@
-"""The tokens and the cost of a whole conversation. The page asks for them when the context meter is opened."""
+"""The tokens and the cost of a whole conversation. The page requests them when the context meter is opened."""
 
 from dataclasses import asdict
 

@@ -11,7 +11,7 @@ LookElsewhere = Callable[[str, Definitions], Awaitable[tuple[Look, float] | None
 
 class StreamingMarkdown:
     """Finished HTML plus tail equals `to_html` of the whole text, but for four things that only the end of the answer
-    settles, so that the final HTML should replace what was streamed: a link whose definition comes in a later block, a
+    settles, so that the final HTML should replace the streamed one: a link whose definition comes in a later block, a
     definition whose title goes on over a block's end, a block longer than MAX_TAIL_CHARS, which is shown unformatted
     until it ends (longer than MAX_FORMATTED_CHARS: for good), and the colours of long code.
 
@@ -84,8 +84,8 @@ class StreamingMarkdown:
         return finished
 
     def _format_before(self, text: str) -> str:
-        """A paragraph that begins after a blank line changes nothing before it; most of an answer is such paragraphs, and
-        formatting both at every look was two fifths of the server's work for it.
+        """Format the text before the last paragraph, or return it from the last look: a paragraph after a blank line
+        changes nothing before it. Formatting both at every look was two fifths of the server's work for an answer.
         """
         if text != self._before[0]:
             self._before = (text, markdown.format_text(text, dict(self._definitions)) if text else "")

@@ -211,5 +211,5 @@ def _describe_damaged_message(stored: Message, siblings: list[str]) -> MessageVi
 
 
 def render_plain_text(text: str) -> str:
-    """Text exactly as it was written."""
+    """Escape a text and keep its line breaks."""
     return escape(text).replace("\n", "<br>")
