@@ -41,9 +41,20 @@ from agent.tracing.environment import switch_off_library_tracing
 from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import MAIN, Database, Runs, Store, StoreUnavailableError, TakesTooLongError
 from components import page
-from components.panels import export_dialog, outage, toast
+from components.panels import toast
 from components.rendering import Renderer
-from components.routes import agent_transcript, comparison, full_text, growth, stream, thread_usage
+from components.routes import (
+    agent_transcript,
+    comparison,
+    errors,
+    export_download,
+    file_content,
+    full_text,
+    growth,
+    health,
+    stream,
+    thread_usage,
+)
 from components.services import Services
 from components.views import file_links
 from config import Settings, SettingsError, load_settings
@@ -56,6 +67,17 @@ _log = logging.getLogger(__name__)
 ROOT = Path(__file__).parent
 MAX_POOL_THREADS = 4  # for changes and runs: one writes at a time anyway; see services.Readers for all that only reads
 MAX_SOCKET_MESSAGE_BYTES = 16_384  # bytes; the page sends nothing over it
+ROUTES = (
+    stream,
+    thread_usage,
+    full_text,
+    comparison,
+    growth,
+    export_download,
+    file_content,
+    agent_transcript,
+    health,
+)
 ALLOWED_ROUTES = AllowedRoutes(
     paths=frozenset({"/", "/_dash-layout", "/_dash-dependencies", "/_dash-update-component"}),
     prefixes=("/t/", "/api/threads/"),
@@ -70,7 +92,7 @@ FastAPIDashServer.websocket_capability = False
 
 @dataclass(frozen=True)
 class App:
-    """One Waymark: the ASGI application, and what it is made of."""
+    """One Waymark: the ASGI application and its parts."""
 
     asgi: ASGIApp
     services: Services
@@ -79,11 +101,11 @@ class App:
     mcp: McpServers
 
     def create_link(self) -> str:
-        """The address to open; with AUTH=token it lets one browser in, once."""
+        """Return the address to open; with AUTH=token it admits one browser, once."""
         return f"{self.address}/" if self.session is None else f"{self.address}/?token={self.session.issue_link_token()}"
 
     async def close(self) -> None:
-        """Interrupt what runs, and let go of the database."""
+        """Interrupt the runs, and release the database."""
         await self.services.runner.close()
         await self.mcp.close()
         await self.services.run_blocking(self.services.tracer.close)
@@ -100,10 +122,10 @@ def create_app(
     tracer: Tracer | None = None,
     on_time_travel: Sequence[Callable[[TimeTravelEvent], None]] = (),
 ) -> App:
-    """Build and join everything. Parts that are handed in are used as they are.
+    """Build and join everything. Parts that are passed in are used as they are.
 
-    Each of `on_time_travel` is called with every move that an agent has made, on a thread of the pool: it should return
-    soon, and what it raises is logged and harms no run.
+    Each of `on_time_travel` is called with every move of an agent, on a thread of the pool. It should return soon; its
+    errors are logged and harm no run.
 
     Raises `StoreUnavailableError` and `ModelConfigurationError`, whose texts are for the user.
     """
@@ -152,7 +174,7 @@ def _build_models(settings: Settings) -> ConfiguredModels:
 
 
 def _open_store(settings: Settings) -> Store:
-    """The database of this server alone."""
+    """Open the database and claim it for this server alone."""
     database = Database.open_url(settings.connection_url)
     try:
         database.claim()
@@ -163,7 +185,7 @@ def _open_store(settings: Settings) -> Store:
 
 
 def _build_tracer(settings: Settings) -> Tracer:
-    """Langfuse, if there are keys for it. Only then is its package imported, which takes 80 ms and 6 MB."""
+    """Return the Langfuse tracer if it has keys. Only then is its package imported, which takes 80 ms and 6 MB."""
     public, secret, host = settings.langfuse_public_key, settings.langfuse_secret_key, settings.langfuse_host
     if not public and not secret:
         return NO_TRACING
@@ -225,43 +247,44 @@ def _build_tools(settings: Settings) -> list[BaseTool]:
 
 
 def _build_agents(settings: Settings, models: ConfiguredModels) -> Agents:
-    """The agents that can be asked: those that come along, and above them the file's; none where asking is not enabled."""
-    for name, given in settings.agents.items():
+    """Return the sub-agents: the built-in ones, overridden by the file's; none where `ask_agent` is not enabled."""
+    for name, definition in settings.agents.items():
         place = f"[agents.{name}]"
         if name == MAIN:
             raise SettingsError(f"{place} in waymark.toml cannot be: {MAIN} is the agent that the user talks to.")
-        for tool in given.tools:
+        for tool in definition.tools:
             if tool not in TOOLS and tool.partition("__")[0] not in settings.mcp:
                 raise SettingsError(f"{place} tools in waymark.toml: there is no tool {tool[:80]!r}.")
         try:
-            models.load_model(given.model)
+            models.load_model(definition.model)
         except ModelConfigurationError as error:
             raise SettingsError(f"{place} model in waymark.toml cannot be used. {error}") from error
     if settings.tools_enabled is not None and ask_agent.name not in settings.tools_enabled:
         return {}
-    own = {
-        name: Agent(name, given.instructions, given.tools, given.description, given.model)
-        for name, given in settings.agents.items()
+    configured = {
+        name: Agent(name, definition.instructions, definition.tools, definition.description, definition.model)
+        for name, definition in settings.agents.items()
     }
-    return BUILT_IN_AGENTS | own
+    return BUILT_IN_AGENTS | configured
 
 
 def _build_mcp_servers(settings: Settings) -> list[McpServer]:
     return [
         McpServer(
             name,
-            command=given.command,
-            args=given.args,
-            env={key: value.get_secret_value() for key, value in given.env.items()},
-            url=given.url,
-            headers={key: value.get_secret_value() for key, value in given.headers.items()},
-            approval=given.approval,
+            command=definition.command,
+            args=definition.args,
+            env={key: value.get_secret_value() for key, value in definition.env.items()},
+            url=definition.url,
+            headers={key: value.get_secret_value() for key, value in definition.headers.items()},
+            approval=definition.approval,
         )
-        for name, given in settings.mcp.items()
+        for name, definition in settings.mcp.items()
     ]
 
 
 def _build_dash(server: FastAPI, services: Services) -> Dash:
+    errors.add_error_responses(server)
     page.add_route(server, services)
     dash = page.Page(
         "waymark",
@@ -280,14 +303,14 @@ def _build_dash(server: FastAPI, services: Services) -> Dash:
     dash.layout = page.layout()
     page.register(dash, services)
     static_files.add_static_routes(server)
-    for part in (stream, thread_usage, full_text, comparison, growth, export_dialog, file_links, agent_transcript, outage):
-        part.add_route(server, services)
+    for route in ROUTES:
+        route.add_route(server, services)
     return dash
 
 
 def _report_callback_error(error: Exception) -> None:
-    """What no command expected: the log gets the whole of it, the user a sentence. Dash alone would say nothing."""
-    if isinstance(error, StoreUnavailableError):  # the log has it (see Database), and a banner stands on the page
+    """Log an unexpected error of a callback, and show the user a sentence. Dash alone would show nothing."""
+    if isinstance(error, StoreUnavailableError):  # the log has it (see Database), and the page shows a banner
         return
     if isinstance(error, TakesTooLongError):
         toast.show_toast(str(error))
@@ -298,9 +321,9 @@ def _report_callback_error(error: Exception) -> None:
 
 
 def _route_to_page(server: ASGIApp) -> ASGIApp:
-    """Every conversation's address is the same page, which reads from its address what to show.
+    """Serve the same page at every conversation's address; the page reads the conversation from it.
 
-    Not a route of its own: Dash sets itself up, and notes the request that its page needs, at its own addresses only.
+    A separate route would not do: Dash sets itself up, and notes the request of its page, at its own addresses only.
     """
 
     async def serve_page(scope: Scope, receive: Receive, send: Send) -> None:
@@ -312,7 +335,7 @@ def _route_to_page(server: ASGIApp) -> ASGIApp:
 
 
 def _add_lifespan(guard: ASGIApp, waymark: list[App]) -> ASGIApp:
-    """The guard, with the life of the process: Dash's own handling of it would answer every unknown path with the page."""
+    """Wrap the guard with the lifespan of the process. Dash's own handling would answer every unknown path with the page."""
 
     async def serve_lifespan(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "lifespan":
@@ -329,7 +352,7 @@ def _add_lifespan(guard: ASGIApp, waymark: list[App]) -> ASGIApp:
 
 
 def _load_secret(folder: Path) -> bytes:
-    """What signs the cookies; kept, so that a restart logs nobody out."""
+    """Load the secret that signs the cookies, or create it. It is kept, so that a restart logs nobody out."""
     path = folder / "session.key"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -346,7 +369,7 @@ def _load_secret(folder: Path) -> bytes:
 
 
 class _AnnouncingServer(uvicorn.Server):
-    """Says where the page is once it can really be opened."""
+    """A server that prints the page's address once the page can be opened."""
 
     def __init__(self, config: uvicorn.Config, app: App) -> None:
         super().__init__(config)
@@ -363,7 +386,7 @@ def _print_link(app: App) -> None:
 
 
 def serve(settings: Settings) -> None:
-    """Serve until the process is asked to end."""
+    """Serve until the process receives a signal to end."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -372,12 +395,12 @@ def serve(settings: Settings) -> None:
     except OSError as error:
         raise SettingsError(f"PORT {settings.port} cannot be used on {settings.host}: {error.strerror}.") from error
     app = create_app(settings, port=listener.getsockname()[1])
-    gc.freeze()  # what stands from now on to the end: looking through it again and again would halt all streams for 0.2 s
+    gc.freeze()  # these objects live to the end: collecting through them would halt all streams for 0.2 s each time
     config = uvicorn.Config(
         app.asgi,
         ws_per_message_deflate=False,  # the page is on the same machine: it costs more than it saves
         log_level="warning",
-        access_log=False,  # the launch token stands in an address
+        access_log=False,  # an address may contain the launch token
         ws_max_size=MAX_SOCKET_MESSAGE_BYTES,
         server_header=False,
         timeout_graceful_shutdown=2,
@@ -388,15 +411,15 @@ def serve(settings: Settings) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    asked = commands.parse_arguments(arguments)
+    options = commands.parse_arguments(arguments)
     switch_off_library_tracing()
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         settings = load_settings()
-        if asked.command == "demo":
-            return commands.run_demonstration(asked, _build_models(settings))
-        if asked.command != "serve":
-            return commands.run_command(asked, settings)
+        if options.command == "demo":
+            return commands.run_demonstration(options, _build_models(settings))
+        if options.command != "serve":
+            return commands.run_command(options, settings)
         with suppress(KeyboardInterrupt):  # uvicorn has ended quietly by then, and raises the signal again
             serve(settings)
     except (SettingsError, ModelConfigurationError, StoreUnavailableError) as error:

@@ -1,6 +1,6 @@
-"""The command line beside `serve`: take conversations out and in, look after the database, erase for good.
+"""The commands beside `serve`: export and import conversations, check and back up the database, erase for good.
 
-What only reads works beside a running server. What writes needs the database alone, and says so.
+Commands that only read work beside a running server. Commands that write need the database alone.
 """
 
 import argparse
@@ -25,11 +25,11 @@ Arguments = argparse.Namespace
 
 
 class CommandRefusedError(StateError):
-    """What was asked cannot be done; the text is one sentence that says why."""
+    """A command cannot be carried out; the text is one sentence with the reason."""
 
 
 def parse_arguments(arguments: list[str]) -> Arguments:
-    """What is asked; `command` is "serve" where nothing is named. A mistake ends the process with code 2."""
+    """Parse the command line; `command` is "serve" where none is named. A mistake ends the process with code 2."""
     parser = argparse.ArgumentParser(
         prog="app.py",
         description="Waymark: conversations in which time can be moved through.",
@@ -73,7 +73,7 @@ def _add_erase_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_demonstration(arguments: Arguments, models: ModelCatalog) -> int:
-    """One of the demonstrations, in this terminal."""
+    """Run one of the demonstrations in this terminal."""
     try:
         return EXIT_OK if DEMONSTRATIONS[arguments.which](models, _prompt_line, partial(print, flush=True)) else EXIT_REFUSED
     except KeyboardInterrupt:
@@ -81,7 +81,7 @@ def run_demonstration(arguments: Arguments, models: ModelCatalog) -> int:
 
 
 def _prompt_line() -> str | None:
-    """What is typed; None at the end of the input."""
+    """Return a typed line; None at the end of the input."""
     try:
         return input("you: ")
     except EOFError:
@@ -89,7 +89,7 @@ def _prompt_line() -> str | None:
 
 
 def run_command(arguments: Arguments, settings: Settings) -> int:
-    """Do it; the exit code. What is refused is said on the error output in one sentence."""
+    """Run a command and return its exit code. A refusal is one sentence on the error output."""
     verbs: dict[str, Callable[[Arguments, str], int]] = {
         "export": _run_export,
         "import": _run_import,
@@ -112,7 +112,7 @@ def _print_refusal(sentence: str) -> int:
 
 def _run_export(arguments: Arguments, url: str) -> int:
     if arguments.all and arguments.output is None:
-        raise CommandRefusedError("Say with -o into which folder all conversations go.")
+        raise CommandRefusedError("--all needs a folder: add -o FOLDER.")
     database = Database.open_read_only(url)
     try:
         return (_export_all_threads if arguments.all else _export_thread)(Store(database), arguments)
@@ -130,7 +130,7 @@ def _export_thread(store: Store, arguments: Arguments) -> int:
 
 
 def _export_all_threads(store: Store, arguments: Arguments) -> int:
-    """One that is refused does not keep back the others."""
+    """Export every conversation; a refused one does not stop the others."""
     arguments.output.mkdir(parents=True, exist_ok=True, mode=0o700)
     ending = "md" if arguments.markdown else "jsonl" if arguments.jsonl else "json"
     outcome = EXIT_OK
@@ -162,7 +162,7 @@ def _render_export(store: Store, thread_id: str, arguments: Arguments) -> str:
 
 
 def _write_new_file(path: Path, text: str) -> None:
-    """A new file that only its owner reads."""
+    """Write a new file that only its owner can read."""
     try:
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     except FileExistsError as error:
@@ -207,7 +207,7 @@ def _run_backup(arguments: Arguments, url: str) -> int:
         write_backup(database, arguments.file)
     finally:
         database.close()
-    print(f"{arguments.file}: {arguments.file.stat().st_size:,} bytes, complete and whole.")
+    print(f"{arguments.file}: {arguments.file.stat().st_size:,} bytes, complete and verified.")
     return EXIT_OK
 
 
@@ -216,7 +216,7 @@ def _run_erase(arguments: Arguments, url: str) -> int:
         raise CommandRefusedError(
             "A conversation is erased with its undo in any case: --forget-undo goes with --unreachable."
         )
-    Database.open_read_only(url).close()  # what is not there is not made only to erase in it
+    Database.open_read_only(url).close()  # refuses a missing database instead of creating one to erase in
     database = Database.open_url(url)
     try:
         database.claim()
@@ -225,7 +225,7 @@ def _run_erase(arguments: Arguments, url: str) -> int:
         if not goes:
             print("There is nothing to erase.")
             return EXIT_OK
-        print(f"Erased will be: {goes}. That cannot be undone. Backups and exports made earlier are not touched.")
+        print(f"This will erase {goes}. It cannot be undone. Backups and exports made earlier are not touched.")
         if not (arguments.yes or _confirm_erase()):
             print("Nothing was erased.")
             return EXIT_OK
@@ -239,7 +239,7 @@ def _run_erase(arguments: Arguments, url: str) -> int:
 
 def _confirm_erase() -> bool:
     if not sys.stdin.isatty():
-        raise CommandRefusedError("Nothing was erased: nobody can be asked here, so say --yes.")
+        raise CommandRefusedError("Nothing was erased: there is no terminal to confirm in. Add --yes.")
     try:
         return input("Erase? [y/N] ").strip().lower() in ("y", "yes")
     except (EOFError, KeyboardInterrupt):

@@ -1,7 +1,7 @@
 """The settings: the only reader of the environment, of `.env` and of `waymark.toml`.
 
 Each field is the key of the same name in capitals; in `waymark.toml`, `enabled` in the table `[tools]` is `tools_enabled`.
-What has names of its own stands in `waymark.toml` alone: `[agents.NAME]`, `[mcp.NAME]` and `[prices."MODEL"]`.
+Named tables exist in `waymark.toml` alone: `[agents.NAME]`, `[mcp.NAME]` and `[prices."MODEL"]`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class SettingsError(ValueError):
 
 
 def _check_key(value: SecretStr | None) -> SecretStr | None:
-    """Refuse what cannot stand in a header: the error of the HTTP client would show the key."""
+    """Refuse characters that a header cannot contain: the error of the HTTP client would show the key."""
     if value and not all("!" <= character <= "~" for character in value.get_secret_value()):
         raise ValueError
     return value
@@ -57,7 +57,7 @@ _DATABASE_URL = re.compile(r"sqlite:///.*[^/.]|postgresql\+psycopg://[^\s/]*/[^\
 
 
 def _check_database_url(value: SecretStr | None) -> SecretStr | None:
-    """Refuse all but a file of SQLite and a database of PostgreSQL. A secret: the password stands in it."""
+    """Refuse all but a file of SQLite and a database of PostgreSQL. A secret: it contains the password."""
     if value and not _DATABASE_URL.fullmatch(value.get_secret_value()):
         raise ValueError
     return value
@@ -101,13 +101,13 @@ PROVIDER_KEYS = (  # of the providers that are no settings of ours otherwise (ag
 
 
 class _TableModel(BaseModel):
-    """One of the tables with a name of its own. Descriptions complete the sentence "KEY must be ...", as below."""
+    """One of the named tables. Descriptions complete the sentence "KEY must be ...", as below."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
 class AgentDefinition(_TableModel):
-    """A sub-agent: what it is told, the names of the tools it has, what others are told of it, and its own model."""
+    """A sub-agent: its instructions, the names of its tools, its description for other agents, and its model."""
 
     instructions: str = Field(min_length=1, description="a text")
     tools: tuple[str, ...] = Field((), description="a list of tools' names")
@@ -116,9 +116,9 @@ class AgentDefinition(_TableModel):
 
 
 class McpServerDefinition(_TableModel):
-    """A server of tools: a program that is started and spoken to through its input and output, or an address.
+    """An MCP server: a program that communicates through its input and output, or an address.
 
-    Of Waymark's own environment a program gets no keys, only `env`. `approval`: its tools ask a person before they run.
+    A program gets no keys of Waymark's own environment, only `env`. `approval`: its tools wait for a person's approval.
     """
 
     command: str | None = Field(None, min_length=1, description="the name or the path of a program")
@@ -138,7 +138,7 @@ class McpServerDefinition(_TableModel):
 
 
 class PriceDefinition(_TableModel):
-    """What a model costs, in US dollars per million tokens. `cached` input costs what other input does if it is None."""
+    """The price of a model in US dollars per million tokens. `cached` input costs as much as other input if it is None."""
 
     input: float = Field(ge=0, allow_inf_nan=False, description="a number of US dollars per million tokens")
     cached: float | None = Field(None, ge=0, allow_inf_nan=False, description="a number of US dollars per million tokens")
@@ -146,15 +146,15 @@ class PriceDefinition(_TableModel):
 
 
 class Settings(BaseSettings):
-    """Everything that can be set. A field's description completes the sentence "KEY must be ...".
+    """The settings. A field's description completes the sentence "KEY must be ...".
 
-    Constructing it reads nothing, so that two apps in one process, and tests, get what they are given;
-    `load_settings` is the door to the environment.
+    Constructing it reads nothing, so that two apps in one process, and tests, use the values that they pass;
+    `load_settings` alone reads the environment.
     """
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    model: str | None = None  # which names are usable is known to agent.models; None: what the keys allow
+    model: str | None = None  # agent.models knows the usable names; None: the first that the keys allow
     model_idle_seconds: float = Field(60.0, gt=0, le=3600, description="a number of seconds above 0 and up to 3600")
     model_window: int | None = Field(None, ge=1_000, description="a number of tokens, at least 1000")
     demo_seconds_per_token: float = Field(0.02, ge=0, le=10, description="a number of seconds from 0 to 10")
@@ -179,7 +179,7 @@ class Settings(BaseSettings):
     time_travel: Literal["off", "ask", "allow"] = Field("ask", description="off, ask or allow")
     judge: Literal["on", "off"] = Field("off", description="on or off")  # on: a call of the model more after a turn
     tools_enabled: Names = Field(None, description="a list of tools' names")  # None: all that can work
-    tools_approval: Names = Field(None, description="a list of tools' names")  # these ask a person before they run
+    tools_approval: Names = Field(None, description="a list of tools' names")  # these wait for a person's approval
     models_offered: Names = Field(None, description="a list of models, such as openai:NAME")
     agents: dict[Name, AgentDefinition] = Field({}, description="a table with instructions")
     mcp: dict[Name, McpServerDefinition] = Field({}, description="a table with either command or url")
@@ -197,7 +197,7 @@ class Settings(BaseSettings):
 
     @property
     def connection_url(self) -> str:
-        """The address of the database: the file in DATA_DIR, where no other is named. A password may stand in it."""
+        """Return the address of the database: the file in DATA_DIR, where no other is named. It may contain a password."""
         return self.database_url.get_secret_value() if self.database_url else f"sqlite:///{self.data_dir / 'waymark.db'}"
 
     @classmethod
@@ -225,12 +225,12 @@ def load_settings(
     try:
         return Settings(**{names[key]: value for key, value in given.items() if key in names}, **named)
     except ValidationError as error:
-        # "from None": what pydantic tells beside the sentence is for developers, and is where values would show.
+        # "from None": pydantic's own text is for developers, and would show values.
         raise SettingsError(_describe_error(error.errors()[0], tables.name)) from None
 
 
 def _describe_error(error: ErrorDetails, file: str) -> str:
-    """What is wrong, by its place: a key, or a table's name and perhaps a key of it."""
+    """Return the problems, by key or by table and key."""
     place = [str(part) for part in error["loc"]]
     if place[0] == "provider_keys":
         return f"{place[1]} must be {Settings.model_fields['openai_api_key'].description}."
@@ -248,12 +248,12 @@ def _describe_error(error: ErrorDetails, file: str) -> str:
 
 
 def _format_table_name(names: Iterable[str]) -> str:
-    """The name of a table, as TOML writes it."""
+    """Return the name of a table, as TOML writes it."""
     return ".".join(name if re.fullmatch(r"[\w-]+", name, re.ASCII) else f'"{name}"' for name in names)
 
 
 def _read_dotenv(path: Path) -> dict[str, str]:
-    """The keys of the file, as they stand: without ${...}, which would change a secret that contains it."""
+    """Read the keys of the file verbatim: replacing ${...} would change a secret that contains it."""
     try:
         return _drop_empty(dotenv_values(path, interpolate=False))
     except (OSError, UnicodeDecodeError) as error:
@@ -261,7 +261,7 @@ def _read_dotenv(path: Path) -> dict[str, str]:
 
 
 def _read_tables(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What stands in the tables of the file, by the key that it would have in the environment; and the named tables."""
+    """Read the tables of the file, by the key that each value has in the environment, and the named tables."""
     try:
         found = tomllib.loads(path.read_text()) if path.exists() else {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

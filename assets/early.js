@@ -39,7 +39,7 @@
     };
   });
 
-  ["theme", "focus", "pane", "go", "close", "wish", "logWanted"].forEach(function (name) {
+  ["theme", "focus", "pane", "go", "close", "logWanted"].forEach(function (name) {
     waymark.clientside[name] = function () {
       var values = arguments;
       if (waymark.parts) return waymark.parts.clientside[name].apply(null, values);

@@ -16,11 +16,10 @@ import { Trouble } from "./modules/page/trouble.mjs";
 import { watchUploads } from "./modules/page/upload.mjs";
 import { Settings } from "./modules/settings/settings.mjs";
 import { Threads } from "./modules/threads/threads.mjs";
-import { wish } from "./modules/timeline/branches.mjs";
 import { Timeline } from "./modules/timeline/timeline.mjs";
 import { Transcript } from "./modules/transcript/transcript.mjs";
 
-const clientside = { theme, focus, pane, go, close, wish, logWanted };
+const clientside = { theme, focus, pane, go, close, logWanted };
 const parts = { Threads, Transcript, Composer, Timeline, Log, Settings, Trouble, Icon, clientside };
 
 if (window.waymark?.provide) {

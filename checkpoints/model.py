@@ -327,7 +327,7 @@ class Removal:
     @property
     def agents_clause(self) -> str:
         """Whose work is among it, in words to follow the numbers."""
-        return f", among them the work of {' and '.join(self.agents)}," if self.agents else ""
+        return f", including the work of {' and '.join(self.agents)}," if self.agents else ""
 
     def __str__(self) -> str:
         parts = ((self.messages, "message"), (self.checkpoints, "checkpoint"))

@@ -1,1 +1,1 @@
-"""What is seen: one module a panel, the guard at the door, and the Markdown that the page shows."""
+"""The page: panels, the views of their data, the routes beside them, and the formatting of Markdown."""

@@ -1,19 +1,50 @@
 """The dialog that panels use: Cancel, Escape and the browser's Back close it."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
 
-from dash import ClientsideFunction, Dash, Input, Output, html
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update, set_props
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, Modal, ModalBody, ModalFooter, ModalHeader, ModalTitle
 
+from checkpoints import Caller, StateError
 from components import page_state
+from components.services import read_caller
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The subject of an open confirmation. The dialog holds it, so that no later action and no other address replaces it."""
+
+    thread_id: str
+    request_id: str
+    version: int | None  # of the thread, as the user saw it
+    fields: Mapping[str, Any] = field(default_factory=dict)  # of the action
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any], thread_id: str) -> Self:
+        """Return the subject that an action names."""
+        return cls(thread_id, str(fields["op"]), read_caller(fields).expected_version, fields)
+
+    @property
+    def caller(self) -> Caller:
+        return Caller(request_id=self.request_id, expected_version=self.version)
+
+    @property
+    def unversioned_caller(self) -> Caller:
+        """Return the caller of a change that no other change can conflict with."""
+        return Caller(request_id=self.request_id)
+
+
+Confirm = Callable[..., Awaitable[page_state.PageUpdate]]  # gets the subject, then the values of the states
 
 
 def build_modal(identifier: str, title: str, parts: Sequence[Component], *, scrollable: bool = False) -> Modal:
-    """A dialog with the ids `X` and `X-title`.
+    """Build a dialog with the ids `X` and `X-title`.
 
-    Not with Bootstrap's fade: closed within its first moments, a dialog that fades may stay, unseen, above the page (the
-    end of any other transition in it, as of a button's colour, counts as the end of its own).
+    It has no fade: closed within its first moments, a fading dialog may stay, unseen, above the page. Bootstrap takes the
+    end of any transition in it, as of a button's colour, for the end of its own.
     """
     header = ModalHeader(ModalTitle(title, id=f"{identifier}-title"), close_button=False)
     placed = {"centered": True, "scrollable": scrollable, "labelledby": f"{identifier}-title"}
@@ -21,13 +52,45 @@ def build_modal(identifier: str, title: str, parts: Sequence[Component], *, scro
 
 
 def build_confirmation(identifier: str, title: str, confirm: str, *options: Component, color: str = "danger") -> Modal:
-    """A dialog with ids `X`, `X-body`, `X-cancel` and `X-confirm`."""
+    """Build a dialog with ids `X`, `X-body`, `X-cancel`, `X-confirm` and `X-subject`."""
     buttons = [
         Button("Cancel", id=f"{identifier}-cancel", color="secondary", outline=True),
         Button(confirm, id=f"{identifier}-confirm", color=color),
     ]
     body = ModalBody([html.Div(id=f"{identifier}-body"), *options])
-    return build_modal(identifier, title, [body, ModalFooter(buttons)])
+    return build_modal(identifier, title, [body, ModalFooter([dcc.Store(id=f"{identifier}-subject"), *buttons])])
+
+
+def open_confirmation(identifier: str, subject: Subject, body: Sequence[Component]) -> None:
+    """Open a confirmation from within a callback."""
+    set_props(f"{identifier}-subject", {"data": asdict(subject)})
+    set_props(f"{identifier}-body", {"children": body})
+    set_props(identifier, {"is_open": True})
+
+
+def register_confirmation(
+    app: Dash, identifier: str, confirm: Confirm, *states: State, inputs: Sequence[Input] = (), first: str = "cancel"
+) -> None:
+    """Close the dialog on Cancel, and run `confirm` on Confirm or one of `inputs`. A refusal becomes a toast."""
+    register_dialog(app, identifier, first)
+
+    @app.callback(
+        page_state.update_output(),
+        Output(identifier, "is_open", allow_duplicate=True),
+        Input(f"{identifier}-confirm", "n_clicks"),
+        *inputs,
+        State(f"{identifier}-subject", "data"),
+        *states,
+        prevent_initial_call=True,
+    )
+    async def run_confirmation(*values: Any) -> tuple[Any, bool]:
+        subject, *choices = values[1 + len(inputs) :]
+        if subject is None:
+            return no_update, False
+        try:
+            return await confirm(Subject(**subject), *choices), False
+        except StateError as error:
+            return page_state.report_problem(str(error)), False
 
 
 def register_dialog(app: Dash, identifier: str, first: str = "cancel") -> None:
@@ -42,7 +105,7 @@ def register_dialog(app: Dash, identifier: str, first: str = "cancel") -> None:
 
 
 def close_on(app: Dash, identifier: str, *inputs: Input) -> None:
-    """Whatever asks for it closes the dialog, and so does another address."""
+    """Close the dialog on any of the inputs, and when the address changes."""
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "close"),
         Output(identifier, "is_open", allow_duplicate=True),

@@ -1,4 +1,4 @@
-"""The page: the panels in their places, and the only place that knows them all."""
+"""The page: the layout of the panels. No other module knows them all."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial, wraps
@@ -12,10 +12,13 @@ from plotly.io.json import to_json_plotly
 from starlette.responses import Response
 
 from checkpoints import StoreUnavailableError, TakesTooLongError
-from components import page_state
+from components import actions, page_state
+from components.actions import ActionList, Handlers
+from components.panel import Panel
 from components.panels import (
     branches,
     chat,
+    chat_actions,
     export_dialog,
     import_dialog,
     log,
@@ -27,7 +30,7 @@ from components.panels import (
     undo_redo,
 )
 from components.services import Services
-from components.widgets import Icon
+from components.widgets import TIMELINE_ID, TRANSCRIPT_ID, Icon
 
 INDEX_TEMPLATE = """<!DOCTYPE html>
 <html lang="en">
@@ -48,14 +51,39 @@ INDEX_TEMPLATE = """<!DOCTYPE html>
 </html>"""
 META_TAGS = [{"name": "viewport", "content": "width=device-width, initial-scale=1, interactive-widget=resizes-content"}]
 UNUSED_SCRIPTS = ("/deps/polyfill@", "/dash_table/")  # scripts: for browsers older than modules, and for tables
-PANELS = (threads, chat, timeline, branches, undo_redo, settings, log, export_dialog, import_dialog, toast, outage)
-SHOWING_PANELS = (threads, chat, timeline, undo_redo, export_dialog)  # panels that show what stands at an address
-SHOWN_PROPERTIES = tuple(each for panel in SHOWING_PANELS for each in panel.SHOWN)
+PANELS: tuple[Panel, ...] = (
+    threads.PANEL,
+    timeline.PANEL,
+    chat.PANEL,
+    branches.PANEL,
+    undo_redo.PANEL,
+    settings.PANEL,
+    log.PANEL,
+    export_dialog.PANEL,
+    import_dialog.PANEL,
+    toast.PANEL,
+    outage.PANEL,
+)
+
+
+def _merge_actions(list_id: str) -> Handlers:
+    """Return the handlers of a list, of whichever panel."""
+    return {kind: handler for panel in PANELS for kind, handler in panel.actions.get(list_id, {}).items()}
+
+
+LISTS = (
+    ActionList(threads.Ids.LIST, _merge_actions(threads.Ids.LIST)),
+    ActionList(chat.Ids.COMPOSER, _merge_actions(chat.Ids.COMPOSER), refuse=chat_actions.refuse_message),
+    ActionList(TRANSCRIPT_ID, _merge_actions(TRANSCRIPT_ID), refuse=chat_actions.refuse_action, window_id=chat.Ids.WINDOW),
+    ActionList(TIMELINE_ID, _merge_actions(TIMELINE_ID)),
+    ActionList(log.Ids.LOG, _merge_actions(log.Ids.LOG)),
+)
+SHOWN_PROPERTIES = tuple(each for panel in PANELS for each in panel.shown)
 
 
 class Page(Dash):
-    """Dash without the scripts that this page has no use for (they are a tenth of the time until it can be used), and with
-    something that every callback does at its end, also when it failed.
+    """Dash without the scripts that this page does not use (a tenth of the time until it is ready). Every callback also runs
+    `after_each` at its end, even when it failed.
     """
 
     after_each: Callable[[], None]
@@ -81,7 +109,7 @@ class Page(Dash):
 
 
 def build_index(modules: Iterable[str]) -> str:
-    """The page's frame. It names the modules' addresses, so that the browser fetches all at once, not import by import."""
+    """Build the page's frame. It names all modules, so that the browser does not fetch them import by import."""
     links = (f'<link rel="modulepreload" href="{address}">' for address in modules)
     return INDEX_TEMPLATE.replace("MODULES", "\n    ".join(links))
 
@@ -94,15 +122,7 @@ def layout() -> Component:
             html.Nav(threads.layout(), className="pane pane-threads", **_aria_labelledby("threads-heading")),
             html.Main([_build_conversation_bar(), chat.layout()], className="pane pane-chat"),
             html.Aside(timeline.layout(), className="pane pane-timeline", **_aria_labelledby("timeline-heading")),
-            *threads.dialogs(),
-            *timeline.dialogs(),
-            *branches.dialogs(),
-            *undo_redo.dialogs(),
-            *log.dialogs(),
-            *export_dialog.dialogs(),
-            *import_dialog.dialogs(),
-            toast.layout(),
-            outage.layout(),
+            *(each for panel in PANELS for each in panel.dialogs()),
         ],
         id="shell",
         className="shell",
@@ -115,7 +135,7 @@ def _build_topbar() -> Component:
             html.Button(Icon(name="list"), id="show-threads", className="only-narrow", **_aria_label("Conversations")),
             html.A(html.Span("Waymark", className="brand-name"), href="/", className="brand"),
             html.Div(className="topbar-space"),
-            html.Button(Icon(name="theme"), id="theme", title="Light, dark or as the system", **_aria_label("Theme")),
+            html.Button(Icon(name="theme"), id="theme", title="Theme: light, dark or system", **_aria_label("Theme")),
             html.Button(
                 Icon(name="signpost-split"), id="show-timeline", className="only-narrow", **_aria_label("Checkpoints")
             ),
@@ -125,9 +145,9 @@ def _build_topbar() -> Component:
 
 
 def _build_conversation_bar() -> Component:
-    """On a phone, what is seldom needed stands behind a button."""
+    """Build the conversation's bar. On a phone, a menu holds the buttons that are seldom needed."""
     undo, redo, clear = undo_redo.buttons()
-    more = [clear, *settings.buttons(), *log.buttons(), *export_dialog.buttons(), *import_dialog.buttons()]
+    more = [clear, *(button for panel in PANELS for button in panel.buttons())]
     names: Any = {"aria-expanded": "false", "aria-controls": "more", **_aria_label("Conversation menu")}
     show = html.Button(Icon(name="three-dots"), id="show-more", className="btn only-phone", **names)
     title = html.H1(id=chat.Ids.TITLE)
@@ -143,12 +163,12 @@ def _aria_labelledby(identifier: str) -> Any:
 
 
 def show_location(services: Services, location: page_state.PageLocation) -> list[Any]:
-    """What every panel shows of a place."""
-    return [value for panel in SHOWING_PANELS for value in panel.show(services, location)]
+    """Read the properties that the panels show at a location."""
+    return [value for panel in PANELS for value in panel.show(services, location)]
 
 
 def build_filled_layout(services: Services, pathname: str) -> Component:
-    """The layout as it is to show what stands at an address: the panels need not ask for it one by one."""
+    """Return the layout filled with the data of an address, so that the panels need no request of their own."""
     whole = layout()
     at = page_state.PageLocation(page_state.parse_thread_id(pathname), {})
     whole[page_state.Ids.URL].pathname = pathname
@@ -158,8 +178,8 @@ def build_filled_layout(services: Services, pathname: str) -> Component:
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    """The layout, before Dash's own route for it. A browser says which page it needs it for; for one that does not, the
-    panels ask as soon as they stand.
+    """Serve the layout, before Dash's own route for it. The referer names the page; without one the panels request their
+    data as soon as they are mounted.
     """
 
     @server.get("/_dash-layout")
@@ -170,7 +190,7 @@ def add_route(server: FastAPI, services: Services) -> None:
                 await services.read_snapshot(build_filled_layout, services, came_from.path) if came_from.path else layout()
             )
         except (StoreUnavailableError, TakesTooLongError):
-            shown = layout()  # the panels will ask, and be told
+            shown = layout()  # the panels will request their data, and report the error
         return Response(to_json_plotly(shown), media_type="application/json")
 
 
@@ -178,6 +198,8 @@ def register(app: Page, services: Services) -> None:
     app.after_each = partial(outage.report_outage, services.store.database)
     for panel in PANELS:
         panel.register(app, services)
+    for each in LISTS:
+        actions.register_list(app, services, each)
 
     @app.callback(
         *(Output(identifier, name) for identifier, name in SHOWN_PROPERTIES),
@@ -189,7 +211,7 @@ def register(app: Page, services: Services) -> None:
     async def show_page(
         pathname: str | None, update: page_state.PageUpdate | None, window: dict[str, Any] | None
     ) -> list[Any]:
-        """Every panel at once, and of one moment: that costs the server and the page one request and not six."""
+        """Read every panel from one snapshot: one request of the page instead of six."""
         return await services.read_snapshot(
             show_location, services, page_state.PageLocation(page_state.parse_thread_id(pathname), update or {}, window)
         )

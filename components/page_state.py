@@ -1,7 +1,7 @@
-"""Where the page stands: the one `dcc.Store` that commands write and every panel reads from.
+"""The state of the page: the single `dcc.Store` that commands write and every panel reads.
 
-It holds references and what the last command answered, never messages. The URL names the thread; a new head makes the
-panels read the thread again.
+It holds references and the last command's answer, never messages. The URL names the thread; a new update makes the panels
+read the thread again.
 """
 
 import time
@@ -22,7 +22,7 @@ class Ids(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PageLocation:
-    """What a page is about to show: a thread, or the start page; its head, and how many messages of which thread."""
+    """The location of a page: a thread or the start page, the last update, and the transcript's window."""
 
     thread_id: str | None
     last_update: "PageUpdate"
@@ -42,7 +42,7 @@ class ToastMessage(TypedDict):
 
 
 class PageUpdate(TypedDict, total=False):
-    tick: float  # makes every head a new one
+    tick: float  # makes every update a new one
     go: str  # the address to go to
     fill: dict[str, str]  # for the composer, if it is empty: {key, text}
     toast: ToastMessage
@@ -54,22 +54,22 @@ def layout() -> Component:
 
 
 def update_output() -> Output:
-    """Several commands write the head; nothing else has several writers."""
+    """Return the output for a page update. Several commands write it; no other data has several writers."""
     return Output(Ids.UPDATE, "data", allow_duplicate=True)
 
 
 def build_update(**fields: Any) -> PageUpdate:
-    """A new head, after a command."""
+    """Build a page update after a command."""
     return {"tick": time.time(), **fields}  # type: ignore[typeddict-item]
 
 
 def update_after_undo(thread_id: str, version: int) -> PageUpdate:
-    """After an undo or a redo: a prompt that a restore put into the composer goes, if it was left as it was."""
+    """Build the update after an undo or a redo. It clears a prompt that a restore filled in, if it is unchanged."""
     return build_update(fill={"key": f"{thread_id}:{version}", "text": ""})
 
 
 def refresh_panels(last_update: PageUpdate | None) -> PageUpdate:
-    """A new head that only makes the panels read again; what the page may not have seen yet stays in it."""
+    """Build an update that only makes the panels read again; it keeps the fields that the page may not have seen yet."""
     carried: Any = {key: value for key, value in (last_update or {}).items() if key in ("fill", "closed")}
     return build_update(**carried)
 
@@ -83,7 +83,7 @@ def thread_address(thread_id: str) -> str:
 
 
 def parse_thread_id(pathname: str | None) -> str | None:
-    """The thread that an address names; None on the start page. Before the page has its address there is nothing to do."""
+    """Return the thread that an address names; None on the start page. Without any address yet, prevent the update."""
     if pathname is None:
         raise PreventUpdate
     return unquote(pathname.removeprefix("/t/")) if pathname.startswith("/t/") else None

@@ -1,4 +1,4 @@
-"""The process that formats what may take long: it reads texts from its parent and ends with it, or when one takes too long.
+"""The process that formats expensive texts. It reads them from its parent and ends with it, or when a text takes too long.
 
 Its time is the processor's, so a busy machine changes nothing. Colours that take too long are left out. For everything
 else the kernel ends the process: SIGPROF has no handler, for none would run while nh3 works.
@@ -29,7 +29,7 @@ def _stop_colouring(signum: int, frame: FrameType | None) -> None:
 
 
 class _Colours:
-    """Highlighting with so many seconds of the processor; code that is left when they are over stays without colours."""
+    """Highlight with a budget of processor seconds; code after the budget stays without colours."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds_left = seconds

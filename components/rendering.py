@@ -1,4 +1,4 @@
-"""Formatting with a budget: cheap texts here, all others in processes that can be let go of.
+"""Formatting with a budget: cheap texts in this process, all others in processes that can be ended.
 
 A thread would not do: Python's lock is held as long as a regular expression takes, and with it the event loop.
 """
@@ -70,7 +70,7 @@ class _Worker:
         return self._connection.recv_bytes(MAX_HTML_BYTES)
 
     def kill(self) -> None:
-        """End the process at once. A thread that waits for its answer is told."""
+        """End the process at once. A thread that waits for its answer gets an error."""
         self._process.kill()
 
     def close(self) -> int:
@@ -92,7 +92,7 @@ class _Workers:
         self._closed = False
 
     def submit(self, request: bytes) -> Future[bytes | None]:
-        """Ask a worker. The answer is None where it gave up; `TimeoutError` where that says nothing of the text."""
+        """Send a text to a worker. The answer is None where it gave up; `TimeoutError` where the text is not the cause."""
         try:
             return self._threads.submit(self._ask, request)
         except RuntimeError as error:  # closed
@@ -150,7 +150,7 @@ class _Cache:
         self._lock = Lock()
 
     def find(self, key: bytes) -> tuple[bool, str | None]:
-        """Whether the text is known, and its HTML."""
+        """Return whether the text is cached, and its HTML."""
         with self._lock:
             if key not in self._entries:
                 return False, None
@@ -193,7 +193,7 @@ class Renderer:
         return to_html_in_time
 
     async def look(self, text: str, definitions: Definitions) -> tuple[Look, float] | None:
-        """Look at a growing text, and tell the seconds that it took; None where it took too long."""
+        """Format a growing text, and return the seconds that it took; None where it took too long."""
         try:
             future = asyncio.wrap_future(self._submit(text, definitions, MAX_TEXT_SECONDS))
             answer = await asyncio.wait_for(future, self._max_wait_seconds)
@@ -205,11 +205,11 @@ class Renderer:
         return Look(*look), cost_seconds
 
     def close(self) -> None:
-        """End the processes. What is formatted from now on stays unformatted unless it is cheap."""
+        """End the processes. From now on only cheap texts are formatted."""
         self._workers.close()
 
     def _to_html(self, text: str, max_seconds: float) -> tuple[str, float]:
-        """The HTML of `text`, and the seconds that it took."""
+        """Return the HTML of `text`, and the seconds that it took."""
         if len(text) > MAX_FORMATTED_CHARS:
             return to_plain_html(text), 0.0
         key = sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -1,7 +1,7 @@
-"""What callbacks are given: the store and the runner, behind calls that do not block the server."""
+"""The services of callbacks: the store and the runner, behind calls that do not block the server."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,7 +21,7 @@ from components import page_state
 from components.rendering import Renderer
 
 DEMO_LINE = "Demo model: it makes things up."
-SWITCH_LINE = "OPENAI_API_KEY=… in .env switches to a real one."
+SWITCH_LINE = "Set OPENAI_API_KEY in .env to use a real model."
 MAX_READ_SECONDS = 15.0
 READING_THREADS = 4
 READING_THREADS_OF_A_CONVERSATION = 2
@@ -34,7 +34,7 @@ class Readers:
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(READING_THREADS, thread_name_prefix="waymark-read")
-        self._lanes: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()  # as long as somebody reads
+        self._lanes: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()  # as long as a reading holds one
 
     async def run(self, read: Callable[[], T], conversation: str) -> T:
         lane = self._lanes.get(conversation)
@@ -59,13 +59,13 @@ class Services:
     models: ModelCatalog
     tracer: Tracer = NO_TRACING
     prices: Prices = field(default_factory=dict)
-    renderer: Renderer = field(default_factory=Renderer)  # starts nothing before a text is dear
+    renderer: Renderer = field(default_factory=Renderer)  # starts no process before a text is expensive
     readers: Readers = field(default_factory=Readers)
-    # Of its own: who asks how the server is must hear that all others are busy.
+    # A separate thread: a health check must be answered while all others are busy.
     health: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="waymark-health"))
 
     def describe_demo(self, name: str) -> str | None:
-        """The line that says of a model that it is the demo; where it is everybody's, also how to change that."""
+        """Return the line that marks the demo model; where it is the default, also the way to change that."""
         if name != DEMO_SPEC:
             return None
         return f"{DEMO_LINE} {SWITCH_LINE}" if self.models.default_spec == DEMO_SPEC else DEMO_LINE
@@ -75,9 +75,9 @@ class Services:
         return await asyncio.get_running_loop().run_in_executor(self.pool, partial(function, *args, **kwargs))
 
     async def read_snapshot(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run work that only reads. All that it reads is of one moment, so no panel shows half of a change.
+        """Run work that only reads, in one snapshot, so that no panel shows half of a change.
 
-        Raises `TakesTooLongError` when it asks the database for longer than `MAX_READ_SECONDS`.
+        Raises `TakesTooLongError` when the database takes longer than `MAX_READ_SECONDS`.
         """
 
         def run_in_snapshot() -> T:
@@ -87,11 +87,11 @@ class Services:
         return await self.readers.run(run_in_snapshot, _conversation(args))
 
     async def check(self) -> None:
-        """Look whether the database takes part. Raises `StoreUnavailableError`."""
+        """Check the database. Raises `StoreUnavailableError`."""
         await asyncio.get_running_loop().run_in_executor(self.health, self.store.database.check_health)
 
     def close(self) -> None:
-        """Wait for what is being done, and let go of the threads."""
+        """Wait for the current work, and end the threads."""
         self.readers.close()
         self.health.shutdown()
         self.pool.shutdown()
@@ -99,20 +99,20 @@ class Services:
     async def apply_change(
         self, change: Callable[Concatenate[str, P], Receipt], thread_id: str, *args: P.args, **kwargs: P.kwargs
     ) -> Receipt:
-        """Carry out one of the store's changes and tell every page that shows the thread."""
+        """Apply one of the store's changes and notify every page that shows the thread."""
         receipt = await self.run_blocking(change, thread_id, *args, **kwargs)
         self.hub.publish(thread_id, HeadMoved(receipt.version))
         self.trace_change(receipt)
         return receipt
 
     def trace_change(self, receipt: Receipt) -> None:
-        """Tell the tracer of a change to the course of the conversation."""
+        """Record a change of the conversation's course in the tracer."""
         if receipt.operation.kind in TRACED_OPERATIONS and not receipt.repeated:
             self.tracer.record(receipt.operation)
 
 
 def _conversation(arguments: Sequence[object]) -> str:
-    """What a reading is about: a place, or the first text among the arguments, an id or the address that ends with one."""
+    """Return the thread that a reading is about: of a page location, or of the first text, an id or an address with one."""
     for each in arguments:
         if isinstance(each, page_state.PageLocation):
             return each.thread_id or ""
@@ -121,7 +121,7 @@ def _conversation(arguments: Sequence[object]) -> str:
     return ""
 
 
-def read_caller(action: dict[str, object]) -> Caller:
-    """Who asks, from an action of the page: its operation id, and the version that the user saw."""
+def read_caller(action: Mapping[str, object]) -> Caller:
+    """Return the caller of an action: its operation id, and the version that the user saw."""
     version = action.get("version")
     return Caller(request_id=str(action["op"]), expected_version=version if isinstance(version, int) else None)

@@ -1,19 +1,19 @@
 """The Python half of our hand-written Dash components; the other half is assets/modules.
 
-Each takes its whole content as one `data` value and reports what the user does as one `action` value. Dash's own way, a
-component for every element, costs seconds at a thousand messages.
+Each takes its whole content as one `data` value and reports the user's actions as one `action` value. A Dash component for
+every element would cost seconds at a thousand messages.
 """
 
 from typing import Any
 
 from dash.development.base_component import Component
 
-TRANSCRIPT_ID = "transcript"  # the ids of the lists whose actions more than one panel listens to
+TRANSCRIPT_ID = "transcript"  # the ids of the lists whose actions several panels handle
 TIMELINE_ID = "timeline"
 
 
 class _Widget(Component):
-    """What Dash needs to know of a component that has no build step."""
+    """The metadata that Dash needs of a component without a build step."""
 
     _children_props: list[str] = []  # noqa: RUF012  (read by Dash from the class)
     _base_nodes = ["children"]  # noqa: RUF012

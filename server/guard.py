@@ -1,6 +1,6 @@
-"""The one door: an ASGI layer outside of everything, for HTTP and WebSocket alike, that is shut unless a rule opens it.
+"""The guard: the outermost ASGI layer, for HTTP and WebSocket alike. It refuses every request that no rule allows.
 
-It exists because the layers inside do not see all of it: HTTP middleware never runs for a WebSocket, Dash answers every
+It exists because the inner layers do not see every request: HTTP middleware never runs for a WebSocket, Dash answers every
 unknown path with its page, reads bodies of any size, and looks at neither Host nor Origin over HTTP. A page anywhere on the
 web can send requests to this machine; Host stops DNS rebinding, Origin stops forged commands, the cookie everybody else.
 """
@@ -29,7 +29,7 @@ _log = logging.getLogger("waymark.guard")
 
 @dataclass(frozen=True)
 class AllowedRoutes:
-    """Which addresses there are. A prefix opens everything below it; whatever stands in no field is not found."""
+    """The allowed addresses. A prefix allows everything below it; an address in no field is not found."""
 
     paths: frozenset[str]
     prefixes: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class AllowedRoutes:
     static_prefixes: tuple[str, ...] = ()  # prefixes of files that a browser may keep
     user_file_prefixes: tuple[
         str, ...
-    ] = ()  # prefixes of what users brought along: a browser may keep it, and nothing in it may act
+    ] = ()  # prefixes of users' files: a browser may cache them, and nothing in them may act
     max_body_bytes: Mapping[str, int] = field(default_factory=dict)  # prefix -> bytes, where BODY_LIMIT is not right
 
     def is_allowed(self, path: str) -> bool:
@@ -56,8 +56,8 @@ class AllowedRoutes:
 class Guard:
     """The ASGI app to serve. `hosts` are the allowed values of the Host header, port included.
 
-    `session` None asks nobody for a cookie (AUTH=none). `on_stale_link` is called when somebody opens a link that is used
-    up and no other is open: the app then prints a fresh one.
+    `session` None requires no cookie (AUTH=none). `on_stale_link` is called when a used link is opened and no other is
+    valid: the app then prints a new one.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Guard:
             await self._run_app(scope, receive, send)
 
     def _refuse_request(self, scope: Scope) -> Response | None:
-        """Return the answer to what may not pass. The order matters: who must not ask learns nothing about what there is."""
+        """Return the refusal of a request, or None. The order matters: a refusal must not reveal which addresses exist."""
         headers = Headers(scope=scope)
         host = [value.lower() for value in headers.getlist("host")]
         if len(host) != 1 or host[0] not in self._hosts:
@@ -182,10 +182,10 @@ class Guard:
         error: Exception | None = None
         try:
             await self._app(scope, receive, forward_message)
-        except Exception as failure:  # noqa: BLE001  the outer edge: whatever comes here has nobody else to go to
+        except Exception as failure:  # noqa: BLE001  the outer edge: no other layer handles the error
             error = failure
         if error and status not in (0, HTTPStatus.INTERNAL_SERVER_ERROR):
-            raise error  # half an answer is on its way: the server cuts the connection, so nobody takes it for whole
+            raise error  # half an answer is sent: the server cuts the connection, so that it is not taken for complete
         if error or status == HTTPStatus.INTERNAL_SERVER_ERROR:
             number = secrets.token_hex(4)
             _log.error("error %s: %s %s", number, scope["method"], quote(scope["path"]), exc_info=error)
@@ -227,7 +227,7 @@ def _refresh_response(address: str) -> Response:
 
 
 def _cookie_values(headers: Headers, name: str) -> list[str]:
-    """All values of a cookie. By hand, for http.cookies gives up at the first cookie of others that it does not like."""
+    """Return all values of a cookie. By hand, because http.cookies stops at the first invalid cookie of other servers."""
     pairs = [pair.strip().partition("=") for line in headers.getlist("cookie") for pair in line.split(";")]
     return [value for key, _, value in pairs if key == name]
 
@@ -250,7 +250,7 @@ async def _read_request_body(receive: Receive, max_bytes: int) -> bytes | None:
 
 
 def _replay_body(body: bytes, receive: Receive) -> Receive:
-    """A receive that gives the body once more, then whatever comes (the end of the connection)."""
+    """Create a receive that returns the body once more, then the next messages (the end of the connection)."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> Message:

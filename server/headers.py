@@ -1,4 +1,4 @@
-"""What every response tells the browser: nothing from elsewhere, nothing guessed, nothing kept but files."""
+"""The headers of every response: no content of other origins, no guessed types, no caching but of files."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ SECURITY_HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 
-# For what users brought along: it is shown inside of the page, or kept, and may do nothing by itself.
+# For users' files: the page shows them or the user saves them, and they may not act.
 INERT_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox"
-IMMUTABLE_CACHING = "private, max-age=31536000, immutable"  # its address holds its hash
+IMMUTABLE_CACHING = "private, max-age=31536000, immutable"  # the address contains the content's hash
 
-# What Dash puts into an address whose content never changes: "?m=1700000000.0", "dash_table.v4_4_1m1700000000.js".
+# Parts of Dash's addresses whose content never changes: "?m=1700000000.0", "dash_table.v4_4_1m1700000000.js".
 _VERSIONED_QUERY = re.compile(r"(^|&)[mv]=[\w.]+")
 _VERSIONED_PATH = re.compile(r"\.v[\w-]+m[0-9a-fA-F]+\.")
 
 
 def build_security_policy(script_hashes: Iterable[str]) -> str:
-    """Nothing from elsewhere, and no inline script but those with a given hash ("'sha256-...'", as Dash returns them).
+    """Allow no other origin, and no inline script but those with a given hash ("'sha256-...'", as Dash returns them).
 
     Styles may be inline because Dash's renderer injects them.
     """
@@ -34,6 +34,6 @@ def build_security_policy(script_hashes: Iterable[str]) -> str:
 
 
 def choose_file_caching(path: str, query: bytes) -> str:
-    """The Cache-Control of a file: for ever if its address changes with its content, else to be asked for each time."""
+    """Return the Cache-Control of a file: immutable if its address changes with its content, else revalidated each time."""
     versioned = _VERSIONED_QUERY.search(query.decode("latin-1")) or _VERSIONED_PATH.search(path)
     return "public, max-age=31536000, immutable" if versioned else "no-cache"

@@ -1,4 +1,4 @@
-"""Who may use the page: a link that works once, and the signed cookie that the browser gets for it."""
+"""The sign-in: a link that works once, and the signed cookie that the browser gets for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_COOKIE_SECONDS = 30 * 24 * 3600  # seconds
 
 
 class Session:
-    """One person on one machine: whoever opens the printed link. `secret` signs the cookies and outlives restarts.
+    """The session of the one person who opens the printed link. `secret` signs the cookies and outlives restarts.
 
     The cookie's name carries the port, because browsers share cookies between all ports of a host.
     """
@@ -31,7 +31,7 @@ class Session:
 
     @property
     def has_open_link(self) -> bool:
-        """Whether a link that was given out has still to be used."""
+        """Return whether an issued link is still unused."""
         return self._token is not None
 
     def redeem_link_token(self, token: str) -> bool:
@@ -46,7 +46,7 @@ class Session:
         return self._signer.sign(secrets.token_urlsafe(16)).decode()
 
     def is_valid(self, value: str) -> bool:
-        """Whether this is a value that we issued, not too long ago."""
+        """Return whether this is a value that we issued, and that has not expired."""
         try:
             self._signer.unsign(value, max_age=MAX_COOKIE_SECONDS)
         except BadSignature:

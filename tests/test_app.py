@@ -18,7 +18,6 @@ from agent.time_travel.policy import TimeTravelEvent
 from app import App, create_app
 from checkpoints import Caller, NewMessage, StoreInUseError
 from config import AgentDefinition, Settings, SettingsError
-from server.static_files import build_icon_sprite
 from tests.app_process import ROOT, read_environment, run_app
 from tests.checkpoints.conversations import new
 from tests.servers import Server
@@ -93,13 +92,10 @@ def test_only_the_head_and_what_opens_and_closes_have_several_writers(wiring: tu
     assert {name for name in shared if not name.endswith(".is_open")} <= {"head.data", "upload.contents"}
 
 
-def test_every_icon_that_the_page_names_is_in_the_sprite() -> None:
-    sprite = set(re.findall(r'<symbol[^>]* id="([^"]+)"', build_icon_sprite()))
-    assert "sun" in sprite
-    scripts = "".join(path.read_text() for path in (ROOT / "assets" / "modules").rglob("*.mjs"))
-    assert set(re.findall(r'\bicon\("([^"]+)"', scripts)) <= sprite
-    pages = "".join(path.read_text() for path in (ROOT / "components").glob("*.py"))
-    assert set(re.findall(r'Icon\(name="([^"]+)"', pages)) - {"theme"} <= sprite
+@pytest.mark.parametrize("name", ["transcript", "timeline", "threads", "composer-panel"])
+def test_an_action_of_a_list_is_one_request(wiring: tuple[JSON, list[JSON]], name: str) -> None:
+    listeners = [each for each in wiring[1] if {"id": name, "property": "action"} in each["inputs"]]
+    assert [each["clientside_function"] for each in listeners] == [None]
 
 
 def test_the_first_layout_shows_what_stands_at_the_address_that_it_is_for(tmp_path: Path) -> None:
@@ -165,18 +161,32 @@ def test_two_apps_in_one_process_share_nothing(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-async def _shown(browser: httpx.AsyncClient, pathname: str = "/") -> httpx.Response:
+async def request_panels(browser: httpx.AsyncClient, pathname: str = "/") -> httpx.Response:
     """The answer with what all panels show, as the page asks for it."""
-    part = next(each for each in (await browser.get("/_dash-dependencies")).json() if "threads.data" in each["output"])
+    return await post_callback(browser, "url.pathname", {"url.pathname": pathname}, output="threads.data")
+
+
+async def post_callback(
+    browser: httpx.AsyncClient, trigger: str, values: JSON, *, output: str = "head.data"
+) -> httpx.Response:
+    """Run the callback that an input triggers and that writes this output; values by id.property."""
+
+    def fill(parts: list[JSON]) -> list[JSON]:
+        return [{**each, "value": values.get(f"{each['id']}.{each['property']}")} for each in parts]
+
+    part = next(
+        each
+        for each in (await browser.get("/_dash-dependencies")).json()
+        if output in each["output"] and trigger in {f"{one['id']}.{one['property']}" for one in each["inputs"]}
+    )
     names = [dict(zip(("id", "property"), name.rsplit(".", 1), strict=True)) for name in outputs(part)]
-    inputs = [{**each, "value": pathname if each["id"] == "url" else None} for each in part["inputs"]]
-    body = {"output": part["output"], "outputs": names, "state": [], "inputs": inputs, "changedPropIds": ["url.pathname"]}
-    return await browser.post("/_dash-update-component", json=body)
+    body = {"output": part["output"], "outputs": names, "inputs": fill(part["inputs"]), "state": fill(part["state"])}
+    return await browser.post("/_dash-update-component", json={**body, "changedPropIds": [trigger]})
 
 
 async def _threads(browser: httpx.AsyncClient) -> list[str]:
     """The titles in the list of conversations."""
-    response = (await _shown(browser)).json()["response"]
+    response = (await request_panels(browser)).json()["response"]
     return [thread["title"] for thread in response["threads"]["data"]["threads"]]
 
 
@@ -293,7 +303,7 @@ def test_export_is_a_download_named_after_the_conversation(tmp_path: Path) -> No
             assert disposition.startswith("attachment; filename=\"conversation.waymark.json\"; filename*=UTF-8''")
             assert not set('/\r\n"') & set(disposition.partition("UTF-8''")[2])
             missing = await browser.get("/api/threads/nothing/export")
-            assert (missing.status_code, missing.text) == (404, "There is no such conversation.")
+            assert (missing.status_code, missing.text) == (404, "There is no conversation 'nothing'.")
 
     asyncio.run(story())
 
@@ -304,7 +314,7 @@ def test_a_callback_that_fails_tells_the_page_an_id_and_the_log_the_rest(
     async def story() -> httpx.Response:
         async with opened(tmp_path / "data", auth="none") as (app, browser):
             app.services.store.list_threads = lambda **_: 1 / 0  # type: ignore[method-assign,assignment,return-value]
-            return await _shown(browser)
+            return await request_panels(browser)
 
     answer = asyncio.run(story())
     assert "division by zero" not in answer.text

@@ -133,7 +133,7 @@ def test_erasing_says_what_goes_and_needs_a_yes(
         monkeypatch.setattr("builtins.input", lambda _, answer=answer: answer)
         assert run(folder, "erase", gone) == 0
         asked, ended = capsys.readouterr().out.splitlines()
-        assert asked.startswith("Erased will be: the conversation 'Talk', 2 messages, 1 checkpoint. That cannot be undone.")
+        assert asked.startswith("This will erase the conversation 'Talk', 2 messages, 1 checkpoint. It cannot be undone.")
         assert ended == said
     store = Store(Database.open_file(folder / "waymark.db"))
     assert [thread.id for thread in store.list_threads()] == [kept]
@@ -173,7 +173,7 @@ def test_what_cannot_be_done_is_refused_with_one_sentence(
     nowhere = tmp_path / "nowhere"
     assert refused(folder, capsys, "export", "nobody") == "There is no conversation 'nobody'."
     assert refused(folder, capsys, "export", thread_id, "-o", str(there)).endswith("nothing was overwritten.")
-    assert refused(folder, capsys, "export", "--all") == "Say with -o into which folder all conversations go."
+    assert refused(folder, capsys, "export", "--all") == "--all needs a folder: add -o FOLDER."
     assert refused(folder, capsys, "backup", str(there)).endswith("nothing was overwritten.")
     assert refused(folder, capsys, "import", str(nowhere)) == f"{nowhere}: No such file or directory."
     assert refused(folder, capsys, "import", str(there)).startswith("format: ")

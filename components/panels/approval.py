@@ -1,6 +1,7 @@
-"""What a person decides about a call that waits, and what they are told of it before."""
+"""The decisions of a person about waiting tool calls, and the previews of the moves among them."""
 
 import json
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -12,7 +13,7 @@ from agent.time_travel.protocol import MOVE_NAMES
 from agent.tools.approval import Decision
 from checkpoints import MAIN, Caller, Removal, StateError, Store, serde
 from components.services import Services, read_caller
-from components.views import message_view
+from components.views import tool_cards
 
 
 class ArgumentsNotObjectError(StateError):
@@ -20,16 +21,16 @@ class ArgumentsNotObjectError(StateError):
         super().__init__('The arguments are not a JSON object: write them like {"expression": "1 + 1"}.')
 
 
-async def submit_decision(services: Services, thread_id: str, action: dict[str, Any]) -> None:
+async def submit_decision(services: Services, thread_id: str, fields: Mapping[str, Any]) -> None:
     """Pass on a decision; "always" also for every later move of the agent in this conversation."""
-    by, always = Caller(request_id=read_caller(action).request_id), bool(action.get("always"))
-    await services.runner.decide(thread_id, _parse_decision(action), caller=by, allow_moves=always)
+    caller, always = Caller(request_id=read_caller(fields).request_id), bool(fields.get("always"))
+    await services.runner.decide(thread_id, _parse_decision(fields), caller=caller, allow_moves=always)
 
 
-def _parse_decision(action: dict[str, Any]) -> Decision:
-    """Raises `NotAnObjectError` for changed arguments that a tool cannot be given. What is no known decision refuses."""
-    call_id, text = str(action["call"]), serde.sanitize_text(str(action.get("text") or ""))
-    match action["kind"]:
+def _parse_decision(fields: Mapping[str, Any]) -> Decision:
+    """Parse a decision; an unknown kind denies. Raises `ArgumentsNotObjectError` for arguments that no tool can take."""
+    call_id, text = str(fields["call"]), serde.sanitize_text(str(fields.get("text") or ""))
+    match fields["kind"]:
         case "allow":
             return Decision(call_id, "allow")
         case "respond":
@@ -49,21 +50,21 @@ def _parse_arguments(text: str) -> dict[str, Any]:
     return arguments
 
 
-def describe_waiting_moves(store: Store, thread_id: str) -> dict[str, message_view.MoveView]:
-    """What the moves that wait for a person would do, by the ids of their calls."""
+def describe_waiting_moves(store: Store, thread_id: str) -> dict[str, tool_cards.MoveView]:
+    """Describe the moves that wait for a person, by the ids of their calls."""
     path, checkpoints, found = store.list_messages(thread_id), store.list_checkpoints(thread_id), {}
-    asking = next((message for message in reversed(path) if message.type == "ai" and message.agent == MAIN), None)
-    asked = asking.langchain if asking and not asking.damaged else None
-    for call in asked.tool_calls if isinstance(asked, AIMessage) else ():
+    calling_message = next((message for message in reversed(path) if message.type == "ai" and message.agent == MAIN), None)
+    answer = calling_message.langchain if calling_message and not calling_message.damaged else None
+    for call in answer.tool_calls if isinstance(answer, AIMessage) else ():
         if call["name"] in MOVE_NAMES:
             with suppress(MoveRefused):
                 move = plan_move(call, path, store.map_checkpoint_depths(thread_id), describe_origins(store, thread_id))
                 later = sum(checkpoint.message_count > move.kept_count for checkpoint in checkpoints)
-                left = [
+                removed_messages = [
                     m
                     for m in path[move.kept_count :]
                     if move.dropped_ids is None or m.id in {move.target.id, *move.dropped_ids}
                 ]
-                agents = tuple(sorted({message.agent for message in left} - {MAIN}))
-                found[call["id"] or ""] = message_view.describe_move(move, Removal(move.removed_count, later, agents))
+                agents = tuple(sorted({message.agent for message in removed_messages} - {MAIN}))
+                found[call["id"] or ""] = tool_cards.describe_move(move, Removal(move.removed_count, later, agents))
     return found

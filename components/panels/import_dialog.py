@@ -1,4 +1,4 @@
-"""Import, with a look at what is in the file before anything is done with it."""
+"""Import, with a preview of the file before anything changes."""
 
 import base64
 import binascii
@@ -14,14 +14,13 @@ from checkpoints import InvalidDocumentError, Receipt, StateError
 from checkpoints.interchange import reading, transfer, waymark
 from checkpoints.interchange.waymark import Document
 from components import dialog, page_state
+from components.panel import Panel
 from components.panels import import_preview
 from components.services import Services
 from components.views import operations
 from components.widgets import Icon
 
-MAX_UPLOAD_BYTES = (
-    waymark.MAX_DOCUMENT_BYTES + 1_000_000
-)  # a little more than is read, so that the reader says what is wrong
+MAX_UPLOAD_BYTES = waymark.MAX_DOCUMENT_BYTES + 1_000_000  # more than the reader takes, so that the reader reports the error
 
 
 class Ids(StrEnum):
@@ -42,7 +41,7 @@ def buttons() -> list[Component]:
 def dialogs() -> list[Component]:
     footer = [
         Button("Cancel", id=Ids.CANCEL, color="secondary", outline=True),
-        Button("Merge into this one", id=Ids.MERGE, color="secondary", outline=True),
+        Button("Merge into this conversation", id=Ids.MERGE, color="secondary", outline=True),
         Button("As a new conversation", id=Ids.CONFIRM, color="primary"),
     ]
     return [dialog.build_modal(Ids.DIALOG, "Import", [ModalBody(id=Ids.BODY), ModalFooter(footer)], scrollable=True)]
@@ -81,7 +80,7 @@ def _register_preview(app: Dash, services: Services) -> None:
                 await services.read_snapshot(transfer.preview_import, services.store, doc, thread_id) for doc in docs
             ]
         except StateError as error:
-            # Forgetting the contents lets the same file be chosen again after it was mended.
+            # Clearing the contents lets the user choose the same file again after correcting it.
             return page_state.report_problem(f"{name} was not imported. {str(error).rstrip('.')}."), stay, stay, stay, None
         body = import_preview.build_import_preview(name, docs, previews, open_here=thread_id is not None)
         return stay, True, body, {} if thread_id else {"display": "none"}, stay
@@ -138,7 +137,7 @@ def _register_import(app: Dash, services: Services) -> None:
 
 def _build_merge_toast(thread_id: str, receipt: Receipt) -> page_state.ToastMessage:
     if receipt.repeated:
-        return {"text": "All of it is in this conversation already. Nothing was changed.", "undo": None}
+        return {"text": "This conversation already contains the whole file. Nothing was changed.", "undo": None}
     return {
         "text": f"Merged {operations.describe_import(receipt.operation.detail)}.",
         "undo": {"thread": thread_id, "version": receipt.version},
@@ -149,5 +148,8 @@ def _read_upload(contents: str) -> list[Document]:
     try:
         raw = base64.b64decode(contents.partition(",")[2], validate=True)
     except (binascii.Error, ValueError) as error:
-        raise InvalidDocumentError("The file did not arrive whole.") from error
+        raise InvalidDocumentError("The upload was incomplete.") from error
     return reading.read_documents(raw)
+
+
+PANEL = Panel(register=register, dialogs=dialogs, buttons=buttons)

@@ -1,4 +1,4 @@
-"""What is in a file that may be imported, for its dialog. Pure, and text only: nothing of the file is rendered."""
+"""The preview of an import. Pure, and text only: nothing of the file is rendered."""
 
 from collections.abc import Sequence
 
@@ -20,8 +20,8 @@ _SPEAKERS = {"human": "You", "ai": "Agent", "tool": "Tool result", "function": "
 def build_import_preview(
     name: str, docs: Sequence[Document], previews: Sequence[ImportPreview], open_here: bool
 ) -> list[Component]:
-    """What is in the file, shown as text and nothing else."""
-    source = html.P(f"From {name}. Nothing that is here now will be changed.", className="quiet")
+    """Show the content of the file, as plain text."""
+    source = html.P(f"From {name}. Importing changes nothing that is already here.", className="quiet")
     warnings = [html.P(text) for text in dict.fromkeys(text for preview in previews for text in preview.warnings)]
     if len(docs) == 1:
         return [*_build_single_preview(docs[0], previews[0], open_here), *warnings, source]
@@ -42,11 +42,12 @@ def _build_single_preview(doc: Document, preview: ImportPreview, open_here: bool
     notes = []
     if preview.existing_thread:
         notes.append(
-            f"This file is here already, as “{preview.existing_thread.title}”: a new conversation will be that one."
+            f"This file was already imported as “{preview.existing_thread.title}”. "
+            "Importing it again opens that conversation."
         )
     if open_here and preview.known_messages:
         notes.append(
-            f"{preview.known_messages:,} of its {pluralize(preview.messages, 'message')} are in this conversation already."
+            f"{preview.known_messages:,} of its {pluralize(preview.messages, 'message')} are already in this conversation."
         )
     return [
         html.P([html.Strong(preview.title), f" · {_describe_contents(preview)}"]),
@@ -63,7 +64,7 @@ def _describe_contents(preview: ImportPreview) -> str:
 
 
 def _build_message_item(entry: tuple[int, MessagePart] | None) -> Component:
-    """A message with its number on the path, which a gap before it must not change."""
+    """Build the line of a message, with its number on the path; a gap before it does not change the number."""
     if entry is None:
         return html.Li("…", className="quiet preview-gap")
     number, part = entry

@@ -1,6 +1,6 @@
-"""The log: what was done to a conversation, by whom and when; undo and redo from there."""
+"""The log: the changes of a conversation with their authors and times, and undo and redo."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -8,10 +8,12 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_u
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, ModalBody, ModalFooter
 
-from checkpoints import NotFoundError, Operation, OperationKind, StateError, Store
+from checkpoints import NotFoundError, Operation, OperationKind, Receipt, Store
 from checkpoints.text import shorten_line
 from components import dialog, page_state
-from components.services import Services, read_caller
+from components.actions import Action, Answer, Handlers
+from components.panel import Panel
+from components.services import Services
 from components.views import operations
 from components.widgets import Icon, Log
 
@@ -27,7 +29,7 @@ class Ids(StrEnum):
 
 
 def buttons() -> list[Component]:
-    """What stands in the head of the conversation."""
+    """Build the buttons of the conversation bar."""
     named: Any = {"aria-label": DIALOG_TITLE}
     return [html.Button(Icon(name="clock-history"), id=Ids.BUTTON, className="btn", title=DIALOG_TITLE, **named)]
 
@@ -43,7 +45,7 @@ def register(app: Dash, services: Services) -> None:
     dialog.register_dialog(app, Ids.DIALOG)
 
     app.clientside_callback(  # type: ignore[no-untyped-call]
-        ClientsideFunction("waymark", "logWanted"),  # in the browser: a log that nobody looks at asks for nothing
+        ClientsideFunction("waymark", "logWanted"),  # in the browser: a closed log sends no request
         Output(Ids.REQUEST, "data"),
         Input(Ids.BUTTON, "n_clicks"),
         Input(page_state.Ids.UPDATE, "data"),
@@ -60,20 +62,31 @@ def register(app: Dash, services: Services) -> None:
         prevent_initial_call=True,
     )
     async def show_log(request: dict[str, Any], pathname: str) -> tuple[Any, Any]:
-        """It opens with what it shows, never with what it showed before."""
+        """Fill the log and open it in one answer, so that it never opens with old content."""
         data = await services.read_snapshot(_read_log, store, page_state.parse_thread_id(pathname), request["count"])
         return data, True if request["opening"] else no_update
 
-    @app.callback(page_state.update_output(), Input(Ids.LOG, "action"), prevent_initial_call=True)
-    async def undo_or_redo(action: dict[str, Any]) -> Any:
-        if action["type"] == "more":
-            return no_update
-        verb = store.undo if action["type"] == "undo" else store.redo
-        try:
-            done = await services.apply_change(verb, action["thread"], caller=read_caller(action))
-        except StateError as error:
-            return page_state.report_problem(str(error))
-        return page_state.update_after_undo(action["thread"], done.version)
+
+async def _undo_last_change(services: Services, action: Action) -> Answer:
+    return await _apply_step(services, services.store.undo, action)
+
+
+async def _redo_last_undo(services: Services, action: Action) -> Answer:
+    return await _apply_step(services, services.store.redo, action)
+
+
+async def _apply_step(services: Services, step: Callable[..., Receipt], action: Action) -> Answer:
+    thread_id = str(action.fields["thread"])
+    done = await services.apply_change(step, thread_id, caller=action.caller)
+    return Answer(page_state.update_after_undo(thread_id, done.version))
+
+
+async def _show_more(_: Services, __: Action) -> Answer:
+    """Do nothing: the browser requests the longer log itself (see `logWanted`)."""
+    return Answer()
+
+
+ACTIONS: Mapping[str, Handlers] = {Ids.LOG: {"undo": _undo_last_change, "redo": _redo_last_undo, "more": _show_more}}
 
 
 def _read_log(store: Store, thread_id: str | None, count: int) -> dict[str, Any]:
@@ -81,7 +94,7 @@ def _read_log(store: Store, thread_id: str | None, count: int) -> dict[str, Any]
         return {"thread": None, "version": 0, "entries": [], "count": count, "more": False, "undo": None, "redo": None}
     done = store.list_operations(thread_id, last=count + 1)
     undone = store.find_redoable(thread_id)
-    again = store.get_operation(thread_id, undone.target) if undone and undone.target else None
+    redoable = store.get_operation(thread_id, undone.target) if undone and undone.target else None
     return {
         "thread": thread_id,
         "version": done[0].version if done else 0,
@@ -89,20 +102,23 @@ def _read_log(store: Store, thread_id: str | None, count: int) -> dict[str, Any]
         "count": count,
         "more": len(done) > count,
         "undo": operations.describe_undo(store.find_undoable(thread_id)),
-        "redo": operations.describe_undo(again),
+        "redo": operations.describe_undo(redoable),
     }
 
 
 def _read_log_questions(store: Store, operations: Sequence[Operation]) -> dict[str, str]:
-    """What the user asked, as far as a line shows it, by the message's id."""
+    """Read the beginnings of the user's questions, by the message's id."""
     kinds = (OperationKind.APPEND, OperationKind.EDIT, OperationKind.REPLACE)
-    asked = [op for op in operations if op.actor == "user" and op.kind in kinds and op.result]
-    return {op.result or "": _read_question_line(store, op.thread_id, op.result or "") for op in asked}
+    question_operations = [op for op in operations if op.actor == "user" and op.kind in kinds and op.result]
+    return {op.result or "": _read_question_line(store, op.thread_id, op.result or "") for op in question_operations}
 
 
 def _read_question_line(store: Store, thread_id: str, message_id: str) -> str:
     try:
         message = store.get_message(thread_id, message_id)
-    except NotFoundError:  # it was erased; that it was asked is still told
+    except NotFoundError:  # it was erased; the log keeps its line
         return ""
     return "" if message.damaged else shorten_line(str(message.langchain.text), MAX_QUESTION_CHARS)
+
+
+PANEL = Panel(register=register, dialogs=dialogs, buttons=buttons, actions=ACTIONS)

@@ -1,20 +1,18 @@
-"""The banner at the top while the database takes no part, and what asks whether it does again.
+"""The banner at the top while the database is unavailable.
 
-No panel has to say it: every answer to the page carries it (see page.Page), whatever the callback was about and however it
-ended. The page then asks `GET /healthz` until all is well, and everything is read again.
+No panel reports it: every answer to the page does (see page.Page), whichever callback it was and however it ended. The page
+then polls `GET /healthz` until the database is available, and every panel reads again.
 """
 
-import asyncio
 from enum import StrEnum
 from typing import Any
 
 from dash import Dash, Input, State, set_props
 from dash.development.base_component import Component
-from fastapi import FastAPI
-from starlette.responses import JSONResponse, Response
 
-from checkpoints import Database, StoreUnavailableError
+from checkpoints import Database
 from components import page_state
+from components.panel import Panel
 from components.services import Services
 from components.widgets import OutageBanner
 
@@ -23,12 +21,12 @@ class Ids(StrEnum):
     BANNER = "trouble"
 
 
-def layout() -> Component:
-    return OutageBanner(id=Ids.BANNER)
+def dialogs() -> list[Component]:
+    return [OutageBanner(id=Ids.BANNER)]
 
 
 def report_outage(database: Database) -> None:
-    """From within a callback: what is wrong with the database, if anything is."""
+    """Show the database's problem, if it has one, from within a callback."""
     if text := database.outage:
         set_props(Ids.BANNER, {"data": {"text": text}})
 
@@ -45,34 +43,4 @@ def register(app: Dash, services: Services) -> None:
         return page_state.refresh_panels(last_update)
 
 
-def add_route(server: FastAPI, services: Services) -> None:
-    look = HealthCheck(services)
-
-    @server.get("/healthz")
-    async def get_health() -> Response:
-        if problem := await look():
-            return JSONResponse({"status": "degraded", "store": problem}, status_code=503)
-        return JSONResponse({"status": "ok", "store": services.store.database.kind})
-
-
-class HealthCheck:
-    """One look at the database for all who ask meanwhile: it may take as long as somebody holds a lock, and every page
-    asks, so that each looking for itself would take up the whole pool.
-    """
-
-    def __init__(self, services: Services) -> None:
-        self._services = services
-        self._pending_check: asyncio.Task[str] | None = None
-
-    async def __call__(self) -> str:
-        """What is wrong, or nothing."""
-        if self._pending_check is None or self._pending_check.done():
-            self._pending_check = asyncio.create_task(self._check_database())
-        return await asyncio.shield(self._pending_check)
-
-    async def _check_database(self) -> str:
-        try:
-            await self._services.check()
-        except StoreUnavailableError as error:
-            return str(error)
-        return ""
+PANEL = Panel(register=register, dialogs=dialogs)

@@ -1,7 +1,7 @@
-"""What is chosen for one conversation: the button in its head, and what the dialog behind it shows and saves.
+"""The settings of one conversation: the button in its bar, and the data of its dialog.
 
-The dialog is made by the browser when it is first opened. What is chosen before the first message stays in the browser and
-comes along with that message.
+The browser builds the dialog when it is first opened. Settings chosen before the first message stay in the browser and are
+sent with that message.
 """
 
 from enum import StrEnum
@@ -13,12 +13,13 @@ from dash.development.base_component import Component
 from agent.settings import MAX_INSTRUCTIONS_CHARS, ThreadSettings
 from checkpoints import Caller, ConflictError, StateError, ThreadNotFoundError
 from components import page_state
+from components.panel import Panel
 from components.services import Services, read_caller
 from components.views import operations
 from components.widgets import SettingsButton
 
 CONFLICT_NOTICE = (
-    "These settings were changed elsewhere in the meantime. Yours still stand here; save again to put them in their place."
+    "These settings were changed elsewhere in the meantime. Your version is still here; save again to replace them."
 )
 
 
@@ -27,7 +28,7 @@ class Ids(StrEnum):
 
 
 def buttons() -> list[Component]:
-    """What stands in the head of the conversation."""
+    """Build the buttons of the conversation bar."""
     return [SettingsButton(id=Ids.SETTINGS)]
 
 
@@ -41,7 +42,7 @@ def register(app: Dash, services: Services) -> None:
         prevent_initial_call=True,
     )
     async def handle_action(action: dict[str, Any], pathname: str) -> tuple[Any, Any, Any]:
-        """Saving is about the conversation that the dialog was opened for, wherever the page stands by now."""
+        """Open or save. Saving changes the conversation that the dialog was opened for, whichever the page shows by now."""
         reply = {"op": action["op"], "ok": True, "text": None}
         try:
             if action["type"] == "open":
@@ -62,7 +63,7 @@ def register(app: Dash, services: Services) -> None:
 def _read_thread_settings(services: Services, thread_id: str | None) -> dict[str, Any]:
     try:
         choice = ThreadSettings.from_thread(services.store.get_thread(thread_id)) if thread_id else ThreadSettings()
-    except ThreadNotFoundError:  # its address is left, and the next message begins another
+    except ThreadNotFoundError:  # its address remains, and the next message begins another
         thread_id, choice = None, ThreadSettings()
     names = [{"name": name, "demo": services.describe_demo(name)} for name in services.models.specs]
     chosen = {"model": choice.model, "instructions": choice.instructions, "time_travel": choice.time_travel}
@@ -71,14 +72,17 @@ def _read_thread_settings(services: Services, thread_id: str | None) -> dict[str
 
 
 async def _save_thread_settings(services: Services, action: dict[str, Any]) -> page_state.PageUpdate:
-    """Change what the user changed, and nothing that they left as it was."""
-    thread_id, given, seen = str(action["thread"]), dict(action["choice"]), dict(action["seen"])
+    """Change the settings that the user changed, and no others."""
+    thread_id, chosen, seen = str(action["thread"]), dict(action["choice"]), dict(action["seen"])
     before = ThreadSettings.from_thread(await services.read_snapshot(services.store.get_thread, thread_id))
-    values = before.with_changes(given, services.models).changes_since(before)
+    values = before.with_changes(chosen, services.models).changes_since(before)
     if not values:
         return page_state.build_update()
-    by, known = Caller(request_id=read_caller(action).request_id), {key: str(seen.get(key, "")) for key in values}
-    done = await services.apply_change(services.store.change_settings, thread_id, values, expected=known, caller=by)
+    caller, known = Caller(request_id=read_caller(action).request_id), {key: str(seen.get(key, "")) for key in values}
+    done = await services.apply_change(services.store.change_settings, thread_id, values, expected=known, caller=caller)
     return page_state.build_update(
         toast={"text": f"Set {operations.describe_settings(values)}", "undo": {"thread": thread_id, "version": done.version}}
     )
+
+
+PANEL = Panel(register=register, buttons=buttons)

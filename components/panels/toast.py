@@ -1,4 +1,4 @@
-"""A short word in the corner: what a command did, with Undo, or why it did nothing."""
+"""A short message in the corner: the effect of a command, with Undo, or the reason for a refusal."""
 
 from enum import StrEnum
 from typing import Any
@@ -9,6 +9,7 @@ from dash_bootstrap_components import Button, Toast
 
 from checkpoints import Caller, StateError
 from components import page_state
+from components.panel import Panel
 from components.services import Services
 
 
@@ -16,19 +17,19 @@ class Ids(StrEnum):
     TOAST = "toast"
     TEXT = "toast-text"
     UNDO = "toast-undo"
-    UNDO_TARGET = "toast-where"  # what Undo takes back: {thread, version}
+    UNDO_TARGET = "toast-where"  # the change that Undo reverts: {thread, version}
 
 
-def layout() -> Component:
+def dialogs() -> list[Component]:
     undo = Button("Undo", id=Ids.UNDO, size="sm", outline=True, color="secondary")
     line = html.Div([html.Span(id=Ids.TEXT), undo, dcc.Store(id=Ids.UNDO_TARGET)], className="toast-line")
     toast = Toast(line, id=Ids.TOAST, is_open=False, dismissable=True, duration=10_000, header="Waymark")
     testid: Any = {"data-testid": "toast"}
-    return html.Div(toast, className="toasts", **testid)
+    return [html.Div(toast, className="toasts", **testid)]
 
 
 def show_toast(text: str) -> None:
-    """Show a word wherever a callback failed. Not through the head: every panel would read again, and fail again."""
+    """Show a message after a callback failed. A page update would not do: every panel would read again, and fail again."""
     set_props(Ids.TEXT, {"children": text})
     set_props(Ids.UNDO, {"style": {"display": "none"}})
     set_props(Ids.TOAST, {"is_open": True})
@@ -64,3 +65,6 @@ def register(app: Dash, services: Services) -> None:
         except StateError as error:
             return page_state.report_problem(str(error)), True
         return page_state.build_update(go=page_state.thread_address(target["thread"])), False
+
+
+PANEL = Panel(register=register, dialogs=dialogs)

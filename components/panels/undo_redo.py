@@ -1,18 +1,20 @@
-"""Undo and redo of every change, and clearing the conversation: the buttons in its head."""
+"""Undo and redo of every change, and clearing the conversation: the buttons in its bar."""
 
+import secrets
 from enum import StrEnum
 from typing import Any
 
-from dash import Dash, Input, Output, State, html, no_update
+from dash import Dash, Input, State, html, no_update
 from dash.development.base_component import Component
 
 from checkpoints import Caller, Removal, RunState, StateError, Store, ThreadNotFoundError
 from components import dialog, page_state
+from components.panel import Panel
 from components.services import Services
 from components.views import operations
 from components.widgets import TIMELINE_ID, Icon
 
-STOP_FIRST_HINT = "An answer is being written: stop it first"
+STOP_FIRST_HINT = "Stop the running answer first"
 
 
 class Ids(StrEnum):
@@ -23,7 +25,7 @@ class Ids(StrEnum):
 
 
 def buttons() -> list[Component]:
-    """What stands in the head of the conversation."""
+    """Build the buttons of the conversation bar."""
     return [
         _icon_button("arrow-counterclockwise", Ids.UNDO, "Undo last change"),
         _icon_button("arrow-clockwise", Ids.REDO, "Redo"),
@@ -42,8 +44,8 @@ def dialogs() -> list[Component]:
 
 def build_clear_question(messages: int, checkpoints: int) -> list[Component]:
     return [
-        html.P(f"{Removal(messages, checkpoints)} leave the conversation.", className="loss"),
-        html.P("Nothing is erased: you can undo this.", className="quiet"),
+        html.P(f"{Removal(messages, checkpoints)} will be removed from the conversation.", className="loss"),
+        html.P("You can undo this.", className="quiet"),
     ]
 
 
@@ -63,7 +65,6 @@ def show(services: Services, location: page_state.PageLocation) -> tuple[bool, s
 
 
 def register(app: Dash, services: Services) -> None:
-    dialog.register_dialog(app, Ids.CLEAR_DIALOG)
     _register_clear(app, services)
     _register_undo(app, services)
 
@@ -72,36 +73,35 @@ def _register_clear(app: Dash, services: Services) -> None:
     store = services.store
 
     @app.callback(
-        Output(Ids.CLEAR_DIALOG, "is_open", allow_duplicate=True),
-        Output(f"{Ids.CLEAR_DIALOG}-body", "children"),
+        page_state.update_output(),
         Input(Ids.CLEAR_BUTTON, "n_clicks"),
         State(page_state.Ids.URL, "pathname"),
         prevent_initial_call=True,
     )
-    async def open_dialog(_: int, pathname: str) -> tuple[Any, Any]:
+    async def open_dialog(_: int, pathname: str) -> Any:
         thread_id = page_state.parse_thread_id(pathname)
         if thread_id is None:
-            return no_update, no_update
-        length = await services.read_snapshot(store.count_messages, thread_id)
-        return True, build_clear_question(length, len(await services.read_snapshot(store.list_checkpoints, thread_id)))
-
-    @app.callback(
-        page_state.update_output(),
-        Output(Ids.CLEAR_DIALOG, "is_open", allow_duplicate=True),
-        Input(f"{Ids.CLEAR_DIALOG}-confirm", "n_clicks"),
-        State(TIMELINE_ID, "data"),
-        prevent_initial_call=True,
-    )
-    async def confirm_clear(_: int, timeline: dict[str, Any]) -> tuple[page_state.PageUpdate, bool]:
-        thread_id = timeline["thread"]
-        if thread_id is None:  # the browser went back while the dialog stood open
-            return page_state.build_update(), False
+            return no_update
         try:
-            await services.runner.stop(thread_id)
-            await services.apply_change(store.clear, thread_id, caller=Caller(expected_version=timeline["version"]))
-        except StateError as error:
-            return page_state.report_problem(str(error)), False
-        return page_state.build_update(), False
+            version, messages, checkpoints = await services.read_snapshot(_read_clear_preview, store, thread_id)
+        except ThreadNotFoundError as error:  # it was deleted in another tab
+            return page_state.report_problem(str(error))
+        subject = dialog.Subject(thread_id, secrets.token_hex(16), version)
+        dialog.open_confirmation(Ids.CLEAR_DIALOG, subject, build_clear_question(messages, checkpoints))
+        return no_update
+
+    async def confirm_clear(subject: dialog.Subject) -> page_state.PageUpdate:
+        await services.runner.stop(subject.thread_id)
+        await services.apply_change(store.clear, subject.thread_id, caller=subject.caller)
+        return page_state.build_update()
+
+    dialog.register_confirmation(app, Ids.CLEAR_DIALOG, confirm_clear)
+
+
+def _read_clear_preview(store: Store, thread_id: str) -> tuple[int, int, int]:
+    """Return the version of a thread, and how many messages and checkpoints it has."""
+    version, messages = store.get_thread(thread_id).version, store.count_messages(thread_id)
+    return version, messages, len(store.list_checkpoints(thread_id))
 
 
 def _register_undo(app: Dash, services: Services) -> None:
@@ -123,7 +123,7 @@ def _register_undo(app: Dash, services: Services) -> None:
 
 
 def _read_undo_state(store: Store, thread_id: str | None) -> tuple[str | None, str | None, int]:
-    """What undo and redo would do now, in words, and how long the conversation is."""
+    """Return the descriptions of the next undo and redo, and the length of the conversation."""
     if thread_id is None:
         return None, None, 0
     try:
@@ -131,5 +131,8 @@ def _read_undo_state(store: Store, thread_id: str | None) -> tuple[str | None, s
     except ThreadNotFoundError:
         return None, None, 0
     undone = store.find_redoable(thread_id)
-    again = store.get_operation(thread_id, undone.target) if undone and undone.target else None
-    return operations.describe_undo(store.find_undoable(thread_id)), operations.describe_undo(again), length
+    redoable = store.get_operation(thread_id, undone.target) if undone and undone.target else None
+    return operations.describe_undo(store.find_undoable(thread_id)), operations.describe_undo(redoable), length
+
+
+PANEL = Panel(register=register, dialogs=dialogs, shown=SHOWN, show=show)

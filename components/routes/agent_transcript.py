@@ -1,9 +1,9 @@
-"""What agents said and read: asked for when somebody opens it, so that the page and what is streamed to it stay small."""
+"""The transcripts of sub-agents. The page requests one when the user opens it, to keep the page and its stream small."""
 
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
-from checkpoints import NotFoundError, RunState, StoreUnavailableError, TakesTooLongError
+from checkpoints import RunState
 from components.services import Services
 from components.views import message_view
 
@@ -11,13 +11,8 @@ from components.views import message_view
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/agents/{agent}")
     async def get_transcript(thread_id: str, agent: str, question: str | None = None) -> Response:
-        """All that an agent said and read as of the head, or what it did about one question. The guard has let it in."""
-        try:
-            return JSONResponse(await services.read_snapshot(_read_agent_transcript, services, thread_id, agent, question))
-        except NotFoundError:
-            return Response(status_code=404)
-        except (StoreUnavailableError, TakesTooLongError):
-            return Response(status_code=503)
+        """Return an agent's messages as of the head, or its work on one question. The guard has checked the request."""
+        return JSONResponse(await services.read_snapshot(_read_agent_transcript, services, thread_id, agent, question))
 
 
 def _read_agent_transcript(
@@ -30,8 +25,8 @@ def _read_agent_transcript(
         if store.count_messages(thread_id) > since
         else []
     )
-    own = [message for message in path if message.agent == agent]
-    later = next((message.depth for message in own[1:] if question and message.type == "human"), None)
+    agent_messages = [message for message in path if message.agent == agent]
+    later = next((message.depth for message in agent_messages[1:] if question and message.type == "human"), None)
     path = [message for message in path if later is None or message.depth < later]
     state = run.state if run else None
     running, waiting = state is RunState.RUNNING, state is RunState.WAITING

@@ -1,4 +1,4 @@
-"""Two places of a conversation side by side: how much they have in common, and what each holds from where they part."""
+"""The comparison of two positions of a conversation: the messages that they share, and the messages after those."""
 
 from collections.abc import Callable
 from typing import TypedDict
@@ -6,33 +6,23 @@ from typing import TypedDict
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
-from checkpoints import (
-    BranchNotFoundError,
-    CheckpointNotFoundError,
-    Message,
-    NotFoundError,
-    Runs,
-    RunState,
-    Store,
-    StoreUnavailableError,
-    TakesTooLongError,
-)
+from checkpoints import BranchNotFoundError, CheckpointNotFoundError, Message, Runs, RunState, Store
 from components.services import Services
-from components.views import message_view
+from components.views import message_view, tool_cards
 from components.views.markdown import to_html_if_cheap
 
-MAX_SIDE_MESSAGES = 50  # messages of each place that are shown
+MAX_SIDE_MESSAGES = 50  # shown of each position
 
 
 class SideView(TypedDict):
-    length: int  # how many messages the place holds from where they part
-    messages: list[message_view.MessageView]  # of the first `MOST` of them
-    more: int  # how many are not among those
+    length: int  # messages of the position after the shared ones
+    messages: list[message_view.MessageView]  # the first `MAX_SIDE_MESSAGES` of them
+    more: int  # messages that are not shown
 
 
 class ComparisonView(TypedDict):
-    shared: int  # how many messages both begin with
-    common: str  # the beginning of the last of these
+    shared: int  # messages at the beginning of both
+    common: str  # the beginning of the last shared message
     one: SideView
     other: SideView
 
@@ -40,60 +30,60 @@ class ComparisonView(TypedDict):
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/comparison")
     async def get_comparison(thread_id: str, one: str = "", other: str = "") -> Response:
-        """Two places, each "" (where the conversation stands), "branch:ID" or "checkpoint:ID". The guard has let it in."""
-        try:
-            to_html = services.renderer.page()
-            found = await services.read_snapshot(
+        """Compare two positions: "" (the current one), "branch:ID" or "checkpoint:ID". The guard has checked the request."""
+        to_html = services.renderer.page()
+        return JSONResponse(
+            await services.read_snapshot(
                 compare_places, services.store, services.runs, thread_id, one, other, to_html=to_html
             )
-            return JSONResponse(found)
-        except NotFoundError:
-            return Response(status_code=404)
-        except (StoreUnavailableError, TakesTooLongError):
-            return Response(status_code=503)
+        )
 
 
 def compare_places(
     store: Store, runs: Runs, thread_id: str, one: str, other: str, *, to_html: Callable[[str], str] = to_html_if_cheap
 ) -> ComparisonView:
-    """Raises `NotFoundError` where one of the places is not there."""
+    """Compare two positions. Raises `NotFoundError` where one of them does not exist."""
     run = runs.get_latest_run(thread_id)
     ends = [_find_place_end(store, thread_id, place) for place in (one, other)]
     parted = store.compare_paths(thread_id, *ends, max_messages=MAX_SIDE_MESSAGES)
     state = run.state if run else None
     torn = any(messages and messages[0].type == "tool" for messages in (parted.left, parted.right))
-    asking = _find_calling_messages(store, thread_id, parted.last_shared_id) if torn and parted.last_shared_id else []
+    calling_messages = (
+        _find_calling_messages(store, thread_id, parted.last_shared_id) if torn and parted.last_shared_id else []
+    )
 
     def describe_side(place: str, messages: list[Message], length: int) -> SideView:
         shown = messages if len(messages) == length else _drop_open_calls(messages)
         running, waiting = (place == "" and state is each for each in (RunState.RUNNING, RunState.WAITING))
-        told = message_view.describe_messages([*asking, *shown], running=running, waiting=waiting, to_html=to_html)
-        return {"length": length, "messages": told, "more": length - len(shown)}
+        views = message_view.describe_messages(
+            [*calling_messages, *shown], running=running, waiting=waiting, to_html=to_html
+        )
+        return {"length": length, "messages": views, "more": length - len(shown)}
 
     last = store.get_message(thread_id, parted.last_shared_id) if parted.last_shared_id else None
     return {
         "shared": parted.shared_length,
-        "common": message_view.quote_beginning(last) if last else "",
+        "common": tool_cards.quote_beginning(last) if last else "",
         "one": describe_side(one, parted.left, parted.lengths[0]),
         "other": describe_side(other, parted.right, parted.lengths[1]),
     }
 
 
 def _find_calling_messages(store: Store, thread_id: str, last: str) -> list[Message]:
-    """The answer at the end of what both have whose calls have results on one side alone, with those that both have."""
+    """Return the shared answer whose calls have results on one side only, with the results that both sides have."""
     path = store.list_messages_to(thread_id, last, last=MAX_SIDE_MESSAGES)
     begin = max((n for n, each in enumerate(path) if each.type != "tool"), default=len(path))
     return path[begin:]
 
 
 def _drop_open_calls(messages: list[Message]) -> list[Message]:
-    """The beginning of a way without the calls at its end: their results may stand after them."""
+    """Return the messages without the calls at their end, whose results may come after the cut."""
     ends = (n for n, each in enumerate(messages, 1) if each.type != "tool" and not each.body["data"].get("tool_calls"))
     return messages[: max(ends, default=len(messages))]
 
 
 def _find_place_end(store: Store, thread_id: str, place: str) -> str | None:
-    """The last message of a place."""
+    """Return the last message of a position."""
     kind, _, identifier = place.partition(":")
     if kind == "checkpoint":
         node = store.get_checkpoint(thread_id, identifier).node

@@ -1,18 +1,18 @@
-"""What a summary or the note of a move stands for, read-only. It is where it was, off the path; a copy of the conversation
-may not have it.
+"""The messages that a summary or the note of a move replaced, read-only. They remain off the path. A copy of the
+conversation may not have them.
 """
 
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
-from checkpoints import Message, NotFoundError, StateError, Store, StoreUnavailableError, TakesTooLongError
+from checkpoints import Message, Store
 from components.services import Services
 from components.views import message_view
 from components.views.notes import find_note_marks
 
 
 def read_replaced_messages(store: Store, thread_id: str, message_id: str) -> tuple[list[Message], str]:
-    """The messages that a note stands for, and the one that the conversation stood on before it.
+    """Return the messages that a note replaced, and the head of the conversation before it.
 
     Raises `MessageNotFoundError` when they are not in this conversation.
     """
@@ -25,15 +25,8 @@ def read_replaced_messages(store: Store, thread_id: str, message_id: str) -> tup
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/summaries/{message_id}")
     async def get_full_text(thread_id: str, message_id: str) -> Response:
-        """Whether this browser may ask at all, the guard has decided."""
-        try:
-            found, head = await services.read_snapshot(read_replaced_messages, services.store, thread_id, message_id)
-        except NotFoundError:
-            return Response(status_code=404)
-        except (StoreUnavailableError, TakesTooLongError):
-            return Response(status_code=503)
-        except StateError:  # the note is damaged
-            return Response(status_code=410)
+        """Return the replaced messages. The guard has checked the request."""
+        found, head = await services.read_snapshot(read_replaced_messages, services.store, thread_id, message_id)
         shown = await services.run_blocking(
             message_view.describe_messages, found, running=False, to_html=services.renderer.page()
         )

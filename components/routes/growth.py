@@ -1,5 +1,5 @@
-"""How the conversation grew in tokens, for the plot on the timeline. Asked for as long as somebody has it open, at every
-change: it reads the whole conversation.
+"""The growth of a conversation in tokens, for the plot on the timeline. It reads the whole conversation, so the page
+requests it only while the plot is open.
 """
 
 from typing import TypedDict
@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
 from agent.context import reading
-from checkpoints import NotFoundError, Store, StoreUnavailableError, TakesTooLongError
+from checkpoints import Store
 from components.services import Services
 from components.views import notes
 
@@ -16,14 +16,12 @@ MAX_POINTS = 300  # points of the line: more would not be seen
 
 
 class PointView(TypedDict):
-    messages: int  # that the conversation has there
-    tokens: int  # that it takes there
+    messages: int  # of the conversation up to this point
+    tokens: int  # of the context at this point
 
 
 class DropView(TypedDict):
-    """Where a summary, or the note of a move, stands in the place of what left: what the conversation took with that, and
-    what it takes now.
-    """
+    """The point where a summary, or the note of a move, replaced messages: the tokens before and after."""
 
     messages: int
     before: int
@@ -33,19 +31,14 @@ class DropView(TypedDict):
 class GrowthView(TypedDict):
     points: list[PointView]
     drops: list[DropView]
-    most: int  # tokens that it took at any place, or would have without the drops
+    most: int  # tokens of the highest point, also of those before a drop
 
 
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/growth")
     async def get_growth(thread_id: str) -> Response:
-        """Whether this browser may ask at all, the guard has decided."""
-        try:
-            return JSONResponse(await services.read_snapshot(measure_growth, services.store, thread_id))
-        except NotFoundError:
-            return Response(status_code=404)
-        except (StoreUnavailableError, TakesTooLongError):
-            return Response(status_code=503)
+        """Return the growth of a conversation. The guard has checked the request."""
+        return JSONResponse(await services.read_snapshot(measure_growth, services.store, thread_id))
 
 
 def measure_growth(store: Store, thread_id: str) -> GrowthView:
@@ -54,9 +47,9 @@ def measure_growth(store: Store, thread_id: str) -> GrowthView:
     step = -(-len(sizes) // MAX_POINTS) or 1
     counts = sorted({*range(1, len(sizes) + 1, step), len(sizes)} - {0})
     drops: list[DropView] = []
-    for place, message in enumerate(path):
-        if (gone := notes.describe_removal(message)) is not None:
-            before = sizes[place] - gone["after"] + gone["before"]
-            drops.append({"messages": place + 1, "before": max(0, before), "after": sizes[place]})
+    for index, message in enumerate(path):
+        if (removal := notes.describe_removal(message)) is not None:
+            before = sizes[index] - removal["after"] + removal["before"]
+            drops.append({"messages": index + 1, "before": max(0, before), "after": sizes[index]})
     points: list[PointView] = [{"messages": count, "tokens": sizes[count - 1]} for count in counts]
     return {"points": points, "drops": drops, "most": max([*sizes, *(drop["before"] for drop in drops)], default=0)}

@@ -1,4 +1,4 @@
-"""How run events reach the browser: one WebSocket a page, one snapshot, then what is new every 40 ms or more."""
+"""The stream of run events to the browser: one WebSocket per page, one snapshot, then the news every 40 ms or more."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ from components.views.live_text import StreamingMarkdown
 MIN_FRAME_SECONDS = 0.04
 FRAME_SECONDS_PER_RUN = 0.005
 MAX_FRAME_SECONDS = 0.25
-FRAME_SECONDS_OF_LOOK_SECONDS = 10  # a text that is dear to look at is looked at less often
+FRAME_SECONDS_OF_LOOK_SECONDS = 10  # an expensive text is formatted less often
 MAX_PAUSE_SECONDS = 2.0
 CLOSE_THREAD_GONE = 4404
 CLOSE_TRY_AGAIN = 1013
@@ -33,12 +33,12 @@ _log = logging.getLogger(__name__)
 def add_route(server: FastAPI, services: Services) -> None:
     @server.websocket("/api/threads/{thread_id}/events")
     async def serve_events(socket: WebSocket, thread_id: str) -> None:
-        """Whether this browser may ask at all, the guard has decided; closing the page changes nothing in the run."""
+        """Send the events of a conversation, as the guard allows. Closing the page changes nothing in the run."""
         await socket.accept()
         try:
             await services.read_snapshot(services.store.get_thread, thread_id)
         except ThreadNotFoundError:
-            with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # the browser may be gone as well
+            with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # the browser may have disconnected as well
                 await socket.close(CLOSE_THREAD_GONE)
             return
         except (StoreUnavailableError, TakesTooLongError):
@@ -46,22 +46,22 @@ def add_route(server: FastAPI, services: Services) -> None:
                 await socket.close(CLOSE_TRY_AGAIN)
             return
         sending = asyncio.create_task(_send_frames(socket, services, thread_id))
-        leaving = asyncio.create_task(_wait_for_close(socket))
-        await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        for task in (sending, leaving):
+        closing = asyncio.create_task(_wait_for_close(socket))
+        await asyncio.wait({sending, closing}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (sending, closing):
             task.cancel()
-        await asyncio.gather(sending, leaving, return_exceptions=True)
+        await asyncio.gather(sending, closing, return_exceptions=True)
         if not sending.cancelled() and (error := sending.exception()) is not None:
-            _log.error("a page of thread %s could not be told", thread_id, exc_info=error)
+            _log.error("a page of thread %s got no more events", thread_id, exc_info=error)
 
 
 async def _send_frames(socket: WebSocket, services: Services, thread_id: str) -> None:
-    async with contextlib.aclosing(stream_frames(services, thread_id)) as telling:
+    async with contextlib.aclosing(stream_frames(services, thread_id)) as frames:
         try:
-            async for frame in telling:
+            async for frame in frames:
                 try:
                     await socket.send_text(json.dumps(frame))
-                except (WebSocketDisconnect, RuntimeError):  # the browser went away between two frames
+                except (WebSocketDisconnect, RuntimeError):  # the browser disconnected between two frames
                     return
         except (SubscriberLagged, StoreUnavailableError, TakesTooLongError):
             await socket.close(CLOSE_TRY_AGAIN)
@@ -74,7 +74,7 @@ async def _wait_for_close(socket: WebSocket) -> None:
 
 
 async def stream_frames(services: Services, thread_id: str) -> AsyncGenerator[Frame]:
-    """What one page is told, without end."""
+    """Yield the frames of one page, without end."""
     async with services.hub.subscribe(thread_id) as following:
         text = StreamingMarkdown(services.renderer.look)
         yield await _build_hello(services, thread_id, following, text)
@@ -111,7 +111,7 @@ async def _build_hello(services: Services, thread_id: str, subscription: Subscri
 
 
 def _join_deltas(events: list[Event]) -> list[str | Event]:
-    """The events in order, texts that follow each other joined."""
+    """Return the events in order, with consecutive texts joined."""
     batches: list[str | Event] = []
     for event in events:
         if isinstance(event, TextDelta):
@@ -133,13 +133,13 @@ async def _build_frame(services: Services, thread_id: str, event: Event) -> Fram
                 if message
                 else [None]
             )
-            after = message.parent_id if message else None  # an edit stands elsewhere than at the end
+            after = message.parent_id if message else None  # an edited message is not at the end
             return {"k": "start", "version": version, "run": run_id, "message": shown[0], "after": after}
         case MessageAdded(message, version):
             added = await services.read_snapshot(_find_message_view, services, thread_id, message.id)
             if added is None:
                 return None
-            # Where the agent went back, it stands elsewhere than at the end.
+            # Where the agent went back, the message is not at the end.
             place = {"after": message.parent_id} if added["id"] == message.id else {}
             return {"k": "message", "version": version, "message": added, **place}
         case RunFinished(_, state, version, error):
@@ -150,8 +150,8 @@ async def _build_frame(services: Services, thread_id: str, event: Event) -> Fram
 
 
 def _find_message_view(services: Services, thread_id: str, message_id: str) -> message_view.MessageView | None:
-    """The view that shows a message: its own; for a tool's result that of the message which asked for it; for the work of
-    another agent that of the main agent's newest message, whose cards tell of it.
+    """Return the view that shows a message: its own; for a tool's result, that of the calling message; for another agent's
+    work, that of the main agent's newest message, whose cards show it.
     """
     path = load_last_turn(services.store, thread_id)
     is_asides = any(message.id == message_id and message.agent != MAIN for message in path)

@@ -1,19 +1,10 @@
-"""What users attached, as the page shows it: what a message says of its files, and the address where each is read back.
-
-A file is only given out as a part of the message that names it, and as what its bytes are, whatever it is called: an image
-to be shown, anything else to be kept, and nothing of it may act (see guard).
-"""
+"""The attached files of a message as the page shows them, each with the address of its content."""
 
 from typing import Literal, TypedDict
 from urllib.parse import quote
 
-from fastapi import FastAPI
-from starlette.responses import PlainTextResponse, Response
-
-from checkpoints import Message, NotFoundError, Store, files
-from checkpoints.errors import DamagedFileError, DamagedMessageError, StoreUnavailableError, TakesTooLongError
+from checkpoints import Message, files
 from checkpoints.files import FilePart
-from components.services import Services
 
 FILES_PREFIX = "/files/"
 
@@ -26,7 +17,7 @@ class FileView(TypedDict):
 
 
 def describe_files(message: Message) -> list[FileView]:
-    """The files of a message, in its own order."""
+    """Describe the files of a message, in its order."""
     return [
         {"kind": part["type"], "name": part["name"], "size": part["size"], "address": _file_address(message, part)}
         for part in files.find_file_parts(message.body["data"].get("content"))
@@ -35,38 +26,3 @@ def describe_files(message: Message) -> list[FileView]:
 
 def _file_address(message: Message, part: FilePart) -> str:
     return f"{FILES_PREFIX}{quote(message.thread_id)}/{quote(message.id)}/{part['file'].partition(':')[2]}"
-
-
-def add_route(server: FastAPI, services: Services) -> None:
-    @server.get(FILES_PREFIX + "{thread_id}/{message_id}/{digest}")
-    async def get_file(thread_id: str, message_id: str, digest: str) -> Response:
-        try:
-            part, data = await services.read_snapshot(
-                _load_attached_file, services.store, thread_id, message_id, f"sha256:{digest}"
-            )
-        except (DamagedFileError, DamagedMessageError) as error:
-            return PlainTextResponse(str(error), 410)
-        except (StoreUnavailableError, TakesTooLongError) as error:
-            return PlainTextResponse(str(error), 503)
-        except NotFoundError:
-            return PlainTextResponse("There is no such file.", 404)
-        return Response(data, media_type=_media_type(part), headers={"Content-Disposition": _content_disposition(part)})
-
-
-def _load_attached_file(store: Store, thread_id: str, message_id: str, content_hash: str) -> tuple[FilePart, bytes]:
-    content = store.get_message(thread_id, message_id).intact.body["data"].get("content")
-    part = next((part for part in files.find_file_parts(content) if part["file"] == content_hash), None)
-    if part is None:
-        raise NotFoundError(content_hash)
-    if (data := store.read_files([content_hash]).get(content_hash)) is None:
-        raise DamagedFileError(part["name"])
-    return part, data
-
-
-def _media_type(part: FilePart) -> str:
-    return f"{files.TEXT_TYPE}; charset=utf-8" if part["mime_type"] == files.TEXT_TYPE else str(part["mime_type"])
-
-
-def _content_disposition(part: FilePart) -> str:
-    kept = "inline" if part["mime_type"] in files.IMAGE_TYPES else "attachment"
-    return f"{kept}; filename*=UTF-8''{quote(part['name'], safe='')}"

@@ -1,4 +1,4 @@
-"""What the ways that the agent tries at once have come to, for the cards of the calls that asked for them."""
+"""The attempts of a fork, for the card of its call."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from checkpoints.interchange import waymark
 
 
 class AttemptView(TypedDict):
-    """One branch of a fork; it may have been renamed, or gone on with, since."""
+    """One branch of a fork; it may have been renamed or continued since."""
 
     branch: str
     name: str
@@ -20,13 +20,13 @@ class AttemptView(TypedDict):
 
 
 MAX_WAYS_SHOWN = 20  # branches on one card: the agent's own have half as many
-AttemptsByCall = Mapping[tuple[str, str], list[AttemptView]]  # by the ids of the answer that asks and of its call
+AttemptsByCall = Mapping[tuple[str, str], list[AttemptView]]  # by the ids of the calling answer and of its call
 _Call = tuple[str | None, str]  # the id of the message before the answer that makes it, and its own
 
 
 def read_attempts(store: Store, thread_id: str, messages: Sequence[Message]) -> AttemptsByCall:
-    """Those of each call among these messages, in the order of the prompts. Read only where there is such a call, and once
-    for all of them.
+    """Return the attempts of each fork call among these messages, in the order of the prompts. They are read only where
+    there is such a call, and once for all calls.
     """
     asking = {(message.parent_id, call_id): message.id for message in messages for call_id in _find_fork_calls(message)}
     begun: dict[_Call, list[tuple[int, Branch, Message]]] = defaultdict(list)
@@ -39,7 +39,7 @@ def read_attempts(store: Store, thread_id: str, messages: Sequence[Message]) -> 
 
 
 def _call(first: Message) -> _Call | None:
-    """The call that this message begins a way of."""
+    """Return the call whose attempt begins with this message."""
     marks = (first.body["data"].get("additional_kwargs") or {}).get(FORK_MARK)
     call_id = marks.get("call") if isinstance(marks, dict) else None
     if not isinstance(call_id, str) or find_attempt_number(first, call_id) is None:
@@ -53,6 +53,6 @@ def _views(begun: list[tuple[int, Branch, Message]]) -> list[AttemptView]:
 
 
 def _find_fork_calls(message: Message) -> list[str]:
-    """The calls of `fork` that an answer makes, of those that are shown."""
+    """Return the `fork` calls among the shown calls of an answer."""
     named = {call["id"]: call["name"] for call in message.body["data"].get("tool_calls") or []}
     return [call_id for call_id in list_call_ids(message)[: waymark.MAX_CALLS] if named.get(call_id) == fork.name]

@@ -1,4 +1,4 @@
-"""Markdown that grows: what can no longer change is formatted once, the rest again at every look."""
+"""Growing Markdown: closed blocks are formatted once, the rest again at every look."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -11,11 +11,11 @@ LookElsewhere = Callable[[str, Definitions], Awaitable[tuple[Look, float] | None
 
 class StreamingMarkdown:
     """Finished HTML plus tail equals `to_html` of the whole text, but for four things that only the end of the answer
-    settles, so that the final HTML should replace what was streamed: a link whose definition comes in a later block, a
+    settles, so that the final HTML should replace the streamed one: a link whose definition comes in a later block, a
     definition whose title goes on over a block's end, a block longer than MAX_TAIL_CHARS, which is shown unformatted
     until it ends (longer than MAX_FORMATTED_CHARS: for good), and the colours of long code.
 
-    `look_elsewhere` formats a text that may be dear, off the event loop, and tells the seconds that it took. Where it
+    `look_elsewhere` formats a possibly expensive text off the event loop, and returns the seconds that it took. Where it
     gives up (None), the text is shown unformatted until it is twice as long.
     """
 
@@ -54,7 +54,7 @@ class StreamingMarkdown:
         return await self._look(has_new_line="\n" in added), self._tail
 
     async def _look(self, *, has_new_line: bool) -> str:
-        """Renew the tail and return the HTML of what is finished."""
+        """Renew the tail and return the HTML of the finished blocks."""
         if markdown.is_cheap(self._pending):
             return self._look_here(has_new_line=has_new_line)
         if len(self._pending) > markdown.MAX_FORMATTED_CHARS:
@@ -84,8 +84,8 @@ class StreamingMarkdown:
         return finished
 
     def _format_before(self, text: str) -> str:
-        """A paragraph that begins after a blank line changes nothing before it; most of an answer is such paragraphs, and
-        formatting both at every look was two fifths of the server's work for it.
+        """Format the text before the last paragraph, or return it from the last look: a paragraph after a blank line
+        changes nothing before it. Formatting both at every look was two fifths of the server's work for an answer.
         """
         if text != self._before[0]:
             self._before = (text, markdown.format_text(text, dict(self._definitions)) if text else "")

@@ -64,7 +64,7 @@ _DEAR = ("```", "~~~", "|")  # code, and tables: 2,000 characters can ask for 65
 
 @dataclass(frozen=True)
 class Look:
-    """What a growing text has become: HTML of its closed blocks, the text that may still change, and the HTML of that."""
+    """The result of formatting a growing text: HTML of its closed blocks, the open text, and the HTML of that."""
 
     finished: str
     pending: str
@@ -73,7 +73,7 @@ class Look:
 
 
 def is_cheap(text: str) -> bool:
-    """Whether formatting `text` cannot take longer than some 30 ms, whoever wrote it."""
+    """Return whether formatting `text` cannot take longer than some 30 ms, whatever it contains."""
     return (
         len(text) <= MAX_CHEAP_CHARS
         and sum(map(text.count, _MARKS)) <= MAX_CHEAP_MARKS
@@ -99,7 +99,7 @@ def render_markdown(text: str, *, colour: Highlight = highlight_code) -> str:
 
 
 def format_text(text: str, definitions: Definitions, colour: Highlight = highlight_code, *, is_tail: bool = False) -> str:
-    """Format with the link definitions given, and add to them those that `text` brings."""
+    """Format with the given link definitions, and add the definitions of `text` to them."""
     if len(text) > MAX_FORMATTED_CHARS:
         return to_plain_html(text)
     longest = MAX_HIGHLIGHTED_TAIL_CHARS if is_tail else MAX_HIGHLIGHTED_CHARS
@@ -135,15 +135,15 @@ def cut_finished(text: str, definitions: Definitions, colour: Highlight = highli
 
 
 def format_tail(text: str, definitions: Definitions, colour: Highlight = highlight_code) -> str:
-    """Format what may still change. Code beyond MAX_HIGHLIGHTED_TAIL_CHARS gets its colours once it is finished."""
+    """Format the open text. Code beyond MAX_HIGHLIGHTED_TAIL_CHARS gets its colours once it is finished."""
     if len(text) > MAX_TAIL_CHARS:
         return to_plain_html(text)
-    # "text\n-" is most often a list to come, but stands for a heading until the next token: do not let it flash up.
+    # "text\n-" usually begins a list, but is a heading until the next token: do not show it yet.
     return format_text(_LONE_MARK.sub("", text), dict(definitions), colour, is_tail=True)
 
 
 def is_prose(line: str) -> bool:
-    """Whether nothing in `line` can mean anything to Markdown."""
+    """Return whether `line` contains nothing with a meaning in Markdown."""
     return _PROSE.fullmatch(line) is not None
 
 
@@ -172,7 +172,7 @@ class _Renderer(RendererHTML):
         return _render_code(tokens[idx].content, "", env)
 
     def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        """A link, or plain text where the image already stands in a link: links cannot be nested."""
+        """Render an image as a link, or as plain text inside of a link: links cannot be nested."""
         source = str(tokens[idx].attrs.get("src", ""))
         alt = self.renderInlineAsText(tokens[idx].children, options, env)
         label = escape(f"{alt} ({_image_host(source)})".strip())
@@ -208,7 +208,7 @@ def _render_code(source: str, language: str, env: EnvType) -> str:
 
 @lru_cache(maxsize=512)
 def _find_lexer_class(name: str) -> type[Lexer] | None:
-    """Looking up an unknown name goes through every lexer there is (80 ms at first): that is remembered too."""
+    """Return the lexer of a language. An unknown name costs a search of every lexer (80 ms at first), so it is cached."""
     try:
         return find_lexer_class_by_name(name)
     except ClassNotFound:
@@ -236,19 +236,3 @@ def _find_last_block(lines: list[str]) -> int:
     tokens: list[Token] = []
     _PARSER.block.parse("\n".join(lines), _PARSER, {}, tokens)
     return max((token.map[0] for token in tokens if token.level == 0 and token.map), default=0)
-
-
-def build_highlight_css() -> str:
-    """Return the rules for highlighted code in light and in dark colours.
-
-    Of pygments' styles these two have at least 4.5:1 (WCAG AA) in every colour, on #f3f5f5 and on #1b1f20.
-    """
-    light = _build_colour_rules("xcode", ":root:not([data-bs-theme=dark]) .code")
-    return light + _build_colour_rules("lightbulb", "[data-bs-theme=dark] .code")
-
-
-def _build_colour_rules(style: str, selector: str) -> str:
-    """The token rules of a style without its backgrounds and frames, which are the page's own affair."""
-    rules = HtmlFormatter(style=style).get_token_style_defs(selector)  # type: ignore[no-untyped-call]
-    lines = (re.sub(r"(background-color|border): [^;}]+;? ?", "", rule) for rule in rules)
-    return "".join(line + "\n" for line in lines if "{ }" not in line)

@@ -1,4 +1,4 @@
-"""The stretch of a conversation that the page holds: its newest messages, or those around a place that is looked at."""
+"""The window of a conversation that the page holds: its newest messages, or those around a message that is shown."""
 
 from collections.abc import Mapping
 from typing import Any, TypedDict
@@ -6,9 +6,9 @@ from typing import Any, TypedDict
 from checkpoints import MAIN, Message, Store
 
 WINDOW_MESSAGES = 50  # messages at first, and more that each "earlier" and "later" brings
-MAX_JOINED_MESSAGES = 200  # messages from the end that are held as well, so that a place among them is joined to the newest
-WINDOW_ACTIONS = ("earlier", "later", "latest", "show")  # the transcript's actions that only change what the page holds
-MARGIN_MESSAGES = 30  # messages of one run, among which that is looked for which a tool's result belongs to
+MAX_JOINED_MESSAGES = 200  # from the end: a window among these is extended to the end
+WINDOW_ACTIONS = ("earlier", "later", "latest", "show")  # the transcript's actions that only move the window
+MARGIN_MESSAGES = 30  # messages of one run that are searched for the call of a tool's result
 
 
 class MessageWindow(TypedDict, total=False):
@@ -18,15 +18,15 @@ class MessageWindow(TypedDict, total=False):
 
 
 def resolve_window(window: Mapping[str, Any] | None, thread_id: str | None) -> MessageWindow:
-    """What is held of a thread; of another one than was held before, the newest messages."""
+    """Return the window of a thread; the newest messages where the window is of another thread."""
     if window is None or window["thread"] != thread_id:
         return {"thread": thread_id, "count": WINDOW_MESSAGES}
     return MessageWindow(**window)  # type: ignore[no-any-return,typeddict-item]  # it comes back from the page as it was sent
 
 
 def read_window(store: Store, thread_id: str, window: MessageWindow) -> tuple[list[Message], bool, bool]:
-    """The messages of a stretch, and whether there are earlier and later ones. A tool's result, and the work of agents that
-    were asked, is never parted from the message that asked for it.
+    """Return the messages of a window, and whether there are earlier and later ones. A tool's result, and the work of
+    sub-agents, is never separated from the calling message.
     """
     until, margin = window.get("until"), MARGIN_MESSAGES
     while True:
@@ -52,7 +52,7 @@ def _can_begin_window(message: Message) -> bool:
 
 
 def move_window(store: Store, thread_id: str, window: MessageWindow, action: Mapping[str, Any]) -> MessageWindow:
-    """Another stretch of the same thread, as an action asks. Raises `MessageNotFoundError`."""
+    """Return another window of the same thread, as an action requests. Raises `MessageNotFoundError`."""
     match action["type"]:
         case "earlier":
             return {**window, "count": window["count"] + WINDOW_MESSAGES}
@@ -64,7 +64,7 @@ def move_window(store: Store, thread_id: str, window: MessageWindow, action: Map
 
 
 def window_around(store: Store, thread_id: str, message_id: str) -> MessageWindow:
-    """What to hold so that a message of the path is seen with some before and after it."""
+    """Return a window that shows a message of the path with some before and after it."""
     place, length = store.get_message(thread_id, message_id).depth, store.count_messages(thread_id)
     if length - place <= MAX_JOINED_MESSAGES:
         return {"thread": thread_id, "count": max(WINDOW_MESSAGES, length - place + WINDOW_MESSAGES // 2)}
@@ -72,7 +72,7 @@ def window_around(store: Store, thread_id: str, message_id: str) -> MessageWindo
 
 
 def extend_window(store: Store, thread_id: str, message_id: str, window: MessageWindow) -> MessageWindow:
-    """What to hold so that a message that the page showed is still seen, with some before it, where it stands now."""
+    """Extend a window so that it still shows a message at its new position, with some before it."""
     if "until" in window:
         return window_around(store, thread_id, message_id)
     after = store.count_messages(thread_id) - store.get_message(thread_id, message_id).depth

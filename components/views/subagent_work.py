@@ -1,4 +1,4 @@
-"""The work of agents that were asked, as the page tells of it under the call. Pure: values in, plain JSON out."""
+"""The work of sub-agents, as the page shows it under the call. Pure: values in, plain JSON out."""
 
 from collections.abc import Sequence
 from typing import Any, TypedDict
@@ -9,16 +9,16 @@ from checkpoints import Message
 
 
 class WorkView(TypedDict):
-    """What an agent does for a call."""
+    """The work of an agent for a call."""
 
     agent: str
     question: str  # the id of the message that was put to it
     messages: int
-    waiting: list[Any]  # calls that a person has to decide about (ToolView): its own, and those of whom it asked
+    waiting: list[Any]  # calls that wait for a person (ToolView): its own, and those of the agents below it
 
 
 def collect_work(path: Sequence[Message], asker: str) -> dict[tuple[str, str], WorkView]:
-    """By the messages of an agent and the ids of their calls, what others did for them."""
+    """Collect the work of other agents, by the calling message and the call's id."""
     found: dict[tuple[str, str], WorkView] = {}
     current: dict[str, WorkView] = {}
     asking: Message | None = None
@@ -37,7 +37,7 @@ def collect_work(path: Sequence[Message], asker: str) -> dict[tuple[str, str], W
 
 
 def find_waiting_calls(path: Sequence[Message], asker: str) -> dict[str, list[OpenCall]]:
-    """By an agent's open calls, those among the calls of the agents at work for it that wait for a person."""
+    """Return the calls of sub-agents that wait for a person, by the open call that they work for."""
     return {
         each.call["id"] or "": find_undecided_calls(
             find_open_calls([m for m in path if m.depth > each.question.depth], each.question.agent)

@@ -38,7 +38,7 @@ def test_the_work_of_an_agent_is_folded_and_opens_as_a_transcript(asked: Page) -
     expect(said).to_have_text(["asked by the main agentIs **it** sound?", "It has a gap."])
     expect_accessible(asked, "the work of an agent")
     fold(asked).get_by_role("button", name="Open as a transcript").click()
-    transcript = asked.tab.get_by_role("dialog", name="All that critic remembers")
+    transcript = asked.tab.get_by_role("dialog", name="Everything critic remembers")
     expect(transcript.get_by_test_id("agent-message")).to_have_count(2)
     expect_accessible(asked, "the transcript of an agent")
     asked.tab.keyboard.press("Escape")
@@ -48,7 +48,7 @@ def test_the_work_of_an_agent_is_folded_and_opens_as_a_transcript(asked: Page) -
 
 def test_a_restore_takes_the_work_along_and_undo_brings_it_back(asked: Page) -> None:
     question = asked.ask_to_restore("Before")
-    expect(question).to_contain_text("6 messages, among them the work of critic, leave the conversation.")
+    expect(question).to_contain_text("6 messages, including the work of critic, will be removed from the conversation.")
     asked.confirm("Restore")
     expect(fold(asked)).to_have_count(0)
     asked.notice.get_by_role("button", name="Undo").click()

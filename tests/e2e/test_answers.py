@@ -218,7 +218,7 @@ def test_what_waits_and_what_is_typed_outlive_a_reload(talking: Page, fake_opena
 
 def test_undo_waits_for_the_answer_to_be_stopped(talking: Page) -> None:
     undo = talking.tab.get_by_role("button", name="Undo last change")
-    expect(undo).to_have_attribute("title", "An answer is being written: stop it first")
+    expect(undo).to_have_attribute("title", "Stop the running answer first")
     expect(undo).to_be_disabled()
     talking.stop_button.click()
     expect(undo).to_be_enabled()

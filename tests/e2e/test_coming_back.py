@@ -40,7 +40,7 @@ def test_a_message_to_a_conversation_deleted_elsewhere_says_that_it_begins_a_new
     _delete(page, "Tell me of cranes")
     page.open(gone.removeprefix(shared_server.origin))
     page.say("And of storks?")
-    expect(page.toast).to_contain_text("That conversation is not there any more, so your message began a new one.")
+    expect(page.toast).to_contain_text("That conversation no longer exists, so your message started a new one.")
     assert page.tab.url != gone
 
 

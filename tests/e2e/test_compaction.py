@@ -52,14 +52,14 @@ def test_a_command_summarises_the_conversation_and_undo_brings_it_back(talked: P
 
 def test_the_plot_of_tokens_shows_what_a_summary_saved(talked: Page, fake_openai: FakeOpenAI) -> None:
     fake_openai.script(Say("A frozen harbour, and Anna."), Say("41, as I said."))
-    plot = talked.tab.get_by_role("img", name="The conversation takes about")
+    plot = talked.tab.get_by_role("img", name="The conversation uses about")
     talked.tab.get_by_text("Tokens over the conversation").click()
     expect(plot).to_have_accessible_name(re.compile(r"tokens after 4 messages\.$"))
     command(talked, "/compact")
     expect(talked.notice).to_contain_text("4 messages summarised")
     talked.say("How old is she?")
     talked.save("Short")
-    expect(plot).to_have_accessible_name(re.compile(r"after 3 messages\. At message 1, about .* became \d+ tokens\."))
+    expect(plot).to_have_accessible_name(re.compile(r"after 3 messages\. At message 1, about .* were reduced to \d+\."))
     expect_accessible(talked, "the plot of tokens")
     talked.tab.locator(".growth-mark").click()
     expect(talked.checkpoint("Short")).to_have_class(re.compile("selected"))

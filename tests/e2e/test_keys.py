@@ -24,7 +24,7 @@ def talked(shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI) 
 
 def palette(page: Page) -> Locator:
     page.composer.press("Control+k")
-    box = page.tab.get_by_role("combobox", name="Find a place or an action")
+    box = page.tab.get_by_role("combobox", name="Find a conversation, checkpoint or action")
     expect(box).to_be_focused()
     return box
 
@@ -45,7 +45,7 @@ def test_a_place_or_an_action_is_found_by_a_few_letters(talked: Page) -> None:
     box.fill("conv new")
     expect(options(talked)).to_have_text(["New conversation"])
     box.fill("no such thing")
-    expect(talked.dialog).to_contain_text("Nothing has these words.")
+    expect(talked.dialog).to_contain_text("No matches.")
     box.press("Enter")
     expect(talked.dialog).to_be_visible()
     box.fill("export")

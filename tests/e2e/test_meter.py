@@ -45,5 +45,5 @@ def test_the_meter_follows_the_conversation_and_tells_what_it_took_and_cost(
     expect(meter).to_contain_text("about")
     page.say("x" * 12_000)
     meter.click()
-    expect(panel).to_contain_text("The model does not see the first 4 messages of 6 any more. Here they stay.")
+    expect(panel).to_contain_text("The model no longer sees the first 4 of 6 messages. They stay in the conversation.")
     page.expect_messages(6)

@@ -39,7 +39,7 @@ def texts(page: Page) -> list[str]:
 
 
 def test_the_card_says_what_leaves_and_the_move_is_made_and_undone(asked: Page, fake_openai: FakeOpenAI) -> None:
-    expect(asked.approval).to_contain_text("5 messages and 1 checkpoint leave the conversation")
+    expect(asked.approval).to_contain_text("5 messages and 1 checkpoint will be removed from the conversation")
     expect(asked.approval).to_contain_text("hello")
     expect_accessible(asked, "a move that waits")
     before = texts(asked)
@@ -47,7 +47,7 @@ def test_the_card_says_what_leaves_and_the_move_is_made_and_undone(asked: Page, 
     asked.wait_for_answer()
     asked.expect_messages(3)
     assert texts(asked) == ["hello", "Let's talk about AI instead.", "AI is a field."]
-    expect(asked.tab.get_by_text("the agent went back to here · 5 messages removed")).to_be_visible()
+    expect(asked.tab.get_by_text("the agent went back to this point · 5 messages removed")).to_be_visible()
     asked.expect_checkpoints()
     expect(asked.notice).to_contain_text(re.compile(r"The agent went back to message 1 · .* · about \d+ tokens became \d+"))
     asked.tab.get_by_role("button", name="Show the full text").click()
@@ -76,7 +76,7 @@ def test_a_denied_move_changes_nothing(asked: Page) -> None:
 
 
 def test_always_here_asks_no_more(asked: Page, fake_openai: FakeOpenAI) -> None:
-    decide(asked, "Always here")
+    decide(asked, "Always allow")
     asked.wait_for_answer()
     fake_openai.script(Call("goto", {"position": "msg_0", "message": "Back once more."}), Say("Here again."))
     asked.composer.fill("again")

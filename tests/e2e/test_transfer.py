@@ -18,7 +18,7 @@ from tests.e2e.waymark import Page
 
 pytestmark = pytest.mark.e2e
 IMPORT = "As a new conversation"
-MERGE = "Merge into this one"
+MERGE = "Merge into this conversation"
 MEBIBYTE = 1024 * 1024
 
 
@@ -78,7 +78,7 @@ def test_the_same_file_again_opens_the_same_conversation(
 
     there.new_conversation()
     there.choose_import(file)
-    expect(there.dialog).to_contain_text("This file is here already")
+    expect(there.dialog).to_contain_text("This file was already imported as")
     there.confirm(IMPORT)
     there.tab.wait_for_url(address)
     there.expect_messages(6)
@@ -127,13 +127,13 @@ def test_a_file_is_merged_into_the_open_conversation_once(server: Server, visit:
     longer = page.export(tmp_path / "longer")
     page.new_conversation()
     page.choose_import(file)
-    expect(page.dialog.get_by_role("button", name="Merge into this one")).to_be_hidden()
+    expect(page.dialog.get_by_role("button", name="Merge into this conversation")).to_be_hidden()
     page.confirm(IMPORT)
     page.tab.wait_for_url(re.compile("/t/"))
     page.expect_messages(2)
 
     page.choose_import(longer)
-    expect(page.dialog).to_contain_text("2 of its 6 messages are in this conversation already.")
+    expect(page.dialog).to_contain_text("2 of its 6 messages are already in this conversation.")
     page.confirm(MERGE)
     expect(page.toast).to_contain_text("4 messages, 1 branch added")
     expect(page.branches).to_have_count(2)
@@ -142,7 +142,7 @@ def test_a_file_is_merged_into_the_open_conversation_once(server: Server, visit:
 
     page.choose_import(longer)
     page.confirm(MERGE)
-    expect(page.toast).to_contain_text("All of it is in this conversation already.")
+    expect(page.toast).to_contain_text("This conversation already contains the whole file.")
     expect(page.branches).to_have_count(2)
 
 
@@ -158,7 +158,7 @@ def test_a_merge_can_be_undone_from_its_word_in_the_corner(server: Server, visit
     expect(page.branches).to_have_count(0)  # one alone is not listed
 
 
-@pytest.mark.parametrize(("kind", "ending"), [("Markdown", ".md"), ("JSONL, as OpenAI takes it", ".jsonl")])
+@pytest.mark.parametrize(("kind", "ending"), [("Markdown", ".md"), ("JSONL (OpenAI format)", ".jsonl")])
 def test_an_export_is_what_the_dialog_asks_for(
     kind: str, ending: str, shared_server: Server, visit: Visit, tmp_path: Path
 ) -> None:
@@ -315,7 +315,7 @@ def test_an_invalid_file_changes_nothing_and_says_why(
     file = tmp_path / "talk.json"
     file.write_text(made())
     page = visit(shared_server)
-    nothing_yet = page.tab.get_by_text("Your conversations will stand here")
+    nothing_yet = page.tab.get_by_text("Your conversations will appear here")
     expect(page.threads.or_(nothing_yet).first).to_be_visible()  # the list has come
     before = page.threads.count()
 

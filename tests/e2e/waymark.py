@@ -188,7 +188,7 @@ class Page:
         """Go back to a checkpoint, past the dialog."""
         dialog = self.ask_to_restore(name)
         if keep:
-            dialog.get_by_label("Keep what leaves as a branch").check()
+            dialog.get_by_label("Keep the removed messages as a branch").check()
         self.confirm("Restore")
         expect(self.notice).to_contain_text(f"Restored to {name}")
 

@@ -107,13 +107,9 @@ class PageClient:
 
     def fork(self, message: str, *, op: str) -> JSON:
         """A branch that ends with this message, as confirmed in the dialog."""
-        self._props["branch-wish.data"] = self._action("transcript", "fork", op, message=message)
+        answer = self.act("transcript", "fork", op=op, message=message)
         self._props |= {"fork-included.value": "with", "fork-where.value": "branch", "fork-dialog-name.value": ""}
-        return self.call("fork-dialog-confirm.n_clicks", 1)
-
-    def wish(self, kind: str, *, op: str, **fields: Any) -> JSON:
-        """One that is about branches and asks nothing first."""
-        return self.call("branch-wish.data", self._action("timeline", kind, op, **fields))
+        return self.call("fork-dialog-confirm.n_clicks", 1) if answer.get("fork-dialog", {}).get("is_open") else answer
 
     def import_file(self, content: bytes, *, into_this: bool = False) -> JSON:
         """Choose a file and confirm the dialog."""
@@ -238,6 +234,8 @@ class PageClient:
         told = response.json()
         self.trouble = told.get("sideUpdate", {}).get("trouble", {}).get("data", {}).get("text")
         answer: JSON = told["response"]
+        for component, props in told.get("sideUpdate", {}).items():
+            answer[component] = answer.get(component, {}) | props
         return answer
 
     def _valued(self, part: JSON) -> JSON:

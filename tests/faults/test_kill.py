@@ -152,7 +152,7 @@ class Talk:
 
     def _switch(self, shown: "Shown") -> bool:
         branch = self._chance.choice(shown.branches)["id"]
-        return _accepted(self.page.wish("switch", op=self.operation, branch=branch))
+        return _accepted(self.page.act("timeline", "switch", op=self.operation, branch=branch))
 
     def _undo(self, _: "Shown") -> bool:
         self.page.call("undo.n_clicks", 1)

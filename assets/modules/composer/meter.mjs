@@ -65,7 +65,7 @@ function usePopover(thread) {
 function Panel({ thread, version, meter, tokens, about }) {
   const { most, answer, messages, left_out: leftOut } = meter;
   const whole = (number) => number.toLocaleString("en-GB");
-  const full = `${about}${whole(tokens)} of ${whole(most)} tokens; ${whole(answer)} more are kept free for the answer.`;
+  const full = `${about}${whole(tokens)} of ${whole(most)} tokens; ${whole(answer)} more are reserved for the answer.`;
   return h(
     "div",
     { id: PANEL, className: "meter-panel", role: "group", "aria-label": "Context and usage" },
@@ -74,7 +74,7 @@ function Panel({ thread, version, meter, tokens, about }) {
       "p",
       { className: leftOut > 0 ? "meter-left-out" : undefined },
       leftOut > 0
-        ? `The model does not see the first ${count(leftOut, "message")} of ${whole(messages)} any more. Here they stay.`
+        ? `The model no longer sees the first ${whole(leftOut)} of ${count(messages, "message")}. They stay in the conversation.`
         : `The model sees ${messages === 1 ? "the message" : `all ${whole(messages)} messages`}.`,
     ),
     h(Used, { thread, version }),
@@ -89,7 +89,7 @@ function Used({ thread, version }) {
     fetch(`/api/threads/${encodeURIComponent(thread)}/usage`, { signal: leaving.signal })
       .then((reply) => (reply.ok ? reply.json() : Promise.reject(new Error(String(reply.status)))))
       .then((used) => setSaid(describeUsage(used)))
-      .catch(() => leaving.signal.aborted || setSaid("What was used so far cannot be read just now."));
+      .catch(() => leaving.signal.aborted || setSaid("Usage cannot be read right now."));
     return () => leaving.abort();
   }, [thread, version]);
   return h("p", { role: "status" }, said);
@@ -97,7 +97,7 @@ function Used({ thread, version }) {
 
 /** @param {import("../lib/types.mjs").Tokens & {answers: number, priced: number, cost: number}} used */
 function describeUsage(used) {
-  if (used.answers === 0) return "No answer has told what it took yet.";
+  if (used.answers === 0) return "No usage reported yet.";
   const cost = used.priced > 0 ? `, ${money(used.cost)}` : "";
   const some = used.priced > 0 && used.priced < used.answers ? ` (without ${count(used.answers - used.priced, "answer")} of unknown price)` : "";
   return `So far: ${usageText(used)}${cost}${some}.`;

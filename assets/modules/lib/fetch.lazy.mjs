@@ -2,7 +2,7 @@
 const { useEffect, useState } = window.React;
 
 const NOTHING_YET = { address: null, found: null, status: "Reading…" };
-const NOT_NOW = "This cannot be read just now.";
+const NOT_NOW = "This cannot be read right now.";
 
 /**
  * Fetch JSON, and fetch it anew whenever the address changes.

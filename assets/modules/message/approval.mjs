@@ -5,8 +5,8 @@ const ASKED_MS = 4000; // a decision is answered within this, or it may be made 
 const MAX_ROWS = 10;
 const WAYS = {
   edit: { label: "Arguments, as JSON", button: "Run with these" },
-  words: { label: "What the agent carries along", button: "Go back with this" },
-  respond: { label: "Answer in place of the tool", button: "Answer" },
+  words: { label: "Note the agent keeps", button: "Go back with this" },
+  respond: { label: "Answer instead of the tool", button: "Answer" },
 };
 
 /** @param {{tool: import("../lib/types.mjs").ToolView, act: Function}} props */
@@ -28,7 +28,7 @@ export function Approval({ tool, act }) {
       "div",
       { className: "approval-ways" },
       decideButton("Allow", "btn-primary", "allow"),
-      tool.move && decideButton("Always here", "btn-outline-secondary", "allow", { always: true }, "Allow it always in this conversation"),
+      tool.move && decideButton("Always allow", "btn-outline-secondary", "allow", { always: true }, "Always allow in this conversation"),
       tool.move && openButton("Change the note", "words"),
       !tool.move && openButton("Change arguments", "edit"),
       !tool.move && openButton("Answer instead", "respond"),
@@ -56,7 +56,7 @@ function useDecision(tool, act) {
 
 function describeCall({ agent, name }) {
   const asker = agent === "main" ? "The agent" : agent;
-  return `${asker} asks to ${name === "fork" ? "try these ways, each on a branch of its own" : `use ${name}`}.`;
+  return `${asker} asks to ${name === "fork" ? "try these approaches, each on its own branch" : `use ${name}`}.`;
 }
 
 /** The field for other arguments, another note, or an answer in the tool's place. */
@@ -85,13 +85,12 @@ function AnswerForm({ tool, way, isAsked, decide }) {
 
 /** What would leave, and where the conversation would go on. */
 function Move({ id, move }) {
-  const leaves = move.leaves === "1 message" ? "leaves" : "leave";
   return h(
     "div",
     { className: "approval-move" },
-    h("p", { id }, `The agent asks to go back to message ${move.number}. ${move.leaves} ${leaves} the conversation. You can undo it.`),
-    h("blockquote", null, move.target === "" ? "(a call without text)" : move.target),
-    h("p", { className: "quiet" }, `It carries along${move.read.length === 0 ? "" : `, after reading ${move.read.join(", ")}`}:`),
+    h("p", { id }, `The agent asks to go back to message ${move.number}. ${move.leaves} will be removed from the conversation. You can undo this.`),
+    h("blockquote", null, move.target === "" ? "(a call with no text)" : move.target),
+    h("p", { className: "quiet" }, `The agent keeps this note${move.read.length === 0 ? "" : `, after reading ${move.read.join(", ")}`}:`),
     h("blockquote", null, move.words),
   );
 }

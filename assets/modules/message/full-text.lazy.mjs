@@ -5,7 +5,7 @@ import { ReadOnlyMessage } from "./read-only-message.lazy.mjs";
 
 const { createElement: h } = window.React;
 
-const NOT_HERE = "The full text is not here: it was erased, or this conversation is a copy of the one in which it stands.";
+const NOT_HERE = "The full text is not available: it was erased, or it is in the conversation this one was copied from.";
 
 /** @param {{title: string, address: string, act: Function, onClose: () => void}} props */
 export function FullText({ title, address, act, onClose }) {

@@ -8,7 +8,7 @@ import { Prose } from "./prose.mjs";
 const { Fragment, createElement: h, useState } = window.React;
 const { createPortal } = window.ReactDOM;
 
-const GONE = "This is not part of the conversation any more.";
+const GONE = "This is no longer part of the conversation.";
 
 loadStyle(new URL("./subagent.lazy.css", import.meta.url));
 
@@ -64,5 +64,5 @@ function SubagentMessage({ message, Tool }) {
 
 /** All that an agent remembers here. */
 function AllMessages({ agent, Tool, onClose }) {
-  return h(ReadingDialog, { title: `All that ${agent} remembers`, className: "agent-steps", onClose }, h(Memory, { ...useMemory(agent, null), Tool }));
+  return h(ReadingDialog, { title: `Everything ${agent} remembers`, className: "agent-steps", onClose }, h(Memory, { ...useMemory(agent, null), Tool }));
 }

@@ -7,7 +7,7 @@ import { Prose } from "./prose.mjs";
 const { Fragment, createElement: h, useState } = window.React;
 const { createPortal } = window.ReactDOM;
 
-const FullText = lazy(() => import("./full-text.lazy.mjs"), "FullText", "The full text could not be shown; please try again.");
+const FullText = lazy(() => import("./full-text.lazy.mjs"), "FullText", "The full text could not be loaded. Please try again.");
 
 /** @param {{title: string, address: string, act: Function}} props */
 function ShowFullText({ title, address, act }) {

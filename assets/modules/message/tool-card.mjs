@@ -7,7 +7,7 @@ import { Approval } from "./approval.mjs";
 const { Fragment, createElement: h, useState } = window.React;
 
 const TOOL_SIGNS = { waiting: "hand-index", queued: "clock-history", done: "check-lg", error: "exclamation-circle", stopped: "stop-circle" };
-const TOOL_WORDS = { running: "running", waiting: "waits for you", queued: "waits for its turn", done: "done", error: "failed", stopped: "stopped" };
+const TOOL_WORDS = { running: "running", waiting: "waiting for you", queued: "queued", done: "done", error: "failed", stopped: "stopped" };
 const TOOL_STATES = { running: "partial", waiting: "partial", queued: "partial", done: "done", error: "error", stopped: "partial" };
 const PREVIEW_CHARS = 120;
 

@@ -5,7 +5,7 @@ const { createElement: h } = window.React;
 const { createRoot, flushSync } = window.ReactDOM;
 
 const TWICE_MS = 1000;
-const NOT_OPENED = "This could not be opened; please try again.";
+const NOT_OPENED = "This could not be loaded. Please try again.";
 
 const Palette = lazy(() => import("./palette.lazy.mjs"), "Palette", NOT_OPENED);
 const KeysHelp = lazy(() => import("./palette.lazy.mjs"), "KeysHelp", NOT_OPENED);

@@ -45,7 +45,7 @@ export function Log(props) {
       h(StepButton, { verb: "Undo", what: data.undo, sign: "arrow-counterclockwise", onClick: () => act("undo", { thread, count }) }),
       h(StepButton, { verb: "Redo", what: data.redo, sign: "arrow-clockwise", onClick: () => act("redo", { thread, count }) }),
     ),
-    data.entries.length === 0 && h("p", { className: "pane-empty" }, "Nothing was done here yet."),
+    data.entries.length === 0 && h("p", { className: "pane-empty" }, "No changes yet."),
     h("ol", null, data.entries.map((entry) => h(Entry, { key: entry.version, entry, now }))),
     data.more &&
       h(

@@ -56,7 +56,7 @@ export function Palette({ onlyBack = false, onClose }) {
     if (step) onStep(step);
     else choose(found[at]);
   };
-  const name = onlyBack ? "Go back to a place" : "Find a place or an action";
+  const name = onlyBack ? "Go back to a place" : "Find a conversation, checkpoint or action";
   return h(
     "dialog",
     { ref: dialog, className: "modal show palette", "aria-label": name, onCancel: (event) => (event.preventDefault(), onClose()), onPointerDown: (event) => event.target === dialog.current && onClose() },
@@ -106,14 +106,14 @@ function SearchField({ id, name, found, at, onType, onKeyDown }) {
 }
 
 function PaletteFoot({ total, matched, onlyBack }) {
-  const nothing = total === 0 ? "There is nothing to go back to yet." : "Nothing has these words.";
+  const nothing = total === 0 ? "There is nothing to go back to yet." : "No matches.";
   return h(
     Fragment,
     null,
     total > 0 && h("p", { className: "visually-hidden", role: "status" }, `${count(matched.length, "line")} found`),
-    matched.length > MAX_LINES && h("p", { className: "palette-foot quiet" }, `… and ${figure(matched.length - MAX_LINES)} more: type some letters.`),
+    matched.length > MAX_LINES && h("p", { className: "palette-foot quiet" }, `… and ${figure(matched.length - MAX_LINES)} more. Type to narrow.`),
     matched.length === 0 && h("p", { className: "pane-empty", role: "status" }, nothing),
-    onlyBack && h("p", { className: "palette-foot quiet" }, "Nothing moves before you were asked."),
+    onlyBack && h("p", { className: "palette-foot quiet" }, "Nothing happens until you confirm."),
   );
 }
 

@@ -1,4 +1,4 @@
-/** Light, dark or as the system has it. early.js applies the choice before the first paint, with the same key. */
+/** Theme: light, dark or system has it. early.js applies the choice before the first paint, with the same key. */
 const KEY = "waymark.theme";
 const CHOICES = ["light", "dark", "system"];
 

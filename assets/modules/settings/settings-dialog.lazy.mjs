@@ -4,11 +4,11 @@ import { useRequest } from "../lib/request.mjs";
 
 const { createElement: h, useId, useState } = window.React;
 
-const NO_REPLY_TEXT = "Not saved yet: the server does not answer. What you chose is kept here.";
+const NO_REPLY_TEXT = "Not saved yet: the server does not answer. Your changes are kept here.";
 const POLICIES = {
   ask: ["Ask me", "Each move waits until you allow it."],
   allow: ["Allow", "It goes back by itself; you can undo each move."],
-  off: ["Never", "It cannot move through time in this conversation."],
+  off: ["Never", "The agent cannot go back in this conversation."],
 };
 
 /**
@@ -38,7 +38,7 @@ export function SettingsDialog({ title, onClose, ...props }) {
           h(ModelField, { id: `${id}-model`, data, value: choice.model, onChange: change("model") }),
           h(InstructionsField, { id: `${id}-instructions`, longest: data.longest, value: choice.instructions, onChange: change("instructions") }),
           h(PolicyField, { name: `${id}-policy`, general: data.time_travel, value: choice.time_travel, onChange: change("time_travel") }),
-          h("p", { className: "quiet" }, "What you choose holds from the next answer on."),
+          h("p", { className: "quiet" }, "Takes effect from the next answer."),
           problem && h("p", { className: "settings-problem", role: "alert" }, problem),
         ),
         h(
@@ -101,9 +101,9 @@ function ModelField({ id, data, value, onChange }) {
       { key: "field", id, className: "form-select", value: value === data.default ? "" : value, onChange, "aria-describedby": isGone ? `${id}-gone` : undefined },
       h("option", { value: "" }, `${data.default} (default)`),
       others.map(({ name }) => h("option", { key: name, value: name }, name)),
-      isGone && h("option", { value }, `${value} (not offered any more)`),
+      isGone && h("option", { value }, `${value} (no longer offered)`),
     ),
-    isGone && h("p", { key: "gone", id: `${id}-gone`, className: "settings-problem" }, "This model cannot be used any more; choose another."),
+    isGone && h("p", { key: "gone", id: `${id}-gone`, className: "settings-problem" }, "This model can no longer be used. Choose another."),
   ];
 }
 
@@ -124,7 +124,7 @@ function InstructionsField({ id, longest, value, onChange }) {
     h(
       "p",
       { key: "about", id: `${id}-about`, className: "quiet settings-about" },
-      h("span", null, "The model is told them with each request of this conversation."),
+      h("span", null, "Sent with every request in this conversation."),
       h("span", null, `${value.length.toLocaleString("en")} / ${longest.toLocaleString("en")}`),
     ),
   ];

@@ -6,7 +6,7 @@ import { lazy } from "../lib/lazy.mjs";
 const { createElement: h, Fragment, useEffect, useState, useSyncExternalStore } = window.React;
 const { createPortal } = window.ReactDOM;
 
-const SettingsDialog = lazy(() => import("./settings-dialog.lazy.mjs"), "SettingsDialog", "The settings could not be shown; please try again.");
+const SettingsDialog = lazy(() => import("./settings-dialog.lazy.mjs"), "SettingsDialog", "The settings could not be loaded. Please try again.");
 
 /** @type {import("../lib/types.mjs").KeptChoice|null} for the conversation that begins with the next message, as long as the page is open */
 let kept = null;

@@ -3,7 +3,7 @@ const { createElement: h } = window.React;
 
 /** @param {{found: DeletedItem[], onBringBack: (fields: {thread: string, version: number}) => void}} props */
 export function Deleted({ found, onBringBack }) {
-  if (found.length === 0) return h("p", { className: "pane-empty" }, "Nothing deleted can be brought back.");
+  if (found.length === 0) return h("p", { className: "pane-empty" }, "No deleted conversations.");
   return h(
     "ul",
     null,

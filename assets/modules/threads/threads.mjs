@@ -12,7 +12,7 @@ import { closeSheets } from "../page/shell.mjs";
 const { createElement: h, useEffect, useState } = window.React;
 
 const MAX_TITLE_CHARS = 200;
-const Deleted = lazy(() => import("./deleted.lazy.mjs"), "Deleted", "What was deleted could not be shown; please try again.");
+const Deleted = lazy(() => import("./deleted.lazy.mjs"), "Deleted", "The deleted conversations could not be loaded. Please try again.");
 
 /** @param {{id: string, data?: {threads: ThreadItem[], current: string|null}, reply?: import("../lib/types.mjs").DeletedItem[], setProps: Function}} props */
 export function Threads(props) {
@@ -41,7 +41,7 @@ export function Threads(props) {
     h(
       "div",
       { className: "threads-scroll", tabIndex: 0, role: "region", "aria-label": "List of conversations" },
-      threads.length === 0 && h("p", { className: "pane-empty" }, "Your conversations will stand here."),
+      threads.length === 0 && h("p", { className: "pane-empty" }, "Your conversations will appear here."),
       groupByAge(threads, now).map(({ name, items }) =>
         h("section", { key: name, "aria-label": name }, h("h3", null, name), h("ul", null, items.map(row))),
       ),

@@ -6,16 +6,6 @@ import { NameField } from "../lib/name-field.mjs";
 const { Fragment, createElement: h, useEffect, useRef, useState } = window.React;
 
 const MAX_NAME_CHARS = 120;
-const BRANCH_ACTIONS = new Set(["fork", "switch", "rename-branch", "delete-branch", "prune"]);
-
-/**
- * A clientside callback: the action that is about branches, of those that the lists report.
- * @param {...({type: string, n: number}|undefined)} actions the last of each list
- */
-export function wish(...actions) {
-  const newest = actions.reduce((one, other) => ((other?.n ?? 0) > (one?.n ?? 0) ? other : one), undefined);
-  return BRANCH_ACTIONS.has(newest?.type) ? newest : window.dash_clientside.no_update;
-}
 
 /**
  * @param {{branches: BranchView[], act: Function, onCompare: (place: string) => void}} props
@@ -91,7 +81,7 @@ function Branch({ branch, act, onCompare, onRename }) {
     h(
       "span",
       { className: "row-tools" },
-      !branch.current && tool(`Compare branch ${branch.name} with where you stand`, "layout-split", () => onCompare(`branch:${branch.id}`), "compare"),
+      !branch.current && tool(`Compare branch ${branch.name} with the current position`, "layout-split", () => onCompare(`branch:${branch.id}`), "compare"),
       tool(`Rename branch ${branch.name}`, "pencil", onRename),
       !branch.current && tool(`Delete branch ${branch.name}`, "trash3", () => act("delete-branch", { branch: branch.id }), "delete"),
     ),

@@ -120,7 +120,7 @@ function Tools({ checkpoint, act, onCompare, onRename }) {
     "div",
     { className: "row-tools" },
     tool(`Branch from ${name}`, "diagram-2", () => act("fork", { checkpoint: id }), { "data-testid": "fork" }),
-    !checkpoint.here && tool(`Compare ${name} with where you stand`, "layout-split", () => onCompare(`checkpoint:${id}`), { "data-testid": "compare" }),
+    !checkpoint.here && tool(`Compare ${name} with the current position`, "layout-split", () => onCompare(`checkpoint:${id}`), { "data-testid": "compare" }),
     tool(pin, pinned ? "pin-angle-fill" : "pin-angle", () => act("change", { checkpoint: id, pinned: !pinned })),
     tool(`Rename ${name}`, "pencil", onRename, { className: "icon-button rename" }),
     tool(`Delete ${name}`, "trash3", () => act("delete", { checkpoint: id }), { "data-testid": "delete" }),

@@ -9,7 +9,7 @@ import { ReadOnlyMessage } from "../message/read-only-message.lazy.mjs";
 
 const { Fragment, createElement: h, useId, useState } = window.React;
 
-const GONE = "One of the two is not there any more.";
+const GONE = "One of them no longer exists.";
 const HERE = "";
 
 loadStyle(new URL("./compare.lazy.css", import.meta.url));
@@ -37,8 +37,8 @@ export function Compare({ data, place, act, onClose }) {
 
 /** "12 messages in common, the last of them:" */
 function describeShared({ shared, common, one, other }) {
-  if (shared + one.length + other.length === 0) return "Nothing differs: both are empty.";
-  if (one.length + other.length === 0) return `Nothing differs: both hold ${shared === 1 ? "the same message" : `the same ${count(shared, "message")}`}.`;
+  if (shared + one.length + other.length === 0) return "No differences: both are empty.";
+  if (one.length + other.length === 0) return `No differences: both have ${shared === 1 ? "the same message" : `the same ${count(shared, "message")}`}.`;
   if (shared === 0 && (one.length === 0 || other.length === 0)) return "Nothing in common: one of them is empty.";
   if (shared === 0) return "Nothing in common: they differ from the first message on.";
   return `${count(shared, "message")} in common${common ? `, ${shared === 1 ? "this one" : "the last of them"}:` : "."}`;
@@ -53,11 +53,11 @@ function Side({ name, data, place, onChoose, side, go }) {
     h(
       "div",
       { className: "compare-place" },
-      h("label", { className: "visually-hidden", htmlFor: `${id}-place` }, name === "one" ? "One place" : "The other place"),
+      h("label", { className: "visually-hidden", htmlFor: `${id}-place` }, name === "one" ? "First position" : "Second position"),
       h(Places, { id: `${id}-place`, data, place, onChoose }),
       h(Go, { data, place, go }),
     ),
-    h("h3", { className: "compare-length", id }, side ? (side.length ? `${count(side.length, "message")} of its own` : "Nothing of its own") : "…"),
+    h("h3", { className: "compare-length", id }, side ? (side.length ? count(side.length, "more message") : "No other messages") : "…"),
     side?.messages.map((message) => h(ReadOnlyMessage, { key: message.id, message })),
     side?.more > 0 && h("p", { className: "quiet" }, `… and ${count(side.more, "message")} more.`),
   );
@@ -70,8 +70,8 @@ function Places({ id, data, place, onChoose }) {
   return h(
     "select",
     { id, className: "form-select", value: place, onChange: (event) => onChoose(event.target.value) },
-    option(HERE, "Where you stand"),
-    !known.includes(place) && option(place, "(not there any more)"),
+    option(HERE, "Current position"),
+    !known.includes(place) && option(place, "(no longer exists)"),
     branches.length > 0 && h("optgroup", { label: "Branches" }, branches.map((branch) => option(`branch:${branch.id}`, branch.name))),
     data.checkpoints.length > 0 &&
       h("optgroup", { label: "Checkpoints" }, data.checkpoints.map((checkpoint) => option(`checkpoint:${checkpoint.id}`, checkpoint.name)).reverse()),

@@ -5,7 +5,7 @@ import { loadStyle } from "../lib/style.lazy.mjs";
 
 const { createElement: h } = window.React;
 
-const GONE = "This conversation is not there any more.";
+const GONE = "This conversation no longer exists.";
 const SHARES = 60; // of the width; of the checkpoints that fall into one share the last is drawn
 
 loadStyle(new URL("./growth.lazy.css", import.meta.url));
@@ -18,7 +18,7 @@ loadStyle(new URL("./growth.lazy.css", import.meta.url));
 export function Growth({ data, onShow }) {
   const { found, status } = useFetch(`/api/threads/${data.thread}/growth`, GONE, data.version);
   if (!found) return h("p", { className: "quiet", role: "status" }, status);
-  if (found.points.length < 2) return h("p", { className: "growth-saved" }, found.points.length ? describeGrowth(found.points[0], found.drops) : "There is nothing yet.");
+  if (found.points.length < 2) return h("p", { className: "growth-saved" }, found.points.length ? describeGrowth(found.points[0], found.drops) : "No messages yet.");
   return h(Plot, { growth: found, checkpoints: data.checkpoints, onShow });
 }
 
@@ -69,7 +69,7 @@ function pickMarks(checkpoints, messages) {
   return [...places.values()];
 }
 
-const describeSaving = ({ messages, before, after }) => `At message ${figure(messages)}, about ${figure(before)} became ${count(after, "token")}.`;
+const describeSaving = ({ messages, before, after }) => `At message ${figure(messages)}, about ${figure(before)} were reduced to ${figure(after)}.`;
 
 /** The line in words. */
-const describeGrowth = (last, drops) => [`The conversation takes about ${count(last.tokens, "token")} after ${count(last.messages, "message")}.`, ...drops.map(describeSaving)].join(" ");
+const describeGrowth = (last, drops) => [`The conversation uses about ${count(last.tokens, "token")} after ${count(last.messages, "message")}.`, ...drops.map(describeSaving)].join(" ");

@@ -16,7 +16,7 @@ export function useStepping(checkpoints, thread) {
   const show = useCallback((checkpoint) => {
     setSelected(checkpoint?.id ?? null);
     const message = checkpoint?.message ?? null;
-    if (checkpoint && message === null) toast(`${checkpoint.name} is not on the way to here. Restore it to see its messages.`);
+    if (checkpoint && message === null) toast(`${checkpoint.name} is not on the current path. Restore it to see its messages.`);
     else document.dispatchEvent(new CustomEvent("waymark-show", { detail: { message } }));
   }, []);
 

@@ -19,8 +19,8 @@ const { createPortal } = window.ReactDOM;
 
 const FEW = 8; // checkpoints that need no search
 const NOTHING = { thread: null, checkpoints: [], branches: [], save: { enabled: false, reason: null } };
-const Compare = lazy(() => import("./compare.lazy.mjs"), "Compare", "The two could not be compared; please try again.");
-const Growth = lazy(() => import("./growth.lazy.mjs"), "Growth", "The plot could not be shown; please try again.");
+const Compare = lazy(() => import("./compare.lazy.mjs"), "Compare", "The comparison could not be shown. Please try again.");
+const Growth = lazy(() => import("./growth.lazy.mjs"), "Growth", "The plot could not be loaded. Please try again.");
 
 /** @param {{id: string, data?: import("../lib/types.mjs").TimelineData, setProps: Function}} props */
 export function Timeline(props) {

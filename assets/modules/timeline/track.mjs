@@ -37,7 +37,7 @@ export function Track({ data, found, words, saving, act, stepping, onShow, onCom
     "div",
     { className: "timeline-scroll", ref: scroll, tabIndex: 0, role: "region", "aria-label": "Checkpoints" },
     isBare && h(NoCheckpoints),
-    words && found.length === 0 && h("p", { className: "pane-empty" }, "No checkpoint has these words."),
+    words && found.length === 0 && h("p", { className: "pane-empty" }, "No matching checkpoints."),
     pinned.length > 0 && h("h3", { className: "timeline-heading" }, "Pinned"),
     pinned.length > 0 && h("ol", { className: "track" }, pinned.map(row)),
     pinned.length > 0 && others.length > 0 && h("h3", { className: "timeline-heading" }, "Others"),

@@ -9,7 +9,7 @@ const { Fragment, createElement: h, useEffect, useRef, useState } = window.React
 const ASKED_MS = 1000; // a click on an arrow is answered within this, or it may be made again
 const COPIED_FOR_MS = 1600;
 
-const Menu = lazy(() => import("./menu.lazy.mjs"), "Menu", "The menu could not be shown; please try again.");
+const Menu = lazy(() => import("./menu.lazy.mjs"), "Menu", "The menu could not be loaded. Please try again.");
 
 /** Copies a message's text; says so by its sign for a moment. */
 function CopyButton({ text, announce }) {

@@ -18,7 +18,7 @@ export function Outcome({ run, last, act, onDismiss }) {
   };
   return h(
     "div",
-    { className: `outcome${isError ? " outcome-error" : ""}`, role: isError ? "alert" : "group", "aria-label": "How the answer ended" },
+    { className: `outcome${isError ? " outcome-error" : ""}`, role: isError ? "alert" : "group", "aria-label": "Status of the answer" },
     icon(isError ? "exclamation-triangle" : "stop-circle"),
     h("p", null, isError ? run.error : describeStop(run, isCut)),
     h(

@@ -12,7 +12,7 @@ export function Welcome({ suggestions, onSuggest }) {
     { className: "welcome" },
     h("span", { className: "welcome-mark" }, icon("signpost-split")),
     h("h2", null, "Good to see you. Where shall we start?"),
-    h("p", null, "Save a checkpoint when things stand well. If the talk wanders off, go back to it: even going back can be undone."),
+    h("p", null, "Save a checkpoint when you like where things are. If the conversation goes off track, go back to it. You can undo that, too."),
     h(
       "ul",
       { className: "suggestions", "aria-label": "Suggestions" },

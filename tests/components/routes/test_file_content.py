@@ -9,9 +9,9 @@ import pytest
 import sqlalchemy as sa
 
 from app import App
-from checkpoints import Store, files
+from checkpoints import files
 from checkpoints.storage import schema
-from components.views import file_links, message_view
+from components.views import file_links
 from server.headers import IMMUTABLE_CACHING, INERT_POLICY
 from tests.attachments import asking, png
 from tests.checkpoints.conversations import new
@@ -74,10 +74,3 @@ def test_a_damaged_file_is_said_to_be_one_and_not_given_out(tmp_path: Path) -> N
     [answer] = asked(tmp_path / "data", "{0}", spoilt=True, auth="none")
     assert (answer.status_code, answer.headers["cache-control"]) == (410, "no-store")
     assert answer.text.startswith("The attached file a.png is damaged")
-
-
-def test_a_message_says_what_is_attached_to_it(memory_store: Store) -> None:
-    thread_id = memory_store.create_thread().id
-    memory_store.append(thread_id, [asking("look", PAGE)])
-    [view] = message_view.describe_messages(memory_store.list_messages(thread_id), running=False)
-    assert (view["text"], [file["name"] for file in view["files"]]) == ("look", ["päge.html"])

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from checkpoints import StoreUnavailableError
-from components.panels.outage import HealthCheck
+from components.routes.health import HealthCheck
 
 
 class Away:

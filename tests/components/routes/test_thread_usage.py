@@ -5,8 +5,6 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from agent.context.prices import ModelPrice, Usage
-from agent.context.reading import Context
-from agent.context.window import Window
 from checkpoints import Database, NewMessage, Store, serde
 from components.routes import thread_usage
 from components.views import message_view
@@ -25,13 +23,6 @@ def in_store(*messages: BaseMessage) -> tuple[Store, str]:
     thread_id = store.create_thread().id
     store.append(thread_id, [NewMessage(serde.to_body(message)) for message in messages])
     return store, thread_id
-
-
-def test_the_meter_measures_against_what_a_request_may_take() -> None:
-    shown = thread_usage.describe_context(
-        Context(600, is_exact=False, message_count=9, left_out_count=2, window=Window(1_000, 200))
-    )
-    assert shown == {"tokens": 600, "exact": False, "most": 800, "answer": 200, "messages": 9, "left_out": 2}
 
 
 def test_an_answer_shows_what_it_took_and_its_cost_only_where_the_price_is_set() -> None:

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from components.views.markdown import build_highlight_css, render_markdown
+from components.views.markdown import render_markdown
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -105,26 +105,3 @@ def test_a_very_long_text_is_shown_as_it_is_and_quickly() -> None:
     html = render_markdown("<b>\n" * 5_000_000)
     assert html.startswith('<pre class="plain">&lt;b&gt;')
     assert time.process_time() - started < 3
-
-
-def _luminance(colour: str) -> float:
-    wide = "".join(digit * 2 for digit in colour) if len(colour) == 3 else colour
-    parts = [int(wide[at : at + 2], 16) / 255 for at in (0, 2, 4)]
-    red, green, blue = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-@pytest.mark.parametrize(("dark", "background"), [(False, "f3f5f5"), (True, "1b1f20")])
-def test_every_colour_of_code_can_be_read(dark: bool, background: str) -> None:
-    lines = [line for line in build_highlight_css().splitlines() if line.startswith("[data-bs-theme=dark] .code") is dark]
-    colours = [re.search(r"color: #([0-9A-Fa-f]{3,6})\b", line) for line in lines]
-    assert len(colours) > 10
-    for colour in colours:
-        if colour:
-            low, high = sorted([_luminance(colour[1]), _luminance(background)])
-            assert (high + 0.05) / (low + 0.05) >= 4.5, colour.string
-
-
-def test_highlighting_sets_no_background_and_no_frame() -> None:
-    assert "background" not in build_highlight_css()
-    assert "border" not in build_highlight_css()

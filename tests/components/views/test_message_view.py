@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from checkpoints import MAIN, Message, MessageStatus, Run, RunState, serde
 from checkpoints.interchange import waymark
-from components.views import message_view
+from components.views import list_rows, message_view
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
 
@@ -115,10 +115,10 @@ def _run(state: RunState, *, dismissed: bool = False) -> Run:
 
 
 def test_a_run_is_shown_while_there_is_something_to_say_of_it() -> None:
-    assert message_view.describe_run(None) is None
-    assert message_view.describe_run(_run(RunState.DONE)) is None
-    assert message_view.describe_run(_run(RunState.FAILED, dismissed=True)) is None
-    assert message_view.describe_run(_run(RunState.FAILED)) == {
+    assert list_rows.describe_run(None) is None
+    assert list_rows.describe_run(_run(RunState.DONE)) is None
+    assert list_rows.describe_run(_run(RunState.FAILED, dismissed=True)) is None
+    assert list_rows.describe_run(_run(RunState.FAILED)) == {
         "id": "r", "state": "failed", "error": "It failed.", "compacts": False,
     }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What is a command and what is a message, and the card of a note."""
+"""The card of a note."""
 
 import json
 from datetime import UTC, datetime
@@ -9,39 +9,17 @@ from langchain_core.messages import HumanMessage
 
 from agent.run.compaction import (
     COMPACTION_MARK,
-    MAX_FOCUS_CHARS,
-    NotCompactedError,
     SummaryScope,
     build_note,
     select_passage,
 )
 from checkpoints import MAIN, Database, Message, MessageNotFoundError, MessageStatus, NewMessage, Run, RunState, Store, serde
 from components.routes import full_text
-from components.views import message_view, notes
+from components.views import list_rows, message_view, notes
 from tests.agent.context.test_request import done
 
 TIME = datetime(2025, 6, 1, tzinfo=UTC)
 LONG = "A sentence that is long enough to be worth a summary. " * 20
-
-
-@pytest.mark.parametrize(
-    ("text", "focus"),
-    [("/compact", ""), (" /compact \n", ""), ("/compact the names\nand dates", "the names\nand dates")],
-)
-def test_the_command_may_say_what_to_keep(text: str, focus: str) -> None:
-    assert notes.parse_compact_command(text, attached=False) == SummaryScope(focus=focus)
-
-
-@pytest.mark.parametrize("text", ["//compact", "/compactor", "/comp", "please /compact", "/other", "compact", ""])
-def test_all_else_is_a_message(text: str) -> None:
-    assert notes.parse_compact_command(text, attached=True) is None
-
-
-def test_a_command_takes_no_files_and_no_endless_wish() -> None:
-    with pytest.raises(NotCompactedError, match="Files"):
-        notes.parse_compact_command("/compact", attached=True)
-    with pytest.raises(NotCompactedError, match="longer than"):
-        notes.parse_compact_command(f"/compact {'x' * (MAX_FOCUS_CHARS + 1)}", attached=False)
 
 
 def stored(new: NewMessage) -> Message:
@@ -67,7 +45,7 @@ def test_a_file_may_say_anything_in_place_of_the_marks(marks: Any) -> None:
 
 def test_a_run_that_summarised_says_so_when_it_ended_badly() -> None:
     run = Run("r", "t", RunState.FAILED, "", "No.", dismissed=False, started_at=TIME, ended_at=TIME, compacts=True)
-    assert message_view.describe_run(run) == {"id": "r", "state": "failed", "error": "No.", "compacts": True}
+    assert list_rows.describe_run(run) == {"id": "r", "state": "failed", "error": "No.", "compacts": True}
 
 
 @pytest.mark.parametrize("said", [2**64 + 5, 10**400, -1, True, 1.5, "7", None, []])

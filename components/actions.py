@@ -1,0 +1,113 @@
+"""The dispatcher of a list's actions: one request for one action, whichever panel handles it.
+
+A list (transcript, timeline, threads, composer, log) reports an action as `{type, op, version?, …}`. Each panel names the
+handlers of its actions; `page` joins them, so that every list has one callback.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from dash import Dash, Input, Output, State, no_update
+from dash.exceptions import PreventUpdate
+
+from checkpoints import Caller, StateError
+from components import page_state
+from components.services import Services, read_caller
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """An action of the user, and the page on which it happened."""
+
+    kind: str
+    fields: Mapping[str, Any]
+    caller: Caller
+    page_thread_id: str | None  # the thread that the page's address names
+    last_update: page_state.PageUpdate | None = None
+    window: Mapping[str, Any] | None = None  # the messages that the transcript holds (see message_window)
+
+    @classmethod
+    def parse(cls, fields: Mapping[str, Any], page_thread_id: str | None, **page: Any) -> Self:
+        return cls(str(fields["type"]), fields, read_caller(fields), page_thread_id, **page)
+
+    @property
+    def thread_id(self) -> str:
+        """Return the thread of the page. The start page has none, and its lists show nothing to act on."""
+        if self.page_thread_id is None:
+            raise PreventUpdate
+        return self.page_thread_id
+
+    def accept(self) -> dict[str, Any]:
+        """Return the reply that ends the list's request."""
+        return {"op": self.fields["op"], "ok": True, "text": None}
+
+    def refuse(self, reason: object) -> dict[str, Any]:
+        """Return the reply that keeps the user's text and gives the reason."""
+        return {"op": self.fields["op"], "ok": False, "text": str(reason)}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Values that the page gets for an action; None leaves a value as it is."""
+
+    update: page_state.PageUpdate | None = None
+    reply: Any = None
+    window: Mapping[str, Any] | None = None
+
+
+Handler = Callable[[Services, Action], Awaitable[Answer]]
+Handlers = Mapping[str, Handler]  # by the action's type
+Refusal = Callable[[Action, StateError], Answer]
+
+
+def refuse_with_toast(_: Action, error: StateError) -> Answer:
+    return Answer(page_state.report_problem(str(error)))
+
+
+@dataclass(frozen=True, slots=True)
+class ActionList:
+    """The actions of one list: its handlers, and its way to report an error."""
+
+    list_id: str
+    handlers: Handlers
+    refuse: Refusal = refuse_with_toast
+    window_id: str | None = None  # the store of the list's window, where it has one
+
+
+def register_list(app: Dash, services: Services, actions: ActionList) -> None:
+    """Register the one callback of a list."""
+    windows = [actions.window_id] if actions.window_id else []
+
+    @app.callback(
+        page_state.update_output(),
+        Output(actions.list_id, "reply"),
+        *(Output(window, "data") for window in windows),
+        Input(actions.list_id, "action"),
+        State(page_state.Ids.URL, "pathname"),
+        State(page_state.Ids.UPDATE, "data"),
+        *(State(window, "data") for window in windows),
+        prevent_initial_call=True,
+    )
+    async def handle_action(
+        fields: dict[str, Any], pathname: str, last_update: page_state.PageUpdate | None, window: Any = None
+    ) -> tuple[Any, ...]:
+        page_thread_id = page_state.parse_thread_id(pathname)
+        action = Action.parse(fields, page_thread_id, last_update=last_update, window=window)
+        answer = await _run_handler(services, actions, action)
+        values = (answer.update, answer.reply, answer.window)[: 2 + len(windows)]
+        return tuple(no_update if value is None else value for value in values)
+
+
+async def _run_handler(services: Services, actions: ActionList, action: Action) -> Answer:
+    handler = actions.handlers.get(action.kind)
+    if handler is None:
+        _log.warning("the list %s has no action %.40r", actions.list_id, action.kind)
+        return Answer()
+    try:
+        return await handler(services, action)
+    except StateError as error:
+        return actions.refuse(action, error)

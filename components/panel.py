@@ -1,0 +1,32 @@
+"""A panel as the page sees it. The page derives its parts, its callbacks and its lists of actions from these alone."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dash import Dash
+from dash.development.base_component import Component
+
+from components.actions import Handlers
+from components.page_state import PageLocation
+from components.services import Services
+
+
+def _build_nothing() -> list[Component]:
+    return []
+
+
+def _register_nothing(_: Dash, __: Services) -> None:
+    """A panel of actions alone needs no callback of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One panel. `shown` names the properties that `show` fills, in its order."""
+
+    register: Callable[[Dash, Services], None] = _register_nothing
+    dialogs: Callable[[], Sequence[Component]] = _build_nothing
+    buttons: Callable[[], Sequence[Component]] = _build_nothing  # in the menu of the conversation bar
+    shown: tuple[tuple[str, str], ...] = ()
+    show: Callable[[Services, PageLocation], tuple[Any, ...]] = lambda *_: ()
+    actions: Mapping[str, Handlers] = field(default_factory=dict)  # by the id of the list that reports them

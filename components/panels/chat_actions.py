@@ -1,0 +1,182 @@
+"""The actions of the composer and of the transcript: send, stop, edit, choose, decide, undo."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from agent.run.requests import replace_text
+from agent.tracing.events import Feedback
+from checkpoints import Caller, Operation, OperationKind, Run, StateError, Store, ThreadNotFoundError, files
+from components import page_state
+from components.actions import Action, Answer, Handlers
+from components.panels import approval, compact_command
+from components.services import Services
+from components.views import message_window
+
+MAX_RUN_OPERATIONS = 30  # operations, newest first, among which the beginning of a run is searched for
+EDIT_ACTIONS = ("edit", "change")  # a field with a text waits for their reply
+NEW_THREAD_NOTICE = "That conversation no longer exists, so your message started a new one."
+
+
+async def _send_message(services: Services, action: Action) -> Answer:
+    """Answer with a reply to the composer itself: a page update may be replaced when the next one follows at once."""
+    run = await _send_prompt(services, action)
+    if run.thread_id == action.page_thread_id:
+        return Answer(page_state.build_update(), action.accept())
+    notice: Any = {"toast": {"text": NEW_THREAD_NOTICE, "undo": None}} if action.page_thread_id else {}
+    return Answer(page_state.build_update(go=page_state.thread_address(run.thread_id), **notice), action.accept())
+
+
+async def _stop_run(services: Services, action: Action) -> Answer:
+    if action.page_thread_id:
+        await services.runner.stop(action.page_thread_id)
+    return Answer(page_state.build_update(), action.accept())
+
+
+def refuse_message(action: Action, error: StateError) -> Answer:
+    """Give the reason to the composer, which keeps the text."""
+    return Answer(page_state.build_update(), action.refuse(error))
+
+
+async def _send_suggestion(services: Services, action: Action) -> Answer:
+    run = await _send_prompt(services, action)
+    return Answer(page_state.build_update(go=page_state.thread_address(run.thread_id)), action.accept())
+
+
+async def _send_prompt(services: Services, action: Action) -> Run:
+    """Begin an answer; in a new conversation where the page shows none, although its address may name one."""
+    fields, thread_id, caller = action.fields, action.page_thread_id, action.caller
+    is_shown = bool(fields.get("version"))
+    if thread_id is not None and not is_shown and not await services.read_snapshot(services.store.thread_exists, thread_id):
+        thread_id = None
+    attached = await services.run_blocking(files.decode_uploads, fields.get("files") or [])
+    caller = caller if thread_id else Caller(request_id=caller.request_id)
+    if (scope := compact_command.parse_compact_command(fields["text"], attached=bool(attached))) is not None:
+        return await services.runner.compact(thread_id, scope, caller=caller)
+    return await services.runner.send(
+        thread_id, fields["text"], caller=caller, chosen_settings=fields.get("choice"), attachments=attached
+    )
+
+
+async def _retry_answer(services: Services, action: Action) -> Answer:
+    await services.runner.retry(action.thread_id, caller=action.caller, message_id=action.fields.get("message"))
+    return Answer(page_state.build_update(), action.accept())
+
+
+async def _continue_answer(services: Services, action: Action) -> Answer:
+    await services.runner.continue_answer(action.thread_id, caller=action.caller)
+    return Answer(page_state.build_update(), action.accept())
+
+
+async def _edit_message(services: Services, action: Action) -> Answer:
+    message_id, text = action.fields["message"], action.fields["text"]
+    await services.runner.edit(action.thread_id, message_id, text, caller=action.caller)
+    return Answer(page_state.build_update(), action.accept())
+
+
+async def _change_text(services: Services, action: Action) -> Answer:
+    thread_id, message_id, store = action.thread_id, action.fields["message"], services.store
+    message = replace_text(await services.read_snapshot(store.get_message, thread_id, message_id), action.fields["text"])
+    await services.apply_change(store.replace, thread_id, message_id, message, caller=action.caller)
+    return Answer(page_state.build_update(), action.accept())
+
+
+async def _summarise_messages(services: Services, action: Action) -> Answer:
+    await services.runner.compact(action.thread_id, compact_command.read_summary_scope(action.fields), caller=action.caller)
+    return Answer(page_state.build_update(), action.accept())
+
+
+async def _choose_alternative(services: Services, action: Action) -> Answer:
+    thread_id, message_id, store = action.thread_id, action.fields["message"], services.store
+    await services.apply_change(store.choose, thread_id, message_id, caller=action.caller)
+    window = message_window.resolve_window(action.window, thread_id)
+    window = await services.read_snapshot(message_window.extend_window, store, thread_id, message_id, window)
+    return Answer(page_state.build_update(), action.accept(), window)
+
+
+async def _decide_call(services: Services, action: Action) -> Answer:
+    await approval.submit_decision(services, action.thread_id, action.fields)
+    return Answer(page_state.build_update(), action.accept())
+
+
+async def _dismiss_run(services: Services, action: Action) -> Answer:
+    await services.run_blocking(services.runs.dismiss_latest, action.thread_id)
+    return Answer(page_state.build_update(), action.accept())
+
+
+async def _revert_last_change(services: Services, action: Action) -> Answer:
+    """Undo the last change. Where that is an undo itself, as of an import, whose undo hid the thread, redo it."""
+    thread_id, store = action.thread_id, services.store
+    last = await services.read_snapshot(store.get_last_operation, thread_id)
+    change = store.redo if last is not None and last.kind is OperationKind.UNDO else store.undo
+    done = await services.apply_change(change, thread_id, caller=action.caller)
+    return Answer(page_state.update_after_undo(thread_id, done.version), action.accept())
+
+
+async def _close_notice(services: Services, action: Action) -> Answer:
+    last = await services.read_snapshot(find_notice_operation, services.store, action.thread_id)
+    return Answer(page_state.build_update(closed=str(last.version) if last else ""), action.accept())
+
+
+async def _send_feedback(services: Services, action: Action) -> Answer:
+    """Record the rating of an answer; nothing that the page shows changes by it."""
+    await services.read_snapshot(_record_feedback, services, action.thread_id, action.fields)
+    return Answer(reply=action.accept())
+
+
+async def _refresh_page(_: Services, action: Action) -> Answer:
+    return Answer(page_state.refresh_panels(action.last_update))
+
+
+async def _move_window(services: Services, action: Action) -> Answer:
+    thread_id = action.thread_id
+    window = message_window.resolve_window(action.window, thread_id)
+    move = message_window.move_window
+    return Answer(window=await services.read_snapshot(move, services.store, thread_id, window, action.fields))
+
+
+def refuse_action(action: Action, error: StateError) -> Answer:
+    """Report the error to the field with the text, or in a toast; a conversation that no longer exists gives way to "/"."""
+    if isinstance(error, ThreadNotFoundError):
+        return Answer(page_state.build_update(go="/"))
+    if action.kind in EDIT_ACTIONS:
+        return Answer(page_state.refresh_panels(action.last_update), action.refuse(error))
+    return Answer(page_state.report_problem(str(error)), action.refuse(error))
+
+
+def find_notice_operation(store: Store, thread_id: str) -> Operation | None:
+    """Return the operation of the notice: the newest one that is not the judge's. Of a run that wrote the newest messages it
+    is the last move through time, or else the run's first operation.
+    """
+    newest = [op for op in store.list_operations(thread_id, last=MAX_RUN_OPERATIONS) if op.actor != "judge"]
+    if not newest or newest[0].undo_group is None:
+        return newest[0] if newest else None
+    of_the_run = [op for op in newest if op.undo_group == newest[0].undo_group]
+    moves = (OperationKind.GOTO, OperationKind.REWIND)
+    return next((op for op in of_the_run if op.kind in moves), of_the_run[-1])
+
+
+def _record_feedback(services: Services, thread_id: str, fields: Mapping[str, Any]) -> None:
+    """Pass the rating of an answer to the tracer; None takes it back."""
+    answer, good = services.store.get_message(thread_id, fields["message"]), fields["good"]
+    if answer.run_id:
+        services.tracer.record(Feedback(answer.run_id, answer.id, good if good is None else bool(good)))
+
+
+COMPOSER_ACTIONS: Handlers = {"send": _send_message, "stop": _stop_run}
+TRANSCRIPT_ACTIONS: Handlers = {
+    "suggest": _send_suggestion,
+    "retry": _retry_answer,
+    "regenerate": _retry_answer,
+    "continue": _continue_answer,
+    "edit": _edit_message,
+    "change": _change_text,
+    "summarise": _summarise_messages,
+    "choose": _choose_alternative,
+    "decide": _decide_call,
+    "dismiss": _dismiss_run,
+    "undo": _revert_last_change,
+    "close-notice": _close_notice,
+    "feedback": _send_feedback,
+    "refresh": _refresh_page,
+    **dict.fromkeys(message_window.WINDOW_ACTIONS, _move_window),
+}

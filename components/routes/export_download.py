@@ -1,0 +1,64 @@
+"""The download of an export."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from fastapi import FastAPI
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from checkpoints import Store
+from checkpoints.interchange import text_exports, transfer
+from checkpoints.interchange.redaction import Redaction
+from components.services import Services
+
+Writer = Callable[[Store, str, Redaction | None], str]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFormat:
+    label: str
+    write: Writer
+    media_type: str
+    suffix: str  # of the file's name
+
+
+EXPORT_FORMATS = {  # by the value in the form
+    "waymark": ExportFormat("Waymark JSON", transfer.export, "application/json", "waymark.json"),
+    "markdown": ExportFormat("Markdown", text_exports.export_markdown, "text/markdown", "md"),
+    "jsonl": ExportFormat("JSONL (OpenAI format)", text_exports.export_jsonl, "application/jsonl", "jsonl"),
+}
+
+
+def add_route(server: FastAPI, services: Services) -> None:
+    """Serve the download: `format=waymark|markdown|jsonl&leave_out=…&leave_out_files=…&redact=…`, words one per line.
+
+    The page posts the form, because redacted words must not appear in an address.
+    """
+
+    @server.api_route("/api/threads/{thread_id}/export", methods=["GET", "POST"])
+    async def download_export(thread_id: str, request: Request) -> Response:
+        options = QueryParams(await request.body() if request.method == "POST" else request.query_params)
+        if (kind := EXPORT_FORMATS.get(options.get("format", "waymark"))) is None:
+            return PlainTextResponse("There is no such format.", 400)
+        words = tuple(line.strip() for text in options.getlist("redact") for line in text.splitlines() if line.strip())
+        results, attached = "leave_out" in options, "leave_out_files" in options
+        redaction = Redaction(results, words, attached) if words or results or attached else None
+        text = await services.read_snapshot(kind.write, services.store, thread_id, redaction)
+        title = await services.read_snapshot(_read_title, services.store, thread_id)
+        named = _build_file_name(redaction, title)
+        title_name = quote(f"{named}.{kind.suffix}", safe="")
+        name = f"attachment; filename=\"conversation.{kind.suffix}\"; filename*=UTF-8''{title_name}"
+        return Response(text, media_type=kind.media_type, headers={"Content-Disposition": name})
+
+
+def _read_title(store: Store, thread_id: str) -> str:
+    return store.get_thread(thread_id).title
+
+
+def _build_file_name(redaction: Redaction | None, title: str) -> str:
+    """Return the title as part of a file's name, redacted like the file."""
+    shown_title = redaction.redact_text(title, replacement="redacted") if redaction else title
+    return "".join(c if c.isalnum() or c in " -_" else "-" for c in shown_title)[:100].strip() or "conversation"

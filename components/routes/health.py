@@ -1,0 +1,42 @@
+"""The health of the server, for the page and for monitoring."""
+
+import asyncio
+
+from fastapi import FastAPI
+from starlette.responses import JSONResponse, Response
+
+from checkpoints import StoreUnavailableError
+from components.services import Services
+
+
+def add_route(server: FastAPI, services: Services) -> None:
+    check_health = HealthCheck(services)
+
+    @server.get("/healthz")
+    async def get_health() -> Response:
+        if problem := await check_health():
+            return JSONResponse({"status": "degraded", "store": problem}, status_code=503)
+        return JSONResponse({"status": "ok", "store": services.store.database.kind})
+
+
+class HealthCheck:
+    """One check of the database for all requests meanwhile. It may take as long as a lock is held, and every page polls, so
+    that a check for each would take up the whole pool.
+    """
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._pending_check: asyncio.Task[str] | None = None
+
+    async def __call__(self) -> str:
+        """Return the database's problem, or an empty text."""
+        if self._pending_check is None or self._pending_check.done():
+            self._pending_check = asyncio.create_task(self._check_database())
+        return await asyncio.shield(self._pending_check)
+
+    async def _check_database(self) -> str:
+        try:
+            await self._services.check()
+        except StoreUnavailableError as error:
+            return str(error)
+        return ""

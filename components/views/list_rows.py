@@ -1,0 +1,41 @@
+"""Threads, runs, checkpoints and branches as the page's lists show them. Pure: values in, plain JSON out."""
+
+from typing import Any
+
+from checkpoints import Branch, Checkpoint, Run, RunState, Thread
+
+
+def describe_thread(value: Thread, running: frozenset[str]) -> dict[str, Any]:
+    return {
+        "id": value.id,
+        "title": value.title,
+        "updated": value.updated_at.isoformat(),
+        "running": value.id in running,
+    }
+
+
+def describe_run(value: Run | None) -> dict[str, Any] | None:
+    """Describe a run; None if it needs no notice."""
+    if value is None or value.dismissed or value.state in (RunState.DONE, RunState.WAITING):
+        return None
+    return {"id": value.id, "state": value.state, "error": value.error, "compacts": value.compacts}
+
+
+def describe_checkpoint(value: Checkpoint, *, is_current: bool) -> dict[str, Any]:
+    return {
+        "id": value.id,
+        "name": value.name,
+        "description": value.description,
+        "created_by": value.created_by,
+        "time": value.timestamp.isoformat(),
+        "messages": value.message_count,
+        "message": value.node.id if value.node and not value.detached else None,  # its last one, if it is on the path
+        "tokens": value.tokens,
+        "pinned": value.pinned,
+        "here": is_current,
+    }
+
+
+def describe_branch(value: Branch, length: int, shared: int, current: str) -> dict[str, Any]:
+    """Describe a branch. `shared`: the number of messages that it shares with the current one."""
+    return {"id": value.id, "name": value.name, "current": value.id == current, "messages": length, "shared": shared}

@@ -1,0 +1,68 @@
+"""Every action that the browser reports has one handler, and an error of it reaches the user."""
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkpoints import ConflictError
+from components import page
+from components.actions import Action, ActionList, Answer, Handlers, _run_handler
+
+MODULES = Path(__file__).parents[2] / "assets" / "modules"
+ROOMS = {  # of the modules that report the actions of a list
+    "threads": ("threads/*.mjs",),
+    "composer-panel": ("composer/*.mjs",),
+    "transcript": ("transcript/*.mjs", "message/*.mjs"),
+    "timeline": ("timeline/*.mjs",),
+    "log": ("page/log.mjs",),
+}
+SENT = re.compile(r'\b(?:act|open|go)\("([a-z-]+)"|\bbutton\("\w+", "(?!btn-)([a-z-]+)"|\btype: "(send|stop)"')
+LISTS = {each.list_id: each for each in page.LISTS}
+SERVICES: Any = None
+FIELDS = {"type": "move", "op": "an operation", "version": 3}
+
+
+def read_modules(list_id: str) -> str:
+    return "".join(path.read_text() for pattern in ROOMS[list_id] for path in MODULES.glob(pattern))
+
+
+def run(handlers: Handlers, **fields: Any) -> Answer:
+    action = Action.parse({**FIELDS, **fields}, "thread")
+    return asyncio.run(_run_handler(SERVICES, ActionList("a list", handlers), action))
+
+
+@pytest.mark.parametrize("list_id", ROOMS)
+def test_every_action_that_the_browser_sends_has_a_handler(list_id: str) -> None:
+    sent = {kind for found in SENT.findall(read_modules(list_id)) for kind in found if kind}
+    assert sent
+    assert sent - set(LISTS[list_id].handlers) == set()
+
+
+@pytest.mark.parametrize("list_id", ROOMS)
+def test_every_handler_is_for_an_action_that_the_browser_knows(list_id: str) -> None:
+    modules = read_modules(list_id)
+    assert [kind for kind in LISTS[list_id].handlers if f'"{kind}"' not in modules] == []
+
+
+def test_a_handler_gets_the_caller_that_the_action_names() -> None:
+    async def answer(_: object, action: Action) -> Answer:
+        return Answer(reply=(action.thread_id, action.caller.request_id, action.caller.expected_version))
+
+    assert run({"move": answer}).reply == ("thread", "an operation", 3)
+
+
+def test_a_refusal_becomes_a_toast() -> None:
+    async def refuse(*_: object) -> Answer:
+        raise ConflictError("thread", 1, 2)
+
+    update = run({"move": refuse}).update
+    assert update is not None
+    assert "changed elsewhere" in update["toast"]["text"]
+
+
+def test_an_unknown_action_changes_nothing_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    assert run({}, type="vanish") == Answer()
+    assert "no action 'vanish'" in caplog.text

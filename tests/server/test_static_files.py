@@ -1,0 +1,40 @@
+"""The stylesheet and the icons: every colour of code can be read, and every icon that the page names is there."""
+
+import re
+
+import pytest
+
+from server.static_files import build_highlight_css, build_icon_sprite
+from tests.app_process import ROOT
+
+
+def _luminance(colour: str) -> float:
+    wide = "".join(digit * 2 for digit in colour) if len(colour) == 3 else colour
+    parts = [int(wide[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+    red, green, blue = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize(("dark", "background"), [(False, "f3f5f5"), (True, "1b1f20")])
+def test_every_colour_of_code_can_be_read(dark: bool, background: str) -> None:
+    lines = [line for line in build_highlight_css().splitlines() if line.startswith("[data-bs-theme=dark] .code") is dark]
+    colours = [re.search(r"color: #([0-9A-Fa-f]{3,6})\b", line) for line in lines]
+    assert len(colours) > 10
+    for colour in colours:
+        if colour:
+            low, high = sorted([_luminance(colour[1]), _luminance(background)])
+            assert (high + 0.05) / (low + 0.05) >= 4.5, colour.string
+
+
+def test_highlighting_sets_no_background_and_no_frame() -> None:
+    assert "background" not in build_highlight_css()
+    assert "border" not in build_highlight_css()
+
+
+def test_every_icon_that_the_page_names_is_in_the_sprite() -> None:
+    sprite = set(re.findall(r'<symbol[^>]* id="([^"]+)"', build_icon_sprite()))
+    assert "sun" in sprite
+    scripts = "".join(path.read_text() for path in (ROOT / "assets" / "modules").rglob("*.mjs"))
+    assert set(re.findall(r'\bicon\("([^"]+)"', scripts)) <= sprite
+    pages = "".join(path.read_text() for path in (ROOT / "components").rglob("*.py"))
+    assert set(re.findall(r'Icon\(name="([^"]+)"', pages)) - {"theme"} <= sprite
