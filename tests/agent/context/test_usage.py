@@ -19,8 +19,8 @@ from agent.context.window import Window
 from agent.graph.answer import TOO_DEEP
 from agent.tracing.spans import count_usage as traced
 from checkpoints import Caller, Database, NewMessage, Store, limits, serde
-from components.routes import growth, thread_usage
-from components.views import message_view
+from components.routes import growth
+from components.views import context_meter, message_view
 from tests.agent.graph.test_answer import answer, call, finish, said
 from tests.agent.running import model_at, running, tool
 from tests.fakes import openai as fakes
@@ -73,7 +73,7 @@ def test_a_stored_answer_with_any_usage_is_shown_measured_plotted_priced_and_tra
     assert found is not None
     shown = [
         message_view.describe_messages(path, running=False, prices={"demo": ModelPrice(1.0, 1.0)}),
-        thread_usage.describe_context(found),
+        context_meter.describe_context(found),
         growth.measure_growth(store, thread_id),
         read_usage(path[-1], {"demo": ModelPrice(1.0, 1.0)}),
         window.fit_to_window(build_request("Be good.", path), 1_000).tokens,
@@ -112,7 +112,7 @@ def test_a_provider_that_counts_wrongly_costs_no_answer(spec: str, number: Any, 
             assert kept[0] is None
             assert {name: kept[1][name] for name in USAGE} == USAGE
             assert are_storable(kept[1])
-            orjson.dumps(thread_usage.describe_context(here.runner.inputs.load_context(here.thread_id)))  # type: ignore[arg-type]
+            orjson.dumps(context_meter.describe_context(here.runner.inputs.load_context(here.thread_id)))  # type: ignore[arg-type]
 
     with FakeOpenAI() as fake:
         asyncio.run(story(fake))
