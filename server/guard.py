@@ -38,7 +38,7 @@ class AllowedRoutes:
     user_file_prefixes: tuple[
         str, ...
     ] = ()  # prefixes of users' files: a browser may cache them, and nothing in them may act
-    max_body_bytes: Mapping[str, int] = field(default_factory=dict)  # prefix -> bytes, where BODY_LIMIT is not right
+    max_body_bytes: Mapping[str, int] = field(default_factory=dict)  # prefix -> bytes, where MAX_BODY_BYTES does not fit
 
     def is_allowed(self, path: str) -> bool:
         return (

@@ -42,7 +42,7 @@ class Session:
         return True
 
     def issue_cookie(self) -> str:
-        """Return a cookie value that is valid for MAX_AGE."""
+        """Return a cookie value that is valid for MAX_COOKIE_SECONDS."""
         return self._signer.sign(secrets.token_urlsafe(16)).decode()
 
     def is_valid(self, value: str) -> bool:

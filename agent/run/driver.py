@@ -117,7 +117,7 @@ class RunDriver:
     ) -> None:
         """Run the graph until it rests. Each move through time starts it anew, from the path as it is then."""
         thread_id = prepared.run.thread_id
-        open_calls = await self._find_resumable_calls(recorder, prepared.request)
+        open_calls = await self._settle_open_calls(recorder, prepared.request)
         # Here, so that a path which cannot be sent ends the run with a sentence.
         messages = await (
             self._build_resumed_messages(thread_id) if open_calls else self.blocking.run(prepared.build_messages)
@@ -138,8 +138,8 @@ class RunDriver:
     async def _build_resumed_messages(self, thread_id: str) -> list[AnyMessage]:
         return await self.blocking.run(self.inputs.build_messages, thread_id, resume=True)
 
-    async def _find_resumable_calls(self, recorder: RunRecorder, request: RunRequest) -> list[OpenCall]:
-        """Find the open calls of the path that a run resumes, after a decision or after a crash."""
+    async def _settle_open_calls(self, recorder: RunRecorder, request: RunRequest) -> list[OpenCall]:
+        """Return the open calls that a run resumes, after a decision or after a crash, and refuse all others."""
         if not request.continues_answer and request.decision is None:
             return []
         open_calls = await self.blocking.run(self.inputs.load_open_calls, recorder.run.thread_id)

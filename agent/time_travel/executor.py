@@ -7,7 +7,8 @@ from time import time_ns
 from langchain_core.messages import ToolCall
 
 from agent.context.tokens import estimate_stored_tokens, estimate_tokens
-from agent.time_travel.moves import TIME_TRAVEL_MARK, Move, MoveRefused, plan_move
+from agent.time_travel.moves import Move, MoveRefused, plan_move
+from agent.time_travel.notes import TIME_TRAVEL_MARK
 from agent.time_travel.policy import Policy, TimeTravelEvent
 from agent.time_travel.protocol import PathChanged
 from agent.tools.approval import Decision

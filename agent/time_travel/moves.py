@@ -12,22 +12,16 @@ from typing import Any, Literal
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall
 
 from agent.time_travel.dependence import find_dependents
+from agent.time_travel.notes import TIME_TRAVEL_MARK, format_note
 from agent.tools.calculator import calculator
-from agent.tools.fence import escape_tags
 from agent.tools.time_travel import MOVE_TOOLS, save_checkpoint
-from checkpoints import MAIN, Message, files, pluralize
-from checkpoints.text import shorten
+from checkpoints import MAIN, Message, files
 
-TIME_TRAVEL_MARK = "time_travel"  # in a note's additional_kwargs: {kind, to, removed, sources}
 MAX_SOURCES = 20
 # These tools return no external text. A list of checkpoints does: a file may have named them.
 _TRUSTED_TOOLS = frozenset(tool.name for tool in (*MOVE_TOOLS, save_checkpoint, calculator))
 MAX_NOTE_CHARS = 20_000  # characters
-MAX_ORIGINAL_CHARS = 20_000
 _POSITION = re.compile(r"\[msg_(0|[1-9][0-9]{0,8})\]|(?:msg_)?(0|[1-9][0-9]{0,8})", re.ASCII)
-_ORIGINAL = re.compile(r"<original_message_to_be_ignored>\n(.*?)\n</original_message_to_be_ignored>", re.DOTALL)
-_NOTE_TEXT = re.compile(r"<time_travel_message>\n(.*?)\n</time_travel_message>", re.DOTALL)
-_NOTE_TAGS = ("system_message", "original_message_to_be_ignored", "time_travel_message")
 
 
 class MoveRefused(Exception):
@@ -101,7 +95,7 @@ def plan_goto(
     removed = len(path) - kept
     sources = find_sources(path[:call_position], origins)
     marks = {"kind": "goto", "to": target.depth, "removed": removed, "sources": sources}
-    message = HumanMessage(_format_note(target, removed, note), additional_kwargs={TIME_TRAVEL_MARK: marks})
+    message = HumanMessage(format_note(target, removed, note), additional_kwargs={TIME_TRAVEL_MARK: marks})
     after = target.id if keep_target else target.parent_id
     return Move("goto", after, message, target, call_position, kept, removed, note.strip())
 
@@ -196,29 +190,6 @@ def _is_agent_answer(message: Message, agent: str) -> bool:
     data = message.body["data"]
     called = data.get("tool_calls") or data.get("invalid_tool_calls")
     return message.type == "ai" and message.agent == agent and not called
-
-
-def _format_note(target: Message, removed: int, note: str) -> str:
-    gone = f"{pluralize(removed, 'message')} {'was' if removed == 1 else 'were'} removed"
-    return (
-        f"<system_message>\nGOTO tool used: the conversation went back to msg_{target.depth}; {gone}.\n</system_message>\n"
-        f"<original_message_to_be_ignored>\n{_quote_original(target)}\n</original_message_to_be_ignored>\n"
-        f"<time_travel_message>\n{escape_tags(note.strip(), *_NOTE_TAGS)}\n</time_travel_message>"
-    )
-
-
-def _quote_original(target: Message) -> str:
-    """Return the target's text. For a note, return the text that it quotes, so that notes are never nested."""
-    text = str(target.langchain.text)
-    if TIME_TRAVEL_MARK in (target.body["data"].get("additional_kwargs") or {}) and (within := _ORIGINAL.search(text)):
-        return escape_tags(within[1], *_NOTE_TAGS)  # a note from a file was never escaped
-    return escape_tags(shorten(text, MAX_ORIGINAL_CHARS), *_NOTE_TAGS)
-
-
-def extract_note(text: str) -> str:
-    """Return the agent's text in a note."""
-    found = _NOTE_TEXT.search(text)
-    return found[1] if found else text
 
 
 def _quote_value(value: Any) -> str:

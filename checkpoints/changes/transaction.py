@@ -158,7 +158,7 @@ class Transaction:
         return dict(found)
 
     def move_head(self, node: Node | None) -> None:
-        # Nothing else in a change moves this head, so that what it was is known: `put` is an undo's alone.
+        # Nothing else in a change moves this head, so its earlier value is known: only an undo's `put_all` writes heads.
         before = self.head.id if self.head else None
         self._write_columns("branch", self.thread.branch_id, {"head_id": before}, {"head_id": node.id if node else None})
         self.head = node
@@ -247,7 +247,7 @@ class Transaction:
 
     def add_checkpoints(self, checkpoints: Sequence[Checkpoint]) -> list[Checkpoint]:
         """Write checkpoints: one row each. Return them with the ids and names that they got."""
-        first = self._count_made(len(checkpoints)) if checkpoints else 0
+        first = self._reserve_positions(len(checkpoints)) if checkpoints else 0
         names = self._free_names(first + 1)
         written = [
             replace(
@@ -289,15 +289,15 @@ class Transaction:
             "created_at": rows.from_time(checkpoint.timestamp),
         }
 
-    def _count_made(self, number: int) -> int:
-        """Count so many checkpoints more; how many there were before."""
+    def _reserve_positions(self, number: int) -> int:
+        """Reserve the positions of new checkpoints, and return the first one."""
         table = schema.thread.c
         made = table.checkpoints_made + number
         counted = sa.update(schema.thread).where(table.id == self.thread.id).values(checkpoints_made=made)
         return int(self.connection.execute(counted.returning(table.checkpoints_made)).scalar_one()) - number
 
     def _free_names(self, first: int) -> Callable[[int], str]:
-        """What gives the default name with a number, or the next that no checkpoint of this thread ever had."""
+        """Return a function that gives the default name with a number, or the next name that this thread never used."""
         taken: set[str] = set()
         looked, number = first, first  # up to which numbers it is known what is taken; those before are given
 
@@ -372,11 +372,10 @@ ChangeBody = Callable[[Transaction], str | None]  # makes the change; returns th
 def check_caller(
     connection: sa.Connection, loaded: rows.LoadedThread, caller: Caller, *, while_running: bool, is_exact: bool = False
 ) -> None:
-    """Refuse a change whose caller saw another conversation, or that a run of somebody else's stands in the way of.
+    """Refuse a change whose caller saw another conversation, or that the run of another caller blocks.
 
-    What only names something (a checkpoint saved, a title changed) since the caller looked is no other conversation; but
-    with `exact` it is, as for an undo, which would take back that instead of what the caller saw. What the judge saved never
-    is: undo passes it over.
+    A checkpoint saved or a title changed since then is no conflict. With `is_exact` it is: an undo would revert that
+    change instead of the one that the caller saw. A milestone of the judge never is, because undo skips it.
     """
     thread, seen = loaded.thread, caller.expected_version
     changed = _has_newer_operation if is_exact else _has_moved_head

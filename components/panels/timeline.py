@@ -71,7 +71,7 @@ def register(app: Dash, services: Services) -> None:
     store = services.store
 
     async def confirm_restore(subject: dialog.Subject, keep_branch: bool) -> page_state.PageUpdate:
-        """Stop a running answer first. Its text is the only change since the dialog opened that is no conflict."""
+        """Stop a running answer first. Its text is no conflict with the restore."""
         thread_id, checkpoint_id = subject.thread_id, subject.fields["checkpoint"]
         await services.runner.stop(thread_id)
         before = await services.read_snapshot(store.list_messages, thread_id, last=MAX_PROMPT_SEARCH_MESSAGES)

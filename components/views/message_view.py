@@ -10,7 +10,7 @@ from agent.context.prices import Prices, read_usage
 from agent.run import compaction
 from agent.subagents.delegation import find_open_calls, find_undecided_calls
 from agent.time_travel.dependence import list_call_ids, read_question_mark
-from agent.time_travel.moves import TIME_TRAVEL_MARK, extract_note
+from agent.time_travel.notes import TIME_TRAVEL_MARK, extract_note
 from checkpoints import (
     MAIN,
     Message,

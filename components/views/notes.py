@@ -4,8 +4,8 @@ from typing import Any, TypedDict
 from urllib.parse import quote
 
 from agent.run.compaction import COMPACTION_MARK
-from agent.time_travel import moves
 from agent.time_travel.moves import read_sources
+from agent.time_travel.notes import TIME_TRAVEL_MARK
 from checkpoints import Message, limits
 
 
@@ -29,7 +29,7 @@ def describe_summary(stored: Message) -> SummaryView | None:
 
 def describe_goto_removal(stored: Message) -> RemovalView | None:
     """Describe the messages that a move removed; None for any other message, and where they are not contiguous."""
-    marks = _read_note_marks(stored, moves.TIME_TRAVEL_MARK)
+    marks = _read_note_marks(stored, TIME_TRAVEL_MARK)
     return _build_removal(stored, marks) if "last" in marks else None
 
 
@@ -40,7 +40,7 @@ def describe_removal(stored: Message) -> RemovalView | None:
 
 def find_note_marks(stored: Message) -> dict[str, Any]:
     """Return the marks that locate the messages that a note replaced."""
-    return _read_note_marks(stored, COMPACTION_MARK) or _read_note_marks(stored, moves.TIME_TRAVEL_MARK)
+    return _read_note_marks(stored, COMPACTION_MARK) or _read_note_marks(stored, TIME_TRAVEL_MARK)
 
 
 def _build_removal(stored: Message, marks: dict[str, Any]) -> RemovalView | None:

@@ -6,7 +6,8 @@ from typing import Literal, TypedDict
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 
 from agent.subagents.delegation import OpenCall
-from agent.time_travel.moves import TIME_TRAVEL_MARK, Move, read_sources
+from agent.time_travel.moves import Move, read_sources
+from agent.time_travel.notes import TIME_TRAVEL_MARK
 from agent.tools.approval import STOPPED_TEXT
 from checkpoints import Message, Removal, limits
 from checkpoints.interchange import waymark

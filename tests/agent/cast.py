@@ -9,7 +9,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from starlette.requests import Request
 
 from agent.subagents.agents import Agent
-from agent.time_travel.moves import TIME_TRAVEL_MARK
+from agent.time_travel.notes import TIME_TRAVEL_MARK
 from agent.time_travel.policy import Policy
 from checkpoints import MAIN
 from tests.agent.running import Running, model_at, running

@@ -10,7 +10,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from pydantic import SecretStr
 
-from agent.time_travel.moves import TIME_TRAVEL_MARK
+from agent.time_travel.notes import TIME_TRAVEL_MARK
 from agent.tools import read_file, web_search
 from agent.tools.registry import select_tools
 from checkpoints import Caller, Database, NewMessage, Operation, OperationKind, Store, files, serde

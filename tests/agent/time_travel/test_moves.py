@@ -7,7 +7,8 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 
 from agent.context.request import build_request
-from agent.time_travel.moves import TIME_TRAVEL_MARK, Move, MoveRefused, plan_goto, plan_move, plan_rewind
+from agent.time_travel.moves import Move, MoveRefused, plan_goto, plan_move, plan_rewind
+from agent.time_travel.notes import TIME_TRAVEL_MARK
 from checkpoints import Message, MessageStatus, serde
 
 TALK = ("hello", "I can help with many things.", "What are black holes?", "Black holes are …")
