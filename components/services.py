@@ -91,7 +91,8 @@ class Services:
         await asyncio.get_running_loop().run_in_executor(self.health, self.store.database.check_health)
 
     def close(self) -> None:
-        """Wait for the current work, and end the threads."""
+        """Wait for the current work, and end the threads and the processes that render."""
+        self.renderer.close()
         self.readers.close()
         self.health.shutdown()
         self.pool.shutdown()

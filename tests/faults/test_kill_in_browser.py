@@ -60,7 +60,7 @@ def test_what_the_page_showed_as_sent_is_there_after_the_server_was_killed(serve
         page.wait_for_timeout(chance.uniform(0, 1800))  # the moment of the kill is the one thing that may be left to time
         server.kill()
         server.restart()
-        outcome = page.get_by_role("group", name="How the answer ended")  # the page finds back by itself
+        outcome = page.get_by_role("group", name="Status of the answer")  # the page finds back by itself
         expect(outcome).to_be_visible(timeout=15_000)
         expect(outcome).to_contain_text("cut off")
         assert shown(page) == sent
