@@ -5,13 +5,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := run
-.PHONY: run test test-long check bench setup setup-dev browser lock clean
+.PHONY: run test test-again test-long check bench setup setup-dev browser lock clean
 
 run: setup
 	@$(BIN)/python app.py
 
 test: setup-dev browser
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+
+# Only what failed the last time, one after the other.
+test-again: setup-dev
+	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none
 
 # The same proofs with many more rounds: hours, not minutes, unless a share is asked for.
 test-long: setup-dev browser
