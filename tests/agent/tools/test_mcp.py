@@ -109,7 +109,8 @@ def test_a_server_that_answers_nothing_any_more_is_started_anew(tmp_path: Path, 
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.5):
                 await offered.call("fake__block", mark=str(tmp_path / "blocks"))
-        assert "broke off" in await offered.call("fake__who_am_i")
+        broken = await offered.call("fake__who_am_i")  # or the new server's answer, where it was noticed before
+        assert "broke off" in broken or broken != before
         assert before != await offered.call("fake__who_am_i") != ""
         assert (tmp_path / "hangs").exists()
         assert (tmp_path / "blocks").exists()
