@@ -162,8 +162,11 @@ class RunDriver:
             trace=context.trace.for_agent("compaction", COMPACTION_PROMPT),
         )
         passage = await self.blocking.run(self.inputs.find_passage, run.thread_id, scope)
-        new = compaction.build_note(passage, await compaction.summarize_passage(passage, scope.focus, off_path))
-        after, messages = passage.messages[0].parent_id, [new, *compaction.copy_following(passage.following)]
+        note = compaction.build_note(passage, await compaction.summarize_passage(passage, scope.focus, off_path))
         await self.blocking.run(
-            self.runs.replace_with_summary, run, messages, after=after, detail=compaction.make_detail(new)
+            self.runs.replace_with_summary,
+            run,
+            [note.build_message(), *compaction.copy_following(passage.following)],
+            after=passage.messages[0].parent_id,
+            detail=compaction.make_detail(note.mark),
         )

@@ -18,9 +18,10 @@ from agent.context.request import build_request
 from agent.context.window import find_window
 from agent.graph.graph import Graph, build_config
 from agent.graph.state import Limits, RunContext, ToolOutcome
+from agent.marks import CallKey, QuestionMark
 from agent.settings import ChosenModel, ModelCatalog
 from agent.subagents.agents import Agent, Agents, describe_agents
-from agent.time_travel.dependence import QUESTION_MARK, list_call_ids, read_question_mark
+from agent.time_travel.dependence import list_call_ids
 from agent.tools.approval import AwaitingDecision, find_unanswered_calls
 from agent.tools.ask_agent import ask_agent
 from checkpoints import MAIN, Message, MessageStatus, Store
@@ -38,8 +39,8 @@ class OpenCall:
     question: Message | None = None
 
     @property
-    def key(self) -> tuple[str, str]:
-        return self.agent, self.call["id"] or ""
+    def key(self) -> CallKey:
+        return CallKey(self.agent, self.call["id"] or "")
 
 
 def load_last_turn(store: Store, thread_id: str) -> list[Message]:
@@ -58,9 +59,8 @@ def find_open_calls(path: Sequence[Message], agent: str = MAIN) -> list[OpenCall
     finished = [message for message in path if message.status is MessageStatus.DONE and not message.damaged]
     memory = [message.langchain for message in finished if message.agent == agent]
     found: list[OpenCall] = []
-    waiting = [
-        OpenCall(agent, call, _find_question(path, agent, call["id"] or "")) for call in find_unanswered_calls(memory)
-    ]
+    keyed = [(CallKey(agent, call["id"] or ""), call) for call in find_unanswered_calls(memory)]
+    waiting = [OpenCall(agent, call, _find_question(path, key)) for key, call in keyed]
     for each in waiting:
         if each.question is not None:
             found += find_open_calls([m for m in path if m.depth > each.question.depth], each.question.agent)
@@ -78,12 +78,12 @@ def find_undecided_calls(open_calls: Iterable[OpenCall]) -> list[OpenCall]:
     ]
 
 
-def _find_question(path: Sequence[Message], caller: str, call_id: str) -> Message | None:
+def _find_question(path: Sequence[Message], call: CallKey) -> Message | None:
     """Find the message that a call of an agent's last answer put to a sub-agent."""
     for message in reversed(path):
-        if message.agent == caller and call_id in list_call_ids(message):
+        if message.agent == call.agent and call.call_id in list_call_ids(message):
             return None
-        if read_question_mark(message) == (caller, call_id):
+        if QuestionMark.of(message) == QuestionMark(call):
             return message
     return None
 
@@ -143,14 +143,14 @@ class RunDelegator:
         self._turn_changed = asyncio.Condition()
 
     def is_in_progress(self, agent: str, call: ToolCall) -> bool:
-        return (agent, call["id"] or "") in self._open_questions
+        return CallKey(agent, call["id"] or "") in self._open_questions
 
     async def ask(self, call: ToolCall, context: RunContext) -> ToolOutcome:
         """Return the answer to a call of `ask_agent`, or a sentence for the calling agent's model.
 
         Raises `AwaitingDecision` when the sub-agent cannot go on before a person has decided.
         """
-        question = self._open_questions.get((context.agent, call["id"] or ""))
+        question = self._open_questions.get(CallKey(context.agent, call["id"] or ""))
         name = question.agent if question else str(call["args"].get("agent", "")).strip()
         text = str(call["args"].get("question", "")).strip()
         agent = self._sub_agents.agents.get(name)
@@ -176,7 +176,7 @@ class RunDelegator:
         self, agent: Agent, call: ToolCall, question: Message | str, context: RunContext
     ) -> ToolOutcome:
         """Return the sub-agent's answer, or a sentence with the reason for none. The calling agent goes on."""
-        key, sub_context = (context.agent, call["id"] or ""), self._build_context(agent, context)
+        key, sub_context = CallKey(context.agent, call["id"] or ""), self._build_context(agent, context)
         await self._await_turn(agent.name, key)
         try:
             return ToolOutcome(await self._work_on_question(agent, key, question, sub_context))
@@ -207,7 +207,7 @@ class RunDelegator:
             reserved_answers=context.reserved_answers + 1,
         )
 
-    async def _await_turn(self, name: str, key: tuple[str, str]) -> None:
+    async def _await_turn(self, name: str, key: CallKey) -> None:
         """Wait until the sub-agent is free. Raises `AwaitingDecision` when a person must decide before that."""
         async with self._turn_changed:
             await self._turn_changed.wait_for(lambda: self._at_work.get(name, key) == key or name in self._waiting_agents)
@@ -218,13 +218,10 @@ class RunDelegator:
         async with self._turn_changed:
             self._turn_changed.notify_all()
 
-    async def _work_on_question(
-        self, agent: Agent, key: tuple[str, str], question: Message | str, sub_context: RunContext
-    ) -> str:
+    async def _work_on_question(self, agent: Agent, key: CallKey, question: Message | str, sub_context: RunContext) -> str:
         recorder, model = sub_context.recorder, self._sub_agents.choose_model(agent)
         if isinstance(question, str):
-            by, call_id = key
-            await recorder.commit(HumanMessage(question, additional_kwargs={QUESTION_MARK: {"by": by, "call": call_id}}))
+            await recorder.commit(HumanMessage(question, additional_kwargs=QuestionMark(key).to_kwargs()))
         memory = await recorder.run_blocking(lambda: self._sub_agents.load_memory(agent, model))
         if isinstance(question, Message) and (answer := find_answer(question, memory)) is not None:
             return answer

@@ -16,12 +16,12 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCa
 from agent.context.request import build_request
 from agent.graph.graph import Graph, build_config
 from agent.graph.state import Limits, Recorder, RunContext, ToolOutcome
+from agent.marks import AttemptMark
 from agent.subagents.delegation import load_last_turn
 from agent.time_travel.dependence import list_call_ids
 from checkpoints import MAIN, Message, MessageStatus, NewMessage, Run, Runs, Store, serde
 from checkpoints.text import shorten_for_model, shorten_line
 
-FORK_MARK = "fork"  # in the additional_kwargs of a branch's first message: {"call": the call's id, "number": from 1}
 MAX_PROMPTS = 10  # prompts
 MAX_BRANCHES_PER_RUN = 20
 MAX_PARALLEL_BRANCHES = 4  # branches in progress at once
@@ -186,15 +186,8 @@ def _name_branch(prompt: str) -> str:
 
 
 def _make_first_message(prompt: str, call: ToolCall, number: int) -> NewMessage:
-    marks = {"call": call["id"] or "", "number": number}
-    return NewMessage(serde.to_body(HumanMessage(serde.sanitize_text(prompt), additional_kwargs={FORK_MARK: marks})))
-
-
-def find_attempt_number(message: Message, call_id: str) -> int | None:
-    """Return the number of the attempt, from 1, that begins with this message; None where none of this call does."""
-    marks = (message.body["data"].get("additional_kwargs") or {}).get(FORK_MARK)
-    number = marks.get("number") if isinstance(marks, dict) and marks.get("call") == call_id else None
-    return number if isinstance(number, int) else None
+    mark = AttemptMark(call["id"] or "", number)
+    return NewMessage(serde.to_body(HumanMessage(serde.sanitize_text(prompt), additional_kwargs=mark.to_kwargs())))
 
 
 def is_final_answer(message: Message) -> bool:

@@ -7,20 +7,8 @@ that come from those messages, and the messages that follow them in other memori
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from checkpoints import MAIN, Message
-
-# In a question's additional_kwargs: {"call": the id of the call that asks it, "by": the agent that made the call}.
-QUESTION_MARK = "asked"
-_CallKey = tuple[str, str]  # the agent that makes it, and its id there
-
-
-def read_question_mark(message: Message) -> _CallKey | None:
-    """Return the call that a message puts to its agent as a question; None for any other message."""
-    marks = (message.body["data"].get("additional_kwargs") or {}).get(QUESTION_MARK) if message.agent != MAIN else None
-    if message.type != "human" or not isinstance(marks, dict):
-        return None
-    by, call = marks.get("by"), marks.get("call")
-    return (by, call) if isinstance(by, str) and isinstance(call, str) else None
+from agent.marks import CallKey, QuestionMark
+from checkpoints import Message
 
 
 def list_call_ids(message: Message) -> list[str]:
@@ -46,9 +34,9 @@ class _DependenceTracker:
     """The dependences among the messages so far."""
 
     dependent_agents: set[str] = field(default_factory=set)  # agents in whose memory something depends
-    calls: dict[_CallKey, bool] = field(default_factory=dict)  # of each agent's last answer that calls: does it depend?
-    answers: dict[_CallKey, bool] = field(default_factory=dict)  # of other agents to such calls: does the last one depend?
-    answering: dict[str, _CallKey] = field(default_factory=dict)  # the last question to each agent
+    calls: dict[CallKey, bool] = field(default_factory=dict)  # of each agent's last answer that calls: does it depend?
+    answers: dict[CallKey, bool] = field(default_factory=dict)  # of other agents to such calls: does the last one depend?
+    answering: dict[str, CallKey] = field(default_factory=dict)  # the last question to each agent
 
     def is_dependent(self, message: Message) -> bool:
         """Return whether a message depends on the target.
@@ -56,21 +44,21 @@ class _DependenceTracker:
         A result depends on its call and on the answering agent, not on the results beside it.
         """
         if message.type == "tool":
-            call = (message.agent, message.body["data"].get("tool_call_id") or "")
+            call = CallKey(message.agent, message.body["data"].get("tool_call_id") or "")
             if call in self.calls:
                 return self.calls[call] or self.answers.get(call, False)
-        elif (question := read_question_mark(message)) in self.calls:
-            return self.calls[question]
+        elif (question := QuestionMark.of(message)) is not None and question.call in self.calls:
+            return self.calls[question.call]
         return message.agent in self.dependent_agents
 
     def note_message(self, message: Message, *, depends: bool) -> None:
         if call_ids := list_call_ids(message):
             for known in (self.calls, self.answers):
-                for call in [call for call in known if call[0] == message.agent]:
+                for call in [call for call in known if call.agent == message.agent]:
                     del known[call]
-            self.calls.update({(message.agent, identifier): depends for identifier in call_ids})
-        if (question := read_question_mark(message)) is not None:
-            self.answering[message.agent] = question
+            self.calls.update({CallKey(message.agent, identifier): depends for identifier in call_ids})
+        if (question := QuestionMark.of(message)) is not None:
+            self.answering[message.agent] = question.call
         if message.agent in self.answering:
             self.answers[self.answering[message.agent]] = depends
         if depends:

@@ -1,19 +1,20 @@
 """The moves of a run: checked, made in the store, and announced."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from time import time_ns
 
 from langchain_core.messages import ToolCall
 
-from agent.context.tokens import estimate_stored_tokens, estimate_tokens
+from agent.context.tokens import estimate_content, estimate_stored_tokens
+from agent.marks import MoveMark
 from agent.time_travel.moves import Move, MoveRefused, plan_move
-from agent.time_travel.notes import TIME_TRAVEL_MARK
 from agent.time_travel.policy import Policy, TimeTravelEvent
 from agent.time_travel.protocol import PathChanged
 from agent.tools.approval import Decision
 from checkpoints import (
     Checkpoint,
+    Message,
     NewMessage,
     OperationDetail,
     OperationKind,
@@ -54,15 +55,10 @@ class TimeTravelExecutor:
 
     def make_move(self, move: Move) -> PathChanged:
         """Move the head and write the note. The later messages leave the conversation, and an undo brings them back."""
-        removed = self.store.list_messages(self.run.thread_id)[move.kept_count :]
-        places = {"last": removed[-1].id, "head": removed[-1].id}
-        if move.dropped_ids is not None:
-            removed = [message for message in removed if message.id in {move.target.id, *move.dropped_ids}]
-            places = {}  # the removed messages are not one piece of the path
-        size = {"before": sum(map(estimate_stored_tokens, removed)), "after": estimate_tokens(move.message)}
-        move.message.additional_kwargs[TIME_TRAVEL_MARK] |= size | places
+        later = self.store.list_messages(self.run.thread_id)[move.kept_count :]
+        move = replace(move, mark=_complete_mark(move, later))
         kind = OperationKind.GOTO if move.kind == "goto" else OperationKind.REWIND
-        new = NewMessage(serde.to_body(move.message), agent=move.agent)
+        new = NewMessage(serde.to_body(move.build_message()), agent=move.agent)
         if move.dropped_ids is None:
             self.runs.record_move(self.run, kind, new, after=move.parent_id, detail=_make_detail(move))
         else:
@@ -96,18 +92,25 @@ def _describe_checkpoint(checkpoint: Checkpoint) -> str:
     return f"{checkpoint.name} (msg_{checkpoint.message_count - 1}): {checkpoint.description or 'no description'}"
 
 
+def _complete_mark(move: Move, later: Sequence[Message]) -> MoveMark:
+    """Return a move's mark with its sizes, given the messages after the kept ones. Contiguous ones get their place."""
+    mark = replace(move.mark, after=estimate_content(move.text))
+    if move.dropped_ids is None:
+        return replace(mark, before=sum(map(estimate_stored_tokens, later)), last=later[-1].id, head=later[-1].id)
+    removed = [message for message in later if message.id in {move.target.id, *move.dropped_ids}]
+    return replace(mark, before=sum(map(estimate_stored_tokens, removed)))
+
+
 def _make_detail(move: Move) -> OperationDetail:
-    marks = move.message.additional_kwargs[TIME_TRAVEL_MARK]
     return OperationDetail(
         depth=move.target.depth,
         messages=move.removed_count,
-        tokens_before=marks["before"],
-        tokens_after=marks["after"],
+        tokens_before=move.mark.before,
+        tokens_after=move.mark.after,
     )
 
 
 def _build_move_event(run: Run, move: Move) -> TimeTravelEvent:
-    marks = move.message.additional_kwargs[TIME_TRAVEL_MARK]
     return TimeTravelEvent(
         thread_id=run.thread_id,
         run_id=run.id,
@@ -116,7 +119,7 @@ def _build_move_event(run: Run, move: Move) -> TimeTravelEvent:
         call_position=move.call_position,
         target_position=move.target.depth,
         removed_count=move.removed_count,
-        tokens_saved=marks["before"] - marks["after"],
+        tokens_saved=move.mark.before - move.mark.after,
         reason=move.reason,
-        sources=tuple(marks["sources"]),
+        sources=move.mark.sources,
     )

@@ -7,12 +7,13 @@ to proceed. The executor makes the move in the store.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall
 
+from agent.marks import MoveKind, MoveMark, SummaryMark
 from agent.time_travel.dependence import find_dependents
-from agent.time_travel.notes import TIME_TRAVEL_MARK, format_note
+from agent.time_travel.notes import format_note
 from agent.tools.calculator import calculator
 from agent.tools.time_travel import MOVE_TOOLS, save_checkpoint
 from checkpoints import MAIN, Message, files
@@ -32,16 +33,28 @@ class MoveRefused(Exception):
 class Move:
     """The new position of the head and the message that is written there, after `parent_id` (None: as the first one)."""
 
-    kind: Literal["goto", "rewind"]
+    mark: MoveMark
     parent_id: str | None
-    message: BaseMessage
+    text: str  # of the new message
     target: Message  # the message that the call names
     call_position: int  # of the answer with the call
     kept_count: int  # messages that stay on the path
-    removed_count: int  # messages that leave the path
     reason: str  # the agent's text
     agent: str = MAIN  # the author of the new message
     dropped_ids: frozenset[str] | None = None  # the removed messages after the target; None: all
+
+    @property
+    def kind(self) -> MoveKind:
+        return self.mark.kind
+
+    @property
+    def removed_count(self) -> int:
+        return self.mark.removed
+
+    def build_message(self) -> BaseMessage:
+        """Build the note of a goto, or the new answer of a rewind."""
+        message_type = HumanMessage if self.kind == "goto" else AIMessage
+        return message_type(self.text, additional_kwargs=self.mark.to_kwargs())
 
 
 def plan_move(
@@ -93,11 +106,9 @@ def plan_goto(
         raise MoveRefused(f"The message is too long: at most {MAX_NOTE_CHARS:,} characters.")
     kept = target.depth + 1 if keep_target else target.depth
     removed = len(path) - kept
-    sources = find_sources(path[:call_position], origins)
-    marks = {"kind": "goto", "to": target.depth, "removed": removed, "sources": sources}
-    message = HumanMessage(format_note(target, removed, note), additional_kwargs={TIME_TRAVEL_MARK: marks})
+    mark = MoveMark("goto", target.depth, removed, find_sources(path[:call_position], origins))
     after = target.id if keep_target else target.parent_id
-    return Move("goto", after, message, target, call_position, kept, removed, note.strip())
+    return Move(mark, after, format_note(target, removed, note), target, call_position, kept, note.strip())
 
 
 def plan_rewind(
@@ -128,14 +139,12 @@ def plan_rewind(
     call_messages = {message.id for message in path[call_position:]}
     dropped = frozenset(find_dependents(path, target) | call_messages) if keep_independent else None
     removed = len(path) - target.depth if dropped is None else 1 + len(dropped)
-    sources = find_sources(path[:call_position], origins)
-    marks = {"kind": "rewind", "to": target.depth, "removed": removed, "sources": sources}
-    answer = AIMessage(content, additional_kwargs={TIME_TRAVEL_MARK: marks})
-    reason = content.strip()
-    return Move("rewind", target.parent_id, answer, target, call_position, target.depth, removed, reason, agent, dropped)
+    mark = MoveMark("rewind", target.depth, removed, find_sources(path[:call_position], origins))
+    kept, reason = target.depth, content.strip()
+    return Move(mark, target.parent_id, content, target, call_position, kept, reason, agent, dropped)
 
 
-def find_sources(messages: Sequence[Message], origins: Sequence[str] = ()) -> list[str]:
+def find_sources(messages: Sequence[Message], origins: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the external sources among the messages, the nearest to their end first.
 
     A text that is written after them may come from them. Sources are tools, attached files, origins of imported messages,
@@ -147,24 +156,18 @@ def find_sources(messages: Sequence[Message], origins: Sequence[str] = ()) -> li
         if message.type == "tool" and data.get("name") not in _TRUSTED_TOOLS:
             found[str(data.get("name") or "a tool")] = None
         found.update(dict.fromkeys(str(part["name"]) for part in files.find_file_parts(data.get("content"))))
-        for mark in (data.get("additional_kwargs") or {}).values():
-            found.update(dict.fromkeys(read_sources(mark)))
+        for mark in (MoveMark.of(message), SummaryMark.of(message)):
+            found.update(dict.fromkeys(mark.sources if mark else ()))
         if message.run_id is None:
             found.update(dict.fromkeys(origins))
-    return list(found)[:MAX_SOURCES]
-
-
-def read_sources(marks: object) -> list[str]:
-    """Return the sources that a note names. The note may come from a file, and its mark may hold any value."""
-    named = marks.get("sources") if isinstance(marks, dict) else None
-    return [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+    return tuple(found)[:MAX_SOURCES]
 
 
 def _find_last_target(path: Sequence[Message]) -> int | None:
     """Return the target of the agent's last move, if no message of the user followed it."""
     last = next((message for message in reversed(path) if message.type == "human" and message.agent == MAIN), None)
-    marks = (last.body["data"].get("additional_kwargs") or {}).get(TIME_TRAVEL_MARK) if last else None
-    return marks.get("to") if isinstance(marks, dict) else None
+    mark = MoveMark.of(last) if last else None
+    return mark.to if mark else None
 
 
 def _parse_position(position: object, call_position: int) -> int:

@@ -2,11 +2,11 @@
 
 import re
 
+from agent.marks import MoveMark
 from agent.tools.fence import escape_tags
 from checkpoints import Message, pluralize
 from checkpoints.text import shorten
 
-TIME_TRAVEL_MARK = "time_travel"  # in a note's additional_kwargs: {kind, to, removed, sources}
 MAX_ORIGINAL_CHARS = 20_000
 _ORIGINAL = re.compile(r"<original_message_to_be_ignored>\n(.*?)\n</original_message_to_be_ignored>", re.DOTALL)
 _NOTE_TEXT = re.compile(r"<time_travel_message>\n(.*?)\n</time_travel_message>", re.DOTALL)
@@ -26,7 +26,7 @@ def format_note(target: Message, removed: int, note: str) -> str:
 def _quote_original(target: Message) -> str:
     """Return the target's text. For a note, return the text that it quotes, so that notes are never nested."""
     text = str(target.langchain.text)
-    if TIME_TRAVEL_MARK in (target.body["data"].get("additional_kwargs") or {}) and (within := _ORIGINAL.search(text)):
+    if MoveMark.of(target) is not None and (within := _ORIGINAL.search(text)):
         return escape_tags(within[1], *_NOTE_TAGS)  # a note from a file was never escaped
     return escape_tags(shorten(text, MAX_ORIGINAL_CHARS), *_NOTE_TAGS)
 

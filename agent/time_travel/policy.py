@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from agent.marks import MoveKind
+
 Policy = Literal["off", "ask", "allow"]
 POLICIES: tuple[Policy, ...] = ("ask", "allow", "off")
 
@@ -14,7 +16,7 @@ class TimeTravelEvent:
 
     thread_id: str
     run_id: str
-    kind: Literal["goto", "rewind"]
+    kind: MoveKind
     timestamp_ns: int  # nanoseconds since 1970
     call_position: int  # of the answer with the call
     target_position: int  # of the message that the call names

@@ -5,10 +5,10 @@ conversation may not have them.
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
-from checkpoints import Message, Store
+from checkpoints import Message, MessageNotFoundError, Store
 from components.services import Services
 from components.views import message_view
-from components.views.notes import find_note_marks
+from components.views.notes import find_note_mark
 
 
 def read_replaced_messages(store: Store, thread_id: str, message_id: str) -> tuple[list[Message], str]:
@@ -16,10 +16,11 @@ def read_replaced_messages(store: Store, thread_id: str, message_id: str) -> tup
 
     Raises `MessageNotFoundError` when they are not in this conversation.
     """
-    marks = find_note_marks(store.get_message(thread_id, message_id).intact)
-    last, head, removed = str(marks.get("last")), str(marks.get("head")), marks.get("removed")
-    store.get_message(thread_id, head)
-    return store.list_messages_to(thread_id, last, last=removed if isinstance(removed, int) else 0), head
+    mark = find_note_mark(store.get_message(thread_id, message_id).intact)
+    if mark is None or mark.last is None or mark.head is None:
+        raise MessageNotFoundError(message_id)
+    store.get_message(thread_id, mark.head)
+    return store.list_messages_to(thread_id, mark.last, last=mark.removed), mark.head
 
 
 def add_route(server: FastAPI, services: Services) -> None:

@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
-from agent.subagents.forking import FORK_MARK, find_attempt_number, is_final_answer
+from agent.marks import AttemptMark
+from agent.subagents.forking import is_final_answer
 from agent.time_travel.dependence import list_call_ids
 from agent.tools.fork import fork
 from checkpoints import Branch, Message, Store
@@ -33,18 +34,15 @@ def read_attempts(store: Store, thread_id: str, messages: Sequence[Message]) -> 
     if asking:
         after = {parent_id for parent_id, _ in asking}
         for branch, first, last in store.find_branches_after(thread_id, after, lambda first: _call(first) in asking):
-            if (call := _call(first)) is not None:
-                begun[call].append((find_attempt_number(first, call[1]) or 0, branch, last))
+            if (mark := AttemptMark.of(first)) is not None:
+                begun[first.parent_id, mark.call_id].append((mark.number, branch, last))
     return {(message_id, call[1]): _views(begun[call]) for call, message_id in asking.items()}
 
 
 def _call(first: Message) -> _Call | None:
     """Return the call whose attempt begins with this message."""
-    marks = (first.body["data"].get("additional_kwargs") or {}).get(FORK_MARK)
-    call_id = marks.get("call") if isinstance(marks, dict) else None
-    if not isinstance(call_id, str) or find_attempt_number(first, call_id) is None:
-        return None
-    return first.parent_id, call_id
+    mark = AttemptMark.of(first)
+    return None if mark is None else (first.parent_id, mark.call_id)
 
 
 def _views(begun: list[tuple[int, Branch, Message]]) -> list[AttemptView]:

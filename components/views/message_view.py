@@ -2,20 +2,20 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
-from typing import Any, Literal, TypedDict
+from typing import Literal, TypedDict
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from agent.context.prices import Prices, read_usage
+from agent.marks import CallKey, MoveMark, QuestionMark
 from agent.run import compaction
 from agent.subagents.delegation import find_open_calls, find_undecided_calls
-from agent.time_travel.dependence import list_call_ids, read_question_mark
-from agent.time_travel.notes import TIME_TRAVEL_MARK, extract_note
+from agent.time_travel.dependence import list_call_ids
+from agent.time_travel.notes import extract_note
 from checkpoints import (
     MAIN,
     Message,
     MessageStatus,
-    limits,
     pluralize,
 )
 from checkpoints.interchange import waymark
@@ -111,7 +111,7 @@ def describe_messages(
                 work["waiting"] = [build_waiting_card(each) for each in calls]
         decided = {each.key for each in find_undecided_calls(find_open_calls(path, agent))} if waiting else set()
         for tool in cards.values():
-            here = (agent, tool["id"]) in decided or tool["work"] is not None
+            here = CallKey(agent, tool["id"]) in decided or tool["work"] is not None
             tool["status"] = ("waiting" if here else "queued") if waiting else "stopped"
             tool["move"] = (waiting_moves or {}).get(tool["id"])
     _stop_open_tools(views[:-1])
@@ -134,11 +134,11 @@ def _stop_open_tools(views: Sequence[MessageView]) -> None:
 
 
 def _describe_message(stored: Message, message: BaseMessage, to_html: Callable[[str], str]) -> MessageView:
-    text, marks = str(message.text), message.additional_kwargs.get(TIME_TRAVEL_MARK)
+    text, mark = str(message.text), MoveMark.of(stored)
     role: Literal["user", "assistant", "note"] = "note"
     summary = summaries.describe_summary(stored)
     is_ours = stored.run_id is not None  # an imported message may carry a note's marks: then its whole text is shown
-    if isinstance(message, HumanMessage) and isinstance(marks, dict):
+    if isinstance(message, HumanMessage) and mark is not None:
         text = extract_note(text) if is_ours else text
     elif summary is not None:
         text = compaction.extract_summary(text) if is_ours else text
@@ -152,8 +152,8 @@ def _describe_message(stored: Message, message: BaseMessage, to_html: Callable[[
         "state": "partial" if stored.status is MessageStatus.PARTIAL else "done",
         "html": to_html(text) if role == "assistant" or (summary and is_ours) else render_plain_text(text),
         "text": text,
-        "label": _build_move_label(marks)
-        if isinstance(marks, dict)
+        "label": _build_move_label(mark)
+        if mark is not None
         else "note"
         if role == "note" and not summary
         else _said(stored),
@@ -176,16 +176,17 @@ def _said(stored: Message) -> str | None:
 
 def _build_question_label(stored: Message) -> str | None:
     """Return the label of a question to an agent: its author."""
-    call = read_question_mark(stored)
-    return None if call is None else "asked by the main agent" if call[0] == MAIN else f"asked by {call[0]}"
+    mark = QuestionMark.of(stored)
+    if mark is None:
+        return None
+    return "asked by the main agent" if mark.call.agent == MAIN else f"asked by {mark.call.agent}"
 
 
-def _build_move_label(marks: dict[str, Any]) -> str:
+def _build_move_label(mark: MoveMark) -> str:
     """Return the label of a move: its effect, and the sources that the agent had read before."""
-    number = limits.to_number(marks.get("removed"))
-    removed = "some messages" if number is None else pluralize(number, "message")
-    did = "replaced an answer at this point" if marks.get("kind") == "rewind" else "went back to this point"
-    read = list_sources(marks)
+    did = "replaced an answer at this point" if mark.kind == "rewind" else "went back to this point"
+    read = list_sources(mark.sources)
+    removed = pluralize(mark.removed, "message")
     return f"the agent {did} · {removed} removed" + (f" · after reading {', '.join(read)}" if read else "")
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, TypedDict
 
+from agent.marks import QuestionMark
 from agent.subagents.delegation import OpenCall, find_open_calls, find_undecided_calls
-from agent.time_travel.dependence import list_call_ids, read_question_mark
+from agent.time_travel.dependence import list_call_ids
 from checkpoints import Message
 
 
@@ -26,11 +27,12 @@ def collect_work(path: Sequence[Message], asker: str) -> dict[tuple[str, str], W
         if message.agent == asker:
             asking = message if list_call_ids(message) else asking
             continue
-        if (call := read_question_mark(message)) is not None:
+        if (question := QuestionMark.of(message)) is not None:
             current.pop(message.agent, None)
-            if asking is not None and call[0] == asker and call[1] in list_call_ids(asking):
+            call = question.call
+            if asking is not None and call.agent == asker and call.call_id in list_call_ids(asking):
                 work: WorkView = {"agent": message.agent, "question": message.id, "messages": 0, "waiting": []}
-                current[message.agent] = found[asking.id, call[1]] = work
+                current[message.agent] = found[asking.id, call.call_id] = work
         if message.agent in current:
             current[message.agent]["messages"] += 1
     return found

@@ -1,13 +1,13 @@
 """The cards of tool calls: arguments, status, result, and the move that a call proposes."""
 
 import json
+from collections.abc import Sequence
 from typing import Literal, TypedDict
 
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 
 from agent.subagents.delegation import OpenCall
-from agent.time_travel.moves import Move, read_sources
-from agent.time_travel.notes import TIME_TRAVEL_MARK
+from agent.time_travel.moves import Move
 from agent.tools.approval import STOPPED_TEXT
 from checkpoints import Message, Removal, limits
 from checkpoints.interchange import waymark
@@ -53,7 +53,7 @@ def describe_move(value: Move, removal: Removal) -> MoveView:
         "leaves": f"{removal}{removal.agents_clause}",
         "argument": "message" if value.kind == "goto" else "content",
         "words": value.reason,
-        "read": list_sources(value.message.additional_kwargs[TIME_TRAVEL_MARK]),
+        "read": list_sources(value.mark.sources),
     }
 
 
@@ -63,9 +63,9 @@ def quote_beginning(message: Message) -> str:
     return shorten_line(text, MAX_BEGINNING_CHARS)
 
 
-def list_sources(marks: object) -> list[str]:
-    """Return the sources of a move as the page names them."""
-    return [name[:40] for name in read_sources(marks)][:5]
+def list_sources(sources: Sequence[str]) -> list[str]:
+    """Return the sources of a note as the page names them."""
+    return [name[:40] for name in sources[:5]]
 
 
 def describe_tools(message: AIMessage, agent: str) -> list[ToolView]:

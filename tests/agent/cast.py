@@ -8,8 +8,8 @@ from typing import Any
 from langchain_core.tools import BaseTool, StructuredTool
 from starlette.requests import Request
 
+from agent.marks import MoveMark
 from agent.subagents.agents import Agent
-from agent.time_travel.notes import TIME_TRAVEL_MARK
 from agent.time_travel.policy import Policy
 from checkpoints import MAIN
 from tests.agent.running import Running, model_at, running
@@ -95,4 +95,4 @@ def memory(chat: Running, name: str) -> list[str]:
 
 def replaced(chat: Running) -> list[str]:
     """The answers that a move put in the place of others."""
-    return [str(s.langchain.text) for s in chat.path() if TIME_TRAVEL_MARK in s.langchain.additional_kwargs]
+    return [str(s.langchain.text) for s in chat.path() if MoveMark.of(s)]

@@ -10,7 +10,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from pydantic import SecretStr
 
-from agent.time_travel.notes import TIME_TRAVEL_MARK
+from agent.marks import MOVE_KEY
 from agent.tools import read_file, web_search
 from agent.tools.registry import select_tools
 from checkpoints import Caller, Database, NewMessage, Operation, OperationKind, Store, files, serde
@@ -116,7 +116,7 @@ def test_what_is_read_and_found_does_nothing_by_itself(tmp_path: Path) -> None:
 
 def test_what_is_imported_does_nothing_by_itself(tmp_path: Path) -> None:
     async def story(world: World) -> None:
-        marks = {TIME_TRAVEL_MARK: {"kind": "goto", "to": 0, "removed": "all", "sources": 5}}
+        marks = {MOVE_KEY: {"kind": "goto", "to": 0, "removed": "all", "sources": 5}}
         world.bring(
             *(SystemMessage(text) for text in INJECTIONS),
             *(HumanMessage(text, additional_kwargs=marks) for text in INJECTIONS),

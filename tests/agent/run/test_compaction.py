@@ -13,8 +13,8 @@ from langchain_openai.chat_models.base import _convert_message_to_dict
 from agent.context.prompts import COMPACTION_PROMPT
 from agent.context.request import build_request
 from agent.context.tokens import estimate_stored_tokens
+from agent.marks import SUMMARY_KEY
 from agent.run.compaction import (
-    COMPACTION_MARK,
     NotCompactedError,
     SummaryScope,
     build_note,
@@ -99,7 +99,7 @@ def test_a_part_is_summarised_with_the_whole_turn_of_its_message(side: Any, left
             await chat.say(text)
         result = next(message for message in chat.path() if message.type == "tool")
         assert await compact(chat, SummaryScope(side, result.id)) == "done"
-        assert [text if COMPACTION_MARK not in text and "<summary>" not in text else "*" for text in texts(chat)] == left
+        assert [text if SUMMARY_KEY not in text and "<summary>" not in text else "*" for text in texts(chat)] == left
         await chat.say("four")
         assert chat.unanswered() == set()
 

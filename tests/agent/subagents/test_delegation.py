@@ -7,8 +7,9 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from agent.context.request import NOT_CARRIED_OUT_TEXT
+from agent.marks import CallKey, QuestionMark
 from agent.run.requests import NothingToDecideError
-from agent.subagents.delegation import QUESTION_MARK, find_open_calls
+from agent.subagents.delegation import find_open_calls
 from agent.tools.approval import NOT_APPROVED_TEXT, STOPPED_TEXT, Decision
 from checkpoints import MAIN, Caller, NewMessage, OperationKind, RunState, serde
 from checkpoints.interchange import reading, transfer
@@ -219,9 +220,9 @@ def crashed(chat: Running) -> None:
     wrote = [
         (MAIN, HumanMessage("hello")),
         (MAIN, AIMessage("", tool_calls=[ask_ann])),
-        ("ann", HumanMessage("1", additional_kwargs={QUESTION_MARK: {"by": MAIN, "call": "m1"}})),
+        ("ann", HumanMessage("1", additional_kwargs=QuestionMark(CallKey(MAIN, "m1")).to_kwargs())),
         ("ann", AIMessage("", tool_calls=[letter, ask_cid])),
-        ("cid", HumanMessage("2", additional_kwargs={QUESTION_MARK: {"by": "ann", "call": "a1"}})),
+        ("cid", HumanMessage("2", additional_kwargs=QuestionMark(CallKey("ann", "a1")).to_kwargs())),
     ]
     chat.store.append(chat.thread_id, [NewMessage(serde.to_body(message), agent=who) for who, message in wrote])
 

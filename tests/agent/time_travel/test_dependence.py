@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from agent.subagents.delegation import QUESTION_MARK, find_open_calls
-from agent.time_travel.dependence import find_dependents, list_call_ids, read_question_mark
+from agent.marks import CallKey, QuestionMark
+from agent.subagents.delegation import find_open_calls
+from agent.time_travel.dependence import find_dependents, list_call_ids
 from checkpoints import MAIN, Message, MessageStatus, serde
 
 AGENTS = ("ann", "ben", "cid")
@@ -47,7 +48,7 @@ class Work:
         while agent in self.busy:
             yield
         self.busy.add(agent)
-        self.add(agent, HumanMessage("?", additional_kwargs={QUESTION_MARK: {"by": by, "call": call}}))
+        self.add(agent, HumanMessage("?", additional_kwargs=QuestionMark(CallKey(by, call)).to_kwargs()))
         yield
         yield from self.answer(agent, above)
         self.busy.discard(agent)
@@ -97,7 +98,7 @@ def test_what_stays_is_whole_without_what_leaves(made: tuple[list[Message], Mess
         asking = [message for message in own if list_call_ids(message)]
         assert all(set(list_call_ids(message)) <= results for message in asking[:-1])
     everything = {call for message in kept for call in list_call_ids(message)}
-    assert all(call[1] in everything for message in kept if (call := read_question_mark(message)))
+    assert all(mark.call.call_id in everything for message in kept if (mark := QuestionMark.of(message)))
 
 
 @given(paths())
@@ -115,6 +116,6 @@ def test_what_an_agent_said_after_the_answer_was_told_to_it_leaves(made: tuple[l
 def test_the_innermost_open_call_comes_first() -> None:
     work = Work(lambda _: None)  # type: ignore[arg-type,return-value]
     work.add(MAIN, AIMessage("", tool_calls=[{"name": "ask_agent", "args": {}, "id": "1"}]))
-    work.add("ann", HumanMessage("?", additional_kwargs={QUESTION_MARK: {"by": MAIN, "call": "1"}}))
+    work.add("ann", HumanMessage("?", additional_kwargs=QuestionMark(CallKey(MAIN, "1")).to_kwargs()))
     work.add("ann", AIMessage("", tool_calls=[{"name": "send", "args": {}, "id": "1"}]))
     assert [(each.agent, each.question is not None) for each in find_open_calls(work.path)] == [("ann", False), (MAIN, True)]

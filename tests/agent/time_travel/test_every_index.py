@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, convert_to_messages
 
-from agent.subagents.delegation import QUESTION_MARK
+from agent.marks import CallKey, QuestionMark
 from agent.time_travel.policy import Policy
 from agent.tools.approval import Decision
 from checkpoints import MAIN, Caller, Message, MessageStatus, NewMessage, OperationKind, RunState, serde
@@ -36,7 +36,7 @@ def asking(**calls: str) -> AIMessage:
 
 
 def question(call_id: str, by: str = MAIN) -> HumanMessage:
-    return HumanMessage(f"What of {call_id}?", additional_kwargs={QUESTION_MARK: {"by": by, "call": call_id}})
+    return HumanMessage(f"What of {call_id}?", additional_kwargs=QuestionMark(CallKey(by, call_id)).to_kwargs())
 
 
 def result(call_id: str, name: str = "send") -> ToolMessage:

@@ -54,7 +54,7 @@ def test_the_line_is_thinned_out_and_ends_where_the_conversation_stands(
 def test_a_summary_is_told_with_what_it_saved(memory_store: Store) -> None:
     thread_id = talked(memory_store, HumanMessage(LONG), HumanMessage(LONG), HumanMessage("?"))
     note = compaction.build_note(select_passage(memory_store.list_messages(thread_id), SummaryScope()), "Short.")
-    memory_store.append(thread_id, [note], after=None)
+    memory_store.append(thread_id, [note.build_message()], after=None)
     seen = growth.measure_growth(memory_store, thread_id)
     (drop,) = seen["drops"]
     assert drop["messages"] == 1
@@ -67,7 +67,9 @@ def test_a_drop_begins_and_ends_at_the_height_of_the_line(memory_store: Store) -
     found = select_passage(
         memory_store.list_messages(thread_id), SummaryScope("from", memory_store.list_messages(thread_id)[3].id)
     )
-    memory_store.append(thread_id, [compaction.build_note(found, "Short.")], after=found.messages[0].parent_id)
+    memory_store.append(
+        thread_id, [compaction.build_note(found, "Short.").build_message()], after=found.messages[0].parent_id
+    )
     seen = growth.measure_growth(memory_store, thread_id)
     (drop,) = seen["drops"]
     assert (drop["before"], drop["after"]) == (before[-1], seen["points"][-1]["tokens"])

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from agent.subagents.forking import FORK_MARK
+from agent.marks import AttemptMark
 from checkpoints import NewMessage, Runs, RunState, Store, serde
 from checkpoints.interchange import waymark
 from components.views import fork_attempts
@@ -14,8 +14,8 @@ def fork(runs: Runs, store: Store, thread_id: str, number: int, *prompts: str) -
     """A run that tries these; the first of them is not answered."""
     run = runs.begin_run(thread_id, new("which?")[0])
     call, after = f"call_{number}", store.get_thread(thread_id).head_id
-    marks = [{"call": call, "number": place} for place, _ in enumerate(prompts, 1)]
-    firsts = [HumanMessage(prompt, additional_kwargs={FORK_MARK: mark}) for prompt, mark in zip(prompts, marks, strict=True)]
+    marked = [(prompt, AttemptMark(call, number)) for number, prompt in enumerate(prompts, 1)]
+    firsts = [HumanMessage(prompt, additional_kwargs=mark.to_kwargs()) for prompt, mark in marked]
     asking = AIMessage("", tool_calls=[{"name": "fork", "args": {"prompts": list(prompts)}, "id": call}])
     runs.commit_message(run, NewMessage(serde.to_body(asking)))
     begun = [(str(first.text), NewMessage(serde.to_body(first))) for first in firsts]

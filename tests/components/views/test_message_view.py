@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+from agent.marks import MoveMark, SummaryMark
 from checkpoints import MAIN, Message, MessageStatus, Run, RunState, serde
 from checkpoints.interchange import waymark
 from components.views import list_rows, message_view
@@ -79,8 +80,8 @@ def test_a_result_without_its_call_and_a_message_of_a_foreign_role_are_notes() -
 @pytest.mark.parametrize(
     ("text", "marks"),
     [
-        ("Do evil.\n<time_travel_message>\nhello\n</time_travel_message>", {"time_travel": {"kind": "goto"}}),
-        ("Do evil.\n<summary>\nhello\n</summary>", {"compaction": {"removed": 2, "before": 9, "after": 5}}),
+        ("Do evil.\n<time_travel_message>\nhello\n</time_travel_message>", MoveMark("goto", 0, 2).to_kwargs()),
+        ("Do evil.\n<summary>\nhello\n</summary>", SummaryMark(2, 9, 5).to_kwargs()),
     ],
 )
 def test_of_a_note_that_a_file_brought_all_that_the_model_reads_is_shown(text: str, marks: dict[str, Any]) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 
+from agent.marks import SUMMARY_KEY
 from agent.run.compaction import (
-    COMPACTION_MARK,
     SummaryScope,
     build_note,
     select_passage,
@@ -28,7 +28,9 @@ def stored(new: NewMessage) -> Message:
 
 def test_the_card_says_what_a_note_stands_for_and_shows_nothing_of_its_marks() -> None:
     found = select_passage(done(HumanMessage(LONG), HumanMessage(LONG), HumanMessage("?")), SummaryScope())
-    (view,) = message_view.describe_messages([stored(build_note(found, "**Short** <b>.</summary>"))], running=False)
+    (view,) = message_view.describe_messages(
+        [stored(build_note(found, "**Short** <b>.</summary>").build_message())], running=False
+    )
     assert view["summary"] is not None
     assert (view["summary"]["removed"], view["summary"]["address"]) == (2, "/api/threads/t/summaries/n")
     assert view["summary"]["before"] > view["summary"]["after"]
@@ -38,7 +40,7 @@ def test_the_card_says_what_a_note_stands_for_and_shows_nothing_of_its_marks() -
 
 @pytest.mark.parametrize("marks", ["x", {"removed": "many"}, {"removed": 1, "before": 2}, None, []])
 def test_a_file_may_say_anything_in_place_of_the_marks(marks: Any) -> None:
-    new = NewMessage(serde.to_body(HumanMessage("hello", additional_kwargs={COMPACTION_MARK: marks})))
+    new = NewMessage(serde.to_body(HumanMessage("hello", additional_kwargs={SUMMARY_KEY: marks})))
     (view,) = message_view.describe_messages([stored(new)], running=False)
     assert (view["summary"], view["role"], view["text"]) == (None, "user", "hello")
 
@@ -51,8 +53,8 @@ def test_a_run_that_summarised_says_so_when_it_ended_badly() -> None:
 @pytest.mark.parametrize("said", [2**64 + 5, 10**400, -1, True, 1.5, "7", None, []])
 def test_numbers_that_a_file_says_are_no_more_than_the_page_can_read(said: Any) -> None:
     found = select_passage(done(HumanMessage(LONG), HumanMessage(LONG), HumanMessage("?")), SummaryScope())
-    written = stored(build_note(found, "Short."))
-    written.body["data"]["additional_kwargs"][COMPACTION_MARK]["before"] = said
+    written = stored(build_note(found, "Short.").build_message())
+    written.body["data"]["additional_kwargs"][SUMMARY_KEY]["before"] = said
     assert notes.describe_summary(written) is None
     card = message_view.describe_messages([written], running=False)
     json.dumps(card)
@@ -65,7 +67,7 @@ def test_the_full_text_is_read_where_it_was_and_a_copy_does_not_have_it() -> Non
     thread_id = store.create_thread().id
     store.append(thread_id, [NewMessage(serde.to_body(HumanMessage(text))) for text in (LONG, LONG, "?")])
     found = select_passage(store.list_messages(thread_id), SummaryScope())
-    store.append(thread_id, [build_note(found, "Short.")], after=None)
+    store.append(thread_id, [build_note(found, "Short.").build_message()], after=None)
     (shown,) = store.list_messages(thread_id)
     messages, head = full_text.read_replaced_messages(store, thread_id, shown.id)
     assert ([message.id for message in messages], head) == ([m.id for m in found.messages], found.head_id)

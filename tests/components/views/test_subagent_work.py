@@ -2,7 +2,7 @@
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from agent.time_travel.dependence import QUESTION_MARK
+from agent.marks import CallKey, QuestionMark
 from checkpoints import MAIN, Message, MessageStatus, serde
 from components.views import message_view
 from components.views.subagent_work import WorkView
@@ -14,7 +14,7 @@ def call(name: str, identifier: str) -> AIMessage:
 
 
 def question(by: str, identifier: str) -> HumanMessage:
-    return HumanMessage("?", additional_kwargs={QUESTION_MARK: {"by": by, "call": identifier}})
+    return HumanMessage("?", additional_kwargs=QuestionMark(CallKey(by, identifier)).to_kwargs())
 
 
 def path(*said: tuple[str, BaseMessage]) -> list[Message]:
