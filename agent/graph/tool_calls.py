@@ -1,12 +1,11 @@
-"""Running the calls of an answer side by side, after a person's approval where needed. Each gets a result."""
+"""Running the calls of an answer side by side, after a person's approval where needed (see decisions)."""
 
 import asyncio
-import json
 import logging
 import time
 import uuid
 from collections.abc import Collection, Coroutine, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,10 +15,11 @@ from pydantic import ValidationError
 
 from agent.context.request import make_message_id
 from agent.graph.answer import TOO_DEEP
+from agent.graph.decisions import apply_decision, needs_decision, settle_call
 from agent.graph.state import LimitReached, RunContext, ToolOutcome
 from agent.time_travel.moves import MoveRefused
 from agent.time_travel.protocol import MOVE_NAMES, TimeTravel
-from agent.tools.approval import DENIED_TEXT, AwaitingDecision, Decision, find_unanswered_calls, format_response
+from agent.tools.approval import AwaitingDecision, find_unanswered_calls
 from agent.tools.ask_agent import ask_agent
 from agent.tools.fork import fork
 from agent.tools.time_travel import list_checkpoints, save_checkpoint
@@ -55,7 +55,7 @@ async def run_tool_calls(
     split = _split_at_move(find_unanswered_calls(messages), context.time_travel)
     refused += [await _refuse_call(call, AFTER_MOVE_TEXT, context) for call in split.after]
     calls = split.before
-    undecided = [call for call in calls if _needs_decision(call, approval, context)]
+    undecided = [call for call in calls if needs_decision(call, approval, context)]
     if context.is_unattended:
         refused += [await _refuse_call(call, NOBODY_TO_ASK_TEXT, context) for call in undecided]
         calls, undecided = [call for call in calls if call not in undecided], []
@@ -69,17 +69,6 @@ async def run_tool_calls(
     if len(ready) < len(calls):
         raise AwaitingDecision
     return [*refused, *results]
-
-
-def _needs_decision(call: ToolCall, approval: Collection[str], context: RunContext) -> bool:
-    """Return whether a call needs a decision that no person has made yet."""
-    is_fork = context.fork_explorer is not None and context.fork_explorer.needs_approval and call["name"] == fork.name
-    return (is_fork or call["name"] in approval) and not _is_decided(call, context)
-
-
-def _is_decided(call: ToolCall, context: RunContext) -> bool:
-    is_begun = context.delegator is not None and context.delegator.is_in_progress(context.agent, call)
-    return is_begun or call["id"] in context.decisions
 
 
 def _split_at_move(calls: list[ToolCall], time_travel: TimeTravel | None) -> _SplitCalls:
@@ -97,9 +86,8 @@ async def _make_move(call: ToolCall, context: RunContext) -> ToolMessage:
     """
     assert context.time_travel is not None
     decision = context.decisions.get(call["id"] or "")
-    if decision is not None and decision.kind not in ("allow", "edit"):
-        text = format_response(decision) if decision.kind == "respond" else DENIED_TEXT
-        return await _refuse_call(call, text, context)
+    if (settled := settle_call(decision)) is not None:
+        return await _refuse_call(call, settled.text, context)
     try:
         move = await context.recorder.run_blocking(partial(context.time_travel.plan_call, call, decision))
     except MoveRefused as reason:
@@ -156,7 +144,7 @@ async def _run_one(tools: dict[str, BaseTool], call: ToolCall, context: RunConte
     context.trace.on_tool_start(call)
     started = time.monotonic()
     try:
-        outcome = await _apply_decision(tools, call, context)
+        outcome = await apply_decision(call, context, partial(_dispatch_call, tools, context))
     except AwaitingDecision:
         return None
     result = ToolMessage(
@@ -171,22 +159,7 @@ async def _run_one(tools: dict[str, BaseTool], call: ToolCall, context: RunConte
     return result
 
 
-async def _apply_decision(tools: dict[str, BaseTool], call: ToolCall, context: RunContext) -> ToolOutcome:
-    """Run one call as a person decided about it, or unchanged where no decision was needed."""
-    decision = context.decisions.get(call["id"] or "")
-    match decision:
-        case None | Decision(kind="allow"):
-            return await _dispatch_call(tools, call, context)
-        case Decision(kind="respond"):
-            return ToolOutcome(format_response(decision))
-        case Decision(kind="edit", arguments=arguments):
-            outcome = await _dispatch_call(tools, {**call, "args": arguments or {}}, context)
-            changed = json.dumps(arguments, ensure_ascii=False)
-            return replace(outcome, text=f"(The user changed the arguments to {changed}.)\n{outcome.text}")
-    return ToolOutcome(DENIED_TEXT, is_failed=True)  # also for an unknown kind of decision
-
-
-async def _dispatch_call(tools: dict[str, BaseTool], call: ToolCall, context: RunContext) -> ToolOutcome:
+async def _dispatch_call(tools: dict[str, BaseTool], context: RunContext, call: ToolCall) -> ToolOutcome:
     executor, arguments = context.time_travel, call["args"]
     if context.delegator is not None and call["name"] == ask_agent.name in tools:
         return await context.delegator.ask(call, context)

@@ -1,0 +1,46 @@
+"""People's decisions about calls in a run: the calls that need one, and its effect. The values are in tools/approval."""
+
+import json
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import replace
+
+from langchain_core.messages import ToolCall
+
+from agent.graph.state import RunContext, ToolOutcome
+from agent.tools.approval import DENIED_TEXT, Decision, format_response
+from agent.tools.fork import fork
+
+
+def needs_decision(call: ToolCall, approval: Collection[str], context: RunContext) -> bool:
+    """Return whether a call needs a decision that no person has made yet."""
+    is_fork = context.fork_explorer is not None and context.fork_explorer.needs_approval and call["name"] == fork.name
+    return (is_fork or call["name"] in approval) and not _is_decided(call, context)
+
+
+def _is_decided(call: ToolCall, context: RunContext) -> bool:
+    is_begun = context.delegator is not None and context.delegator.is_in_progress(context.agent, call)
+    return is_begun or call["id"] in context.decisions
+
+
+async def apply_decision(
+    call: ToolCall, context: RunContext, run_call: Callable[[ToolCall], Awaitable[ToolOutcome]]
+) -> ToolOutcome:
+    """Run a call as a person decided about it, or unchanged where no decision was needed."""
+    decision = context.decisions.get(call["id"] or "")
+    settled = settle_call(decision)
+    if settled is not None:
+        return settled
+    if decision is None or decision.kind == "allow":
+        return await run_call(call)
+    outcome = await run_call({**call, "args": decision.arguments or {}})
+    changed = json.dumps(decision.arguments, ensure_ascii=False)
+    return replace(outcome, text=f"(The user changed the arguments to {changed}.)\n{outcome.text}")
+
+
+def settle_call(decision: Decision | None) -> ToolOutcome | None:
+    """Return the outcome of a call that a person answered or denied; None where the call runs."""
+    if decision is None or decision.kind in ("allow", "edit"):
+        return None
+    if decision.kind == "respond":
+        return ToolOutcome(format_response(decision))
+    return ToolOutcome(DENIED_TEXT, is_failed=True)  # also for an unknown kind of decision
