@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
@@ -31,6 +31,12 @@ from agent.tools.time_travel import TIME_TRAVEL_TOOLS
 from checkpoints import files
 
 Graph = CompiledStateGraph[AgentState, RunContext, AgentState, AgentState]
+
+
+class _Node(Protocol):
+    """A node of the graph: the new messages, from the state and the run's context."""
+
+    async def __call__(self, state: AgentState, runtime: Runtime[RunContext]) -> dict[str, Any]: ...
 
 
 def build_graph(tools: Sequence[BaseTool], *, approval: Collection[str] = ()) -> Graph:
@@ -69,6 +75,10 @@ def build_graph(tools: Sequence[BaseTool], *, approval: Collection[str] = ()) ->
         allowed = {tool.name: tool for tool in _tools_for_agent(tools, runtime.context)}
         return {"messages": await run_tool_calls(state["messages"], allowed, approval, runtime.context)}
 
+    return _connect_nodes(ask_model, run_tools)
+
+
+def _connect_nodes(ask_model: _Node, run_tools: _Node) -> Graph:
     graph = StateGraph(AgentState, context_schema=RunContext)
     graph.add_node("agent", ask_model)
     graph.add_node("tools", run_tools)
