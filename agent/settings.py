@@ -13,7 +13,7 @@ from agent.models.errors import ModelConfigurationError
 from agent.time_travel.policy import POLICIES, Policy
 from checkpoints import StateError, Thread, serde
 
-MAX_INSTRUCTIONS_CHARS = 8_000  # characters
+MAX_INSTRUCTIONS_CHARS = 8_000
 _SETTING_NAMES = ("instructions", "model", "time_travel")
 
 

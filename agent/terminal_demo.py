@@ -32,7 +32,7 @@ from checkpoints.text import shorten_line
 
 ReadLine = Callable[[], str | None]  # a line; None at the end
 WriteLine = Callable[[str], None]
-MAX_SHOWN_CHARS = 200  # characters of a message in the overview
+MAX_SHOWN_CHARS = 200  # of a message in the overview
 LOGBOOK_DAYS = 380
 LOGBOOK_NAME = "logbook.txt"
 LOGBOOK_FACTS = {

@@ -17,7 +17,7 @@ from checkpoints.text import fence_verbatim
 FileReader = Callable[[Collection[str]], Mapping[str, bytes]]  # contents by hash, of the undamaged files
 IMAGE_TOKENS = 1_000  # about the count of providers for a photograph of any size
 PDF_BYTES_PER_TOKEN = 100  # pages are read as text and as pictures: a rough guess
-MAX_TEXT_CHARS = 200_000  # characters of one text file in a request
+MAX_TEXT_CHARS = 200_000  # of one text file in a request
 MAX_ATTACHED_BYTES = 20_000_000  # of images and PDFs in one request, the newest first: providers refuse more
 _OPENING = "\n\nThe user attached the file "
 

@@ -11,8 +11,8 @@ from agent.context.usage import context_tokens, readable_usage
 from agent.context.window import Window, find_correction, find_start
 from checkpoints import MAIN, Message, Store
 
-FIRST_READ_MESSAGES = 400  # messages
-TAIL_MESSAGES = 60  # messages
+FIRST_READ_MESSAGES = 400
+TAIL_MESSAGES = 60
 
 
 @dataclass(frozen=True, slots=True)

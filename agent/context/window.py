@@ -11,8 +11,8 @@ from agent.context.request import read_position
 from agent.context.tokens import estimate_tokens, read_size_note, sum_tokens
 from agent.context.usage import readable_usage
 
-DEFAULT_WINDOW_TOKENS = 100_000  # tokens
-DEFAULT_ANSWER_TOKENS = 16_384  # tokens
+DEFAULT_WINDOW_TOKENS = 100_000
+DEFAULT_ANSWER_TOKENS = 16_384
 LEFT_OUT_TEXT = "(This result was left out of the request: the conversation is longer than the model can read.)"
 
 

@@ -6,7 +6,7 @@ import re
 from checkpoints.text import shorten_line
 
 MAX_ATTEMPTS = 10
-MAX_ATTEMPT_CHARS = 300  # characters of an attempt's answer
+MAX_ATTEMPT_CHARS = 300  # of an attempt's answer
 _ATTEMPTS = re.compile(r"\btry \w+ ways: *([^\n]+)", re.IGNORECASE)
 
 

@@ -8,7 +8,7 @@ from agent.context.prompts import CONVERSATION, CONVERSATION_END, SUMMARY, SUMMA
 
 DEMO_SUMMARY_LABEL = "(The demo's summary: first sentences, and those with numbers.)"
 SUMMARY_OPENING = "\n<summary>\n"  # in the note that replaces the summarised messages
-MAX_SENTENCE_CHARS = 160  # characters of a sentence
+MAX_SENTENCE_CHARS = 160  # of a sentence
 MAX_NUMBER_SENTENCES = 2  # of one message
 MAX_SUMMARY_LINES = 40
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?=\S)[^.!?\n]*)*[.!?]?")

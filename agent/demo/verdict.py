@@ -6,7 +6,7 @@ from typing import Any
 from agent.context.prompts import CONVERSATION, CONVERSATION_END
 
 DEMO_VERDICT_REASON = "A tool was used. (The demo judges by nothing else.)"
-MAX_VERDICT_NAME_CHARS = 60  # characters
+MAX_VERDICT_NAME_CHARS = 60
 
 
 def write_demo_verdict(question: str) -> str | None:

@@ -31,9 +31,9 @@ from agent.tools.fence import escape_tags
 from checkpoints import MAIN, Message, MessageNotFoundError, NewMessage, OperationDetail, StateError, pluralize, serde
 from checkpoints.changes import branches
 
-MAX_FOCUS_CHARS = 2_000  # characters
-_RESERVED_TOKENS = 2_000  # tokens of a request beside the conversation: the instructions, the focus, the tags
-_MIN_PORTION_TOKENS = 1_000  # tokens of the conversation in one request, however small the window is
+MAX_FOCUS_CHARS = 2_000
+_RESERVED_TOKENS = 2_000  # of a request beside the conversation: the instructions, the focus, the tags
+_MIN_PORTION_TOKENS = 1_000  # of the conversation in one request, however small the window is
 _SUMMARY_TEXT = re.compile(r"<summary>\n(.*?)\n</summary>", re.DOTALL)
 
 

@@ -31,9 +31,9 @@ MAX_VERDICT_SECONDS = 60.0  # for one verdict: nothing waits for it, and a local
 MIN_MESSAGES_APART = 4
 MAX_MILESTONES = 100  # milestones on one path: it bounds the cost of a model that finds everything important
 MAX_JUDGED_MESSAGES = 40  # messages from the end of the path
-MAX_JUDGE_QUESTION_CHARS = 16_000  # characters of all judged messages together
-MAX_JUDGED_MESSAGE_CHARS = 2_000  # characters of one of them
-MAX_VERDICT_CHARS = 20_000  # characters: some models think aloud first
+MAX_JUDGE_QUESTION_CHARS = 16_000  # of all judged messages together
+MAX_JUDGED_MESSAGE_CHARS = 2_000  # of one of them
+MAX_VERDICT_CHARS = 20_000  # some models think aloud first
 MAX_MILESTONE_NAME_CHARS = 80
 MAX_REASON_CHARS = 300
 

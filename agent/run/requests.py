@@ -10,7 +10,7 @@ from agent.tools.approval import Decision
 from checkpoints import HEAD, UNTITLED, Caller, Message, NewMessage, StateError, files, serde
 from checkpoints.text import shorten
 
-MAX_TITLE_CHARS = 60  # characters
+MAX_TITLE_CHARS = 60
 
 
 class NothingToDecideError(StateError):

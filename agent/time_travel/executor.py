@@ -27,7 +27,7 @@ from checkpoints import (
 
 MAX_MOVES_PER_TURN = 5  # between two messages of the user, over all runs: a run that waited is continued by another
 ORIGIN_LABELS = {OperationKind.IMPORT: "an import", OperationKind.FORK: "another conversation"}
-MAX_LISTED_CHECKPOINTS = 50  # checkpoints
+MAX_LISTED_CHECKPOINTS = 50
 
 
 @dataclass(slots=True)

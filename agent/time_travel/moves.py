@@ -21,7 +21,7 @@ from checkpoints import MAIN, Message, files
 MAX_SOURCES = 20
 # These tools return no external text. A list of checkpoints does: a file may have named them.
 _TRUSTED_TOOLS = frozenset(tool.name for tool in (*MOVE_TOOLS, save_checkpoint, calculator))
-MAX_NOTE_CHARS = 20_000  # characters
+MAX_NOTE_CHARS = 20_000
 _POSITION = re.compile(r"\[msg_(0|[1-9][0-9]{0,8})\]|(?:msg_)?(0|[1-9][0-9]{0,8})", re.ASCII)
 
 

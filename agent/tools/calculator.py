@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from langchain_core.tools import ToolException, tool
 
-MAX_EXPRESSION_CHARS = 200  # characters
+MAX_EXPRESSION_CHARS = 200
 MAX_EXPRESSION_DEPTH = 20
 MAX_LITERAL_DIGITS = 30  # digits
 MAX_EXPONENT = 1000

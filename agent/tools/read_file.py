@@ -15,7 +15,7 @@ from agent.tools.fence import Fence, clean_text
 
 MAX_LINES = 400  # in one call
 MAX_PAGE_CHARS = 40_000  # in one call, about 10,000 tokens
-MAX_READ_BYTES = 20_000_000  # bytes
+MAX_READ_BYTES = 20_000_000
 MAX_FOLDER_NAMES = 200  # of a folder
 FENCE = Fence("file contents")
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -15,9 +15,9 @@ from tavily import AsyncTavilyClient, errors  # type: ignore[import-untyped]  # 
 
 from agent.tools.fence import Fence, clean_line
 
-MAX_SEARCH_SECONDS = 20.0  # seconds for the whole search
+MAX_SEARCH_SECONDS = 20.0  # for the whole search
 MAX_SEARCH_RESULTS = 5
-MAX_QUERY_CHARS = 400  # characters; Tavily refuses longer ones
+MAX_QUERY_CHARS = 400  # Tavily refuses longer ones
 MAX_RESULT_TITLE_CHARS = 200
 MAX_EXCERPT_CHARS = 1000
 MAX_SHORT_ANSWER_CHARS = 2000
