@@ -61,13 +61,13 @@ def load_attachments(
     Words replace files that cannot be sent, and files that the model refused before (by hash); otherwise it would refuse
     every later message with them.
     """
-    named = [part for message in messages for part in files.find_file_parts(message.content)]
-    within = _select_within_limit(named)
-    wanted = {part["file"] for part, is_within in zip(named, within, strict=True) if is_within}
-    found, each = read_files(wanted) if wanted else {}, iter(within)
+    parts = [part for message in messages for part in files.find_file_parts(message.content)]
+    are_within = _select_within_limit(parts)
+    hashes = {part["file"] for part, is_within in zip(parts, are_within, strict=True) if is_within}
+    contents, is_within_limit = read_files(hashes) if hashes else {}, iter(are_within)
 
     def make_block(part: FilePart) -> dict[str, Any]:
-        if not next(each):
+        if not next(is_within_limit):
             kind = _describe_file_kind(part)
             return _make_text_block(
                 f"[{part['name']}: {kind} that was sent earlier and is left out now: too much is attached.]"
@@ -76,7 +76,7 @@ def load_attachments(
             return _make_text_block(
                 f"[{part['name']}: {_describe_file_kind(part)} that this model does not take: you cannot see it.]"
             )
-        if (data := found.get(part["file"])) is None:
+        if (data := contents.get(part["file"])) is None:
             return _make_text_block(f"[{part['name']}: {_describe_file_kind(part)} that is damaged and cannot be read.]")
         return _fence_text_file(part, data) if part["mime_type"] == files.TEXT_TYPE else _make_media_block(part, data)
 

@@ -41,8 +41,8 @@ def measure_context(store: Store, thread_id: str, window: Window, system: str, m
             first, tokens = read_size_note(answer, "left_out") or 0, count_answer_tokens(answer) + after
             if tokens <= window.max_request_tokens:
                 return Context(tokens, index == 0, tail[-1].depth + 1, first, window)
-            left_out, dropped = _measure_left_out(store, thread_id, first, tokens - window.max_request_tokens)
-            return Context(tokens - dropped, False, tail[-1].depth + 1, left_out, window)
+            left_out, saved_tokens = _measure_left_out(store, thread_id, first, tokens - window.max_request_tokens)
+            return Context(tokens - saved_tokens, False, tail[-1].depth + 1, left_out, window)
         after += estimate_stored_tokens(stored) if stored.agent == MAIN else 0
     return _estimate_context(
         read_recent_messages(store, thread_id, window.tokens, max_messages), window, system, tail[-1].depth + 1
@@ -51,24 +51,26 @@ def measure_context(store: Store, thread_id: str, window: Window, system: str, m
 
 def _measure_left_out(store: Store, thread_id: str, first: int, tokens: int) -> tuple[int, int]:
     """Return the first depth of a request that is `tokens` smaller than one from `first` on, and the tokens it saves."""
-    left_out, dropped, passed, depth = first, 0, 0, first
+    left_out, saved_tokens, seen_tokens, depth = first, 0, 0, first
     while portion := store.list_messages(
         thread_id, before=depth + TAIL_MESSAGES, last=min(TAIL_MESSAGES, store.count_messages(thread_id) - depth)
     ):
         for stored in portion:
             if stored.type == "human" and stored.agent == MAIN:
-                left_out, dropped = stored.depth, passed
-                if dropped >= tokens:
-                    return left_out, dropped
-            passed += estimate_stored_tokens(stored) if stored.agent == MAIN else 0
+                left_out, saved_tokens = stored.depth, seen_tokens
+                if saved_tokens >= tokens:
+                    return left_out, saved_tokens
+            seen_tokens += estimate_stored_tokens(stored) if stored.agent == MAIN else 0
         depth = portion[-1].depth + 1
-    return left_out, dropped
+    return left_out, saved_tokens
 
 
 def _estimate_context(path: Sequence[Message], window: Window, system: str, length: int) -> Context:
     """Estimate the use of the window. The path may be empty: an import can hold messages of sub-agents alone."""
-    counted = next((answer for stored in reversed(path) if (answer := _read_counted_answer(stored)) is not None), None)
-    before = estimate_content(system) + (find_correction([counted]) if counted else 0)
+    answer_with_usage = next(
+        (answer for stored in reversed(path) if (answer := _read_counted_answer(stored)) is not None), None
+    )
+    before = estimate_content(system) + (find_correction([answer_with_usage]) if answer_with_usage else 0)
     sizes = list(map(estimate_stored_tokens, path))
     start = find_start(sizes, [stored.type == "human" for stored in path], window.max_request_tokens - before)
     tokens = max(0, before + sum(sizes[start:]))
@@ -94,8 +96,8 @@ def measure_path_growth(path: Sequence[Message]) -> list[int]:
     tokens = 0
     for stored in path:
         if stored.agent == MAIN and not stored.damaged:
-            counted = _count_stored_answer(stored)
-            tokens = tokens + estimate_stored_tokens(stored) if counted is None else counted
+            answer_tokens = _count_stored_answer(stored)
+            tokens = tokens + estimate_stored_tokens(stored) if answer_tokens is None else answer_tokens
         sizes.append(tokens)
     return sizes
 

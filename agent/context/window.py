@@ -51,8 +51,8 @@ class ModelRequest:
 def find_window(model: BaseChatModel | None, max_tokens: int | None = None) -> Window:
     """Return a model's window from its package, limited to `max_tokens`; the limit alone for an unknown model."""
     profile = (model.profile if model else None) or {}
-    known = (profile.get("max_input_tokens"), max_tokens)
-    tokens = min((size for size in known if size), default=DEFAULT_WINDOW_TOKENS)
+    sizes = (profile.get("max_input_tokens"), max_tokens)
+    tokens = min((size for size in sizes if size), default=DEFAULT_WINDOW_TOKENS)
     # For some models the answer counts as well, for others not, and the packages do not report it.
     return Window(tokens, min(profile.get("max_output_tokens") or DEFAULT_ANSWER_TOKENS, tokens // 3))
 
@@ -68,9 +68,9 @@ def fit_to_window(messages: Sequence[AnyMessage], max_tokens: int) -> ModelReque
     path = [message for message in messages if not isinstance(message, SystemMessage)]
     correction = max(find_correction(path), -sum_tokens(messages) // 2)  # no imported file makes a long request a short one
     spare = max_tokens - correction - sum_tokens(system)
-    kept = _empty_old_results(_cut_to_fit(path, spare), spare)
-    first = next((position for message in kept if (position := read_position(message)) is not None), 0)
-    return ModelRequest([*system, *kept], sum_tokens(system) + sum_tokens(kept), correction, first)
+    sent_path = _empty_old_results(_cut_to_fit(path, spare), spare)
+    first = next((position for message in sent_path if (position := read_position(message)) is not None), 0)
+    return ModelRequest([*system, *sent_path], sum_tokens(system) + sum_tokens(sent_path), correction, first)
 
 
 def _cut_to_fit(path: Sequence[AnyMessage], max_tokens: int) -> list[AnyMessage]:
@@ -88,15 +88,20 @@ def find_start(sizes: Sequence[int], turns: Sequence[bool], max_tokens: int) -> 
 
 
 def _empty_old_results(turn: list[AnyMessage], max_tokens: int) -> list[AnyMessage]:
-    asking = (index for index, message in enumerate(turn) if isinstance(message, AIMessage) and message.tool_calls)
-    newest = max(asking, default=0)
-    over = sum_tokens(turn) - max_tokens
+    call_positions = (index for index, message in enumerate(turn) if isinstance(message, AIMessage) and message.tool_calls)
+    newest = max(call_positions, default=0)
+    excess_tokens = sum_tokens(turn) - max_tokens
     messages: list[AnyMessage] = []
     for index, message in enumerate(turn):
-        if over > 0 and index < newest and isinstance(message, ToolMessage) and len(message.text) > len(LEFT_OUT_TEXT):
-            emptied = message.model_copy(update={"content": LEFT_OUT_TEXT})
-            over -= estimate_tokens(message) - estimate_tokens(emptied)
-            messages.append(emptied)
+        if (
+            excess_tokens > 0
+            and index < newest
+            and isinstance(message, ToolMessage)
+            and len(message.text) > len(LEFT_OUT_TEXT)
+        ):
+            empty_result = message.model_copy(update={"content": LEFT_OUT_TEXT})
+            excess_tokens -= estimate_tokens(message) - estimate_tokens(empty_result)
+            messages.append(empty_result)
         else:
             messages.append(message)
     return messages

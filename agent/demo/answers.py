@@ -47,8 +47,8 @@ def choose_answer(messages: Sequence[BaseMessage], tool_names: frozenset[str]) -
     """Return the answer. After tool results it is only text: a result never leads to another call."""
     if messages and isinstance(messages[-1], ToolMessage):
         return DemoAnswer(_report_results(messages))
-    if len(messages) == 2 and not tool_names and (written := _answer_about_conversation(*messages)):
-        return DemoAnswer(written)
+    if len(messages) == 2 and not tool_names and (text := _answer_about_conversation(*messages)):
+        return DemoAnswer(text)
     if len(messages) > 1 and messages[-1].text == CONTINUE_TEXT and isinstance(messages[-2], AIMessage):
         complete, beginning = choose_answer(messages[:-2], tool_names).text, _strip_number(messages[-2])
         return DemoAnswer(complete.removeprefix(beginning) if complete != beginning else "That was all.")
@@ -56,16 +56,18 @@ def choose_answer(messages: Sequence[BaseMessage], tool_names: frozenset[str]) -
     last = user_texts[-1] if user_texts else ""
     if note := read_notes(user_texts[-1:]):
         return DemoAnswer(f"I went back in time and carried this over:\n\n{_quote_lines(note)}{_list_questions(user_texts)}")
-    looked = ATTACHED if messages and isinstance(messages[-1].content, list) else ""
-    found = find_quoted_lines([message.text for message in messages if isinstance(message, AIMessage)])
-    known = find_matching_lines(last, read_notes(user_texts))
-    recalled = DemoAnswer("From what I carried over:\n\n" + _quote_lines("\n".join(known))) if known else None
-    called = (
+    attachment_text = ATTACHED if messages and isinstance(messages[-1].content, list) else ""
+    quoted_lines = find_quoted_lines([message.text for message in messages if isinstance(message, AIMessage)])
+    matching_lines = find_matching_lines(last, read_notes(user_texts))
+    recollection = (
+        DemoAnswer("From what I carried over:\n\n" + _quote_lines("\n".join(matching_lines))) if matching_lines else None
+    )
+    call_answer = (
         _answer_by_asking(last, tool_names)
         or _answer_by_forking(last, tool_names)
-        or _answer_by_tool(last, tool_names, found)
+        or _answer_by_tool(last, tool_names, quoted_lines)
     )
-    return called or recalled or DemoAnswer(_answer_from_text(last) + looked + _list_questions(user_texts))
+    return call_answer or recollection or DemoAnswer(_answer_from_text(last) + attachment_text + _list_questions(user_texts))
 
 
 def _answer_about_conversation(system: BaseMessage, question: BaseMessage) -> str | None:
@@ -89,7 +91,7 @@ def _answer_by_forking(text: str, tool_names: frozenset[str]) -> DemoAnswer | No
     return DemoAnswer("I will try them side by side.", (DemoCall("fork", {"prompts": ways}),)) if ways else None
 
 
-def _answer_by_tool(text: str, tool_names: frozenset[str], found: Sequence[str]) -> DemoAnswer | None:
+def _answer_by_tool(text: str, tool_names: frozenset[str], quoted_lines: Sequence[str]) -> DemoAnswer | None:
     query = re.search(r"\b(?:search(?: the web)? for|look up)\s+([^\n]+)", text, re.IGNORECASE)
     if query is not None and "web_search" not in tool_names:
         return DemoAnswer("Web search is not set up here. Set `TAVILY_API_KEY` and start Waymark again to use it.")
@@ -97,7 +99,7 @@ def _answer_by_tool(text: str, tool_names: frozenset[str], found: Sequence[str])
         return DemoAnswer("I will look that up.", (DemoCall("web_search", {"query": query[1].strip(" .?!\"'")[:200]}),))
     back = re.search(r"\b(?:go back to|start over)\b(?:.*?\bmsg_(\d+))?", text, re.IGNORECASE | re.DOTALL)
     if back is not None and "goto" in tool_names:
-        note = [f"The user wanted to go back, and said: {_shorten_quote(text)}", *(found if "carry" in text else ())]
+        note = [f"The user wanted to go back, and said: {_shorten_quote(text)}", *(quoted_lines if "carry" in text else ())]
         return DemoAnswer(
             "I will go back.", (DemoCall("goto", {"position": f"msg_{back[1] or 0}", "message": "\n".join(note)}),)
         )

@@ -8,5 +8,5 @@ _JOINED = re.compile(r"\A(?:to|about|for|whether)\b")
 
 def parse_questions(text: str) -> list[dict[str, str]]:
     """Return the agents and questions that a text names, as arguments of `ask_agent`."""
-    found = ((name.lower(), _JOINED.sub("", words.strip(" ,:")).strip(" ,.:")) for name, words in _ASKED.findall(text))
-    return [{"agent": name, "question": question or "What do you think?"} for name, question in found]
+    questions = ((name.lower(), _JOINED.sub("", words.strip(" ,:")).strip(" ,.:")) for name, words in _ASKED.findall(text))
+    return [{"agent": name, "question": question or "What do you think?"} for name, question in questions]

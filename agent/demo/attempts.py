@@ -12,8 +12,8 @@ _ATTEMPTS = re.compile(r"\btry \w+ ways: *([^\n]+)", re.IGNORECASE)
 
 def parse_attempts(text: str) -> list[str]:
     """Return the prompts that a text such as "try two ways: tea; coffee" names."""
-    found = _ATTEMPTS.search(text)
-    return [prompt.strip(" .") for prompt in found[1].split(";") if prompt.strip(" .")][:MAX_ATTEMPTS] if found else []
+    match = _ATTEMPTS.search(text)
+    return [prompt.strip(" .") for prompt in match[1].split(";") if prompt.strip(" .")][:MAX_ATTEMPTS] if match else []
 
 
 def describe_attempts(result: str) -> str:

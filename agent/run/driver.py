@@ -124,9 +124,11 @@ class RunDriver:
         )
         while True:
             recorder.reopen_calls(open_calls)
-            turn = replace(context, delegator=RunDelegator(sub_agents, open_calls) if self.agents else None)
+            delegator = RunDelegator(sub_agents, open_calls) if self.agents else None
             try:
-                await self.graph.ainvoke({"messages": messages}, build_config(self.limits), context=turn)
+                await self.graph.ainvoke(
+                    {"messages": messages}, build_config(self.limits), context=replace(context, delegator=delegator)
+                )
                 return
             except PathChanged as moved:
                 recorder.forget_open_calls()

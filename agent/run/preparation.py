@@ -48,22 +48,24 @@ class RunPreparer:
 
         Raises `NothingToDecideError`, and the errors of `Runs.begin_run`.
         """
-        waiting = self._load_waiting_calls(request)
+        waiting_calls = self._load_waiting_calls(request)
         if not is_repeated:
-            _check_decision(request, waiting)
+            _check_decision(request, waiting_calls)
         run = self.runs.begin_run(
             request.thread_id,
             request.message,
             caller=request.caller,
             after=request.after_id,
             title=request.title,
-            closing_messages=[NewMessage(serde.to_body(make_refusal(each.call)), agent=each.agent) for each in waiting],
+            closing_messages=[
+                NewMessage(serde.to_body(make_refusal(each.call)), agent=each.agent) for each in waiting_calls
+            ],
             settings=request.settings,
             compacts=request.scope is not None,
         )
         if request.allow_moves:  # only now: a decision that came too late must not leave an approval behind
             self._allow_moves(run)
-        return self._load_start(run, request, waiting if request.decision else ())
+        return self._load_start(run, request, waiting_calls if request.decision else ())
 
     def _load_waiting_calls(self, request: RunRequest) -> list[OpenCall]:
         if not request.thread_id or request.after_id != HEAD:
@@ -71,8 +73,8 @@ class RunPreparer:
         return self.inputs.load_waiting_calls(request.thread_id)
 
     def _allow_moves(self, run: Run) -> None:
-        allow = {"time_travel": "allow"}
-        self.store.change_settings(run.thread_id, allow, caller=Caller(request_id=f"{run.id}-always"))
+        setting = {"time_travel": "allow"}
+        self.store.change_settings(run.thread_id, setting, caller=Caller(request_id=f"{run.id}-always"))
 
     def _load_start(self, run: Run, request: RunRequest, decided_calls: Sequence[OpenCall]) -> PreparedRun:
         path = self.inputs.load_recent_messages(run.thread_id)
@@ -80,13 +82,13 @@ class RunPreparer:
         system_text = self.inputs.load_system_text(prompt, run.thread_id)
         version = self.store.get_thread(run.thread_id).version
         is_asked = request.message is not None
-        begun = build_start_event(self.store, run, path, is_asked=is_asked) if self.tracer.is_on else None
+        start_event = build_start_event(self.store, run, path, is_asked=is_asked) if self.tracer.is_on else None
         started = RunStarted(run.id, version, path[-1] if is_asked else None)
-        trace = RunTrace(self.tracer, run.id, prompt, begun)
+        trace = RunTrace(self.tracer, run.id, prompt, start_event)
         return PreparedRun(run, request, system_text, path, decided_calls, started, trace)
 
 
-def _check_decision(request: RunRequest, waiting: Sequence[OpenCall]) -> None:
-    undecided = [each.call["id"] for each in find_undecided_calls(waiting)]
-    if request.decision and request.decision.call_id not in undecided:
+def _check_decision(request: RunRequest, waiting_calls: Sequence[OpenCall]) -> None:
+    undecided_ids = [each.call["id"] for each in find_undecided_calls(waiting_calls)]
+    if request.decision and request.decision.call_id not in undecided_ids:
         raise NothingToDecideError

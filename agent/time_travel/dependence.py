@@ -19,14 +19,14 @@ def list_call_ids(message: Message) -> list[str]:
 
 def find_dependents(path: Sequence[Message], target: Message) -> set[str]:
     """Return the ids of the messages after `target` that depend on it."""
-    seen = _DependenceTracker()
-    found: set[str] = set()
+    tracker = _DependenceTracker()
+    dependents: set[str] = set()
     for message in path:
-        depends = message.depth > target.depth and seen.is_dependent(message)
-        seen.note_message(message, depends=depends or message.id == target.id)
-        if depends:
-            found.add(message.id)
-    return found
+        is_dependent = message.depth > target.depth and tracker.is_dependent(message)
+        tracker.note_message(message, is_dependent=is_dependent or message.id == target.id)
+        if is_dependent:
+            dependents.add(message.id)
+    return dependents
 
 
 @dataclass
@@ -51,15 +51,15 @@ class _DependenceTracker:
             return self.calls[question.call]
         return message.agent in self.dependent_agents
 
-    def note_message(self, message: Message, *, depends: bool) -> None:
+    def note_message(self, message: Message, *, is_dependent: bool) -> None:
         if call_ids := list_call_ids(message):
-            for known in (self.calls, self.answers):
-                for call in [call for call in known if call.agent == message.agent]:
-                    del known[call]
-            self.calls.update({CallKey(message.agent, identifier): depends for identifier in call_ids})
+            for dependences in (self.calls, self.answers):
+                for call in [call for call in dependences if call.agent == message.agent]:
+                    del dependences[call]
+            self.calls.update({CallKey(message.agent, identifier): is_dependent for identifier in call_ids})
         if (question := QuestionMark.of(message)) is not None:
             self.answering[message.agent] = question.call
         if message.agent in self.answering:
-            self.answers[self.answering[message.agent]] = depends
-        if depends:
+            self.answers[self.answering[message.agent]] = is_dependent
+        if is_dependent:
             self.dependent_agents.add(message.agent)

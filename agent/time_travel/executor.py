@@ -30,6 +30,14 @@ ORIGIN_LABELS = {OperationKind.IMPORT: "an import", OperationKind.FORK: "another
 MAX_LISTED_CHECKPOINTS = 50
 
 
+@dataclass(frozen=True, slots=True)
+class RequestedCheckpoint:
+    """A checkpoint to save once the results of the answer are on the path."""
+
+    name: str
+    description: str
+
+
 @dataclass(slots=True)
 class TimeTravelExecutor:
     """The executor of one run's moves (see the protocol)."""
@@ -40,7 +48,7 @@ class TimeTravelExecutor:
     policy: Policy
     announce_move: Callable[[TimeTravelEvent], None]
     count_tokens: Callable[[], int | None]  # of the conversation now
-    requested_checkpoints: list[tuple[str, str]] = field(default_factory=list)  # checkpoints to save: names and descriptions
+    requested_checkpoints: list[RequestedCheckpoint] = field(default_factory=list)
 
     def plan_call(self, call: ToolCall, decision: Decision | None) -> Move:
         """Return the move that a call requests, with a person's changes. It changes nothing. Raises `MoveRefused`."""
@@ -68,19 +76,20 @@ class TimeTravelExecutor:
 
     def request_checkpoint(self, name: str, description: str) -> str:
         name = name.strip() or "Milestone"
-        shown = self.store.list_checkpoints(self.run.thread_id)
-        if any(checkpoint.name == name and checkpoint.created_by == "user" for checkpoint in shown):
+        checkpoints = self.store.list_checkpoints(self.run.thread_id)
+        if any(checkpoint.name == name and checkpoint.created_by == "user" for checkpoint in checkpoints):
             name = f"{name} · {self.store.count_messages(self.run.thread_id)}"  # the user's checkpoint keeps its name
-        self.requested_checkpoints.append((name, description))
+        self.requested_checkpoints.append(RequestedCheckpoint(name, description))
         return f"Saved {name!r}. You can come back with goto(position={name!r}, …)."
 
     def flush_checkpoints(self) -> None:
         while self.requested_checkpoints:
-            self.runs.save_checkpoint(self.run, *self.requested_checkpoints.pop(0), self.count_tokens())
+            requested = self.requested_checkpoints.pop(0)
+            self.runs.save_checkpoint(self.run, requested.name, requested.description, self.count_tokens())
 
     def describe_checkpoints(self) -> str:
-        found = self.store.list_checkpoints(self.run.thread_id)[-MAX_LISTED_CHECKPOINTS:]
-        return "\n".join(map(_describe_checkpoint, found)) or "There is no checkpoint yet."
+        checkpoints = self.store.list_checkpoints(self.run.thread_id)[-MAX_LISTED_CHECKPOINTS:]
+        return "\n".join(map(_describe_checkpoint, checkpoints)) or "There is no checkpoint yet."
 
 
 def describe_origins(store: Store, thread_id: str) -> list[str]:

@@ -70,8 +70,15 @@ def plan_move(
     if call["name"] == "rewind":
         agent, keep = str(arguments.get("agent") or MAIN), arguments.get("keep_independent") is True
         content = str(arguments.get("content", ""))
-        more: Any = {"agent": agent, "call_position": calling_answer.depth, "keep_independent": keep, "origins": origins}
-        return plan_rewind(path, arguments.get("n"), content, **more)
+        return plan_rewind(
+            path,
+            arguments.get("n"),
+            content,
+            agent=agent,
+            call_position=calling_answer.depth,
+            keep_independent=keep,
+            origins=origins,
+        )
     position, keep = arguments.get("position"), arguments.get("keep_target", True) is not False
     if isinstance(position, str) and not _POSITION.fullmatch(position.strip()):  # a name never hides a number
         position = checkpoint_positions.get(position, position)
@@ -104,11 +111,11 @@ def plan_goto(
         raise MoveRefused("The message is empty: write what should be known after going back.")
     if len(note) > MAX_NOTE_CHARS:
         raise MoveRefused(f"The message is too long: at most {MAX_NOTE_CHARS:,} characters.")
-    kept = target.depth + 1 if keep_target else target.depth
-    removed = len(path) - kept
-    mark = MoveMark("goto", target.depth, removed, find_sources(path[:call_position], origins))
+    kept_count = target.depth + 1 if keep_target else target.depth
+    removed_count = len(path) - kept_count
+    mark = MoveMark("goto", target.depth, removed_count, find_sources(path[:call_position], origins))
     after = target.id if keep_target else target.parent_id
-    return Move(mark, after, format_note(target, removed, note), target, call_position, kept, note.strip())
+    return Move(mark, after, format_note(target, removed_count, note), target, call_position, kept_count, note.strip())
 
 
 def plan_rewind(
@@ -130,18 +137,18 @@ def plan_rewind(
     answers = [message for message in path[:call_position] if _is_agent_answer(message, agent)]
     if not isinstance(n, int) or isinstance(n, bool) or n == 0 or abs(n) > len(answers):
         choices = f"n goes from 1 to {len(answers)}, or from -1 back to -{len(answers)}" if answers else "there is none yet"
-        whose = "" if agent == MAIN else f" of {agent[:40]}"
-        raise MoveRefused(f"There is no answer {_quote_value(n)}{whose}: {choices}. Nothing was changed.")
+        author_clause = "" if agent == MAIN else f" of {agent[:40]}"
+        raise MoveRefused(f"There is no answer {_quote_value(n)}{author_clause}: {choices}. Nothing was changed.")
     if not content.strip():
         raise MoveRefused("The content is empty: write the answer that should stand there.")
     target = answers[n - 1 if n > 0 else n]
     # The messages of the call itself leave as well, even if they do not depend on the old answer.
     call_messages = {message.id for message in path[call_position:]}
-    dropped = frozenset(find_dependents(path, target) | call_messages) if keep_independent else None
-    removed = len(path) - target.depth if dropped is None else 1 + len(dropped)
-    mark = MoveMark("rewind", target.depth, removed, find_sources(path[:call_position], origins))
-    kept, reason = target.depth, content.strip()
-    return Move(mark, target.parent_id, content, target, call_position, kept, reason, agent, dropped)
+    dropped_ids = frozenset(find_dependents(path, target) | call_messages) if keep_independent else None
+    removed_count = len(path) - target.depth if dropped_ids is None else 1 + len(dropped_ids)
+    mark = MoveMark("rewind", target.depth, removed_count, find_sources(path[:call_position], origins))
+    kept_count, reason = target.depth, content.strip()
+    return Move(mark, target.parent_id, content, target, call_position, kept_count, reason, agent, dropped_ids)
 
 
 def find_sources(messages: Sequence[Message], origins: Sequence[str] = ()) -> tuple[str, ...]:
@@ -150,17 +157,17 @@ def find_sources(messages: Sequence[Message], origins: Sequence[str] = ()) -> tu
     A text that is written after them may come from them. Sources are tools, attached files, origins of imported messages,
     and the sources of earlier notes.
     """
-    found: dict[str, None] = {}
+    sources: dict[str, None] = {}
     for message in reversed(messages):
         data = message.body["data"]
         if message.type == "tool" and data.get("name") not in _TRUSTED_TOOLS:
-            found[str(data.get("name") or "a tool")] = None
-        found.update(dict.fromkeys(str(part["name"]) for part in files.find_file_parts(data.get("content"))))
+            sources[str(data.get("name") or "a tool")] = None
+        sources.update(dict.fromkeys(str(part["name"]) for part in files.find_file_parts(data.get("content"))))
         for mark in (MoveMark.of(message), SummaryMark.of(message)):
-            found.update(dict.fromkeys(mark.sources if mark else ()))
+            sources.update(dict.fromkeys(mark.sources if mark else ()))
         if message.run_id is None:
-            found.update(dict.fromkeys(origins))
-    return tuple(found)[:MAX_SOURCES]
+            sources.update(dict.fromkeys(origins))
+    return tuple(sources)[:MAX_SOURCES]
 
 
 def _find_last_target(path: Sequence[Message]) -> int | None:
@@ -173,12 +180,12 @@ def _find_last_target(path: Sequence[Message]) -> int | None:
 def _parse_position(position: object, call_position: int) -> int:
     """Return the position that the model named. Only plain ASCII decimals count, as 3, msg_3 or [msg_3]."""
     valid = f"Valid are msg_0 to msg_{call_position - 1}" if call_position else "There is no earlier message"
-    found = _POSITION.fullmatch(str(position).strip()) if isinstance(position, (str, int)) else None
-    if found is None or isinstance(position, bool):
+    match = _POSITION.fullmatch(str(position).strip()) if isinstance(position, (str, int)) else None
+    if match is None or isinstance(position, bool):
         raise MoveRefused(
             f"{_quote_value(position)} is not a message number of the form msg_N. {valid}. Nothing was changed."
         )
-    index = int(found[1] or found[2])
+    index = int(match[1] or match[2])
     if index == call_position:
         raise MoveRefused(
             f"msg_{index} is at the current point: there is nothing to go back over. {valid}. Nothing was changed."
@@ -191,8 +198,8 @@ def _parse_position(position: object, call_position: int) -> int:
 def _is_agent_answer(message: Message, agent: str) -> bool:
     """Return whether a message is an agent's final answer, without tool calls."""
     data = message.body["data"]
-    called = data.get("tool_calls") or data.get("invalid_tool_calls")
-    return message.type == "ai" and message.agent == agent and not called
+    calls = data.get("tool_calls") or data.get("invalid_tool_calls")
+    return message.type == "ai" and message.agent == agent and not calls
 
 
 def _quote_value(value: Any) -> str:

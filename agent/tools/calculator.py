@@ -134,8 +134,8 @@ def _evaluate_node(node: ast.expr, depth: int) -> Number:
 def _call_function(name: str, arguments: list[Number]) -> Number:
     function, fewest, most = _FUNCTIONS[name]
     if not fewest <= len(arguments) <= most:
-        wanted = str(fewest) if fewest == most else f"{fewest} to {most}"
-        raise CalculatorError(f"{name} takes {wanted} arguments, separated by a comma and a space.")
+        expected_count = str(fewest) if fewest == most else f"{fewest} to {most}"
+        raise CalculatorError(f"{name} takes {expected_count} arguments, separated by a comma and a space.")
     return _check_size(function(*arguments))
 
 

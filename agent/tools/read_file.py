@@ -40,20 +40,20 @@ def read_path(folder: Path, path: str, first_line: int = 1) -> str:
     names = [name for name in PurePosixPath(path.strip() or ".").parts if name != "."]
     if path.startswith("/") or ".." in names or "\0" in path:
         raise ToolException("Only paths inside the folder can be read, such as notes/plan.md.")
-    shown = "/".join(names) or "."
+    display_path = "/".join(names) or "."
     try:
         handle = _open_beneath(folder, names)
     except FileNotFoundError:
-        raise ToolException(f"There is no {shown!r}. Read its folder to see the names.") from None
+        raise ToolException(f"There is no {display_path!r}. Read its folder to see the names.") from None
     except OSError:  # a link, a permission or a long name: the model need not know which
-        raise ToolException(f"{shown!r} cannot be read. Choose another file.") from None
+        raise ToolException(f"{display_path!r} cannot be read. Choose another file.") from None
     try:
         status = os.fstat(handle)
         if stat.S_ISDIR(status.st_mode):
-            return FENCE.wrap(_list_folder(handle), f"The folder {shown}")
+            return FENCE.wrap(_list_folder(handle), f"The folder {display_path}")
         if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_READ_BYTES:
-            raise ToolException(f"{shown!r} is no text file of at most {MAX_READ_BYTES // 1_000_000} MB.")
-        return _format_page(shown, _read_utf8(handle, shown), first_line)
+            raise ToolException(f"{display_path!r} is no text file of at most {MAX_READ_BYTES // 1_000_000} MB.")
+        return _format_page(display_path, _read_utf8(handle, display_path), first_line)
     finally:
         os.close(handle)
 
@@ -109,5 +109,5 @@ def _format_page(display_path: str, text: str, first_line: int) -> str:
         page.append(line if len(line) <= room else f"{line[:room]}… (the line goes on)")
         room -= len(line)
     last = first + len(page) - 1
-    more = f"; go on with first_line={last + 1}" if last < len(lines) else ""
-    return FENCE.wrap("\n".join(page), f"{display_path}, lines {first:,} to {last:,} of {len(lines):,}{more}")
+    hint = f"; go on with first_line={last + 1}" if last < len(lines) else ""
+    return FENCE.wrap("\n".join(page), f"{display_path}, lines {first:,} to {last:,} of {len(lines):,}{hint}")

@@ -108,14 +108,14 @@ class LangfuseTracer:
     def _fetch_prompt(self, name: str) -> None:
         """Return the operator's text, which is trusted like the built-in one, or else the built-in text."""
         try:
-            found = self._api.prompts.get(quote(name, safe=""), label=self._label, request_options=_ONE_TRY)
+            prompt = self._api.prompts.get(quote(name, safe=""), label=self._label, request_options=_ONE_TRY)
         except NotFoundError:
             self._prompts.pop(name, None)
             return
-        if len(found.prompt) > limits.MAX_PROMPT_CHARS:
+        if len(prompt.prompt) > limits.MAX_PROMPT_CHARS:
             raise ValueError("the prompt is too long")
-        if found.type == "text" and found.prompt.strip():
-            self._prompts[name] = Prompt(name, serde.sanitize_text(found.prompt), limits.to_tokens(found.version))
+        if prompt.type == "text" and prompt.prompt.strip():
+            self._prompts[name] = Prompt(name, serde.sanitize_text(prompt.prompt), limits.to_tokens(prompt.version))
 
     def _find_project(self) -> None:
         self._project = quote(self._api.projects.get(request_options=_ONE_TRY).data[0].id, safe="")

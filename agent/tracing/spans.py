@@ -175,11 +175,11 @@ class SpanRecorder:
         return attributes
 
     def _describe_tool(self, event: ToolCarriedOut) -> dict[str, str | int]:
-        failed = event.result.status == "error"
+        is_failed = event.result.status == "error"
         return {
             Attribute.OBSERVATION_INPUT: self._mask_text(_encode_json(event.call["args"])),
             Attribute.OBSERVATION_OUTPUT: self._mask_text(event.result.text),
-            **_make_level("ERROR" if failed else None, self._mask_text(event.result.text) if failed else None),
+            **_make_level("ERROR" if is_failed else None, self._mask_text(event.result.text) if is_failed else None),
             **_make_metadata({"call": event.call["id"], "agent": event.agent}, of="observation"),
         }
 
@@ -207,14 +207,14 @@ def count_usage(answer: AIMessage) -> dict[str, int] | None:
     metadata = readable_usage(answer.usage_metadata)
     if metadata is None:
         return None
-    counted = {"input": metadata["input_tokens"], "output": metadata["output_tokens"]}
+    counts = {"input": metadata["input_tokens"], "output": metadata["output_tokens"]}
     details = {"input": metadata.get("input_token_details"), "output": metadata.get("output_token_details")}
     for side, kinds in details.items():
         for kind, tokens in (kinds or {}).items():
             if isinstance(tokens, int) and tokens:
-                counted[f"{side}_{kind}"] = tokens
-                counted[side] = max(0, counted[side] - tokens)
-    return {**counted, "total": metadata["total_tokens"]}
+                counts[f"{side}_{kind}"] = tokens
+                counts[side] = max(0, counts[side] - tokens)
+    return {**counts, "total": metadata["total_tokens"]}
 
 
 def _describe_detail(detail: OperationDetail) -> str:
