@@ -113,7 +113,7 @@ def _complete_mark(move: Move, later: Sequence[Message]) -> MoveMark:
 def _make_detail(move: Move) -> OperationDetail:
     return OperationDetail(
         depth=move.target.depth,
-        messages=move.removed_count,
+        messages=move.mark.removed,
         tokens_before=move.mark.before,
         tokens_after=move.mark.after,
     )
@@ -127,7 +127,7 @@ def _build_move_event(run: Run, move: Move) -> TimeTravelEvent:
         timestamp_ns=time_ns(),
         call_position=move.call_position,
         target_position=move.target.depth,
-        removed_count=move.removed_count,
+        removed_count=move.mark.removed,
         tokens_saved=move.mark.before - move.mark.after,
         reason=move.reason,
         sources=move.mark.sources,

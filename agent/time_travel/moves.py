@@ -47,10 +47,6 @@ class Move:
     def kind(self) -> MoveKind:
         return self.mark.kind
 
-    @property
-    def removed_count(self) -> int:
-        return self.mark.removed
-
     def build_message(self) -> BaseMessage:
         """Build the note of a goto, or the new answer of a rewind."""
         message_type = HumanMessage if self.kind == "goto" else AIMessage

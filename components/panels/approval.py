@@ -66,5 +66,5 @@ def describe_waiting_moves(store: Store, thread_id: str) -> dict[str, tool_cards
                     if move.dropped_ids is None or m.id in {move.target.id, *move.dropped_ids}
                 ]
                 agents = tuple(sorted({message.agent for message in removed_messages} - {MAIN}))
-                found[call["id"] or ""] = tool_cards.describe_move(move, Removal(move.removed_count, later, agents))
+                found[call["id"] or ""] = tool_cards.describe_move(move, Removal(move.mark.removed, later, agents))
     return found

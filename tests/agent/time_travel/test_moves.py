@@ -59,7 +59,7 @@ def refused(messages: list[Message], position: object, note: str = "note") -> st
 def test_the_worked_example() -> None:
     messages = path(*TALK)
     move = plan_goto(messages, "msg_0", AI_INSTEAD)
-    assert (move.parent_id, move.removed_count, move.target.id) == (messages[0].id, 3, messages[0].id)
+    assert (move.parent_id, move.mark.removed, move.target.id) == (messages[0].id, 3, messages[0].id)
     assert told(move) == (
         "<system_message>\n"
         "GOTO tool used: the conversation went back to msg_0; 3 messages were removed.\n"
@@ -73,7 +73,7 @@ def test_the_worked_example() -> None:
 def test_the_target_can_be_replaced() -> None:
     messages = path(*TALK)
     move = plan_goto(messages, "msg_2", "Ask about AI.", keep_target=False)
-    assert (move.parent_id, move.removed_count) == (messages[1].id, 2)
+    assert (move.parent_id, move.mark.removed) == (messages[1].id, 2)
     assert plan_goto(messages, 0, "Ask about AI.", keep_target=False).parent_id is None
 
 
@@ -202,7 +202,7 @@ def test_an_answer_is_replaced_and_all_that_followed_leaves() -> None:
     messages = path("one", "A", "two", "B", "three", "C")
     for n, target in ((1, 1), (2, 3), (-1, 3), (-2, 1)):
         move = plan_rewind(messages, n, "other")
-        assert (move.target.id, move.parent_id, move.removed_count) == (
+        assert (move.target.id, move.parent_id, move.mark.removed) == (
             messages[target].id,
             messages[target - 1].id,
             6 - target,
