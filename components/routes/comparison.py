@@ -6,7 +6,7 @@ from typing import TypedDict
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
-from checkpoints import BranchNotFoundError, CheckpointNotFoundError, Message, Runs, RunState, Store
+from checkpoints import BranchNotFoundError, CheckpointNotFoundError, Message, Runs, Store
 from components.services import Services
 from components.views import message_view, tool_cards
 from components.views.markdown import to_html_if_cheap
@@ -54,10 +54,8 @@ def compare_places(
 
     def describe_side(place: str, messages: list[Message], length: int) -> SideView:
         shown = messages if len(messages) == length else _drop_open_calls(messages)
-        running, waiting = (place == "" and state is each for each in (RunState.RUNNING, RunState.WAITING))
-        views = message_view.describe_messages(
-            [*calling_messages, *shown], running=running, waiting=waiting, to_html=to_html
-        )
+        extras = message_view.MessageExtras(run_state=state if place == "" else None, to_html=to_html)
+        views = message_view.describe_messages([*calling_messages, *shown], extras)
         return {"length": length, "messages": views, "more": length - len(shown)}
 
     last = store.get_message(thread_id, parted.last_shared_id) if parted.last_shared_id else None

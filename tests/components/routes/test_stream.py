@@ -40,7 +40,7 @@ async def services(seconds_per_token: float = 0.0) -> AsyncIterator[Services]:
 
 
 def shown(parts: Services, path: list[Message]) -> list[MessageView]:
-    return message_view.describe_messages(path, running=False, to_html=parts.renderer.page())
+    return message_view.describe_messages(path, message_view.MessageExtras(to_html=parts.renderer.page()))
 
 
 class Screen:
