@@ -84,7 +84,7 @@ async def stream_frames(services: Services, thread_id: str) -> AsyncGenerator[Fr
                 if isinstance(batch, str):
                     text.feed(batch)
                     stable, tail = await text.take()
-                    yield {"k": "delta", "stable": stable, "tail": tail}
+                    yield {"kind": "delta", "stable": stable, "tail": tail}
                 else:
                     if isinstance(batch, RunStarted | MessageAdded):
                         text = StreamingMarkdown(services.renderer.look)
@@ -107,7 +107,7 @@ async def _build_hello(services: Services, thread_id: str, subscription: Subscri
         text.feed(subscription.live_run.text)
         stable, tail = await text.take()
         run = {"id": subscription.live_run.run_id, "stable": stable, "tail": tail}
-    return {"k": "hello", "version": thread.version, "run": run}
+    return {"kind": "hello", "version": thread.version, "run": run}
 
 
 def _join_deltas(events: list[Event]) -> list[str | Event]:
@@ -130,18 +130,18 @@ async def _build_frame(services: Services, thread_id: str, event: Event) -> Fram
             extras = message_view.MessageExtras(run_state=RunState.RUNNING, to_html=services.renderer.page())
             shown = await services.run_blocking(message_view.describe_messages, [message], extras) if message else [None]
             after = message.parent_id if message else None  # an edited message is not at the end
-            return {"k": "start", "version": version, "run": run_id, "message": shown[0], "after": after}
+            return {"kind": "start", "version": version, "run": run_id, "message": shown[0], "after": after}
         case MessageAdded(message, version):
             added = await services.read_snapshot(_find_message_view, services, thread_id, message.id)
             if added is None:
                 return None
             # Where the agent went back, the message is not at the end.
             place = {"after": message.parent_id} if added["id"] == message.id else {}
-            return {"k": "message", "version": version, "message": added, **place}
+            return {"kind": "message", "version": version, "message": added, **place}
         case RunFinished(_, state, version, error):
-            return {"k": "end", "version": version, "state": state, "error": error}
+            return {"kind": "end", "version": version, "state": state, "error": error}
         case HeadMoved(version):
-            return {"k": "head", "version": version}
+            return {"kind": "head", "version": version}
     return None
 
 
