@@ -9,7 +9,7 @@ from pathlib import Path
 
 from itsdangerous import BadSignature, TimestampSigner
 
-MAX_COOKIE_SECONDS = 30 * 24 * 3600  # seconds
+MAX_COOKIE_SECONDS = 30 * 24 * 3600
 
 
 class Session:
