@@ -18,7 +18,7 @@ from components.views.fork_attempts import AttemptView
 from components.views.subagent_work import WorkView
 
 DAMAGED_TEXT = "This message is damaged and is not shown."
-MAX_BEGINNING_CHARS = 300  # characters of a message that another text names
+MAX_BEGINNING_CHARS = 300  # of a message that another text names
 CallStatus = Literal["running", "waiting", "queued", "done", "error", "stopped"]
 CallKey = tuple[str, str]  # the ids of the calling message and of its call
 
