@@ -107,7 +107,7 @@ def describe_messages(path: Sequence[Message], extras: MessageExtras = NO_EXTRAS
         waiting_calls=find_waiting_calls(path, agent) if is_waiting else {},
     )
     return [
-        _describe_message(stored, message, extras, _describe_calls(stored, message, calls, extras))
+        _describe_message(stored, message, extras, _build_call_cards(stored, message, calls, extras))
         if message is not None
         else _describe_damaged_message(stored, extras.siblings.get(stored.id, []))
         for stored, message in shown
@@ -132,11 +132,13 @@ def _find_undecided_ids(path: Sequence[Message], agent: str) -> Iterator[str]:
             yield open_call.call["id"] or ""
 
 
-def _describe_calls(stored: Message, message: BaseMessage, calls: _PathCalls, extras: MessageExtras) -> list[ToolView]:
-    return [_describe_call(stored, call, calls, extras) for call in list_shown_calls(message)]
+def _build_call_cards(stored: Message, message: BaseMessage, calls: _PathCalls, extras: MessageExtras) -> list[ToolView]:
+    return [_build_call_card(stored, call, calls, extras) for call in list_shown_calls(message)]
 
 
-def _describe_call(stored: Message, call: ToolCall | InvalidToolCall, calls: _PathCalls, extras: MessageExtras) -> ToolView:
+def _build_call_card(
+    stored: Message, call: ToolCall | InvalidToolCall, calls: _PathCalls, extras: MessageExtras
+) -> ToolView:
     call_id = call["id"] or ""
     key = (stored.id, call_id)
     result, work = calls.results.get(key), calls.work.get(key)
