@@ -191,15 +191,15 @@ async def _follow(page: Page, origin: str, cookie: str, reload_at: int | None, o
                 await opened.wait()
             async for message in watched:
                 frame = json.loads(message)
-                page.show(_html(frame), is_new=frame["k"] != "hello")
-                ended = frame["k"] == "end"
+                page.show(_html(frame), is_new=frame["kind"] != "hello")
+                ended = frame["kind"] == "end"
                 if ended or (page.loads == 1 and reload_at is not None and len(page.shown) >= reload_at):
                     break
 
 
 def _html(frame: dict[str, Any]) -> str:
     """Return the text that a frame makes the page show, without the user's own message."""
-    match frame["k"]:
+    match frame["kind"]:
         case "hello":
             run = frame["run"] or {}
             return str(run.get("stable", "")) + str(run.get("tail", ""))

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from checkpoints.model import Checkpoint, Node
+from checkpoints.model import Checkpoint, Message, Node
 
 MAX_ALTERNATIVES = 200  # of one message, the newest of them; a document may not have more
 SegmentParents = Mapping[int, tuple[int | None, int]]  # segment -> (the segment it forked from, the depth that it forked at)
@@ -191,3 +191,15 @@ def listed_anywhere(
         if (each.detached and each.branch_id in branch_ids)
         or (each.node is not None and each.node.depth <= reached.get(each.node.segment, -1))
     ]
+
+
+def find_calling_messages(path: Sequence[Message]) -> list[Message]:
+    """Return the last message of a path that is no result, with the results after it."""
+    begin = max((index for index, message in enumerate(path) if message.type != "tool"), default=len(path))
+    return list(path[begin:])
+
+
+def drop_open_calls(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages without the calls at their end, whose results may come after the cut."""
+    ends = (n for n, each in enumerate(messages, 1) if each.type != "tool" and not each.body["data"].get("tool_calls"))
+    return list(messages[: max(ends, default=len(messages))])

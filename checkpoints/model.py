@@ -292,13 +292,15 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Two paths of one thread: how many messages both begin with, the id of the last of these, what each has after it."""
+    """Two paths of one thread: the number of messages that both begin with, and the messages of each after these."""
 
     shared_length: int
     last_shared_id: str | None
     left: list[Message]
     right: list[Message]
-    lengths: tuple[int, int]  # how many each has after it; `one` and `other` may be the first of them alone
+    lengths: tuple[int, int]  # messages of each after the shared ones; `left` and `right` may be the first of them
+    # The last shared answer and its shared results, where one of its calls has a result in `left` or `right` alone.
+    calling_messages: list[Message] = field(default_factory=list)
 
 
 def clean_name(text: str) -> str:

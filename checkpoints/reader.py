@@ -145,7 +145,7 @@ class Reader:
     ) -> Difference:
         """Compare the paths to two messages (None: before the first message): where they part, and the rest of each.
 
-        At most `max_messages` of each are returned, the first.
+        At most `max_messages` of each are returned, the first. No call is returned without a result that follows it.
         """
         with self.database.begin_read() as connection:
             rows.select_thread(connection, thread_id)
@@ -158,7 +158,14 @@ class Reader:
                 rows.select_messages(connection, path, last=n, before=shared + n)
                 for path, n in zip(paths, shown, strict=True)
             ]
-            return Difference(shared, last[0].id if last else None, rest[0], rest[1], (lengths[0], lengths[1]))
+            is_torn = any(messages and messages[0].type == "tool" for messages in rest)
+            before = rows.select_messages(connection, paths[0], last=max_messages, before=shared) if is_torn else []
+        left, right = (
+            messages if len(messages) == length else history.drop_open_calls(messages)
+            for messages, length in zip(rest, lengths, strict=True)
+        )
+        calling = history.find_calling_messages(before)
+        return Difference(shared, last[0].id if last else None, left, right, (lengths[0], lengths[1]), calling)
 
     def list_branches(self, thread_id: str) -> list[tuple[Branch, int]]:
         """Return the thread's branches with the length of each."""

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from server.headers import IMMUTABLE_CACHING, INERT_POLICY, SECURITY_HEADERS, choose_file_caching
 from server.session import MAX_COOKIE_SECONDS, Session
 
-MAX_BODY_BYTES = 1_000_000  # bytes
+MAX_BODY_BYTES = 1_000_000
 ALLOWED_METHODS = ("GET", "HEAD", "POST")
 _log = logging.getLogger("waymark.guard")
 
@@ -34,10 +34,8 @@ class AllowedRoutes:
     paths: frozenset[str]
     prefixes: tuple[str, ...] = ()
     public_paths: frozenset[str] = frozenset({"/healthz"})  # open without a cookie
-    static_prefixes: tuple[str, ...] = ()  # prefixes of files that a browser may keep
-    user_file_prefixes: tuple[
-        str, ...
-    ] = ()  # prefixes of users' files: a browser may cache them, and nothing in them may act
+    static_prefixes: tuple[str, ...] = ()  # of files that a browser may keep
+    user_file_prefixes: tuple[str, ...] = ()  # of users' files: a browser may cache them, and nothing in them may act
     max_body_bytes: Mapping[str, int] = field(default_factory=dict)  # prefix -> bytes, where MAX_BODY_BYTES does not fit
 
     def is_allowed(self, path: str) -> bool:
@@ -81,7 +79,7 @@ class Guard:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
-            if self._refuse_request(scope):
+            if self._answer_early(scope):
                 await send({"type": "websocket.close", "code": 1008})  # before accept: the server answers 403
             else:
                 await self._app(scope, receive, send)
@@ -89,57 +87,60 @@ class Guard:
             await self._serve_http(scope, receive, self._add_headers(scope, send))
 
     async def _serve_http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = self._refuse_request(scope) or self._refuse_length(scope)
-        if refusal is None and _has_unknown_length(scope):
+        answer = self._answer_early(scope) or self._refuse_body(scope)
+        if answer is None and _has_unknown_length(scope):
             body = await _read_request_body(receive, self._routes.find_body_limit(scope["path"]))
-            refusal = None if body is not None else _text_response(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            answer = None if body is not None else _build_text(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
             receive = _replay_body(body or b"", receive)
-        if refusal:
-            await refusal(scope, receive, send)
+        if answer:
+            await answer(scope, receive, send)
         else:
             await self._run_app(scope, receive, send)
 
-    def _refuse_request(self, scope: Scope) -> Response | None:
-        """Return the refusal of a request, or None. The order matters: a refusal must not reveal which addresses exist."""
+    def _answer_early(self, scope: Scope) -> Response | None:
+        """Return the answer to a request that must not reach the app: a refusal or a sign-in; None for all others.
+
+        The order matters: a refusal must not reveal which addresses exist.
+        """
         headers = Headers(scope=scope)
         host = [value.lower() for value in headers.getlist("host")]
         if len(host) != 1 or host[0] not in self._hosts:
-            return _text_response(HTTPStatus.BAD_REQUEST, "This address is not served here.")
-        socket = scope["type"] == "websocket"
-        if not socket and scope["method"] not in ALLOWED_METHODS:
-            return _text_response(HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": ", ".join(ALLOWED_METHODS)})
-        if socket or scope["method"] == "POST":
+            return _build_text(HTTPStatus.BAD_REQUEST, "This address is not served here.")
+        is_socket = scope["type"] == "websocket"
+        if not is_socket and scope["method"] not in ALLOWED_METHODS:
+            return _build_text(HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": ", ".join(ALLOWED_METHODS)})
+        if is_socket or scope["method"] == "POST":
             scheme = scope["scheme"].replace("ws", "http")
             if headers.getlist("origin") != [f"{scheme}://{host[0]}"]:
-                return _text_response(HTTPStatus.FORBIDDEN, "Only the page itself may do this.")
+                return _build_text(HTTPStatus.FORBIDDEN, "Only the page itself may do this.")
         if self._session and scope["path"] not in self._routes.public_paths:
-            refusal = self._sign_in(self._session, scope, headers)
-            if refusal:
-                return refusal
-        return None if self._routes.is_allowed(scope["path"]) else _text_response(HTTPStatus.NOT_FOUND)
+            answer = self._sign_in(self._session, scope, headers)
+            if answer:
+                return answer
+        return None if self._routes.is_allowed(scope["path"]) else _build_text(HTTPStatus.NOT_FOUND)
 
     def _sign_in(self, session: Session, scope: Scope, headers: Headers) -> Response | None:
         """Return None for a valid cookie, a cookie for a valid link, and otherwise a refusal."""
-        known = any(session.is_valid(value) for value in _cookie_values(headers, session.cookie_name))
-        page = scope["type"] == "http" and scope["method"] == "GET"
-        token = parse_qs(scope["query_string"].decode("latin-1")).get("token") if page and scope["path"] == "/" else None
+        is_signed_in = any(session.is_valid(value) for value in _list_cookie_values(headers, session.cookie_name))
+        is_page = scope["type"] == "http" and scope["method"] == "GET"
+        token = parse_qs(scope["query_string"].decode("latin-1")).get("token") if is_page and scope["path"] == "/" else None
         if token:
-            return self._redeem_link(session, scope, known, token[0])
-        if known:
+            return self._redeem_link(session, scope, is_signed_in, token[0])
+        if is_signed_in:
             return None
-        if page and headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") == "navigate":
+        if is_page and headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") == "navigate":
             # A link on another site: browsers hold the Strict cookie back, but not when this page asks once more.
             query = scope["query_string"].decode("latin-1")
-            return _refresh_response(f"{quote(scope['path'])}?{query}" if self._routes.is_allowed(scope["path"]) else "/")
+            return _build_refresh(f"{quote(scope['path'])}?{query}" if self._routes.is_allowed(scope["path"]) else "/")
         text = "Open the link that Waymark printed in the terminal."
-        if page and (scope["path"] == "/" or "text/html" in headers.get("accept", "")):
-            return _page_response(HTTPStatus.UNAUTHORIZED, "This browser is not signed in", text)
-        return _text_response(HTTPStatus.UNAUTHORIZED, text)
+        if is_page and (scope["path"] == "/" or "text/html" in headers.get("accept", "")):
+            return _build_page(HTTPStatus.UNAUTHORIZED, "This browser is not signed in", text)
+        return _build_text(HTTPStatus.UNAUTHORIZED, text)
 
     def _redeem_link(self, session: Session, scope: Scope, is_signed_in: bool, token: str) -> Response:
         """Swap the token of a link for a cookie, once."""
         if session.redeem_link_token(token):
-            response = _refresh_response("/")
+            response = _build_refresh("/")
             secure = scope["scheme"] == "https"
             response.set_cookie(
                 session.cookie_name,
@@ -152,21 +153,21 @@ class Guard:
             )
             return response
         if is_signed_in:
-            return _refresh_response("/")
+            return _build_refresh("/")
         if not session.has_open_link:  # else the terminal shows a good link already, and strangers cannot fill it
             self._on_stale_link()
-        return _page_response(
+        return _build_page(
             HTTPStatus.FORBIDDEN,
             "This link no longer works",
             "A link works once. Open the newest link that Waymark printed in the terminal.",
         )
 
-    def _refuse_length(self, scope: Scope) -> Response | None:
+    def _refuse_body(self, scope: Scope) -> Response | None:
         for length in Headers(scope=scope).getlist("content-length"):
             if not (length.isascii() and length.isdigit()):
-                return _text_response(HTTPStatus.BAD_REQUEST)
+                return _build_text(HTTPStatus.BAD_REQUEST)
             if len(length) > 18 or int(length) > self._routes.find_body_limit(scope["path"]):
-                return _text_response(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+                return _build_text(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         return None
 
     async def _run_app(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -195,11 +196,13 @@ class Guard:
     def _add_headers(self, scope: Scope, send: Send) -> Send:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                files = scope["path"].startswith(self._routes.static_prefixes) and message["status"] in (200, 206, 304)
+                is_file = scope["path"].startswith(self._routes.static_prefixes) and message["status"] in (200, 206, 304)
                 headers = MutableHeaders(scope=message)
                 headers.update(SECURITY_HEADERS)
                 headers["Content-Security-Policy"] = self._policy()
-                headers["Cache-Control"] = choose_file_caching(scope["path"], scope["query_string"]) if files else "no-store"
+                headers["Cache-Control"] = (
+                    choose_file_caching(scope["path"], scope["query_string"]) if is_file else "no-store"
+                )
                 if scope["path"].startswith(self._routes.user_file_prefixes) and message["status"] == HTTPStatus.OK:
                     headers.update({"Content-Security-Policy": INERT_POLICY, "Cache-Control": IMMUTABLE_CACHING})
             await send(message)
@@ -207,16 +210,16 @@ class Guard:
         return send_with_headers
 
 
-def _text_response(status: HTTPStatus, text: str = "", headers: Mapping[str, str] | None = None) -> Response:
+def _build_text(status: HTTPStatus, text: str = "", headers: Mapping[str, str] | None = None) -> Response:
     return PlainTextResponse((text or status.phrase) + "\n", status, headers)
 
 
-def _page_response(status: HTTPStatus, title: str, text: str) -> Response:
+def _build_page(status: HTTPStatus, title: str, text: str) -> Response:
     head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Waymark</title><h1>{escape(title)}</h1>'
     return HTMLResponse(f"{head}<p>{escape(text)}</p></html>", status)
 
 
-def _refresh_response(address: str) -> Response:
+def _build_refresh(address: str) -> Response:
     """Send the browser to an address of ours from a page of ours.
 
     Not a redirect: the browser remembers that a redirect chain began on another site, and withholds a Strict cookie from
@@ -226,7 +229,7 @@ def _refresh_response(address: str) -> Response:
     return HTMLResponse(f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Waymark</title>{refresh}</html>')
 
 
-def _cookie_values(headers: Headers, name: str) -> list[str]:
+def _list_cookie_values(headers: Headers, name: str) -> list[str]:
     """Return all values of a cookie. By hand, because http.cookies stops at the first invalid cookie of other servers."""
     pairs = [pair.strip().partition("=") for line in headers.getlist("cookie") for pair in line.split(";")]
     return [value for key, _, value in pairs if key == name]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import secrets
+from pathlib import Path
 
 from itsdangerous import BadSignature, TimestampSigner
 
-MAX_COOKIE_SECONDS = 30 * 24 * 3600  # seconds
+MAX_COOKIE_SECONDS = 30 * 24 * 3600
 
 
 class Session:
@@ -52,3 +54,20 @@ class Session:
         except BadSignature:
             return False
         return True
+
+
+def load_secret(folder: Path) -> bytes:
+    """Load the secret that signs the cookies, or create it. It is kept, so that a restart logs nobody out.
+
+    Raises `OSError` when the folder cannot be used.
+    """
+    path = folder / "session.key"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if not path.exists():
+        new = path.with_suffix(".new")  # never half a secret under the real name, whenever the process is killed
+        with open(os.open(new, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as file:
+            file.write(secrets.token_bytes(32))
+            file.flush()
+            os.fsync(file.fileno())
+        new.rename(path)
+    return path.read_bytes()

@@ -183,14 +183,6 @@ def build_runner(
         drafts=Drafts(runs, blocking, limits.draft_seconds),
     )
     active_runs = ActiveRuns(runs, hub, driver, blocking, judge, limits.stop_seconds)
-    return Runner(
-        store=store,
-        catalog=catalog,
-        inputs=inputs,
-        preparer=RunPreparer(store, runs, inputs, tracer),
-        active_runs=active_runs,
-        watchdog=RunWatchdog(runs, hub, active_runs, blocking, limits.watch_seconds),
-        blocking=blocking,
-        judge=judge,
-        default_policy=default_policy,
-    )
+    preparer = RunPreparer(store, runs, inputs, tracer)
+    watchdog = RunWatchdog(runs, hub, active_runs, blocking, limits.watch_seconds)
+    return Runner(store, catalog, inputs, preparer, active_runs, watchdog, blocking, judge, default_policy)

@@ -2,16 +2,11 @@
 
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
-from langchain_core.messages import AIMessage
-
-from agent.time_travel.executor import describe_origins
-from agent.time_travel.moves import MoveRefused, plan_move
-from agent.time_travel.protocol import MOVE_NAMES
+from agent.time_travel.waiting_moves import find_waiting_moves
 from agent.tools.approval import Decision
-from checkpoints import MAIN, Caller, Removal, StateError, Store, serde
+from checkpoints import Caller, StateError, Store, serde
 from components.services import Services, read_caller
 from components.views import tool_cards
 
@@ -52,19 +47,5 @@ def _parse_arguments(text: str) -> dict[str, Any]:
 
 def describe_waiting_moves(store: Store, thread_id: str) -> dict[str, tool_cards.MoveView]:
     """Describe the moves that wait for a person, by the ids of their calls."""
-    path, checkpoints, found = store.list_messages(thread_id), store.list_checkpoints(thread_id), {}
-    calling_message = next((message for message in reversed(path) if message.type == "ai" and message.agent == MAIN), None)
-    answer = calling_message.langchain if calling_message and not calling_message.damaged else None
-    for call in answer.tool_calls if isinstance(answer, AIMessage) else ():
-        if call["name"] in MOVE_NAMES:
-            with suppress(MoveRefused):
-                move = plan_move(call, path, store.map_checkpoint_depths(thread_id), describe_origins(store, thread_id))
-                later = sum(checkpoint.message_count > move.kept_count for checkpoint in checkpoints)
-                removed_messages = [
-                    m
-                    for m in path[move.kept_count :]
-                    if move.dropped_ids is None or m.id in {move.target.id, *move.dropped_ids}
-                ]
-                agents = tuple(sorted({message.agent for message in removed_messages} - {MAIN}))
-                found[call["id"] or ""] = tool_cards.describe_move(move, Removal(move.mark.removed, later, agents))
-    return found
+    found = find_waiting_moves(store, thread_id)
+    return {call_id: tool_cards.describe_move(waiting.move, waiting.removal) for call_id, waiting in found.items()}

@@ -18,7 +18,7 @@ from components.panel import Panel
 from components.services import Services
 from components.widgets import TIMELINE_ID, TRANSCRIPT_ID
 
-MAX_QUOTE_CHARS = 200  # characters of the message that the dialog shows
+MAX_QUOTE_CHARS = 200  # of the message that the dialog shows
 
 
 class Ids(StrEnum):

@@ -84,13 +84,11 @@ def _read_transcript(
         notice = None
     run = services.runs.get_latest_run(thread_id)
     state = run.state if run and not later else None  # a running or waiting call is at the end of the conversation
-    shown = message_view.describe_messages(
-        messages,
-        running=state is RunState.RUNNING,
-        waiting=state is RunState.WAITING,
+    extras = message_view.MessageExtras(
+        run_state=state,
         waiting_moves=approval.describe_waiting_moves(store, thread_id) if state is RunState.WAITING else {},
         siblings=store.find_alternatives(thread_id, messages),
-        traces=_find_trace_links(services, messages),
+        trace_links=_find_trace_links(services, messages),
         prices=services.prices,
         attempts=fork_attempts.read_attempts(store, thread_id, messages),
         to_html=services.renderer.page(),
@@ -99,7 +97,7 @@ def _read_transcript(
         "thread": thread_id,
         "version": thread.version,
         "title": thread.title,
-        "messages": shown,
+        "messages": message_view.describe_messages(messages, extras),
         "earlier": earlier,
         "later": later,
         "run": list_rows.describe_run(run),

@@ -1,7 +1,7 @@
 """Import, with a preview of the file before anything changes."""
 
-import base64
-import binascii
+import asyncio
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import partial
 from typing import Any
@@ -10,13 +10,14 @@ from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, ModalBody, ModalFooter
 
-from checkpoints import InvalidDocumentError, Receipt, StateError
-from checkpoints.interchange import reading, transfer, waymark
+from checkpoints import Receipt, StateError
+from checkpoints.interchange import transfer, waymark
 from checkpoints.interchange.waymark import Document
 from components import dialog, page_state
 from components.panel import Panel
 from components.panels import import_preview
 from components.services import Services
+from components.uploads import MAX_KEPT_SECONDS, ParsedUpload, hash_upload
 from components.views import operations
 from components.widgets import Icon
 
@@ -48,11 +49,14 @@ def dialogs() -> list[Component]:
 
 
 def register(app: Dash, services: Services) -> None:
-    _register_preview(app, services)
-    _register_import(app, services)
+    uploads = ParsedUpload()
+    _register_preview(app, services, uploads)
+    _register_closing(app, services, uploads)
+    _register_import(app, services, uploads)
+    _register_merge(app, services, uploads)
 
 
-def _register_preview(app: Dash, services: Services) -> None:
+def _register_preview(app: Dash, services: Services, uploads: ParsedUpload) -> None:
     @app.callback(
         page_state.update_output(),
         Output(Ids.DIALOG, "is_open", allow_duplicate=True),
@@ -68,56 +72,62 @@ def _register_preview(app: Dash, services: Services) -> None:
         stay = no_update
         if contents is None:
             return stay, stay, stay, stay, stay
-        thread_id = page_state.parse_thread_id(pathname)
         try:
-            docs = await services.run_blocking(_read_upload, contents)
-            thread_id = (
-                thread_id
-                if len(docs) == 1 and thread_id and await services.read_snapshot(services.store.thread_exists, thread_id)
-                else None
-            )
+            docs = await services.run_blocking(uploads.read_documents, contents)
+            thread_id = await _find_merge_thread(services, docs, page_state.parse_thread_id(pathname))
             previews = [
                 await services.read_snapshot(transfer.preview_import, services.store, doc, thread_id) for doc in docs
             ]
         except StateError as error:
             # Clearing the contents lets the user choose the same file again after correcting it.
             return page_state.report_problem(f"{name} was not imported. {str(error).rstrip('.')}."), stay, stay, stay, None
+        key = await services.run_blocking(hash_upload, contents)
+        asyncio.get_running_loop().call_later(MAX_KEPT_SECONDS, uploads.forget, key)
         body = import_preview.build_import_preview(name, docs, previews, open_here=thread_id is not None)
         return stay, True, body, {} if thread_id else {"display": "none"}, stay
 
+
+async def _find_merge_thread(services: Services, docs: Sequence[Document], thread_id: str | None) -> str | None:
+    """Return the open conversation, if the file can be merged into it."""
+    if len(docs) != 1 or thread_id is None:
+        return None
+    return thread_id if await services.read_snapshot(services.store.thread_exists, thread_id) else None
+
+
+def _register_closing(app: Dash, services: Services, uploads: ParsedUpload) -> None:
     dialog.close_on(app, Ids.DIALOG, Input(Ids.CANCEL, "n_clicks"))
 
     @app.callback(
         Output(Ids.UPLOAD, "contents", allow_duplicate=True),
         Input(Ids.DIALOG, "is_open"),
+        State(Ids.UPLOAD, "contents"),
         prevent_initial_call=True,
     )
-    async def forget_file(is_open: bool) -> Any:
+    async def forget_file(is_open: bool, contents: str | None) -> Any:
         """However the dialog was closed, also by Escape: the same file can be chosen again."""
+        if not is_open and contents is not None:
+            uploads.forget(await services.run_blocking(hash_upload, contents))
         return no_update if is_open else None
 
 
-def _register_import(app: Dash, services: Services) -> None:
-    store = services.store
-    outputs = (
-        page_state.update_output(),
-        Output(Ids.DIALOG, "is_open", allow_duplicate=True),
-        Output(Ids.UPLOAD, "contents", allow_duplicate=True),
+def _register_import(app: Dash, services: Services, uploads: ParsedUpload) -> None:
+    @app.callback(
+        *_list_import_outputs(), Input(Ids.CONFIRM, "n_clicks"), State(Ids.UPLOAD, "contents"), prevent_initial_call=True
     )
-
-    @app.callback(*outputs, Input(Ids.CONFIRM, "n_clicks"), State(Ids.UPLOAD, "contents"), prevent_initial_call=True)
     async def confirm_import(_: int, contents: str | None) -> tuple[Any, ...]:
         if contents is None:  # a second click on the same button
             return no_update, False, no_update
         try:
-            docs = await services.run_blocking(_read_upload, contents)
-            made = [await services.run_blocking(transfer.import_thread, store, doc) for doc in docs]
+            docs = await services.run_blocking(uploads.take_documents, contents)
+            made = [await services.run_blocking(transfer.import_thread, services.store, doc) for doc in docs]
         except StateError as error:
             return page_state.report_problem(str(error)), False, None
         return page_state.build_update(go=page_state.thread_address(made[0].result)), False, None
 
+
+def _register_merge(app: Dash, services: Services, uploads: ParsedUpload) -> None:
     @app.callback(
-        *outputs,
+        *_list_import_outputs(),
         Input(Ids.MERGE, "n_clicks"),
         State(Ids.UPLOAD, "contents"),
         State(page_state.Ids.URL, "pathname"),
@@ -128,11 +138,20 @@ def _register_import(app: Dash, services: Services) -> None:
         if contents is None or thread_id is None:
             return no_update, False, no_update
         try:
-            [doc] = await services.run_blocking(_read_upload, contents)
-            done = await services.apply_change(partial(transfer.merge_document, store), thread_id, doc)
+            [doc] = await services.run_blocking(uploads.take_documents, contents)
+            done = await services.apply_change(partial(transfer.merge_document, services.store), thread_id, doc)
         except StateError as error:
             return page_state.report_problem(str(error)), False, None
         return page_state.build_update(toast=_build_merge_toast(thread_id, done)), False, None
+
+
+def _list_import_outputs() -> tuple[Output, ...]:
+    """Return the outputs of both ways to import: the page's update, and the dialog that closes without its file."""
+    return (
+        page_state.update_output(),
+        Output(Ids.DIALOG, "is_open", allow_duplicate=True),
+        Output(Ids.UPLOAD, "contents", allow_duplicate=True),
+    )
 
 
 def _build_merge_toast(thread_id: str, receipt: Receipt) -> page_state.ToastMessage:
@@ -142,14 +161,6 @@ def _build_merge_toast(thread_id: str, receipt: Receipt) -> page_state.ToastMess
         "text": f"Merged {operations.describe_import(receipt.operation.detail)}.",
         "undo": {"thread": thread_id, "version": receipt.version},
     }
-
-
-def _read_upload(contents: str) -> list[Document]:
-    try:
-        raw = base64.b64decode(contents.partition(",")[2], validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise InvalidDocumentError("The upload was incomplete.") from error
-    return reading.read_documents(raw)
 
 
 PANEL = Panel(register=register, dialogs=dialogs, buttons=buttons)

@@ -11,9 +11,9 @@ from checkpoints.interchange.transfer import ImportPreview
 from checkpoints.interchange.waymark import Document, MessagePart
 from checkpoints.text import shorten
 
-MAX_END_MESSAGES = 3  # messages from each end
-MAX_LISTED_THREADS = 20  # conversations of one file
-MAX_PREVIEW_CHARS = 140  # characters of a message
+MAX_END_MESSAGES = 3  # from each end
+MAX_LISTED_THREADS = 20  # of one file
+MAX_PREVIEW_CHARS = 140  # of a message
 _SPEAKERS = {"human": "You", "ai": "Agent", "tool": "Tool result", "function": "Tool result"}
 
 

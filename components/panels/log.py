@@ -18,7 +18,7 @@ from components.views import operations
 from components.widgets import Icon, Log
 
 DIALOG_TITLE = "History of changes"
-MAX_QUESTION_CHARS = 80  # characters of a question that a line shows
+MAX_QUESTION_CHARS = 80  # of a question that a line shows
 
 
 class Ids(StrEnum):

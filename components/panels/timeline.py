@@ -141,7 +141,7 @@ ACTIONS: Mapping[str, Handlers] = {
 }
 
 
-MAX_PROMPT_SEARCH_MESSAGES = 200  # messages from the end that are searched for the removed prompt
+MAX_PROMPT_SEARCH_MESSAGES = 200  # searched from the end for the removed prompt
 
 
 def _find_removed_prompt(before: list[Message], kept: list[Message], key: str) -> dict[str, str]:

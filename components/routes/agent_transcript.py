@@ -3,7 +3,6 @@
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
-from checkpoints import RunState
 from components.services import Services
 from components.views import message_view
 
@@ -28,9 +27,7 @@ def _read_agent_transcript(
     agent_messages = [message for message in path if message.agent == agent]
     later = next((message.depth for message in agent_messages[1:] if question and message.type == "human"), None)
     path = [message for message in path if later is None or message.depth < later]
-    state = run.state if run else None
-    running, waiting = state is RunState.RUNNING, state is RunState.WAITING
-    to_html = services.renderer.page()
-    return message_view.describe_messages(
-        path, running=running, waiting=waiting, prices=services.prices, agent=agent, to_html=to_html
+    extras = message_view.MessageExtras(
+        run_state=run.state if run else None, prices=services.prices, to_html=services.renderer.page()
     )
+    return message_view.describe_messages(path, extras, agent=agent)

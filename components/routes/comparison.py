@@ -6,7 +6,7 @@ from typing import TypedDict
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
-from checkpoints import BranchNotFoundError, CheckpointNotFoundError, Message, Runs, RunState, Store
+from checkpoints import BranchNotFoundError, CheckpointNotFoundError, Message, Runs, Store
 from components.services import Services
 from components.views import message_view, tool_cards
 from components.views.markdown import to_html_if_cheap
@@ -47,18 +47,11 @@ def compare_places(
     ends = [_find_place_end(store, thread_id, place) for place in (one, other)]
     parted = store.compare_paths(thread_id, *ends, max_messages=MAX_SIDE_MESSAGES)
     state = run.state if run else None
-    torn = any(messages and messages[0].type == "tool" for messages in (parted.left, parted.right))
-    calling_messages = (
-        _find_calling_messages(store, thread_id, parted.last_shared_id) if torn and parted.last_shared_id else []
-    )
 
     def describe_side(place: str, messages: list[Message], length: int) -> SideView:
-        shown = messages if len(messages) == length else _drop_open_calls(messages)
-        running, waiting = (place == "" and state is each for each in (RunState.RUNNING, RunState.WAITING))
-        views = message_view.describe_messages(
-            [*calling_messages, *shown], running=running, waiting=waiting, to_html=to_html
-        )
-        return {"length": length, "messages": views, "more": length - len(shown)}
+        extras = message_view.MessageExtras(run_state=state if place == "" else None, to_html=to_html)
+        views = message_view.describe_messages([*parted.calling_messages, *messages], extras)
+        return {"length": length, "messages": views, "more": length - len(messages)}
 
     last = store.get_message(thread_id, parted.last_shared_id) if parted.last_shared_id else None
     return {
@@ -67,19 +60,6 @@ def compare_places(
         "one": describe_side(one, parted.left, parted.lengths[0]),
         "other": describe_side(other, parted.right, parted.lengths[1]),
     }
-
-
-def _find_calling_messages(store: Store, thread_id: str, last: str) -> list[Message]:
-    """Return the shared answer whose calls have results on one side only, with the results that both sides have."""
-    path = store.list_messages_to(thread_id, last, last=MAX_SIDE_MESSAGES)
-    begin = max((n for n, each in enumerate(path) if each.type != "tool"), default=len(path))
-    return path[begin:]
-
-
-def _drop_open_calls(messages: list[Message]) -> list[Message]:
-    """Return the messages without the calls at their end, whose results may come after the cut."""
-    ends = (n for n, each in enumerate(messages, 1) if each.type != "tool" and not each.body["data"].get("tool_calls"))
-    return messages[: max(ends, default=len(messages))]
 
 
 def _find_place_end(store: Store, thread_id: str, place: str) -> str | None:

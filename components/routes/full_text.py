@@ -28,7 +28,6 @@ def add_route(server: FastAPI, services: Services) -> None:
     async def get_full_text(thread_id: str, message_id: str) -> Response:
         """Return the replaced messages. The guard has checked the request."""
         found, head = await services.read_snapshot(read_replaced_messages, services.store, thread_id, message_id)
-        shown = await services.run_blocking(
-            message_view.describe_messages, found, running=False, to_html=services.renderer.page()
-        )
+        extras = message_view.MessageExtras(to_html=services.renderer.page())
+        shown = await services.run_blocking(message_view.describe_messages, found, extras)
         return JSONResponse({"head": head, "messages": shown})

@@ -13,7 +13,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from agent.events import Event, HeadMoved, MessageAdded, RunFinished, RunStarted, TextDelta
 from agent.run.hub import SubscriberLagged, Subscription
 from agent.subagents.delegation import load_last_turn
-from checkpoints import MAIN, StoreUnavailableError, TakesTooLongError, ThreadNotFoundError
+from checkpoints import MAIN, RunState, StoreUnavailableError, TakesTooLongError, ThreadNotFoundError
 from components.services import Services
 from components.views import fork_attempts, message_view
 from components.views.live_text import StreamingMarkdown
@@ -84,7 +84,7 @@ async def stream_frames(services: Services, thread_id: str) -> AsyncGenerator[Fr
                 if isinstance(batch, str):
                     text.feed(batch)
                     stable, tail = await text.take()
-                    yield {"k": "delta", "stable": stable, "tail": tail}
+                    yield {"kind": "delta", "stable": stable, "tail": tail}
                 else:
                     if isinstance(batch, RunStarted | MessageAdded):
                         text = StreamingMarkdown(services.renderer.look)
@@ -107,7 +107,7 @@ async def _build_hello(services: Services, thread_id: str, subscription: Subscri
         text.feed(subscription.live_run.text)
         stable, tail = await text.take()
         run = {"id": subscription.live_run.run_id, "stable": stable, "tail": tail}
-    return {"k": "hello", "version": thread.version, "run": run}
+    return {"kind": "hello", "version": thread.version, "run": run}
 
 
 def _join_deltas(events: list[Event]) -> list[str | Event]:
@@ -127,25 +127,21 @@ def _join_deltas(events: list[Event]) -> list[str | Event]:
 async def _build_frame(services: Services, thread_id: str, event: Event) -> Frame | None:
     match event:
         case RunStarted(run_id, version, message):
-            to_html = services.renderer.page()
-            shown = (
-                await services.run_blocking(message_view.describe_messages, [message], running=True, to_html=to_html)
-                if message
-                else [None]
-            )
+            extras = message_view.MessageExtras(run_state=RunState.RUNNING, to_html=services.renderer.page())
+            shown = await services.run_blocking(message_view.describe_messages, [message], extras) if message else [None]
             after = message.parent_id if message else None  # an edited message is not at the end
-            return {"k": "start", "version": version, "run": run_id, "message": shown[0], "after": after}
+            return {"kind": "start", "version": version, "run": run_id, "message": shown[0], "after": after}
         case MessageAdded(message, version):
             added = await services.read_snapshot(_find_message_view, services, thread_id, message.id)
             if added is None:
                 return None
             # Where the agent went back, the message is not at the end.
             place = {"after": message.parent_id} if added["id"] == message.id else {}
-            return {"k": "message", "version": version, "message": added, **place}
+            return {"kind": "message", "version": version, "message": added, **place}
         case RunFinished(_, state, version, error):
-            return {"k": "end", "version": version, "state": state, "error": error}
+            return {"kind": "end", "version": version, "state": state, "error": error}
         case HeadMoved(version):
-            return {"k": "head", "version": version}
+            return {"kind": "head", "version": version}
     return None
 
 
@@ -155,8 +151,13 @@ def _find_message_view(services: Services, thread_id: str, message_id: str) -> m
     """
     path = load_last_turn(services.store, thread_id)
     is_asides = any(message.id == message_id and message.agent != MAIN for message in path)
-    ways, to_html = fork_attempts.read_attempts(services.store, thread_id, path), services.renderer.page()
-    shown = message_view.describe_messages(path, running=True, prices=services.prices, attempts=ways, to_html=to_html)
+    extras = message_view.MessageExtras(
+        run_state=RunState.RUNNING,
+        prices=services.prices,
+        attempts=fork_attempts.read_attempts(services.store, thread_id, path),
+        to_html=services.renderer.page(),
+    )
+    shown = message_view.describe_messages(path, extras)
     if is_asides:
         return shown[-1] if shown else None
     for view in shown[::-1]:

@@ -1,21 +1,23 @@
 """Messages as the page's components show them. Pure: values in, plain JSON out."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from typing import Literal, TypedDict
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, InvalidToolCall, ToolCall
 
 from agent.context.prices import Prices, read_usage
-from agent.marks import CallKey, MoveMark, QuestionMark
+from agent.marks import MoveMark, QuestionMark
 from agent.run import compaction
-from agent.subagents.delegation import find_open_calls, find_undecided_calls
+from agent.subagents.delegation import OpenCall, find_open_calls, find_undecided_calls
 from agent.time_travel.dependence import list_call_ids
 from agent.time_travel.notes import extract_note
 from checkpoints import (
     MAIN,
     Message,
     MessageStatus,
+    RunState,
     pluralize,
 )
 from checkpoints.interchange import waymark
@@ -25,15 +27,19 @@ from components.views.file_links import FileView
 from components.views.fork_attempts import AttemptsByCall
 from components.views.markdown import to_html_if_cheap
 from components.views.notes import RemovalView, SummaryView
-from components.views.subagent_work import collect_work, find_waiting_calls
+from components.views.subagent_work import WorkView, collect_work, find_waiting_calls
 from components.views.tool_cards import (
     DAMAGED_TEXT,
+    CallStatus,
+    CardKey,
     MoveView,
+    ToolResult,
     ToolView,
+    build_tool_card,
     build_waiting_card,
-    describe_tools,
-    fill_tool_card,
+    list_shown_calls,
     list_sources,
+    pair_results,
 )
 
 
@@ -64,58 +70,99 @@ class MessageView(TypedDict):
     left: RemovalView | None  # where the agent went back
 
 
-def describe_messages(
-    path: Sequence[Message],
-    *,
-    running: bool,
-    waiting: bool = False,
-    waiting_moves: Mapping[str, MoveView] | None = None,
-    siblings: Mapping[str, list[str]] | None = None,
-    traces: Mapping[str, str] | None = None,
-    prices: Prices | None = None,
-    attempts: AttemptsByCall | None = None,
-    agent: str = MAIN,
-    to_html: Callable[[str], str] = to_html_if_cheap,
-) -> list[MessageView]:
-    """Describe an agent's messages of a path. The view of a calling message shows its tool results and the work of others.
+@dataclass(frozen=True)
+class MessageExtras:
+    """Facts that the views show beside the messages: about the run, and about messages and calls by their ids."""
 
-    Calls without a result are running while a run is `running`, and waiting while it is `waiting` for a person.
-    `to_html` formats Markdown within a budget (`Renderer.page`).
-    """
-    views: list[MessageView] = []
-    cards: dict[str, ToolView] = {}
-    done_for = collect_work(path, agent)
+    run_state: RunState | None = None  # of the run at the path's end: its open calls are running, waiting or stopped
+    waiting_moves: Mapping[str, MoveView] = field(default_factory=dict)  # by call
+    siblings: Mapping[str, list[str]] = field(default_factory=dict)  # alternatives, by message
+    trace_links: Mapping[str, str] = field(default_factory=dict)  # by message
+    prices: Prices = field(default_factory=dict)  # by model
+    attempts: AttemptsByCall = field(default_factory=dict)
+    to_html: Callable[[str], str] = to_html_if_cheap  # formats Markdown, within a budget (`Renderer.page`)
+
+
+NO_EXTRAS = MessageExtras()
+
+
+def describe_messages(path: Sequence[Message], extras: MessageExtras = NO_EXTRAS, *, agent: str = MAIN) -> list[MessageView]:
+    """Describe an agent's messages of a path. The view of a calling message shows its results and the work of others."""
     # The author of a damaged message is unknown: the main agent's transcript shows it.
-    for stored in (message for message in path if message.agent == agent or (message.damaged and agent == MAIN)):
-        if stored.damaged:
-            views.append(_describe_damaged_message(stored, (siblings or {}).get(stored.id, [])))
-            continue
-        message = stored.langchain
-        if isinstance(message, ToolMessage) and message.tool_call_id in cards:
-            fill_tool_card(cards.pop(message.tool_call_id), stored, message)
-            continue
-        if not isinstance(message, ToolMessage):
-            cards = {}
-        view = _describe_message(stored, message, to_html)
-        view["siblings"] = (siblings or {}).get(stored.id, [])
-        view["trace"] = (traces or {}).get(stored.id)
-        view["usage"] = describe_usage(stored, prices or {})
-        for tool in view["tools"]:
-            tool["work"] = done_for.get((stored.id, tool["id"]))
-            tool["ways"] = (attempts or {}).get((stored.id, tool["id"]), [])
-            cards[tool["id"]] = tool
-        views.append(view)
-    if not running:
-        for call_id, calls in (find_waiting_calls(path, agent) if waiting else {}).items():
-            if call_id in cards and (work := cards[call_id]["work"]) is not None:
-                work["waiting"] = [build_waiting_card(each) for each in calls]
-        decided = {each.key for each in find_undecided_calls(find_open_calls(path, agent))} if waiting else set()
-        for tool in cards.values():
-            here = CallKey(agent, tool["id"]) in decided or tool["work"] is not None
-            tool["status"] = ("waiting" if here else "queued") if waiting else "stopped"
-            tool["move"] = (waiting_moves or {}).get(tool["id"])
-    _stop_open_tools(views[:-1])
-    return views
+    messages = [
+        (stored, None if stored.damaged else stored.langchain)
+        for stored in path
+        if stored.agent == agent or (stored.damaged and agent == MAIN)
+    ]
+    results = pair_results(messages)
+    result_ids = {result.stored.id for result in results.values()}
+    shown = [(stored, message) for stored, message in messages if stored.id not in result_ids]
+    is_waiting = extras.run_state is RunState.WAITING
+    calls = _PathCalls(
+        results,
+        collect_work(path, agent),
+        open_message_id=next((s.id for s, m in reversed(shown) if m is not None and m.type != "tool"), None),
+        last_message_id=shown[-1][0].id if shown else None,
+        undecided_ids=frozenset(_find_undecided_ids(path, agent) if is_waiting else ()),
+        waiting_calls=find_waiting_calls(path, agent) if is_waiting else {},
+    )
+    return [
+        _describe_message(stored, message, extras, _build_call_cards(stored, message, calls, extras))
+        if message is not None
+        else _describe_damaged_message(stored, extras.siblings.get(stored.id, []))
+        for stored, message in shown
+    ]
+
+
+@dataclass(frozen=True)
+class _PathCalls:
+    """The results and the work of the calls of a path, and the calls among them that are open."""
+
+    results: Mapping[CardKey, ToolResult]
+    work: Mapping[CardKey, WorkView]
+    open_message_id: str | None  # of the only message whose calls may still get results
+    last_message_id: str | None  # of those shown
+    undecided_ids: frozenset[str]  # calls that wait for a person
+    waiting_calls: Mapping[str, list[OpenCall]]  # of sub-agents, by the open call that they work for
+
+
+def _find_undecided_ids(path: Sequence[Message], agent: str) -> Iterator[str]:
+    for open_call in find_undecided_calls(find_open_calls(path, agent)):
+        if open_call.agent == agent:
+            yield open_call.call["id"] or ""
+
+
+def _build_call_cards(stored: Message, message: BaseMessage, calls: _PathCalls, extras: MessageExtras) -> list[ToolView]:
+    return [_build_call_card(stored, call, calls, extras) for call in list_shown_calls(message)]
+
+
+def _build_call_card(
+    stored: Message, call: ToolCall | InvalidToolCall, calls: _PathCalls, extras: MessageExtras
+) -> ToolView:
+    call_id = call["id"] or ""
+    key = (stored.id, call_id)
+    result, work = calls.results.get(key), calls.work.get(key)
+    if result is not None:
+        status, move = result.status, None
+    elif stored.id != calls.open_message_id:
+        status, move = "stopped", None
+    else:
+        is_decidable = work is not None or call_id in calls.undecided_ids
+        is_last = stored.id == calls.last_message_id
+        status, move = _choose_open_status(extras.run_state, is_decidable, is_last), extras.waiting_moves.get(call_id)
+        if work is not None and call_id in calls.waiting_calls:
+            work = {**work, "waiting": [build_waiting_card(each) for each in calls.waiting_calls[call_id]]}
+    attempts = extras.attempts.get(key, ())
+    return build_tool_card(call, stored.agent, status, result=result, move=move, attempts=attempts, work=work)
+
+
+def _choose_open_status(run_state: RunState | None, is_decidable: bool, is_last: bool) -> CallStatus:
+    """Return the status of a call without a result; `is_last`: no message is shown after the calling one."""
+    if run_state is RunState.WAITING and not is_decidable:
+        return "queued"
+    if not is_last:
+        return "stopped"
+    return "running" if run_state is RunState.RUNNING else "waiting" if run_state is RunState.WAITING else "stopped"
 
 
 def describe_usage(stored: Message, prices: Prices) -> UsageView | None:
@@ -126,14 +173,7 @@ def describe_usage(stored: Message, prices: Prices) -> UsageView | None:
     return {"input": used.input, "cached": used.cached, "output": used.output, "reasoning": used.reasoning, "cost": cost}
 
 
-def _stop_open_tools(views: Sequence[MessageView]) -> None:
-    for view in views:
-        for tool in view["tools"]:
-            if tool["status"] in ("running", "waiting"):
-                tool["status"] = "stopped"
-
-
-def _describe_message(stored: Message, message: BaseMessage, to_html: Callable[[str], str]) -> MessageView:
+def _describe_message(stored: Message, message: BaseMessage, extras: MessageExtras, tools: list[ToolView]) -> MessageView:
     text, mark = str(message.text), MoveMark.of(stored)
     role: Literal["user", "assistant", "note"] = "note"
     summary = summaries.describe_summary(stored)
@@ -150,26 +190,26 @@ def _describe_message(stored: Message, message: BaseMessage, to_html: Callable[[
         "id": stored.id,
         "role": role,
         "state": "partial" if stored.status is MessageStatus.PARTIAL else "done",
-        "html": to_html(text) if role == "assistant" or (summary and is_ours) else render_plain_text(text),
+        "html": extras.to_html(text) if role == "assistant" or (summary and is_ours) else render_plain_text(text),
         "text": text,
-        "label": _build_move_label(mark)
-        if mark is not None
-        else "note"
-        if role == "note" and not summary
-        else _said(stored),
+        "label": _build_label(stored, mark, is_note=role == "note" and summary is None),
         "time": stored.created_at.isoformat(),
-        "tools": describe_tools(message, stored.agent) if isinstance(message, AIMessage) else [],
-        "siblings": [],
+        "tools": tools,
+        "siblings": extras.siblings.get(stored.id, []),
         "files": file_links.describe_files(stored) if role == "user" else [],
-        "trace": None,
-        "usage": None,
+        "trace": extras.trace_links.get(stored.id),
+        "usage": describe_usage(stored, extras.prices),
         "summary": summary,
         "left": summaries.describe_goto_removal(stored),
     }
 
 
-def _said(stored: Message) -> str | None:
-    """Return the label of a message: its author, or the number of calls that are not shown."""
+def _build_label(stored: Message, mark: MoveMark | None, *, is_note: bool) -> str | None:
+    """Return the label of a message: a move, a note, its author, or the number of calls that are not shown."""
+    if mark is not None:
+        return _build_move_label(mark)
+    if is_note:
+        return "note"
     more = len(list_call_ids(stored)) - waymark.MAX_CALLS
     return f"{pluralize(more, 'more tool call')} not shown" if more > 0 else _build_question_label(stored)
 

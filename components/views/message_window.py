@@ -5,10 +5,10 @@ from typing import Any, TypedDict
 
 from checkpoints import MAIN, Message, Store
 
-WINDOW_MESSAGES = 50  # messages at first, and more that each "earlier" and "later" brings
+WINDOW_MESSAGES = 50  # at first, and more that each "earlier" and "later" brings
 MAX_JOINED_MESSAGES = 200  # from the end: a window among these is extended to the end
 WINDOW_ACTIONS = ("earlier", "later", "latest", "show")  # the transcript's actions that only move the window
-MARGIN_MESSAGES = 30  # messages of one run that are searched for the call of a tool's result
+MARGIN_MESSAGES = 30  # of one run, searched for the call of a tool's result
 
 
 class MessageWindow(TypedDict, total=False):

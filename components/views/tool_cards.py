@@ -1,10 +1,11 @@
 """The cards of tool calls: arguments, status, result, and the move that a call proposes."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal, TypedDict
 
-from langchain_core.messages import AIMessage, ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, InvalidToolCall, ToolCall, ToolMessage
 
 from agent.subagents.delegation import OpenCall
 from agent.time_travel.moves import Move
@@ -16,9 +17,9 @@ from components.views.fork_attempts import AttemptView
 from components.views.subagent_work import WorkView
 
 DAMAGED_TEXT = "This message is damaged and is not shown."
-
-
-MAX_BEGINNING_CHARS = 300  # characters of a message that another text names
+MAX_BEGINNING_CHARS = 300  # of a message that another text names
+CallStatus = Literal["running", "waiting", "queued", "done", "error", "stopped"]
+CardKey = tuple[str, str]  # the ids of the calling message and of its call
 
 
 class MoveView(TypedDict):
@@ -36,7 +37,7 @@ class ToolView(TypedDict):
     id: str
     name: str
     arguments: str
-    status: Literal["running", "waiting", "queued", "done", "error", "stopped"]
+    status: CallStatus
     duration_ms: int | None
     result: str | None
     message_id: str | None
@@ -68,45 +69,77 @@ def list_sources(sources: Sequence[str]) -> list[str]:
     return [name[:40] for name in sources[:5]]
 
 
-def describe_tools(message: AIMessage, agent: str) -> list[ToolView]:
-    readable = [(c["id"], c["name"], _format_arguments(c)) for c in message.tool_calls]
-    unreadable = [(c["id"], c["name"], c["args"] or "") for c in message.invalid_tool_calls]
-    shown = [*readable, *unreadable][: waymark.MAX_CALLS]
-    return [_build_tool_card(identifier or "", name or "", text, agent) for identifier, name, text in shown]
+@dataclass(frozen=True)
+class ToolResult:
+    """The result of a call: the message as it is stored, and as LangChain reads it."""
+
+    stored: Message
+    message: ToolMessage
+
+    @property
+    def status(self) -> CallStatus:
+        if str(self.message.text) == STOPPED_TEXT:
+            return "stopped"
+        return "error" if self.message.status == "error" else "done"
 
 
-def _format_arguments(call: ToolCall) -> str:
-    return json.dumps(call["args"], ensure_ascii=False, indent=2)
+def list_shown_calls(message: BaseMessage | None) -> list[ToolCall | InvalidToolCall]:
+    """Return the calls of a message that have a card, without those over the limit."""
+    if not isinstance(message, AIMessage):
+        return []
+    calls: list[ToolCall | InvalidToolCall] = [*message.tool_calls, *message.invalid_tool_calls]
+    return calls[: waymark.MAX_CALLS]
 
 
-def _build_tool_card(identifier: str, name: str, arguments: str, agent: str) -> ToolView:
+def pair_results(messages: Iterable[tuple[Message, BaseMessage | None]]) -> dict[CardKey, ToolResult]:
+    """Return the results of the shown calls. A result belongs to the last message before it that is no result.
+
+    Damaged messages come without a LangChain message, and neither are results nor end a message's results.
+    """
+    found: dict[CardKey, ToolResult] = {}
+    calling_id, open_ids = "", set[str]()
+    for stored, message in messages:
+        if isinstance(message, ToolMessage):
+            if message.tool_call_id in open_ids:
+                open_ids.remove(message.tool_call_id)
+                found[calling_id, message.tool_call_id] = ToolResult(stored, message)
+        elif message is not None:
+            calling_id, open_ids = stored.id, {call["id"] or "" for call in list_shown_calls(message)}
+    return found
+
+
+def build_tool_card(
+    call: ToolCall | InvalidToolCall,
+    agent: str,
+    status: CallStatus,
+    *,
+    result: ToolResult | None = None,
+    move: MoveView | None = None,
+    attempts: Sequence[AttemptView] = (),
+    work: WorkView | None = None,
+) -> ToolView:
+    """Build the card of an agent's call."""
     return {
-        "id": identifier,
-        "name": name,
-        "arguments": arguments,
-        "status": "running",
-        "duration_ms": None,
-        "result": None,
-        "message_id": None,
-        "move": None,
-        "ways": [],
+        "id": call["id"] or "",
+        "name": call["name"] or "",
+        "arguments": _format_arguments(call),
+        "status": status,
+        "duration_ms": limits.to_number(result.message.response_metadata.get("duration_ms")) if result else None,
+        "result": str(result.message.text) if result else None,
+        "message_id": result.stored.id if result else None,
+        "move": move,
+        "ways": list(attempts),
         "agent": agent,
-        "work": None,
+        "work": work,
     }
 
 
 def build_waiting_card(open_call: OpenCall) -> ToolView:
     """Build the card of another agent's waiting call."""
-    tool = _build_tool_card(
-        open_call.call["id"] or "", open_call.call["name"], _format_arguments(open_call.call), open_call.agent
-    )
-    tool["status"] = "waiting"
-    return tool
+    return build_tool_card(open_call.call, open_call.agent, "waiting")
 
 
-def fill_tool_card(tool: ToolView, stored: Message, message: ToolMessage) -> None:
-    text = str(message.text)
-    tool["status"] = "stopped" if text == STOPPED_TEXT else "error" if message.status == "error" else "done"
-    tool["duration_ms"] = limits.to_number(message.response_metadata.get("duration_ms"))
-    tool["result"] = text
-    tool["message_id"] = stored.id
+def _format_arguments(call: ToolCall | InvalidToolCall) -> str:
+    """Return the arguments as JSON, or as they came where they cannot be read."""
+    arguments = call["args"]
+    return json.dumps(arguments, ensure_ascii=False, indent=2) if isinstance(arguments, dict) else arguments or ""

@@ -36,11 +36,11 @@ class Frames:
             time.sleep(0.005)
 
     def kinds(self) -> list[str]:
-        return [frame["k"] for frame in self.seen]
+        return [frame["kind"] for frame in self.seen]
 
     def ended(self) -> JSON | None:
         """The frame that ended the newest run."""
-        return next((frame for frame in reversed(self.seen) if frame["k"] == "end"), None)
+        return next((frame for frame in reversed(self.seen) if frame["kind"] == "end"), None)
 
 
 class PageClient:

@@ -127,7 +127,7 @@ def test_what_is_imported_does_nothing_by_itself(tmp_path: Path) -> None:
         assert world.moves() == []
         messages = world.model.requests[-1]["messages"]
         assert [message["role"] for message in messages] == ["system", *["user"] * 50, *["assistant"] * 50, "user"]
-        assert len(message_view.describe_messages(world.chat.path(), running=False)) == 202
+        assert len(message_view.describe_messages(world.chat.path())) == 202
 
     play(tmp_path, story)
 
@@ -162,7 +162,7 @@ async def reached(world: World, channel: str, text: str) -> None:
 
 def label(world: World) -> str:
     """What the page says over the newest move."""
-    shown = message_view.describe_messages(world.chat.path(), running=False)
+    shown = message_view.describe_messages(world.chat.path())
     return next(str(view["label"]) for view in reversed(shown) if view["label"])
 
 

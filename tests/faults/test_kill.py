@@ -174,7 +174,7 @@ class Talk:
 
     def committed(self) -> list[JSON]:
         """The messages that the socket showed as committed."""
-        return [frame["message"] for frame in self.frames.seen if frame["k"] in ("start", "message") and frame["message"]]
+        return [frame["message"] for frame in self.frames.seen if frame["kind"] in ("start", "message") and frame["message"]]
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ def test_it_ends_quietly_and_keeps_what_was_written(tmp_path: Path, asked: signa
             reader.start()
         with page.following() as frames:
             page.send("Tell me something long")
-            frames.wait_for(lambda seen: any(frame["k"] == "delta" for frame in seen))
+            frames.wait_for(lambda seen: any(frame["kind"] == "delta" for frame in seen))
             server.stop(asked)
         for reader in readers:
             reader.join()

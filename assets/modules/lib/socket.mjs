@@ -55,7 +55,7 @@ class ThreadSocket {
 
   #receive(frame) {
     if (this.#isClosed) return;
-    if (frame.k === "hello") {
+    if (frame.kind === "hello") {
       // Only a first frame proves the connection: a proxy may accept a socket and drop it at once.
       this.#attempts = 0;
       clearTimeout(this.#noticeTimer);

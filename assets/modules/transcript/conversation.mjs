@@ -21,11 +21,11 @@ const insert = (arrived, { message, version, after }) => {
 
 /**
  * @param {Stream} stream
- * @param {object} frame of the socket, or {k: "data", data} when a callback has delivered
+ * @param {object} frame of the socket, or {kind: "data", data} when a callback has delivered
  * @returns {Stream}
  */
 export function nextStream(stream, frame) {
-  switch (frame.k) {
+  switch (frame.kind) {
     case "hello":
       return { ...stream, run: frame.run ? beginRun(frame.run.id, frame.version) : endUnseen(stream.run, frame.version) };
     case "start":

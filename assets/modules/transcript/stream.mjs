@@ -34,7 +34,7 @@ export function useStream(data, act) {
   useLayoutEffect(() => {
     // Text that was still shown when its run ended is part of the data now.
     if (stream.run && knowsTheEnd(data, stream.run)) live.replace("", "");
-    dispatch({ k: "data", data });
+    dispatch({ kind: "data", data });
   }, [data]); // once for each delivery, not for each frame
 
   useEffect(() => {
@@ -52,25 +52,25 @@ export function useStream(data, act) {
     };
   }, [data.thread, act, live]);
 
-  return { stream, lost, bubbleRef, isLiveEmpty: () => live.isEmpty(), dismissRun: () => dispatch({ k: "dismiss" }) };
+  return { stream, lost, bubbleRef, isLiveEmpty: () => live.isEmpty(), dismissRun: () => dispatch({ kind: "dismiss" }) };
 }
 
 /** The message and the emptied bubble must reach the screen in one frame, or the answer shows twice. */
 function showFrame(frame, live, dispatch, version) {
-  if (frame.k === "delta") {
+  if (frame.kind === "delta") {
     live.append(frame.stable, frame.tail);
     dispatch(frame);
     return;
   }
-  if (frame.k === "hello" && frame.run) live.replace(frame.run.stable, frame.run.tail);
+  if (frame.kind === "hello" && frame.run) live.replace(frame.run.stable, frame.run.tail);
   else if (endsLiveText(frame, version)) live.replace("", "");
   flushSync(() => dispatch(frame));
 }
 
 /** Without a message of its own, text stays until the data brings it; if the data is level already, it was never kept. */
 function endsLiveText(frame, version) {
-  if (frame.k === "start" || frame.k === "message") return true;
-  return (frame.k === "hello" || frame.k === "end") && frame.version <= version;
+  if (frame.kind === "start" || frame.kind === "message") return true;
+  return (frame.kind === "hello" || frame.kind === "end") && frame.version <= version;
 }
 
 /** Asks for fresh data when a frame is ahead of what the page shows. @param {{current: import("../lib/types.mjs").TranscriptData}} latest */
@@ -84,14 +84,14 @@ function createRefreshing(latest, act) {
   const refreshIfBehind = (version) => {
     if (version > latest.current.version && version > asked) refresh(version);
   };
-  const onFrame = ({ k, version, run }) => {
-    if (k === "start" || k === "head") {
+  const onFrame = ({ kind, version, run }) => {
+    if (kind === "start" || kind === "head") {
       clearTimeout(changeTimer);
       changeTimer = setTimeout(() => refreshIfBehind(version), FOREIGN_CHANGE_MS);
     }
-    if (k === "end") refresh(version); // always: the composer's Stop must turn back into Send
-    else if (k === "hello" && !run && latest.current.run?.state === "running") refresh(version);
-    else if (k === "hello") refreshIfBehind(version);
+    if (kind === "end") refresh(version); // always: the composer's Stop must turn back into Send
+    else if (kind === "hello" && !run && latest.current.run?.state === "running") refresh(version);
+    else if (kind === "hello") refreshIfBehind(version);
   };
   return { refresh: () => refresh(), onFrame, stop: () => clearTimeout(changeTimer) };
 }

@@ -72,7 +72,7 @@ def test_a_stored_answer_with_any_usage_is_shown_measured_plotted_priced_and_tra
     found = measure_context(store, thread_id, Window(1_000, 100), "Be good.", 100)
     assert found is not None
     shown = [
-        message_view.describe_messages(path, running=False, prices={"demo": ModelPrice(1.0, 1.0)}),
+        message_view.describe_messages(path, message_view.MessageExtras(prices={"demo": ModelPrice(1.0, 1.0)})),
         context_meter.describe_context(found),
         growth.measure_growth(store, thread_id),
         read_usage(path[-1], {"demo": ModelPrice(1.0, 1.0)}),
@@ -168,5 +168,5 @@ def test_deep_arguments_of_an_older_version_are_shown(memory_store: Store) -> No
     thread_id = memory_store.create_thread().id
     made = AIMessage("", tool_calls=[{"name": "act", "args": {"a": value}, "id": "1"}])
     memory_store.append(thread_id, [NewMessage(serde.to_body(HumanMessage("go"))), NewMessage(serde.to_body(made))])
-    shown = message_view.describe_messages(memory_store.list_messages(thread_id), running=False)
+    shown = message_view.describe_messages(memory_store.list_messages(thread_id))
     assert json.loads(shown[-1]["tools"][0]["arguments"]) == {"a": value}

@@ -442,7 +442,8 @@ def test_agents_come_back_from_an_export() -> None:
 def test_a_second_question_to_an_agent_that_waits_for_a_person_is_nothing_to_decide_about() -> None:
     async def story(chat: Running, cast: Cast) -> None:
         assert (await chat.say("hello")).state is RunState.WAITING
-        [view] = [view for view in message_view.describe_messages(chat.path(), running=False, waiting=True) if view["tools"]]
+        extras = message_view.MessageExtras(run_state=RunState.WAITING)
+        [view] = [view for view in message_view.describe_messages(chat.path(), extras) if view["tools"]]
         assert [(tool["id"], tool["status"]) for tool in view["tools"]] == [("a1", "waiting"), ("a2", "queued")]
         with pytest.raises(NothingToDecideError):
             await chat.runner.decide(chat.thread_id, Decision("a2", "deny"), caller=Caller())

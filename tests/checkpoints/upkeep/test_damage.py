@@ -110,7 +110,7 @@ def test_a_model_is_never_asked_with_a_damaged_message_and_is_again_once_it_is_r
 def test_the_page_shows_a_note_in_the_place_of_a_damaged_message(store: Store) -> None:
     thread_id = talked(store, "one", "<b>two</b>", "three")
     spoil(store, store.list_messages(thread_id)[1], agent="?")
-    shown = message_view.describe_messages(store.list_messages(thread_id), running=False)
+    shown = message_view.describe_messages(store.list_messages(thread_id))
     assert [view["text"] for view in shown] == ["one", "", "three"]
     assert (shown[1]["state"], shown[1]["role"]) == ("error", "assistant")
     assert "is damaged and is not shown" in shown[1]["html"]

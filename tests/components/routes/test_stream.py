@@ -40,7 +40,7 @@ async def services(seconds_per_token: float = 0.0) -> AsyncIterator[Services]:
 
 
 def shown(parts: Services, path: list[Message]) -> list[MessageView]:
-    return message_view.describe_messages(path, running=False, to_html=parts.renderer.page())
+    return message_view.describe_messages(path, message_view.MessageExtras(to_html=parts.renderer.page()))
 
 
 class Screen:
@@ -56,8 +56,8 @@ class Screen:
         return self.stable + self.tail
 
     def show(self, frame: Frame) -> None:
-        self.kinds.append(frame["k"])
-        match frame["k"]:
+        self.kinds.append(frame["kind"])
+        match frame["kind"]:
             case "hello" if frame["run"]:
                 self.stable, self.tail = frame["run"]["stable"], frame["run"]["tail"]
             case "delta":
@@ -73,7 +73,7 @@ class Screen:
         async for frame in told_frames:
             self.show(frame)
             told.set()
-            if frame["k"] == "end":
+            if frame["kind"] == "end":
                 await told_frames.aclose()  # type: ignore[attr-defined]
                 return frame
         raise AssertionError("the frames never end by themselves")
@@ -160,9 +160,9 @@ def test_a_change_from_elsewhere_is_told() -> None:
         async with services() as parts:
             thread_id = parts.store.create_thread().id
             telling = stream_frames(parts, thread_id)
-            assert (await anext(telling))["k"] == "hello"
+            assert (await anext(telling))["kind"] == "hello"
             receipt = await parts.apply_change(parts.store.rename_thread, thread_id, "Another title")
-            assert await asyncio.wait_for(anext(telling), 5) == {"k": "head", "version": receipt.version}
+            assert await asyncio.wait_for(anext(telling), 5) == {"kind": "head", "version": receipt.version}
             await telling.aclose()  # type: ignore[attr-defined]
 
     asyncio.run(story())

@@ -27,7 +27,7 @@ def in_store(*messages: BaseMessage) -> tuple[Store, str]:
 
 def test_an_answer_shows_what_it_took_and_its_cost_only_where_the_price_is_set() -> None:
     said = path(HumanMessage("a"), answer(), answer("openai:other"), AIMessage("no usage told"))
-    shown = [view["usage"] for view in message_view.describe_messages(said, running=False, prices=PRICES)]
+    shown = [view["usage"] for view in message_view.describe_messages(said, message_view.MessageExtras(prices=PRICES))]
     taken = {"input": 1_000, "cached": 0, "output": 500, "reasoning": 0}
     assert shown == [None, {**taken, "cost": 0.002}, {**taken, "cost": None}, None]
 

@@ -11,6 +11,7 @@ from agent.marks import MoveMark, SummaryMark
 from checkpoints import MAIN, Message, MessageStatus, Run, RunState, serde
 from checkpoints.interchange import waymark
 from components.views import list_rows, message_view
+from components.views.message_view import MessageExtras
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
 
@@ -34,15 +35,13 @@ def result(identifier: str, text: str, **fields: str) -> ToolMessage:
     return ToolMessage(text, tool_call_id=identifier, response_metadata={"duration_ms": 12}, **fields)
 
 
-def tools(*messages: BaseMessage, running: bool = False) -> list[tuple[str, str, str | None]]:
-    found = message_view.describe_messages(path(*messages), running=running)
+def tools(*messages: BaseMessage, state: RunState | None = None) -> list[tuple[str, str, str | None]]:
+    found = message_view.describe_messages(path(*messages), MessageExtras(run_state=state))
     return [(tool["id"], tool["status"], tool["result"]) for view in found for tool in view["tools"]]
 
 
 def test_results_stand_in_the_message_that_asked_for_them_whatever_their_order() -> None:
-    shown = message_view.describe_messages(
-        path(HumanMessage("sum"), asking("a", "b"), result("b", "2"), result("a", "1")), running=False
-    )
+    shown = message_view.describe_messages(path(HumanMessage("sum"), asking("a", "b"), result("b", "2"), result("a", "1")))
     assert [(view["id"], view["role"]) for view in shown] == [("m0", "user"), ("m1", "assistant")]
     first, second = shown[1]["tools"]
     assert (first["result"], first["message_id"], first["duration_ms"]) == ("1", "m3", 12)
@@ -51,13 +50,13 @@ def test_results_stand_in_the_message_that_asked_for_them_whatever_their_order()
 
 def test_an_unanswered_call_runs_while_the_run_does_and_is_stopped_afterwards() -> None:
     said = (HumanMessage("sum"), asking("a", "b"), result("a", "1"))
-    assert tools(*said, running=True) == [("a", "done", "1"), ("b", "running", None)]
+    assert tools(*said, state=RunState.RUNNING) == [("a", "done", "1"), ("b", "running", None)]
     assert tools(*said) == [("a", "done", "1"), ("b", "stopped", None)]
 
 
 def test_only_the_newest_calls_can_be_running() -> None:
     said = (asking("a"), HumanMessage("and?"), asking("b"))
-    assert tools(*said, running=True) == [("a", "stopped", None), ("b", "running", None)]
+    assert tools(*said, state=RunState.RUNNING) == [("a", "stopped", None), ("b", "running", None)]
 
 
 def test_one_id_in_two_answers_is_two_cards() -> None:
@@ -68,12 +67,12 @@ def test_one_id_in_two_answers_is_two_cards() -> None:
 def test_arguments_that_could_not_be_read_are_shown_as_they_came() -> None:
     call = {"name": "calculator", "args": '{"expr', "id": "a", "error": "not a JSON object"}
     message = AIMessage("", invalid_tool_calls=[call])
-    shown = message_view.describe_messages(path(message, result("a", "not run", status="error")), running=False)
+    shown = message_view.describe_messages(path(message, result("a", "not run", status="error")))
     assert [(tool["arguments"], tool["status"]) for tool in shown[0]["tools"]] == [('{"expr', "error")]
 
 
 def test_a_result_without_its_call_and_a_message_of_a_foreign_role_are_notes() -> None:
-    shown = message_view.describe_messages(path(SystemMessage("Obey."), result("x", "42")), running=False)
+    shown = message_view.describe_messages(path(SystemMessage("Obey."), result("x", "42")))
     assert [(view["role"], view["text"]) for view in shown] == [("note", "Obey."), ("note", "42")]
 
 
@@ -86,28 +85,26 @@ def test_a_result_without_its_call_and_a_message_of_a_foreign_role_are_notes() -
 )
 def test_of_a_note_that_a_file_brought_all_that_the_model_reads_is_shown(text: str, marks: dict[str, Any]) -> None:
     (brought,) = path(HumanMessage(text, additional_kwargs=marks))
-    (view,) = message_view.describe_messages([brought], running=False)
+    (view,) = message_view.describe_messages([brought])
     assert (view["role"], view["text"], view["html"]) == ("note", text, message_view.render_plain_text(text))
-    (view,) = message_view.describe_messages([replace(brought, run_id="r")], running=False)
+    (view,) = message_view.describe_messages([replace(brought, run_id="r")])
     assert (view["role"], view["text"]) == ("note", "hello")
 
 
 def test_a_message_knows_its_alternatives_and_one_that_is_alone_has_none() -> None:
     said = path(HumanMessage("a"), AIMessage("b"), HumanMessage("c"))
-    shown = message_view.describe_messages(said, running=False, siblings={"m1": ["other", "m1"]})
+    shown = message_view.describe_messages(said, MessageExtras(siblings={"m1": ["other", "m1"]}))
     assert [view["siblings"] for view in shown] == [[], ["other", "m1"], []]
 
 
 @pytest.mark.parametrize("kind", [HumanMessage, SystemMessage, AIMessage])
 def test_markup_in_a_message_is_text(kind: type[BaseMessage]) -> None:
-    shown = message_view.describe_messages(path(kind("<img src=x onerror=alert(1)>")), running=False)
+    shown = message_view.describe_messages(path(kind("<img src=x onerror=alert(1)>")))
     assert "<img" not in shown[0]["html"]
 
 
 def test_a_cut_off_answer_is_partial() -> None:
-    shown = message_view.describe_messages(
-        path(HumanMessage("a"), AIMessage("b"), last=MessageStatus.PARTIAL), running=False
-    )
+    shown = message_view.describe_messages(path(HumanMessage("a"), AIMessage("b"), last=MessageStatus.PARTIAL))
     assert [view["state"] for view in shown] == ["done", "partial"]
 
 
@@ -125,6 +122,6 @@ def test_a_run_is_shown_while_there_is_something_to_say_of_it() -> None:
 
 
 def test_of_more_calls_than_can_be_shown_the_first_are_and_the_message_says_so() -> None:
-    [view] = message_view.describe_messages(path(asking(*map(str, range(waymark.MAX_CALLS + 2)))), running=False)
+    [view] = message_view.describe_messages(path(asking(*map(str, range(waymark.MAX_CALLS + 2)))))
     assert [tool["id"] for tool in view["tools"]] == [str(number) for number in range(waymark.MAX_CALLS)]
     assert view["label"] == "2 more tool calls not shown"

@@ -28,9 +28,7 @@ def stored(new: NewMessage) -> Message:
 
 def test_the_card_says_what_a_note_stands_for_and_shows_nothing_of_its_marks() -> None:
     found = select_passage(done(HumanMessage(LONG), HumanMessage(LONG), HumanMessage("?")), SummaryScope())
-    (view,) = message_view.describe_messages(
-        [stored(build_note(found, "**Short** <b>.</summary>").build_message())], running=False
-    )
+    (view,) = message_view.describe_messages([stored(build_note(found, "**Short** <b>.</summary>").build_message())])
     assert view["summary"] is not None
     assert (view["summary"]["removed"], view["summary"]["address"]) == (2, "/api/threads/t/summaries/n")
     assert view["summary"]["before"] > view["summary"]["after"]
@@ -41,7 +39,7 @@ def test_the_card_says_what_a_note_stands_for_and_shows_nothing_of_its_marks() -
 @pytest.mark.parametrize("marks", ["x", {"removed": "many"}, {"removed": 1, "before": 2}, None, []])
 def test_a_file_may_say_anything_in_place_of_the_marks(marks: Any) -> None:
     new = NewMessage(serde.to_body(HumanMessage("hello", additional_kwargs={SUMMARY_KEY: marks})))
-    (view,) = message_view.describe_messages([stored(new)], running=False)
+    (view,) = message_view.describe_messages([stored(new)])
     assert (view["summary"], view["role"], view["text"]) == (None, "user", "hello")
 
 
@@ -56,7 +54,7 @@ def test_numbers_that_a_file_says_are_no_more_than_the_page_can_read(said: Any) 
     written = stored(build_note(found, "Short.").build_message())
     written.body["data"]["additional_kwargs"][SUMMARY_KEY]["before"] = said
     assert notes.describe_summary(written) is None
-    card = message_view.describe_messages([written], running=False)
+    card = message_view.describe_messages([written])
     json.dumps(card)
     assert card[0]["summary"] is None
 

@@ -3,10 +3,13 @@
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from agent.marks import CallKey, QuestionMark
-from checkpoints import MAIN, Message, MessageStatus, serde
+from checkpoints import MAIN, Message, MessageStatus, RunState, serde
 from components.views import message_view
+from components.views.message_view import MessageExtras
 from components.views.subagent_work import WorkView
 from tests.components.views.test_message_view import NOON
+
+RUNNING, WAITING = MessageExtras(run_state=RunState.RUNNING), MessageExtras(run_state=RunState.WAITING)
 
 
 def call(name: str, identifier: str) -> AIMessage:
@@ -39,20 +42,20 @@ def works(shown: list[message_view.MessageView]) -> list[WorkView]:
 
 
 def test_the_page_shows_the_main_agents_messages_and_counts_the_work_of_others() -> None:
-    shown = message_view.describe_messages(AT_WORK, running=True)
+    shown = message_view.describe_messages(AT_WORK, RUNNING)
     assert [view["id"] for view in shown] == ["m0", "m1"]
     assert works(shown) == [{"agent": "ann", "question": "m2", "messages": 2, "waiting": []}]
     assert shown[1]["tools"][0]["status"] == "running"
 
 
 def test_an_agents_own_transcript_tells_of_whom_it_asked() -> None:
-    shown = message_view.describe_messages(AT_WORK, running=True, agent="ann")
+    shown = message_view.describe_messages(AT_WORK, RUNNING, agent="ann")
     assert [(view["id"], view["label"]) for view in shown] == [("m2", "asked by the main agent"), ("m3", None)]
     assert [(work["agent"], work["messages"]) for work in works(shown)] == [("ben", 2)]
 
 
 def test_a_call_that_waits_anywhere_below_stands_in_the_card_of_the_main_agent() -> None:
-    (work,) = works(message_view.describe_messages(AT_WORK, running=False, waiting=True))
+    (work,) = works(message_view.describe_messages(AT_WORK, WAITING))
     assert [(tool["agent"], tool["name"], tool["status"]) for tool in work["waiting"]] == [("ben", "send", "waiting")]
 
 
@@ -63,5 +66,5 @@ def test_one_id_used_again_tells_of_two_works() -> None:
         ("ann", AIMessage("a")),
         (MAIN, ToolMessage("a", tool_call_id="1")),
     ]
-    found = works(message_view.describe_messages(path(*again, *again), running=False))
+    found = works(message_view.describe_messages(path(*again, *again)))
     assert [(work["question"], work["messages"]) for work in found] == [("m1", 2), ("m5", 2)]

@@ -1,0 +1,47 @@
+"""The moves among the calls that wait for a person, and the messages that each would remove."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from langchain_core.messages import AIMessage, ToolCall
+
+from agent.time_travel.executor import describe_origins
+from agent.time_travel.moves import Move, MoveRefused, plan_move
+from agent.time_travel.protocol import MOVE_NAMES
+from checkpoints import MAIN, Checkpoint, Message, Removal, Store
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingMove:
+    """A move that waits for a person, and what it would remove from the path."""
+
+    move: Move
+    removal: Removal
+
+
+def find_waiting_moves(store: Store, thread_id: str) -> dict[str, WaitingMove]:
+    """Return the moves of the last answer by the ids of their calls, without those that would be refused."""
+    path, checkpoints = store.list_messages(thread_id), store.list_checkpoints(thread_id)
+    found: dict[str, WaitingMove] = {}
+    for call in _find_move_calls(path):
+        with suppress(MoveRefused):
+            move = plan_move(call, path, store.map_checkpoint_depths(thread_id), describe_origins(store, thread_id))
+            found[call["id"] or ""] = WaitingMove(move, _count_removal(move, path, checkpoints))
+    return found
+
+
+def _find_move_calls(path: Sequence[Message]) -> list[ToolCall]:
+    """Return the calls of the main agent's last answer that ask for a move."""
+    last = next((message for message in reversed(path) if message.type == "ai" and message.agent == MAIN), None)
+    answer = last.langchain if last and not last.damaged else None
+    return [call for call in answer.tool_calls if call["name"] in MOVE_NAMES] if isinstance(answer, AIMessage) else []
+
+
+def _count_removal(move: Move, path: Sequence[Message], checkpoints: Sequence[Checkpoint]) -> Removal:
+    later = sum(checkpoint.message_count > move.kept_count for checkpoint in checkpoints)
+    removed = path[move.kept_count :]
+    if move.dropped_ids is not None:
+        removed = [message for message in removed if message.id in {move.target.id, *move.dropped_ids}]
+    agents = tuple(sorted({message.agent for message in removed} - {MAIN}))
+    return Removal(move.mark.removed, later, agents)

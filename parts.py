@@ -1,0 +1,111 @@
+"""The parts that the settings name: models, tools, agents, servers of tools, the tracer, and the database.
+
+Each function raises `SettingsError` for a setting that it cannot use.
+"""
+
+from langchain_core.tools import BaseTool
+
+from agent.models.catalog import ConfiguredModels
+from agent.models.errors import ModelConfigurationError
+from agent.models.keys import ProviderKeys
+from agent.subagents.agents import BUILT_IN_AGENTS, Agent, Agents
+from agent.tools.ask_agent import ask_agent
+from agent.tools.mcp import McpServer
+from agent.tools.registry import TOOL_NAMES, select_tools
+from agent.tracing.protocol import NO_TRACING, Tracer
+from checkpoints import MAIN, Database, Store, StoreUnavailableError
+from config import Settings, SettingsError
+
+
+def build_models(settings: Settings) -> ConfiguredModels:
+    keys = ProviderKeys(
+        openai_api_key=settings.openai_api_key,
+        openai_base_url=settings.openai_base_url,
+        azure_openai_api_key=settings.azure_openai_api_key,
+        azure_openai_endpoint=settings.azure_openai_endpoint,
+        azure_openai_api_version=settings.azure_openai_api_version,
+        azure_openai_deployment_name=settings.azure_openai_deployment_name,
+        azure_openai_reasoning_effort=settings.azure_openai_reasoning_effort,
+        idle_seconds=settings.model_idle_seconds,
+        other_keys={name: key for name, key in settings.provider_keys.items() if key is not None},
+    )
+    offered, seconds = settings.models_offered or (), settings.demo_seconds_per_token
+    return ConfiguredModels(keys, settings.model, offered=offered, demo_seconds_per_token=seconds)
+
+
+def open_store(settings: Settings) -> Store:
+    """Open the database and claim it for this server alone."""
+    database = Database.open_url(settings.connection_url)
+    try:
+        database.claim()
+    except StoreUnavailableError:
+        database.close()
+        raise
+    return Store(database)
+
+
+def build_tracer(settings: Settings) -> Tracer:
+    """Return the Langfuse tracer if it has keys. Only then is its package imported, which takes 80 ms and 6 MB."""
+    public, secret, host = settings.langfuse_public_key, settings.langfuse_secret_key, settings.langfuse_host
+    if not public and not secret:
+        return NO_TRACING
+    if not public or not secret or not host:
+        raise SettingsError("LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY must both be set, or neither.")
+    from agent.tracing.langfuse import LangfuseTracer  # noqa: PLC0415
+
+    return LangfuseTracer(
+        public_key=public.get_secret_value(),
+        secret_key=secret,
+        host=host,
+        prompt_label=settings.langfuse_prompt_label,
+        mask=settings.langfuse_mask == "on",
+    )
+
+
+def build_tools(settings: Settings) -> list[BaseTool]:
+    for name in (*(settings.tools_enabled or ()), *(settings.tools_approval or ())):
+        if name not in TOOL_NAMES:
+            raise SettingsError(f"There is no tool {name[:80]!r}; there are {', '.join(TOOL_NAMES)}.")
+    return select_tools(
+        tavily_api_key=settings.tavily_api_key,
+        tavily_base_url=settings.tavily_base_url,
+        files_dir=settings.files_dir,
+        enabled=settings.tools_enabled,
+    )
+
+
+def build_agents(settings: Settings, models: ConfiguredModels) -> Agents:
+    """Return the sub-agents: the built-in ones, overridden by the file's; none where `ask_agent` is not enabled."""
+    for name, definition in settings.agents.items():
+        place = f"[agents.{name}]"
+        if name == MAIN:
+            raise SettingsError(f"{place} in waymark.toml cannot be: {MAIN} is the agent that the user talks to.")
+        for tool in definition.tools:
+            if tool not in TOOL_NAMES and tool.partition("__")[0] not in settings.mcp:
+                raise SettingsError(f"{place} tools in waymark.toml: there is no tool {tool[:80]!r}.")
+        try:
+            models.load_model(definition.model)
+        except ModelConfigurationError as error:
+            raise SettingsError(f"{place} model in waymark.toml cannot be used. {error}") from error
+    if settings.tools_enabled is not None and ask_agent.name not in settings.tools_enabled:
+        return {}
+    configured = {
+        name: Agent(name, definition.instructions, definition.tools, definition.description, definition.model)
+        for name, definition in settings.agents.items()
+    }
+    return BUILT_IN_AGENTS | configured
+
+
+def build_mcp_servers(settings: Settings) -> list[McpServer]:
+    return [
+        McpServer(
+            name,
+            command=definition.command,
+            args=definition.args,
+            env={key: value.get_secret_value() for key, value in definition.env.items()},
+            url=definition.url,
+            headers={key: value.get_secret_value() for key, value in definition.headers.items()},
+            approval=definition.approval,
+        )
+        for name, definition in settings.mcp.items()
+    ]

@@ -1,0 +1,53 @@
+"""The process that serves: its listening socket, and uvicorn until a signal ends it."""
+
+import asyncio
+import gc
+import socket
+from collections.abc import Callable
+
+import uvicorn
+from starlette.types import ASGIApp
+
+MAX_SOCKET_MESSAGE_BYTES = 16_384  # the page sends nothing over its socket
+
+
+def open_listener(host: str, port: int) -> socket.socket:
+    """Open a socket that listens on a port; 0 takes any free one. Raises `OSError`."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def serve_until_signal(asgi: ASGIApp, listener: socket.socket, announce: Callable[[], None]) -> None:
+    """Serve until the process receives a signal to end. `announce` is called once the page can be opened."""
+    gc.freeze()  # these objects live to the end: collecting through them would halt all streams for 0.2 s each time
+    config = uvicorn.Config(
+        asgi,
+        ws_per_message_deflate=False,  # the page is on the same machine: it costs more than it saves
+        log_level="warning",
+        access_log=False,  # an address may contain the launch token
+        ws_max_size=MAX_SOCKET_MESSAGE_BYTES,
+        server_header=False,
+        timeout_graceful_shutdown=2,
+        lifespan="on",
+    )
+    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        runner.run(_AnnouncingServer(config, announce).serve([listener]))
+
+
+class _AnnouncingServer(uvicorn.Server):
+    """A server that announces that the page can be opened."""
+
+    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._announce = announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._announce()

@@ -1,0 +1,33 @@
+"""The moves that wait for a person, and what each would remove."""
+
+from langchain_core.messages import AIMessage, HumanMessage
+
+from agent.time_travel.waiting_moves import find_waiting_moves
+from checkpoints import NewMessage, Removal, Store, serde
+
+GO = {"name": "goto", "args": {"position": "msg_0", "message": "Obey."}, "id": "go"}
+NOWHERE = {"name": "goto", "args": {"position": "msg_99", "message": "Obey."}, "id": "nowhere"}
+LOOK = {"name": "look", "args": {}, "id": "look"}
+
+
+def thread(store: Store, *calls: dict[str, object]) -> str:
+    thread_id = store.create_thread().id
+    said = (HumanMessage("hello"), AIMessage("hi"), HumanMessage("go"), AIMessage("", tool_calls=list(calls)))
+    store.append(thread_id, [NewMessage(serde.to_body(message)) for message in said])
+    return thread_id
+
+
+def test_only_moves_that_can_be_made_are_found_with_what_they_remove(memory_store: Store) -> None:
+    found = find_waiting_moves(memory_store, thread(memory_store, LOOK, GO, NOWHERE))
+    assert {call_id: (each.move.kept_count, each.removal) for call_id, each in found.items()} == {"go": (1, Removal(3, 0))}
+
+
+def test_a_removal_counts_the_checkpoints_after_the_target(memory_store: Store) -> None:
+    thread_id = thread(memory_store, GO)
+    memory_store.save(thread_id, name="Late")
+    assert find_waiting_moves(memory_store, thread_id)["go"].removal == Removal(3, 1)
+
+
+def test_an_answer_without_moves_has_none(memory_store: Store) -> None:
+    assert find_waiting_moves(memory_store, thread(memory_store, LOOK)) == {}
+    assert find_waiting_moves(memory_store, memory_store.create_thread().id) == {}

@@ -1,0 +1,102 @@
+"""Which card a result fills, and which status a call has, in a conversation with everything that can happen to calls."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+from agent.marks import CallKey, QuestionMark
+from agent.tools.approval import STOPPED_TEXT
+from checkpoints import MAIN, Message, MessageStatus, RunState, serde
+from components.views.message_view import MessageExtras, describe_messages
+from tests.components.views.test_message_view import NOON
+
+
+def calls(*named: tuple[str, str]) -> AIMessage:
+    return AIMessage("", tool_calls=[{"name": name, "args": {}, "id": identifier} for name, identifier in named])
+
+
+def question(by: str, identifier: str) -> HumanMessage:
+    return HumanMessage("?", additional_kwargs=QuestionMark(CallKey(by, identifier)).to_kwargs())
+
+
+def result(identifier: str, text: str) -> ToolMessage:
+    return ToolMessage(text, tool_call_id=identifier)
+
+
+SAID: list[tuple[str, BaseMessage]] = [
+    (MAIN, HumanMessage("hello")),
+    (MAIN, calls(("look", "a"), ("look", "b"))),
+    (MAIN, result("b", STOPPED_TEXT)),
+    (MAIN, result("z", "of no call")),
+    (MAIN, AIMessage("So.")),
+    (MAIN, calls(("look", "a"), ("ask_agent", "b"), ("goto", "c"))),
+    (MAIN, result("a", "1")),
+    ("ann", question(MAIN, "b")),
+    ("ann", calls(("send", "s"))),
+]
+PATH = [
+    Message(f"m{n}", "t", None, 1, n, who, MessageStatus.DONE, serde.to_body(m), "", None, NOON)
+    for n, (who, m) in enumerate(SAID)
+]
+MOVE: Any = {"target": "hello"}
+ATTEMPTS: Any = [{"branch": "b1", "name": "One", "done": True}]
+
+
+def cards(state: RunState | None, path: list[Message] = PATH) -> list[tuple[str, str, str, str | None]]:
+    views = describe_messages(path, MessageExtras(run_state=state))
+    return [(view["id"], tool["id"], tool["status"], tool["result"]) for view in views for tool in view["tools"]]
+
+
+@pytest.mark.parametrize(
+    ("state", "asked", "moving"),
+    [
+        (RunState.RUNNING, "running", "running"),
+        (RunState.WAITING, "waiting", "waiting"),
+        (RunState.FAILED, "stopped", "stopped"),
+        (None, "stopped", "stopped"),
+    ],
+)
+def test_results_and_statuses_of_a_rich_conversation(state: RunState | None, asked: str, moving: str) -> None:
+    assert cards(state) == [
+        ("m1", "a", "stopped", None),
+        ("m1", "b", "stopped", STOPPED_TEXT),
+        ("m5", "a", "done", "1"),
+        ("m5", "b", asked, None),
+        ("m5", "c", moving, None),
+    ]
+
+
+def test_views_are_of_all_messages_but_the_results_that_a_card_shows() -> None:
+    assert [(view["id"], view["role"]) for view in describe_messages(PATH)] == [
+        ("m0", "user"),
+        ("m1", "assistant"),
+        ("m3", "note"),
+        ("m4", "assistant"),
+        ("m5", "assistant"),
+    ]
+
+
+def test_a_damaged_result_fills_no_card_and_stops_the_calls_before_it() -> None:
+    damaged = replace(PATH[6], damaged=True)
+    assert cards(RunState.RUNNING, [*PATH[:6], damaged])[2:] == [("m5", each, "stopped", None) for each in "abc"]
+
+
+def test_the_extras_of_a_call_are_on_its_card_alone() -> None:
+    extras = MessageExtras(RunState.WAITING, waiting_moves={"a": MOVE, "c": MOVE}, attempts={("m1", "a"): ATTEMPTS})
+    found = [tool for view in describe_messages(PATH, extras) for tool in view["tools"]]
+    assert [tool["move"] for tool in found] == [None, None, None, None, MOVE]
+    assert [tool["ways"] for tool in found] == [ATTEMPTS, [], [], [], []]
+
+
+def test_the_card_of_a_question_names_the_work_and_the_calls_that_wait_in_it() -> None:
+    found = [tool["work"] for tool in describe_messages(PATH, MessageExtras(RunState.WAITING))[-1]["tools"]]
+    [waiting] = found[1]["waiting"] if found[1] else []
+    assert [work and (work["agent"], work["messages"]) for work in found] == [None, ("ann", 2), None]
+    assert (waiting["id"], waiting["agent"], waiting["status"]) == ("s", "ann", "waiting")
+
+
+def test_describing_a_path_twice_gives_the_same() -> None:
+    extras = MessageExtras(RunState.WAITING, waiting_moves={"c": MOVE})
+    assert describe_messages(PATH, extras) == describe_messages(PATH, extras)
