@@ -23,7 +23,7 @@ from checkpoints.model import (
     RunState,
 )
 from checkpoints.operation_detail import OperationDetail
-from checkpoints.storage import checkpoint_rows, rows, schema
+from checkpoints.storage import checkpoint_rows, message_rows, rows, run_rows, schema
 from checkpoints.storage.database import tried_again
 from checkpoints.store import Store
 
@@ -105,7 +105,7 @@ class Runs:
         with self._store.database.begin_write() as connection:
             receipt = self._append_messages(connection, self._require_active(connection, run), run, [message], branch_id)
             connection.execute(sa.update(_run_table).where(_run_table.c.id == run.id).values(draft=""))
-            return rows.select_message(connection, receipt.result, run.thread_id), receipt.version
+            return message_rows.select_message(connection, receipt.result, run.thread_id), receipt.version
 
     @tried_again
     def record_move(
@@ -188,7 +188,9 @@ class Runs:
             place = rows.select_node(connection, after, run.thread_id)
             for name, message in first_messages:
                 first = transaction.add_messages(place, [message], run_id=run.id)[0].id
-                made.append((transaction.add_branch(name, first), rows.select_message(connection, first, run.thread_id)))
+                made.append(
+                    (transaction.add_branch(name, first), message_rows.select_message(connection, first, run.thread_id))
+                )
             transaction.detail = OperationDetail(subject="branches", branches=len(first_messages))
 
         made: list[tuple[str, Message]] = []
@@ -259,7 +261,7 @@ class Runs:
             if connection.execute(query).first() is None:
                 return []
         with self._store.database.begin_write() as connection:
-            left = [rows.to_run(row) for row in connection.execute(query.order_by(_run_table.c.thread_id))]
+            left = [run_rows.parse_run(row) for row in connection.execute(query.order_by(_run_table.c.thread_id))]
             for run in left:
                 self._close_run(connection, run, RunState.INTERRUPTED, None, make_partial_messages(run.draft))
         return left
@@ -274,7 +276,7 @@ class Runs:
             counts = sa.not_(sa.and_(_run_table.c.compacts, _run_table.c.dismissed))
             newest = sa.select(_run_table).where(_run_table.c.thread_id == thread_id, is_here, counts)
             row = connection.execute(newest.order_by(_run_table.c.number.desc()).limit(1)).one_or_none()
-        return rows.to_run(row) if row else None
+        return run_rows.parse_run(row) if row else None
 
     def list_running_threads(self) -> set[str]:
         """The ids of the threads that are being answered."""
@@ -333,4 +335,4 @@ def make_partial_messages(text: str) -> list[NewMessage]:
 
 def _select_run(connection: sa.Connection, run_id: str) -> Run | None:
     row = connection.execute(sa.select(_run_table).where(_run_table.c.id == run_id)).one_or_none()
-    return rows.to_run(row) if row else None
+    return run_rows.parse_run(row) if row else None

@@ -40,7 +40,7 @@ from checkpoints.model import (
 )
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.reader import Reader
-from checkpoints.storage import checkpoint_rows, rows, schema
+from checkpoints.storage import checkpoint_rows, message_rows, operation_rows, rows, schema
 from checkpoints.storage.database import Database, tried_again
 
 _LONG_SETTINGS = ("instructions",)  # an operation's changes hold their texts, its detail does not
@@ -209,7 +209,9 @@ class Store(Reader):
         """
         identifier = _derive_thread_id(thread_id, caller.request_id) if caller.request_id else self.new_id()
         with self.database.begin_write() as connection:
-            if done := rows.select_operations(connection, identifier, schema.operation.c.kind == OperationKind.FORK):
+            if done := operation_rows.select_operations(
+                connection, identifier, schema.operation.c.kind == OperationKind.FORK
+            ):
                 return Receipt(done[-1], repeated=True)
             source = rows.select_thread(connection, thread_id)
             path = rows.load_path(connection, thread_id, message_id)
@@ -375,7 +377,7 @@ class Store(Reader):
 
         with self.database.begin_write(source_hash) as connection:
             if (existing := _select_import(connection, source_hash, "local")) is not None:
-                first = rows.select_operations(connection, existing, schema.operation.c.version == 1)[0]
+                first = operation_rows.select_operations(connection, existing, schema.operation.c.version == 1)[0]
                 return Receipt(first, repeated=True)
             made = self.insert_thread(connection, title, source_hash=source_hash)
             change = Transaction(connection, made, rows.from_time(self.now()), self.new_id, caller)
@@ -426,11 +428,11 @@ def _select_import(connection: sa.Connection, source_hash: str, owner: str) -> s
 
 
 def _select_request(connection: sa.Connection, thread_id: str, request: str) -> Operation | None:
-    found = rows.select_operations(connection, thread_id, schema.operation.c.request == request)
+    found = operation_rows.select_operations(connection, thread_id, schema.operation.c.request == request)
     return found[0] if found else None
 
 
 def _node_at_depth(transaction: Transaction, path: history.Path, depth: int) -> Node | None:
     """The message of the path at this depth (-1: before the first)."""
-    found = rows.select_messages(transaction.connection, path, last=1, before=depth + 1)
+    found = message_rows.select_messages(transaction.connection, path, last=1, before=depth + 1)
     return Node(found[0].id, found[0].segment, found[0].depth) if found else None

@@ -31,7 +31,7 @@ from checkpoints.model import (
     clean_name,
 )
 from checkpoints.operation_detail import NO_DETAIL, OperationDetail
-from checkpoints.storage import checkpoint_rows, file_rows, rows, schema
+from checkpoints.storage import checkpoint_rows, file_rows, message_rows, operation_rows, rows, schema
 
 _UPDATE_ROW: Final = {  # one row of what moves, by its id
     name: sa.update(table).where(table.c.id == sa.bindparam("row_id")) for name, table in schema.MOVABLE_TABLES.items()
@@ -151,7 +151,7 @@ class Transaction:
         for (table, names), identifiers in asked.items():
             target = schema.MOVABLE_TABLES[table].c
             query = sa.select(target.id, *(target[name].label(f"now_{name}") for name in names))
-            for row in rows.with_ids(self.connection, query, set(identifiers)):
+            for row in rows.select_with_ids(self.connection, query, set(identifiers)):
                 found[table, row[0]].update(zip(names, row[1:], strict=True))
             if any((table, identifier) not in found for identifier in identifiers):
                 raise sa.exc.NoResultFound
@@ -184,7 +184,7 @@ class Transaction:
         if not messages:
             return []
         segment, depth = self._allocate_place(parent)
-        hash_, parent_id = rows.tail_hash(self.connection, parent), parent.id if parent else None
+        hash_, parent_id = message_rows.select_tail_hash(self.connection, parent), parent.id if parent else None
         values, nodes = [], []
         for offset, message in enumerate(messages):
             hash_ = serde.hash_message(message.body, message.agent, message.status, hash_)
@@ -388,7 +388,7 @@ def check_caller(
 def _has_newer_operation(connection: sa.Connection, thread: Thread, version: int) -> bool:
     """Whether anything but the judge changed the thread after this version of it."""
     table = schema.operation.c
-    since = rows.select_operations(connection, thread.id, table.version > version, table.actor != "judge", limit=1)
+    since = operation_rows.select_operations(connection, thread.id, table.version > version, table.actor != "judge", limit=1)
     return version > thread.version or bool(since)
 
 
@@ -399,7 +399,7 @@ def _has_moved_head(connection: sa.Connection, thread: Thread, version: int) -> 
     """
     if version > thread.version:
         return True  # nobody can have seen that
-    since = rows.select_operations(connection, thread.id, schema.operation.c.version > version)
+    since = operation_rows.select_operations(connection, thread.id, schema.operation.c.version > version)
     others = [op for op in since if (op.actor, op.kind) != ("agent", OperationKind.APPEND)]
     if any(op.kind is OperationKind.ERASE or op.damaged for op in since):
         return True  # what the changes before it had moved is not known any more

@@ -26,7 +26,7 @@ from checkpoints.model import (
     Thread,
     pluralize,
 )
-from checkpoints.storage import rows
+from checkpoints.storage import message_rows
 from checkpoints.store import Store
 
 __all__ = [
@@ -162,7 +162,10 @@ def preview_import(store: Store, doc: Document, thread_id: str | None = None) ->
     known: set[str] = set()
     if thread_id:
         with store.database.begin_read() as connection:
-            known = {hash_ for hash_, _ in rows.select_intact_messages(connection, store.get_thread(thread_id).id).values()}
+            known = {
+                hash_
+                for hash_, _ in message_rows.select_intact_messages(connection, store.get_thread(thread_id).id).values()
+            }
     return ImportPreview(
         title=doc.thread.title,
         messages=len(doc.messages),

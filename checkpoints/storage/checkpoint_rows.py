@@ -12,7 +12,7 @@ from checkpoints.errors import CheckpointNotFoundError
 from checkpoints.history import Path
 from checkpoints.limits import to_tokens
 from checkpoints.model import MAIN, Checkpoint, Json, Node, Removal, State, Thread
-from checkpoints.storage import rows, schema
+from checkpoints.storage import message_rows, rows, schema
 from checkpoints.storage.database import Database
 
 _checkpoint_columns = schema.checkpoint.c
@@ -155,7 +155,7 @@ def _row_to_checkpoint(row: Sequence[Any], database: Database | None = None) -> 
     # Unpacked: by name, each column of a list of thousands would be looked up anew.
     identifier, thread_id, position, branch_id, message_id, segment, depth, *described = row
     name, description, created_by, tokens, pinned, detached, extra, created_at, _deleted_at = described
-    place, extra = Node(message_id, segment, depth), rows.to_object(extra)
+    place, extra = Node(message_id, segment, depth), rows.parse_object(extra)
     return Checkpoint(
         id=identifier,
         name=name,
@@ -176,5 +176,7 @@ def _row_to_checkpoint(row: Sequence[Any], database: Database | None = None) -> 
 
 def _load_state(database: Database, thread_id: str, place: Node, extra: Json) -> State:
     with database.begin_read() as connection:
-        found = rows.select_messages(connection, history.path_to(place, rows.select_segment_parents(connection, thread_id)))
+        found = message_rows.select_messages(
+            connection, history.path_to(place, rows.select_segment_parents(connection, thread_id))
+        )
     return {**copy.deepcopy(extra), "messages": [m.langchain for m in found]}
