@@ -9,7 +9,8 @@ import sqlalchemy as sa
 from checkpoints import history
 from checkpoints.changes import branches, undo
 from checkpoints.history import Place
-from checkpoints.model import USER, Branch, Checkpoint, Difference, Message, Operation, OperationKind, Removal, Thread
+from checkpoints.model import Branch, Checkpoint, Difference, Message, Removal, Thread
+from checkpoints.operation import USER, Operation, OperationKind
 from checkpoints.storage import checkpoint_rows, file_rows, message_rows, operation_rows, rows, schema
 from checkpoints.storage.database import Database
 

@@ -9,19 +9,8 @@ from checkpoints import serde
 from checkpoints.changes import branches
 from checkpoints.changes.transaction import HEAD, Transaction, append_kind, check_caller, make_append
 from checkpoints.errors import ConflictError
-from checkpoints.model import (
-    USER,
-    Caller,
-    Checkpoint,
-    Json,
-    Message,
-    MessageStatus,
-    NewMessage,
-    OperationKind,
-    Receipt,
-    Run,
-    RunState,
-)
+from checkpoints.model import Checkpoint, Json, Message, MessageStatus, NewMessage, Run, RunState
+from checkpoints.operation import USER, Caller, OperationKind, Receipt
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.storage import checkpoint_rows, message_rows, rows, run_rows, schema
 from checkpoints.storage.database import tried_again

@@ -22,22 +22,8 @@ from checkpoints.changes.transaction import (
     make_append,
 )
 from checkpoints.errors import ConflictError, NothingToSaveError
-from checkpoints.model import (
-    MAX_DESCRIPTION_CHARS,
-    UNTITLED,
-    USER,
-    Caller,
-    Checkpoint,
-    Json,
-    NewId,
-    NewMessage,
-    Node,
-    Operation,
-    OperationKind,
-    Receipt,
-    Thread,
-    clean_name,
-)
+from checkpoints.model import MAX_DESCRIPTION_CHARS, UNTITLED, Checkpoint, Json, NewId, NewMessage, Node, Thread, clean_name
+from checkpoints.operation import USER, Caller, Operation, OperationKind, Receipt
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.reader import Reader
 from checkpoints.storage import checkpoint_rows, message_rows, operation_rows, rows, schema

@@ -9,7 +9,8 @@ from checkpoints import history
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import CurrentBranchError, DamagedMessageError, MessageNotFoundError
 from checkpoints.history import Path, Place, SegmentParents
-from checkpoints.model import Branch, Json, Message, NewMessage, Node, OperationKind, Thread
+from checkpoints.model import Branch, Json, Message, NewMessage, Node, Thread
+from checkpoints.operation import OperationKind
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.storage import checkpoint_rows, message_rows, operation_rows, rows, schema
 

@@ -14,22 +14,8 @@ import sqlalchemy as sa
 from checkpoints import history, serde
 from checkpoints.errors import ConflictError, RunActiveError
 from checkpoints.limits import to_tokens
-from checkpoints.model import (
-    MAX_DESCRIPTION_CHARS,
-    UNTITLED,
-    Caller,
-    Checkpoint,
-    Json,
-    NewId,
-    NewMessage,
-    Node,
-    Operation,
-    OperationKind,
-    Receipt,
-    RowChange,
-    Thread,
-    clean_name,
-)
+from checkpoints.model import MAX_DESCRIPTION_CHARS, UNTITLED, Checkpoint, Json, NewId, NewMessage, Node, Thread, clean_name
+from checkpoints.operation import Caller, Operation, OperationKind, Receipt, RowChange
 from checkpoints.operation_detail import NO_DETAIL, OperationDetail
 from checkpoints.storage import checkpoint_rows, file_rows, message_rows, operation_rows, rows, schema
 

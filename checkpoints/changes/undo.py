@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import DamagedOperationError, NothingToUndoError
-from checkpoints.model import Operation, OperationKind
+from checkpoints.operation import Operation, OperationKind
 from checkpoints.storage import operation_rows, schema
 
 _columns = schema.operation.c

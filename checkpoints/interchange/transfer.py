@@ -13,21 +13,11 @@ from checkpoints.interchange import open_webui, waymark
 from checkpoints.interchange.importing import NothingNewError, make_merge, make_replacement
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.interchange.waymark import Document
-from checkpoints.model import (
-    USER,
-    Caller,
-    Checkpoint,
-    Json,
-    Message,
-    MessageStatus,
-    Operation,
-    OperationKind,
-    Receipt,
-    Thread,
-    pluralize,
-)
+from checkpoints.model import Checkpoint, Json, Message, MessageStatus, Thread
+from checkpoints.operation import USER, Caller, Operation, OperationKind, Receipt
 from checkpoints.storage import message_rows
 from checkpoints.store import Store
+from checkpoints.text import pluralize
 
 __all__ = [
     "ImportPreview",

@@ -5,7 +5,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from checkpoints.model import Operation, OperationKind, RowChange
+from checkpoints.operation import Operation, OperationKind, RowChange
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.storage import rows, schema
 

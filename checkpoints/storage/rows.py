@@ -10,7 +10,8 @@ import sqlalchemy as sa
 from checkpoints import history
 from checkpoints.errors import BranchNotFoundError, MessageNotFoundError, ThreadNotFoundError
 from checkpoints.history import Path, SegmentParents
-from checkpoints.model import Branch, Json, Node, OperationKind, RunState, Thread
+from checkpoints.model import Branch, Json, Node, RunState, Thread
+from checkpoints.operation import OperationKind
 from checkpoints.storage import schema
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

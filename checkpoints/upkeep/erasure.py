@@ -14,10 +14,12 @@ import sqlalchemy as sa
 from checkpoints import history
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import RunActiveError, StoreUnavailableError
-from checkpoints.model import Caller, Operation, OperationKind, Thread, pluralize
+from checkpoints.model import Thread
+from checkpoints.operation import Caller, Operation, OperationKind
 from checkpoints.storage import file_rows, operation_rows, rows, schema
 from checkpoints.storage.database import Database
 from checkpoints.store import new_id
+from checkpoints.text import pluralize
 
 _branch_columns, _checkpoint_columns, _message_columns, _segment_columns = (
     schema.branch.c,

@@ -15,9 +15,11 @@ import sqlalchemy as sa
 
 from checkpoints import files, history, serde
 from checkpoints.history import SegmentParents
-from checkpoints.model import Node, OperationKind, pluralize
+from checkpoints.model import Node
+from checkpoints.operation import OperationKind
 from checkpoints.storage import file_rows, operation_rows, rows, schema
 from checkpoints.storage.database import Database
+from checkpoints.text import pluralize
 from checkpoints.upkeep import erasure
 
 _message_columns, _segment_columns, _operation_columns = schema.message.c, schema.segment.c, schema.operation.c
