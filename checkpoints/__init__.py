@@ -3,7 +3,7 @@
 The package works without the rest of Waymark: `CheckpointManager()` keeps everything in memory.
 """
 
-from checkpoints.changes.transaction import HEAD
+from checkpoints.changes.append import HEAD
 from checkpoints.errors import (
     BranchNotFoundError,
     CheckpointNotFoundError,

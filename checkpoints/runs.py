@@ -7,7 +7,9 @@ import sqlalchemy as sa
 
 from checkpoints import serde
 from checkpoints.changes import branches
-from checkpoints.changes.transaction import HEAD, Transaction, append_kind, check_caller, make_append
+from checkpoints.changes.append import HEAD, choose_append_kind, make_append
+from checkpoints.changes.preconditions import check_caller
+from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import ConflictError
 from checkpoints.model import Checkpoint, Json, Message, MessageStatus, NewMessage, Run, RunState
 from checkpoints.operation import USER, Caller, OperationKind, Receipt
@@ -60,7 +62,7 @@ class Runs:
             if message is not None or after != HEAD:
                 change = self._open_transaction(connection, standing, replace(caller, undo_group=run_id))
                 change.run_body(
-                    append_kind(after, is_empty=message is None),
+                    choose_append_kind(after, is_empty=message is None),
                     make_append([*closing_messages, message] if message else [], after, title, run_id),
                 )
             run = _select_run(connection, run_id)

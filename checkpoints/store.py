@@ -13,14 +13,9 @@ import sqlalchemy as sa
 
 from checkpoints import history, serde
 from checkpoints.changes import branches, undo
-from checkpoints.changes.transaction import (
-    HEAD,
-    ChangeBody,
-    Transaction,
-    append_kind,
-    check_caller,
-    make_append,
-)
+from checkpoints.changes.append import HEAD, choose_append_kind, make_append
+from checkpoints.changes.preconditions import check_caller
+from checkpoints.changes.transaction import ChangeBody, Transaction
 from checkpoints.errors import ConflictError, NothingToSaveError
 from checkpoints.model import MAX_DESCRIPTION_CHARS, UNTITLED, Checkpoint, Json, NewId, NewMessage, Node, Thread, clean_name
 from checkpoints.operation import USER, Caller, Operation, OperationKind, Receipt
@@ -91,7 +86,7 @@ class Store(Reader):
         """
         return self._run_change(
             thread_id,
-            append_kind(after, is_empty=not messages),
+            choose_append_kind(after, is_empty=not messages),
             caller,
             make_append(messages, after, title, run_id=caller.undo_group),
         )

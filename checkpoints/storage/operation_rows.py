@@ -9,6 +9,8 @@ from checkpoints.operation import Operation, OperationKind, RowChange
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.storage import rows, schema
 
+_INSERT_OPERATION = sa.insert(schema.operation)  # built once, as the statements of `rows`
+
 
 def select_operations(
     connection: sa.Connection, thread_id: str, *conditions: sa.ColumnElement[bool], limit: int | None = None
@@ -18,6 +20,30 @@ def select_operations(
     query = sa.select(table).where(table.c.thread_id == thread_id, *conditions)
     query = query.order_by(table.c.version.desc()).limit(limit)
     return [parse_operation(row) for row in connection.execute(query)]
+
+
+def insert_operation(connection: sa.Connection, operation: Operation, request_id: str | None) -> None:
+    """Record an operation of a request."""
+    values = {
+        "thread_id": operation.thread_id,
+        "version": operation.version,
+        "kind": operation.kind,
+        "actor": operation.actor,
+        "grouped": operation.undo_group,
+        "changes": [[each.table, each.id, each.before, each.after] for each in operation.changes],
+        "detail": operation.detail.to_json(),
+        "result": operation.result,
+        "target": operation.target,
+        "request": request_id,
+        "created_at": rows.from_time(operation.created_at),
+    }
+    connection.execute(_INSERT_OPERATION, values)
+
+
+def find_request(connection: sa.Connection, thread_id: str, request_id: str) -> Operation | None:
+    """Return the operation that an earlier call of this request recorded."""
+    found = select_operations(connection, thread_id, schema.operation.c.request == request_id)
+    return found[0] if found else None
 
 
 def parse_operation(row: sa.Row[Any]) -> Operation:
