@@ -36,6 +36,11 @@ class Reader:
         with self.database.begin_read() as connection:
             return rows.select_thread(connection, thread_id)
 
+    def find_import(self, source_hash: str, owner: str = "local") -> Thread | None:
+        """Find the conversation that was imported from the document with this hash, if it is still in the list."""
+        with self.database.begin_read() as connection:
+            return rows.find_import(connection, source_hash, owner)
+
     def list_messages(self, thread_id: str, *, last: int | None = None, before: int | None = None) -> list[Message]:
         """Return the current path: all of it, or its `last` messages, at depths below `before` if given."""
         with self.database.begin_read() as connection:

@@ -9,7 +9,7 @@ from checkpoints import history
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import CurrentBranchError, DamagedMessageError, MessageNotFoundError
 from checkpoints.history import Path, Place, SegmentParents
-from checkpoints.model import Branch, Json, Message, NewMessage, Node, Thread
+from checkpoints.model import Branch, Json, Message, NewMessage, Node, Thread, clean_name
 from checkpoints.operation import OperationKind
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.storage import checkpoint_rows, message_rows, operation_rows, rows, schema
@@ -75,7 +75,7 @@ def _select_abandoned_heads(connection: sa.Connection, thread_id: str) -> list[s
 
 
 def choose_alternative(transaction: Transaction, message_id: str) -> str:
-    """Stand on what last followed an alternative: the branch that holds it, or else where it was left."""
+    """Choose an alternative: the branch that contains it, or else the last head after it."""
     wanted = rows.select_node(transaction.connection, message_id, transaction.thread.id)
     forks = rows.select_segment_parents(transaction.connection, transaction.thread.id)
     heads = _heads(transaction.connection, transaction.thread)
@@ -94,8 +94,22 @@ def choose_alternative(transaction: Transaction, message_id: str) -> str:
     return message_id
 
 
+def switch_branch(transaction: Transaction, branch_id: str) -> str:
+    branch = rows.select_branch(transaction.connection, branch_id, transaction.thread.id)
+    transaction.detail = OperationDetail(subject="branch", name=branch.name)
+    transaction.update_row("thread", transaction.thread.id, branch_id=branch.id)
+    return branch.id
+
+
+def rename_branch(transaction: Transaction, branch_id: str, name: str) -> None:
+    branch = rows.select_branch(transaction.connection, branch_id, transaction.thread.id)
+    new_name = clean_name(name) or branch.name
+    transaction.detail = OperationDetail(subject="branch", name=branch.name, new_name=new_name)
+    transaction.update_row("branch", branch.id, name=new_name)
+
+
 def fork_branch(transaction: Transaction, message_id: str | None, name: str) -> str:
-    """A new branch from a message, to stand on."""
+    """Add a branch whose last message is this one, and make it the current one."""
     place = rows.select_node(transaction.connection, message_id, transaction.thread.id)
     branch_id = transaction.add_branch(name, place.id if place else None)
     branch = rows.select_branch(transaction.connection, branch_id, transaction.thread.id)
@@ -128,7 +142,7 @@ def delete_branch(transaction: Transaction, branch_id: str) -> str:
 
 
 def prune_branches(transaction: Transaction) -> None:
-    """Delete every branch but the one that the conversation stands on."""
+    """Delete every branch but the current one."""
     others = [
         b
         for b in rows.select_branches(transaction.connection, transaction.thread.id)

@@ -1,6 +1,6 @@
 """Reading threads, their branches and their nodes: rows of a connection as values."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -48,6 +48,18 @@ class LoadedThread:
         return self.head_node
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewThread:
+    """An empty thread to be written. `source_hash` is the hash of the document that it is imported from."""
+
+    id: str
+    branch_id: str
+    owner: str
+    title: str
+    settings: Mapping[str, str]
+    source_hash: str | None
+
+
 _thread_columns = sa.select(schema.thread, schema.branch.c.head_id).join(
     schema.branch, schema.branch.c.id == schema.thread.c.branch_id
 )
@@ -91,6 +103,27 @@ def _select_thread_row(
     if row is None or (row.deleted_at is not None and not include_deleted):
         raise ThreadNotFoundError(thread_id)
     return row
+
+
+def insert_thread(connection: sa.Connection, new: NewThread, now: datetime) -> LoadedThread:
+    """Write a thread with its branch “main”."""
+    time = from_time(now)
+    row = {"id": new.id, "owner": new.owner, "title": new.title, "settings": dict(new.settings), "branch_id": new.branch_id}
+    times = {"created_at": time, "updated_at": time}
+    connection.execute(
+        sa.insert(schema.thread).values(**row, **times, version=0, checkpoints_made=0, source=new.source_hash)
+    )
+    main = {"id": new.branch_id, "thread_id": new.id, "position": 0, "name": "main", "created_at": time}
+    connection.execute(sa.insert(schema.branch).values(**main))
+    return load_thread(connection, new.id)
+
+
+def find_import(connection: sa.Connection, source_hash: str, owner: str) -> Thread | None:
+    """Return the listed thread that was imported from the document with this hash."""
+    table = schema.thread.c
+    query = sa.select(table.id).where(table.source == source_hash, table.owner == owner, table.deleted_at.is_(None))
+    thread_id = connection.scalar(query.limit(1))
+    return select_thread(connection, thread_id) if thread_id else None
 
 
 def select_threads(connection: sa.Connection, owner: str, limit: int) -> list[Thread]:
