@@ -13,7 +13,6 @@ from langchain_core.messages import BaseMessage
 from checkpoints import serde
 from checkpoints.errors import DamagedMessageError
 from checkpoints.files import File
-from checkpoints.text import pluralize
 
 Json = dict[str, Any]
 State = dict[str, Any]  # {"messages": [BaseMessage, …], **json_keys}
@@ -217,20 +216,12 @@ def clean_name(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What a restore takes out of the conversation, counted from the store and never guessed."""
+    """The messages and checkpoints that a change removes from the conversation, as the store counts them."""
 
     messages: int
     checkpoints: int
     agents: tuple[str, ...] = ()  # the names of the sub-agents whose messages are among them
-
-    @property
-    def agents_clause(self) -> str:
-        """Whose work is among it, in words to follow the numbers."""
-        return f", including the work of {' and '.join(self.agents)}," if self.agents else ""
-
-    def __str__(self) -> str:
-        parts = ((self.messages, "message"), (self.checkpoints, "checkpoint"))
-        return " and ".join(pluralize(number, noun) for number, noun in parts if number) or "nothing"
+    last_prompt: str = ""  # the text of the last message of the user among them
 
 
 @dataclass(frozen=True, slots=True)

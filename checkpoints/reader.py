@@ -132,6 +132,15 @@ class Reader:
             rows.select_thread(connection, thread_id)
             return message_rows.select_message(connection, message_id, thread_id)
 
+    def find_last_result(self, thread_id: str, message: Message) -> Message:
+        """Return the last result of a message's tool calls; the message itself if none follows it."""
+        calls = len(message.body["data"].get("tool_calls") or []) + len(message.body["data"].get("invalid_tool_calls") or [])
+        last = message
+        for following in self.list_messages(thread_id, last=calls, before=message.depth + 1 + calls) if calls else []:
+            if following.type == "tool" and following.parent_id == last.id:
+                last = following
+        return last
+
     def read_files(self, hashes: Collection[str]) -> dict[str, bytes]:
         """Return the bytes of these attached files by hash, without the missing and the damaged ones."""
         with self.database.begin_read() as connection:
@@ -243,11 +252,12 @@ class Reader:
             return undo.select_redoable(connection, thread_id)
 
     def preview_removal(self, thread_id: str, checkpoint_id: str) -> Removal:
-        """Count the messages and checkpoints that restoring this checkpoint would remove."""
+        """Return the messages and checkpoints that restoring this checkpoint would remove, with their agents and prompt."""
         with self.database.begin_read() as connection:
             loaded, forks = rows.load_thread(connection, thread_id), rows.select_segment_parents(connection, thread_id)
             old = history.path_to(loaded.head, forks)
             target, detached = checkpoint_rows.select_restore_target(connection, loaded.thread, checkpoint_id, old)
             new = history.path_to(target.node, forks)
             removal = checkpoint_rows.count_removal(connection, loaded.thread, old, new, detached)
-            return replace(removal, agents=checkpoint_rows.select_removed_agents(connection, old, new))
+            agents = checkpoint_rows.select_removed_agents(connection, old, new)
+            return replace(removal, agents=agents, last_prompt=message_rows.find_last_prompt(connection, old, new.length))

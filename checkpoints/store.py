@@ -265,6 +265,12 @@ class Store(Reader):
         """Revert the newest undo, unless another change followed it."""
         return self._run_change(thread_id, OperationKind.REDO, caller, undo.apply_redo, include_deleted=True)
 
+    def revert_last(self, thread_id: str, *, caller: Caller = USER) -> Receipt:
+        """Undo the newest change, or redo where that is an undo itself: the undo of an import hides the thread."""
+        with self.database.begin_read() as connection:
+            is_undo = undo.is_newest_undo(connection, thread_id)
+        return (self.redo if is_undo else self.undo)(thread_id, caller=caller)
+
     @tried_again
     def import_thread(self, title: str, source_hash: str, fill: ChangeBody, *, caller: Caller = USER) -> Receipt:
         """Make a conversation, filled by `fill` (see transfer). Undo takes it out of the list.

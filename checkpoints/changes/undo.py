@@ -35,6 +35,12 @@ def select_redoable(connection: sa.Connection, thread_id: str) -> Operation | No
     return undo if undo and ordinary and undo.version > ordinary.version else None
 
 
+def is_newest_undo(connection: sa.Connection, thread_id: str) -> bool:
+    """Return whether the newest operation is an undo. The judge's do not count."""
+    newest = _select_newest(connection, thread_id, _columns.actor != "judge")
+    return newest is not None and newest.kind is OperationKind.UNDO
+
+
 def apply_undo(transaction: Transaction) -> None:
     """Undo the newest operation with its group."""
     newest = select_undoable(transaction.connection, transaction.thread.id)

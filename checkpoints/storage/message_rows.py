@@ -9,9 +9,10 @@ import sqlalchemy as sa
 from checkpoints import serde
 from checkpoints.errors import MessageNotFoundError
 from checkpoints.history import Path, Place
-from checkpoints.model import Message, MessageStatus, Node
+from checkpoints.model import MAIN, Message, MessageStatus, Node
 from checkpoints.storage import rows, schema
 
+_MAX_PROMPT_SEARCH_MESSAGES = 200
 _MAX_RANGES = 50  # parts of a path in one statement
 _hash_query = sa.select(schema.message.c.hash).where(schema.message.c.id == sa.bindparam("message_id"))
 
@@ -30,6 +31,18 @@ def select_messages(
         return []
     before_it = [row.hash for row in found[1:]] + [select_message_hash(connection, found[-1].parent_id)]
     return [_row_to_message(row, parent) for row, parent in zip(found, before_it, strict=True)][::-1]
+
+
+def find_last_prompt(connection: sa.Connection, path: Path, start: int) -> str:
+    """Return the text of the user's last message of a path, from the depth `start` on; empty if it is damaged or missing.
+
+    Only the last messages of the path are searched: there may be thousands.
+    """
+    count = min(path.length - start, _MAX_PROMPT_SEARCH_MESSAGES)
+    for message in reversed(select_messages(connection, path, last=count) if count > 0 else []):
+        if message.type == "human" and message.agent == MAIN:
+            return "" if message.damaged else str(message.langchain.text)
+    return ""
 
 
 def _list_ranges(path: Path, lower: int, upper: int) -> list[tuple[int, int, int]]:
