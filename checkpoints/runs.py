@@ -16,7 +16,7 @@ from checkpoints.model import Checkpoint, Json, Message, MessageStatus, NewMessa
 from checkpoints.operation import USER, Caller, OperationKind, Receipt
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.storage import checkpoint_rows, message_rows, rows, run_rows, schema
-from checkpoints.storage.database import tried_again
+from checkpoints.storage.database import retry_contended
 from checkpoints.store import Store
 
 _run_table = schema.run
@@ -28,7 +28,7 @@ class Runs:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    @tried_again
+    @retry_contended
     def begin_run(
         self,
         thread_id: str | None,
@@ -70,7 +70,7 @@ class Runs:
         assert run is not None
         return run
 
-    @tried_again
+    @retry_contended
     def save_drafts(self, texts: Mapping[str, str]) -> None:
         """Store the texts of the runs' answers so far, by the ids of the runs."""
         with self._store.database.begin_write() as connection:
@@ -78,7 +78,7 @@ class Runs:
                 running = (_run_table.c.id == run_id, _run_table.c.state == RunState.RUNNING)
                 connection.execute(sa.update(_run_table).where(*running).values(draft=serde.sanitize_text(text)))
 
-    @tried_again
+    @retry_contended
     def commit_message(self, run: Run, message: NewMessage, *, branch_id: str | None = None) -> tuple[Message, int]:
         """Write a finished message of the run and forget the draft of it. Returns it with the thread's new version.
 
@@ -90,7 +90,7 @@ class Runs:
             connection.execute(sa.update(_run_table).where(_run_table.c.id == run.id).values(draft=""))
             return message_rows.select_message(connection, receipt.result, run.thread_id), receipt.version
 
-    @tried_again
+    @retry_contended
     def record_move(
         self, run: Run, kind: OperationKind, message: NewMessage, *, after: str | None, detail: OperationDetail
     ) -> Receipt:
@@ -106,7 +106,7 @@ class Runs:
         with self._begin_change(run) as change:
             return change.run_body(kind, move_and_append)
 
-    @tried_again
+    @retry_contended
     def replace_message(
         self, run: Run, message_id: str, new: NewMessage, dropped_ids: Collection[str], *, detail: OperationDetail
     ) -> Receipt:
@@ -125,7 +125,7 @@ class Runs:
         with self._begin_change(run) as change:
             return change.run_body(OperationKind.REWIND, replace_in_path)
 
-    @tried_again
+    @retry_contended
     def replace_with_summary(
         self, run: Run, messages: Sequence[NewMessage], *, after: str | None, detail: OperationDetail
     ) -> Receipt:
@@ -148,7 +148,7 @@ class Runs:
             self._write_end(change.connection, run, RunState.DONE, None, head_id)
             return receipt
 
-    @tried_again
+    @retry_contended
     def branch_off(
         self, run: Run, first_messages: Sequence[tuple[str, NewMessage]], *, after: str | None
     ) -> tuple[list[tuple[str, Message]], int]:
@@ -175,7 +175,7 @@ class Runs:
             run.thread_id, name=name, description=description, tokens=tokens, caller=Caller(actor="agent")
         )
 
-    @tried_again
+    @retry_contended
     def save_milestone(self, run: Run, message_id: str, name: str, description: str) -> Receipt | None:
         """Bookmark a state that a run came to, as the judge; None when it has left the path, or a checkpoint stands there or
         ever stood there.
@@ -215,7 +215,7 @@ class Runs:
             raise ConflictError(run.thread_id, loaded.thread.version, loaded.thread.version)
         return loaded
 
-    @tried_again
+    @retry_contended
     def end_run(
         self, run: Run, state: RunState, *, error: str | None = None, last_messages: Sequence[NewMessage] = ()
     ) -> int:
@@ -226,7 +226,7 @@ class Runs:
         with self._store.database.begin_write() as connection:
             return self._close_run(connection, run, state, error, last_messages)
 
-    @tried_again
+    @retry_contended
     def interrupt_orphans(self, thread_id: str | None = None) -> list[Run]:
         """Mark the runs that nobody drives any more as interrupted, keeping what they had written: after a start those of
         the former process, later that of one thread whose end could not be written.
@@ -243,23 +243,20 @@ class Runs:
         return left
 
     def get_latest_run(self, thread_id: str) -> Run | None:
-        """The newest run that is at work in the thread, or that came to rest where the head stands now: also after going
-        elsewhere and back. One that should have summarised counts until it is dismissed: then the one before it does again.
+        """Return the run that is at work in the thread, or else the newest one that ended at the head.
+
+        A failed summary counts until it is dismissed.
         """
         with self._store.database.begin_read() as connection:
-            head = rows.select_thread(connection, thread_id).head_id
-            is_here = sa.or_(_run_table.c.state == RunState.RUNNING, _run_table.c.head_id == head)
-            counts = sa.not_(sa.and_(_run_table.c.compacts, _run_table.c.dismissed))
-            newest = sa.select(_run_table).where(_run_table.c.thread_id == thread_id, is_here, counts)
-            row = connection.execute(newest.order_by(_run_table.c.number.desc()).limit(1)).one_or_none()
-        return run_rows.parse_run(row) if row else None
+            head_id = rows.select_thread(connection, thread_id).head_id
+            return run_rows.select_latest_run(connection, thread_id, head_id)
 
     def list_running_threads(self) -> set[str]:
         """Return the ids of the threads that are being answered."""
         with self._store.database.begin_read() as connection:
             return set(connection.scalars(sa.select(_run_table.c.thread_id).where(_run_table.c.state == RunState.RUNNING)))
 
-    @tried_again
+    @retry_contended
     def dismiss_latest(self, thread_id: str) -> None:
         """Hide the notice of the thread's newest run: the user has seen how it ended."""
         latest = self.get_latest_run(thread_id)

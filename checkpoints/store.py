@@ -20,7 +20,7 @@ from checkpoints.operation import USER, Caller, OperationKind, Receipt
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.reader import Reader
 from checkpoints.storage import operation_rows, rows, schema
-from checkpoints.storage.database import Database, tried_again
+from checkpoints.storage.database import Database, retry_contended
 
 _ALWAYS_ALLOW = ("time_travel", "allow")  # permitted in one conversation only
 
@@ -40,7 +40,7 @@ class Store(Reader):
         self.now = now
         self.new_id = new_id
 
-    @tried_again
+    @retry_contended
     def create_thread(self, *, title: str = UNTITLED, owner: str = "local", source_hash: str | None = None) -> Thread:
         with self.database.begin_write() as connection:
             return self.insert_thread(connection, title, owner, source_hash).thread
@@ -139,7 +139,7 @@ class Store(Reader):
             thread_id, OperationKind.FORK, caller, lambda change: branches.fork_branch(change, message_id, name)
         )
 
-    @tried_again
+    @retry_contended
     def fork_thread(self, thread_id: str, message_id: str | None, *, title: str = "", caller: Caller = USER) -> Receipt:
         """Make a conversation of the path to a message, with its checkpoints; the result is its id.
 
@@ -271,7 +271,7 @@ class Store(Reader):
             is_undo = undo.is_newest_undo(connection, thread_id)
         return (self.redo if is_undo else self.undo)(thread_id, caller=caller)
 
-    @tried_again
+    @retry_contended
     def import_thread(self, title: str, source_hash: str, fill: ChangeBody, *, caller: Caller = USER) -> Receipt:
         """Make a conversation, filled by `fill` (see transfer). Undo takes it out of the list.
 
@@ -296,7 +296,7 @@ class Store(Reader):
         """Replace a conversation's messages by those that `fill` writes. Undo brings the old ones back."""
         return self._run_change(thread_id, OperationKind.IMPORT, caller, fill)
 
-    @tried_again
+    @retry_contended
     def _run_change(
         self,
         thread_id: str,

@@ -35,3 +35,13 @@ def insert_run(connection: sa.Connection, thread_id: str, run_id: str, now: date
     row = {"id": run_id, "thread_id": thread_id, "state": RunState.RUNNING, "draft": "", "dismissed": False}
     times = {"started_at": rows.from_time(now)}
     connection.execute(sa.insert(table).values(**row, **times, compacts=compacts, number=before))
+
+
+def select_latest_run(connection: sa.Connection, thread_id: str, head_id: str | None) -> Run | None:
+    """Return the newest run that is running or ended at this head, without dismissed summaries."""
+    table = schema.run.c
+    is_here = sa.or_(table.state == RunState.RUNNING, table.head_id == head_id)
+    counts = sa.not_(sa.and_(table.compacts, table.dismissed))
+    newest = sa.select(schema.run).where(table.thread_id == thread_id, is_here, counts)
+    row = connection.execute(newest.order_by(table.number.desc()).limit(1)).one_or_none()
+    return parse_run(row) if row else None
