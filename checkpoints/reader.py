@@ -97,7 +97,7 @@ class Reader:
             messages = message_rows.select_all_messages(connection, thread_id)
             heads = rows.select_nodes(connection, {branch.head_id for branch in thread_branches if branch.head_id}).values()
             reached = history.reachable_depths(heads, rows.select_segment_parents(connection, thread_id))
-        shown = history.listed_anywhere(every, {branch.id for branch in thread_branches}, reached)
+        shown = history.filter_listed(every, {branch.id for branch in thread_branches}, reached)
         return thread, thread_branches, shown, messages
 
     def list_checkpoints(self, thread_id: str) -> list[Checkpoint]:

@@ -215,7 +215,7 @@ class Store(Reader):
             thread_id,
             kind,
             caller,
-            lambda change: checkpoint_edits.describe_checkpoint(change, checkpoint_id, name, description, pinned),
+            lambda change: checkpoint_edits.change_checkpoint(change, checkpoint_id, name, description, pinned),
             while_running=True,
         )
 

@@ -81,7 +81,7 @@ def restore_head(transaction: Transaction, checkpoint_id: str, *, keep_future: b
     return target.id
 
 
-def describe_checkpoint(
+def change_checkpoint(
     transaction: Transaction, checkpoint_id: str, name: str | None, description: str | None, pinned: bool | None
 ) -> str:
     """Set the name, the description and the pin of a checkpoint; None, and an empty name, change nothing."""

@@ -123,7 +123,7 @@ def _list_visible_checkpoints(transaction: Transaction) -> list[Checkpoint]:
     forks = rows.select_segment_parents(transaction.connection, transaction.thread.id)
     reached = history.reachable_depths([head for _, head in own if head], forks)
     every = checkpoint_rows.select_checkpoints(transaction.connection, transaction.thread.id)
-    return history.listed_anywhere(every, {branch.id for branch, _ in own}, reached)
+    return history.filter_listed(every, {branch.id for branch, _ in own}, reached)
 
 
 def _write_branches(transaction: Transaction, doc: Document, nodes: Mapping[str, Node]) -> dict[str, str]:
