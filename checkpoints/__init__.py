@@ -3,7 +3,7 @@
 The package works without the rest of Waymark: `CheckpointManager()` keeps everything in memory.
 """
 
-from checkpoints.changes.transaction import HEAD
+from checkpoints.changes.append import HEAD
 from checkpoints.errors import (
     BranchNotFoundError,
     CheckpointNotFoundError,
@@ -29,26 +29,23 @@ from checkpoints.model import (
     UNTITLED,
     Actor,
     Branch,
-    Caller,
     Checkpoint,
     Difference,
     Message,
     MessageStatus,
     NewMessage,
-    Operation,
-    OperationKind,
-    Receipt,
     Removal,
     Run,
     RunState,
     State,
     Thread,
-    pluralize,
 )
+from checkpoints.operation import Caller, Operation, OperationKind, Receipt
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.runs import Runs, make_partial_messages
 from checkpoints.storage.database import Database
 from checkpoints.store import Store, new_id
+from checkpoints.text import pluralize
 
 __all__ = [
     "HEAD",

@@ -181,7 +181,7 @@ def is_visible(checkpoint: Checkpoint, branch_id: str, path: Path) -> bool:
     return checkpoint.node in path or (checkpoint.detached and checkpoint.branch_id == branch_id)
 
 
-def listed_anywhere(
+def filter_listed(
     checkpoints: Iterable[Checkpoint], branch_ids: Collection[str], reached: Mapping[int, int]
 ) -> list[Checkpoint]:
     """Return the checkpoints that any of these branches shows. `reached` is the result of `reachable_depths`."""

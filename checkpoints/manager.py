@@ -10,7 +10,8 @@ from langchain_core.messages import BaseMessage
 from checkpoints import serde
 from checkpoints.errors import CheckpointNotFoundError, ConflictError, NothingToSaveError, RunActiveError
 from checkpoints.interchange import reading, transfer
-from checkpoints.model import Caller, Checkpoint, Json, NewMessage, State
+from checkpoints.model import Checkpoint, Json, NewMessage, State
+from checkpoints.operation import Caller
 from checkpoints.storage.database import Database
 from checkpoints.store import Store
 

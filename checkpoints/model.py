@@ -11,9 +11,8 @@ from typing import Any, Literal
 from langchain_core.messages import BaseMessage
 
 from checkpoints import serde
-from checkpoints.errors import DamagedMessageError, DamagedOperationError
+from checkpoints.errors import DamagedMessageError
 from checkpoints.files import File
-from checkpoints.operation_detail import NO_DETAIL, OperationDetail
 
 Json = dict[str, Any]
 State = dict[str, Any]  # {"messages": [BaseMessage, …], **json_keys}
@@ -41,47 +40,6 @@ class RunState(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-class OperationKind(StrEnum):
-    """One recorded change. Names are those of the glossary."""
-
-    APPEND = "append"
-    EDIT = "edit"  # another question in the place of one
-    RETRY = "retry"  # another answer: nothing is written yet
-    REPLACE = "replace"  # another text in the place of one; the messages after it stay
-    SAVE = "save"
-    RENAME = "rename"
-    PIN = "pin"
-    SETTINGS = "settings"
-    FORK = "fork"
-    RESTORE = "restore"
-    GOTO = "goto"
-    REWIND = "rewind"
-    COMPACT = "compact"
-    SWITCH = "switch"
-    DELETE = "delete"
-    IMPORT = "import"
-    CLEAR = "clear"
-    ERASE = "erase"  # of what only undo could reach: what was done before it cannot be undone any more
-    UNDO = "undo"
-    REDO = "redo"
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who asks for a change, and what they saw.
-
-    `version` is the thread's version that the caller looked at: another one means a conflict (None: whatever it is now).
-    `request` is the caller's own id for this wish: the same one twice has one effect.
-    `group` joins operations that are undone together, such as all messages of one run.
-    """
-
-    actor: Actor = "user"
-    expected_version: int | None = None
-    request_id: str | None = None
-    undo_group: str | None = None
-
-
-USER = Caller()
 NewId = Callable[[], str]
 
 
@@ -235,62 +193,6 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class RowChange:
-    """What an operation did to one movable row: the named columns before and after."""
-
-    table: str  # thread, branch or checkpoint
-    id: str
-    before: Json
-    after: Json
-
-    @property
-    def inverse(self) -> "RowChange":
-        return RowChange(self.table, self.id, self.after, self.before)
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One recorded change of a thread, with what is needed to take it back exactly."""
-
-    thread_id: str
-    version: int  # the thread's version that it made; with the thread's id, its name
-    kind: OperationKind
-    actor: Actor
-    undo_group: str | None
-    changes: tuple[RowChange, ...]
-    result: str | None  # the id of what it made
-    undone: bool
-    created_at: datetime
-    detail: OperationDetail = NO_DETAIL
-    target: int | None = None  # of an undo or a redo: the version that it took back or brought back
-    damaged: bool = False  # what it changed cannot be read: `changes` is then empty
-
-    @property
-    def intact(self) -> "Operation":
-        """Itself, for whoever takes it back. Raises `DamagedOperationError`."""
-        if self.damaged:
-            raise DamagedOperationError(self.thread_id, self.version)
-        return self
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """The answer to a change: the operation that recorded it."""
-
-    operation: Operation
-    repeated: bool = False  # this request had already been carried out; nothing was done now
-
-    @property
-    def version(self) -> int:
-        """The thread's version from this change on."""
-        return self.operation.version
-
-    @property
-    def result(self) -> str:
-        return self.operation.result or ""
-
-
-@dataclass(frozen=True, slots=True)
 class Difference:
     """Two paths of one thread: the number of messages that both begin with, and the messages of each after these."""
 
@@ -314,26 +216,14 @@ def clean_name(text: str) -> str:
     return line if any(each.isprintable() and not each.isspace() for each in line) else ""
 
 
-def pluralize(count: int, noun: str, plural: str = "") -> str:
-    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
-
-
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What a restore takes out of the conversation, counted from the store and never guessed."""
+    """The messages and checkpoints that a change removes from the conversation, as the store counts them."""
 
     messages: int
     checkpoints: int
     agents: tuple[str, ...] = ()  # the names of the sub-agents whose messages are among them
-
-    @property
-    def agents_clause(self) -> str:
-        """Whose work is among it, in words to follow the numbers."""
-        return f", including the work of {' and '.join(self.agents)}," if self.agents else ""
-
-    def __str__(self) -> str:
-        parts = ((self.messages, "message"), (self.checkpoints, "checkpoint"))
-        return " and ".join(pluralize(number, noun) for number, noun in parts if number) or "nothing"
+    last_prompt: str = ""  # the text of the last message of the user among them
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ import sqlalchemy as sa
 from checkpoints import history
 from checkpoints.changes import branches, undo
 from checkpoints.history import Place
-from checkpoints.model import USER, Branch, Checkpoint, Difference, Message, Operation, OperationKind, Removal, Thread
-from checkpoints.storage import checkpoint_rows, file_rows, rows, schema
+from checkpoints.model import Branch, Checkpoint, Difference, Message, Removal, Thread
+from checkpoints.operation import USER, Operation, OperationKind
+from checkpoints.storage import checkpoint_rows, file_rows, message_rows, operation_rows, rows, schema
 from checkpoints.storage.database import Database
 
 _USER_TURN_KINDS = (OperationKind.APPEND, OperationKind.EDIT, OperationKind.RETRY, OperationKind.REPLACE)
@@ -35,17 +36,22 @@ class Reader:
         with self.database.begin_read() as connection:
             return rows.select_thread(connection, thread_id)
 
+    def find_import(self, source_hash: str, owner: str = "local") -> Thread | None:
+        """Find the conversation that was imported from the document with this hash, if it is still in the list."""
+        with self.database.begin_read() as connection:
+            return rows.find_import(connection, source_hash, owner)
+
     def list_messages(self, thread_id: str, *, last: int | None = None, before: int | None = None) -> list[Message]:
         """Return the current path: all of it, or its `last` messages, at depths below `before` if given."""
         with self.database.begin_read() as connection:
             _, path = rows.load_current_path(connection, thread_id)
-            return rows.select_messages(connection, path, last=last, before=before)
+            return message_rows.select_messages(connection, path, last=last, before=before)
 
     def list_messages_to(self, thread_id: str, message_id: str, *, last: int | None = None) -> list[Message]:
         """Return the path to any message: all of it, or its `last` messages. Raises `MessageNotFoundError`."""
         with self.database.begin_read() as connection:
             rows.select_thread(connection, thread_id)
-            return rows.select_messages(connection, rows.load_path(connection, thread_id, message_id), last=last)
+            return message_rows.select_messages(connection, rows.load_path(connection, thread_id, message_id), last=last)
 
     def find_branches_after(
         self, thread_id: str, after: Collection[str | None], is_wanted: Callable[[Message], bool], *, most: int = 20
@@ -58,17 +64,17 @@ class Reader:
         with self.database.begin_read() as connection:
             forks = rows.select_segment_parents(connection, thread_id)
             branches_with_heads = [
-                (branch, head) for branch, head in rows.branch_heads(connection, thread_id) if head is not None
+                (branch, head) for branch, head in rows.select_branch_heads(connection, thread_id) if head is not None
             ]
             heads = [head for _, head in branches_with_heads]
             places: set[Place | None] = {
                 node.place for node in rows.select_nodes(connection, [m for m in after if m]).values()
             }
             following = history.followers(places | ({None} & set(after)), forks, history.reachable_depths(heads, forks))
-            first = rows.select_messages_at(connection, set(chain.from_iterable(following.values())))
+            first = message_rows.select_messages_at(connection, set(chain.from_iterable(following.values())))
             wanted = [place for place, message in first.items() if is_wanted(message)]
             beyond = history.heads_beyond(wanted, heads, forks, most)
-            last = rows.select_messages_at(
+            last = message_rows.select_messages_at(
                 connection, {heads[number].place for numbers in beyond.values() for number in numbers}
             )
         pairs = sorted((number, place) for place, numbers in beyond.items() for number in numbers)
@@ -88,10 +94,10 @@ class Reader:
         with self.database.begin_read() as connection:
             thread, thread_branches = rows.select_thread(connection, thread_id), rows.select_branches(connection, thread_id)
             every = checkpoint_rows.select_checkpoints(connection, thread_id)
-            messages = rows.select_all_messages(connection, thread_id)
+            messages = message_rows.select_all_messages(connection, thread_id)
             heads = rows.select_nodes(connection, {branch.head_id for branch in thread_branches if branch.head_id}).values()
             reached = history.reachable_depths(heads, rows.select_segment_parents(connection, thread_id))
-        shown = history.listed_anywhere(every, {branch.id for branch in thread_branches}, reached)
+        shown = history.filter_listed(every, {branch.id for branch in thread_branches}, reached)
         return thread, thread_branches, shown, messages
 
     def list_checkpoints(self, thread_id: str) -> list[Checkpoint]:
@@ -124,7 +130,16 @@ class Reader:
         """Return any message of the thread. Raises `MessageNotFoundError`."""
         with self.database.begin_read() as connection:
             rows.select_thread(connection, thread_id)
-            return rows.select_message(connection, message_id, thread_id)
+            return message_rows.select_message(connection, message_id, thread_id)
+
+    def find_last_result(self, thread_id: str, message: Message) -> Message:
+        """Return the last result of a message's tool calls; the message itself if none follows it."""
+        calls = len(message.body["data"].get("tool_calls") or []) + len(message.body["data"].get("invalid_tool_calls") or [])
+        last = message
+        for following in self.list_messages(thread_id, last=calls, before=message.depth + 1 + calls) if calls else []:
+            if following.type == "tool" and following.parent_id == last.id:
+                last = following
+        return last
 
     def read_files(self, hashes: Collection[str]) -> dict[str, bytes]:
         """Return the bytes of these attached files by hash, without the missing and the damaged ones."""
@@ -151,11 +166,11 @@ class Reader:
             rows.select_thread(connection, thread_id)
             paths = [rows.load_path(connection, thread_id, message_id) for message_id in (left_id, right_id)]
             shared = history.common_length(*paths)
-            last = rows.select_messages(connection, paths[0], last=1, before=shared) if shared else []
+            last = message_rows.select_messages(connection, paths[0], last=1, before=shared) if shared else []
             lengths = [path.length - shared for path in paths]
             shown = [length if max_messages is None else min(length, max_messages) for length in lengths]
             rest = [
-                rows.select_messages(connection, path, last=n, before=shared + n)
+                message_rows.select_messages(connection, path, last=n, before=shared + n)
                 for path, n in zip(paths, shown, strict=True)
             ]
             is_torn = any(messages and messages[0].type == "tool" for messages in rest)
@@ -170,21 +185,24 @@ class Reader:
     def list_branches(self, thread_id: str) -> list[tuple[Branch, int]]:
         """Return the thread's branches with the length of each."""
         with self.database.begin_read() as connection:
-            heads = rows.branch_heads(connection, thread_id)
+            heads = rows.select_branch_heads(connection, thread_id)
         return [(branch, head.depth + 1 if head else 0) for branch, head in heads]
 
     def count_shared_messages(self, thread_id: str) -> dict[str, int]:
         """Count the messages that each branch shares with the current one, by the branch's id."""
         with self.database.begin_read() as connection:
             _, path = rows.load_current_path(connection, thread_id)
-            branches, forks = rows.branch_heads(connection, thread_id), rows.select_segment_parents(connection, thread_id)
+            branches, forks = (
+                rows.select_branch_heads(connection, thread_id),
+                rows.select_segment_parents(connection, thread_id),
+            )
         shared = history.common_lengths(path, [head for _, head in branches if head], forks)
         return {branch.id: shared[head.id] if head else 0 for branch, head in branches}
 
     def list_operations(self, thread_id: str, *, last: int | None = None) -> Sequence[Operation]:
         """Return the changes of a thread, newest first; only the `last` ones, when given."""
         with self.database.begin_read() as connection:
-            return rows.select_operations(connection, thread_id, limit=last)
+            return operation_rows.select_operations(connection, thread_id, limit=last)
 
     def count_agent_moves(self, thread_id: str) -> int:
         """Count the agent's moves of the head since the user's last message, over any number of runs."""
@@ -211,14 +229,16 @@ class Reader:
     def get_operation(self, thread_id: str, version: int) -> Operation | None:
         """Return the change that made this version of a thread."""
         with self.database.begin_read() as connection:
-            found = rows.select_operations(connection, thread_id, schema.operation.c.version == version)
+            found = operation_rows.select_operations(connection, thread_id, schema.operation.c.version == version)
             return found[0] if found else None
 
     def get_last_operation(self, thread_id: str) -> Operation | None:
         """Return the newest change of a thread, also of a deleted one; None if there is none."""
         newest = sa.select(sa.func.max(schema.operation.c.version)).where(schema.operation.c.thread_id == thread_id)
         with self.database.begin_read() as connection:
-            found = rows.select_operations(connection, thread_id, schema.operation.c.version == newest.scalar_subquery())
+            found = operation_rows.select_operations(
+                connection, thread_id, schema.operation.c.version == newest.scalar_subquery()
+            )
             return found[0] if found else None
 
     def thread_exists(self, thread_id: str) -> bool:
@@ -239,11 +259,12 @@ class Reader:
             return undo.select_redoable(connection, thread_id)
 
     def preview_removal(self, thread_id: str, checkpoint_id: str) -> Removal:
-        """Count the messages and checkpoints that restoring this checkpoint would remove."""
+        """Return the messages and checkpoints that restoring this checkpoint would remove, with their agents and prompt."""
         with self.database.begin_read() as connection:
             loaded, forks = rows.load_thread(connection, thread_id), rows.select_segment_parents(connection, thread_id)
             old = history.path_to(loaded.head, forks)
             target, detached = checkpoint_rows.select_restore_target(connection, loaded.thread, checkpoint_id, old)
             new = history.path_to(target.node, forks)
             removal = checkpoint_rows.count_removal(connection, loaded.thread, old, new, detached)
-            return replace(removal, agents=checkpoint_rows.select_removed_agents(connection, old, new))
+            agents = checkpoint_rows.select_removed_agents(connection, old, new)
+            return replace(removal, agents=agents, last_prompt=message_rows.find_last_prompt(connection, old, new.length))

@@ -1,30 +1,22 @@
 """Runs: one pass of the agent. A running row is the thread's lock, and what a crash leaves behind is found through it."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 import sqlalchemy as sa
 
 from checkpoints import serde
 from checkpoints.changes import branches
-from checkpoints.changes.transaction import HEAD, Transaction, append_kind, check_caller, make_append
+from checkpoints.changes.append import HEAD, choose_append_kind, make_append
+from checkpoints.changes.preconditions import check_caller
+from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import ConflictError
-from checkpoints.model import (
-    USER,
-    Caller,
-    Checkpoint,
-    Json,
-    Message,
-    MessageStatus,
-    NewMessage,
-    OperationKind,
-    Receipt,
-    Run,
-    RunState,
-)
+from checkpoints.model import Checkpoint, Json, Message, MessageStatus, NewMessage, Run, RunState
+from checkpoints.operation import USER, Caller, OperationKind, Receipt
 from checkpoints.operation_detail import OperationDetail
-from checkpoints.storage import checkpoint_rows, rows, schema
-from checkpoints.storage.database import tried_again
+from checkpoints.storage import checkpoint_rows, message_rows, rows, run_rows, schema
+from checkpoints.storage.database import retry_contended
 from checkpoints.store import Store
 
 _run_table = schema.run
@@ -36,7 +28,7 @@ class Runs:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    @tried_again
+    @retry_contended
     def begin_run(
         self,
         thread_id: str | None,
@@ -58,44 +50,35 @@ class Runs:
         """
         run_id = caller.request_id or self._store.new_id()
         with self._store.database.begin_write(run_id) as connection:
-            if (begun := _select_run(connection, run_id)) is not None:
+            if (begun := run_rows.select_run(connection, run_id)) is not None:
                 if thread_id not in (None, begun.thread_id):  # somebody else's wish, which this caller may not see
                     raise ConflictError(begun.thread_id, 0, 0)
                 return begun
             if thread_id:
-                standing = rows.load_thread(connection, thread_id)
-                check_caller(connection, standing, caller, while_running=False)
+                loaded = rows.load_thread(connection, thread_id)
+                check_caller(connection, loaded, caller, while_running=False)
             else:
-                standing = self._store.insert_thread(connection, settings=settings)
-            self._insert_run(connection, standing.thread.id, run_id, compacts=compacts)
+                loaded = self._store.insert_thread(connection, settings=settings)
+            run_rows.insert_run(connection, loaded.thread.id, run_id, self._store.now(), compacts=compacts)
             if message is not None or after != HEAD:
-                change = self._open_transaction(connection, standing, replace(caller, undo_group=run_id))
+                change = self._open_transaction(connection, loaded, replace(caller, undo_group=run_id))
                 change.run_body(
-                    append_kind(after, is_empty=message is None),
+                    choose_append_kind(after, is_empty=message is None),
                     make_append([*closing_messages, message] if message else [], after, title, run_id),
                 )
-            run = _select_run(connection, run_id)
+            run = run_rows.select_run(connection, run_id)
         assert run is not None
         return run
 
-    def _insert_run(self, connection: sa.Connection, thread_id: str, run_id: str, *, compacts: bool) -> None:
-        before = (
-            sa.select(sa.func.count()).select_from(_run_table).where(_run_table.c.thread_id == thread_id).scalar_subquery()
-        )
-        row = {"id": run_id, "thread_id": thread_id, "state": RunState.RUNNING, "draft": "", "dismissed": False}
-        row["compacts"] = compacts
-        times = {"started_at": rows.from_time(self._store.now())}
-        connection.execute(sa.insert(_run_table).values(**row, **times, number=before))
-
-    @tried_again
+    @retry_contended
     def save_drafts(self, texts: Mapping[str, str]) -> None:
-        """Keep what has been written of the runs' answers so far; `texts` by the ids of the runs."""
+        """Store the texts of the runs' answers so far, by the ids of the runs."""
         with self._store.database.begin_write() as connection:
             for run_id, text in sorted(texts.items()):
                 running = (_run_table.c.id == run_id, _run_table.c.state == RunState.RUNNING)
                 connection.execute(sa.update(_run_table).where(*running).values(draft=serde.sanitize_text(text)))
 
-    @tried_again
+    @retry_contended
     def commit_message(self, run: Run, message: NewMessage, *, branch_id: str | None = None) -> tuple[Message, int]:
         """Write a finished message of the run and forget the draft of it. Returns it with the thread's new version.
 
@@ -105,13 +88,13 @@ class Runs:
         with self._store.database.begin_write() as connection:
             receipt = self._append_messages(connection, self._require_active(connection, run), run, [message], branch_id)
             connection.execute(sa.update(_run_table).where(_run_table.c.id == run.id).values(draft=""))
-            return rows.select_message(connection, receipt.result, run.thread_id), receipt.version
+            return message_rows.select_message(connection, receipt.result, run.thread_id), receipt.version
 
-    @tried_again
+    @retry_contended
     def record_move(
         self, run: Run, kind: OperationKind, message: NewMessage, *, after: str | None, detail: OperationDetail
     ) -> Receipt:
-        """Move the run's thread back to `after` and write a message there; what followed leaves, undoably.
+        """Move the run's thread back to `after` and write a message there. Undo brings the later messages back.
 
         Raises `ConflictError` for a run that has ended.
         """
@@ -120,17 +103,14 @@ class Runs:
             transaction.detail = detail
             return make_append([message], after, "", run.id)(transaction)
 
-        with self._store.database.begin_write() as connection:
-            change = self._open_transaction(
-                connection, self._require_active(connection, run), Caller(actor="agent", undo_group=run.id)
-            )
+        with self._begin_change(run) as change:
             return change.run_body(kind, move_and_append)
 
-    @tried_again
+    @retry_contended
     def replace_message(
         self, run: Run, message_id: str, new: NewMessage, dropped_ids: Collection[str], *, detail: OperationDetail
     ) -> Receipt:
-        """Put another message in the place of one, as the run's rewind; what followed and is not in `drop` stays.
+        """Replace a message, as the run's rewind; the later messages stay, except the dropped ones.
 
         Raises `ConflictError` for a run that has ended.
         """
@@ -142,60 +122,51 @@ class Runs:
             transaction.detail = detail
             return made
 
-        with self._store.database.begin_write() as connection:
-            change = self._open_transaction(
-                connection, self._require_active(connection, run), Caller(actor="agent", undo_group=run.id)
-            )
+        with self._begin_change(run) as change:
             return change.run_body(OperationKind.REWIND, replace_in_path)
 
-    @tried_again
+    @retry_contended
     def replace_with_summary(
         self, run: Run, messages: Sequence[NewMessage], *, after: str | None, detail: OperationDetail
     ) -> Receipt:
-        """Put these messages, a note and copies, in the place of all that follows `after`, and let go of the thread, in one
-        transaction.
+        """Replace the messages after `after` by a note and copies, and release the thread, in one transaction.
 
-        Checkpoints of what was there stay in the list, and restore what they were saved for. Raises `ConflictError` for a
+        Checkpoints of the old path stay in the list, and restore that path. Raises `ConflictError` for a
         run that has ended.
         """
 
         def put_summary(transaction: Transaction) -> str:
             transaction.detail = detail
             written = [replace(messages[0], run_id=run.id), *messages[1:]]
-            nodes = transaction.add_messages(rows.select_node(connection, after, run.thread_id), written)
+            nodes = transaction.add_messages(rows.select_node(transaction.connection, after, run.thread_id), written)
             transaction.detach_and_move(nodes[-1])
             return nodes[0].id
 
-        with self._store.database.begin_write() as connection:
-            change = self._open_transaction(
-                connection, self._require_active(connection, run), Caller(actor="agent", undo_group=run.id)
-            )
+        with self._begin_change(run) as change:
             receipt = change.run_body(OperationKind.COMPACT, put_summary)
             head_id = change.head.id if change.head else None
-            self._let_go(connection, run, RunState.DONE, None, head_id)
+            self._write_end(change.connection, run, RunState.DONE, None, head_id)
             return receipt
 
-    @tried_again
+    @retry_contended
     def branch_off(
         self, run: Run, first_messages: Sequence[tuple[str, NewMessage]], *, after: str | None
     ) -> tuple[list[tuple[str, Message]], int]:
-        """New branches after a message, each with a name and a first message; the conversation stays where it stands.
+        """Add branches after a message, each with a name and a first message; the head stays.
 
-        Returns their ids with those messages, and the thread's new version. Raises `ConflictError` for a run that has ended.
+        Return their ids with those messages, and the thread's new version. Raises `ConflictError` for a run that has ended.
         """
 
         def add_branches(transaction: Transaction) -> None:
-            place = rows.select_node(connection, after, run.thread_id)
+            parent = rows.select_node(transaction.connection, after, run.thread_id)
             for name, message in first_messages:
-                first = transaction.add_messages(place, [message], run_id=run.id)[0].id
-                made.append((transaction.add_branch(name, first), rows.select_message(connection, first, run.thread_id)))
+                first_id = transaction.add_messages(parent, [message], run_id=run.id)[0].id
+                stored = message_rows.select_message(transaction.connection, first_id, run.thread_id)
+                made.append((transaction.add_branch(name, first_id), stored))
             transaction.detail = OperationDetail(subject="branches", branches=len(first_messages))
 
         made: list[tuple[str, Message]] = []
-        with self._store.database.begin_write() as connection:
-            change = self._open_transaction(
-                connection, self._require_active(connection, run), Caller(actor="agent", undo_group=run.id)
-            )
+        with self._begin_change(run) as change:
             return made, change.run_body(OperationKind.FORK, add_branches).version
 
     def save_checkpoint(self, run: Run, name: str, description: str, tokens: int | None = None) -> Receipt:
@@ -204,7 +175,7 @@ class Runs:
             run.thread_id, name=name, description=description, tokens=tokens, caller=Caller(actor="agent")
         )
 
-    @tried_again
+    @retry_contended
     def save_milestone(self, run: Run, message_id: str, name: str, description: str) -> Receipt | None:
         """Bookmark a state that a run came to, as the judge; None when it has left the path, or a checkpoint stands there or
         ever stood there.
@@ -230,25 +201,32 @@ class Runs:
                 return None
             return change.run_body(OperationKind.SAVE, add_milestone)
 
-    def _require_active(self, connection: sa.Connection, run: Run) -> rows.LoadedThread:
-        """The thread of a run that holds it still. Raises `ConflictError`."""
-        standing = rows.load_thread(connection, run.thread_id, include_deleted=True)
-        if standing.active_run_id != run.id:
-            raise ConflictError(run.thread_id, standing.thread.version, standing.thread.version)
-        return standing
+    @contextmanager
+    def _begin_change(self, run: Run) -> Iterator[Transaction]:
+        """Open a change of a run that holds its thread. Raises `ConflictError`."""
+        with self._store.database.begin_write() as connection:
+            loaded = self._require_active(connection, run)
+            yield self._open_transaction(connection, loaded, Caller(actor="agent", undo_group=run.id))
 
-    @tried_again
+    def _require_active(self, connection: sa.Connection, run: Run) -> rows.LoadedThread:
+        """Return the thread of a run that still holds it. Raises `ConflictError`."""
+        loaded = rows.load_thread(connection, run.thread_id, include_deleted=True)
+        if loaded.active_run_id != run.id:
+            raise ConflictError(run.thread_id, loaded.thread.version, loaded.thread.version)
+        return loaded
+
+    @retry_contended
     def end_run(
         self, run: Run, state: RunState, *, error: str | None = None, last_messages: Sequence[NewMessage] = ()
     ) -> int:
-        """Let go of the thread, writing the run's last messages in the same transaction. Ending twice does nothing.
+        """Release the thread, and write the run's last messages in the same transaction. Ending twice does nothing.
 
-        Returns the thread's version.
+        Return the thread's version.
         """
         with self._store.database.begin_write() as connection:
             return self._close_run(connection, run, state, error, last_messages)
 
-    @tried_again
+    @retry_contended
     def interrupt_orphans(self, thread_id: str | None = None) -> list[Run]:
         """Mark the runs that nobody drives any more as interrupted, keeping what they had written: after a start those of
         the former process, later that of one thread whose end could not be written.
@@ -259,31 +237,28 @@ class Runs:
             if connection.execute(query).first() is None:
                 return []
         with self._store.database.begin_write() as connection:
-            left = [rows.to_run(row) for row in connection.execute(query.order_by(_run_table.c.thread_id))]
+            left = [run_rows.parse_run(row) for row in connection.execute(query.order_by(_run_table.c.thread_id))]
             for run in left:
                 self._close_run(connection, run, RunState.INTERRUPTED, None, make_partial_messages(run.draft))
         return left
 
     def get_latest_run(self, thread_id: str) -> Run | None:
-        """The newest run that is at work in the thread, or that came to rest where the head stands now: also after going
-        elsewhere and back. One that should have summarised counts until it is dismissed: then the one before it does again.
+        """Return the run that is at work in the thread, or else the newest one that ended at the head.
+
+        A failed summary counts until it is dismissed.
         """
         with self._store.database.begin_read() as connection:
-            head = rows.select_thread(connection, thread_id).head_id
-            is_here = sa.or_(_run_table.c.state == RunState.RUNNING, _run_table.c.head_id == head)
-            counts = sa.not_(sa.and_(_run_table.c.compacts, _run_table.c.dismissed))
-            newest = sa.select(_run_table).where(_run_table.c.thread_id == thread_id, is_here, counts)
-            row = connection.execute(newest.order_by(_run_table.c.number.desc()).limit(1)).one_or_none()
-        return rows.to_run(row) if row else None
+            head_id = rows.select_thread(connection, thread_id).head_id
+            return run_rows.select_latest_run(connection, thread_id, head_id)
 
     def list_running_threads(self) -> set[str]:
-        """The ids of the threads that are being answered."""
+        """Return the ids of the threads that are being answered."""
         with self._store.database.begin_read() as connection:
             return set(connection.scalars(sa.select(_run_table.c.thread_id).where(_run_table.c.state == RunState.RUNNING)))
 
-    @tried_again
+    @retry_contended
     def dismiss_latest(self, thread_id: str) -> None:
-        """The user has seen how the thread's newest run ended; say no more of it."""
+        """Hide the notice of the thread's newest run: the user has seen how it ended."""
         latest = self.get_latest_run(thread_id)
         if latest is not None:
             with self._store.database.begin_write() as connection:
@@ -292,16 +267,18 @@ class Runs:
     def _close_run(
         self, connection: sa.Connection, run: Run, state: RunState, error: str | None, last_messages: Sequence[NewMessage]
     ) -> int:
-        """Let go of the thread, if the run holds it still. The thread's version."""
-        standing = rows.load_thread(connection, run.thread_id, include_deleted=True)
-        if standing.active_run_id != run.id:
-            return standing.thread.version
-        receipt = self._append_messages(connection, standing, run, last_messages) if last_messages else None
-        self._let_go(connection, run, state, error, receipt.result if receipt else standing.thread.head_id)
-        return receipt.version if receipt else standing.thread.version
+        """Release the thread, if the run still holds it. Return the thread's version."""
+        loaded = rows.load_thread(connection, run.thread_id, include_deleted=True)
+        if loaded.active_run_id != run.id:
+            return loaded.thread.version
+        receipt = self._append_messages(connection, loaded, run, last_messages) if last_messages else None
+        self._write_end(connection, run, state, error, receipt.result if receipt else loaded.thread.head_id)
+        return receipt.version if receipt else loaded.thread.version
 
-    def _let_go(self, connection: sa.Connection, run: Run, state: RunState, error: str | None, head_id: str | None) -> None:
-        """Write the run's row, after its thread's was held: who takes several rows takes them in one order everywhere."""
+    def _write_end(
+        self, connection: sa.Connection, run: Run, state: RunState, error: str | None, head_id: str | None
+    ) -> None:
+        """Write the run's row, after its thread's was locked: rows are locked in one order everywhere."""
         said = error and serde.sanitize_text(error)
         ended: Json = {"state": state, "error": said, "draft": "", "ended_at": rows.from_time(self._store.now())}
         connection.execute(sa.update(_run_table).where(_run_table.c.id == run.id).values(**ended, head_id=head_id))
@@ -309,16 +286,16 @@ class Runs:
     def _append_messages(
         self,
         connection: sa.Connection,
-        standing: rows.LoadedThread,
+        loaded: rows.LoadedThread,
         run: Run,
         messages: Sequence[NewMessage],
         branch_id: str | None = None,
     ) -> Receipt:
         if branch_id is not None:  # a change acts where its thread stands
             head_id = rows.select_branch(connection, branch_id, run.thread_id).head_id
-            thread = replace(standing.thread, branch_id=branch_id, head_id=head_id)
-            standing = replace(standing, thread=thread, head_node=rows.select_node(connection, head_id, run.thread_id))
-        change = self._open_transaction(connection, standing, Caller(actor="agent", undo_group=run.id))
+            thread = replace(loaded.thread, branch_id=branch_id, head_id=head_id)
+            loaded = replace(loaded, thread=thread, head_node=rows.select_node(connection, head_id, run.thread_id))
+        change = self._open_transaction(connection, loaded, Caller(actor="agent", undo_group=run.id))
         return change.run_body(OperationKind.APPEND, make_append(messages, HEAD, "", run.id))
 
     def _open_transaction(self, connection: sa.Connection, loaded: rows.LoadedThread, caller: Caller) -> Transaction:
@@ -326,11 +303,6 @@ class Runs:
 
 
 def make_partial_messages(text: str) -> list[NewMessage]:
-    """The immutable message that a cut-off answer becomes; none if nothing had come yet."""
+    """Return the immutable message of a cut-off answer; none if no text had come yet."""
     body = {"type": "ai", "data": {"content": serde.sanitize_text(text)}}
     return [NewMessage(body, status=MessageStatus.PARTIAL)] if text else []
-
-
-def _select_run(connection: sa.Connection, run_id: str) -> Run | None:
-    row = connection.execute(sa.select(_run_table).where(_run_table.c.id == run_id)).one_or_none()
-    return rows.to_run(row) if row else None

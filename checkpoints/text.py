@@ -1,4 +1,4 @@
-"""Text in a given room: shortened, or in a fence of backticks that leaves it unchanged."""
+"""Text in a given room: shortened, in a fence of backticks that leaves it unchanged, or a number with its noun."""
 
 import re
 
@@ -25,3 +25,8 @@ def shorten_for_model(text: str, max_chars: int) -> str:
     """Return the text, or its first `max_chars` characters and a note of how many are missing."""
     missing = len(text) - max_chars
     return text if missing <= 0 else f"{text[:max_chars]}\n… (cut: {missing:,} more characters)"
+
+
+def pluralize(count: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun, in the singular or the plural."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"

@@ -1,6 +1,7 @@
 """What several test files share: stores in memory, in a file and on PostgreSQL, and a clock that a test may turn."""
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -105,9 +106,19 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "data" / "waymark.db"
 
 
+@pytest.fixture(scope="session")
+def empty_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new database file, to be copied: making one takes seven times as long."""
+    path = tmp_path_factory.mktemp("empty") / "waymark.db"
+    Database.open_file(path).close()
+    return path
+
+
 @pytest.fixture
-def file_store(file: Path, clock: Clock) -> Iterator[Store]:
+def file_store(file: Path, empty_file: Path, clock: Clock) -> Iterator[Store]:
     """A store in a file."""
+    file.parent.mkdir(mode=0o700)
+    shutil.copy(empty_file, file)
     database = Database.open_file(file)
     yield Store(database, now=clock)
     database.close()

@@ -82,6 +82,10 @@ class Postgres:
             self._template = name_of(address)
         return self._create(self._template)
 
+    def copy(self, address: str) -> str:
+        """The address of a copy of a database. Nobody may be connected to it."""
+        return self._create(name_of(address))
+
     def drop(self, address: str) -> None:
         """Give a database up, whoever is still connected."""
         self.execute(f"DROP DATABASE {name_of(address)} WITH (FORCE)")

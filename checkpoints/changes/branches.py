@@ -9,9 +9,10 @@ from checkpoints import history
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import CurrentBranchError, DamagedMessageError, MessageNotFoundError
 from checkpoints.history import Path, Place, SegmentParents
-from checkpoints.model import Branch, Json, Message, NewMessage, Node, OperationKind, Thread
+from checkpoints.model import Branch, Json, Message, NewMessage, Node, Thread, clean_name
+from checkpoints.operation import OperationKind
 from checkpoints.operation_detail import OperationDetail
-from checkpoints.storage import checkpoint_rows, rows, schema
+from checkpoints.storage import checkpoint_rows, message_rows, operation_rows, rows, schema
 
 _ABANDONING_KINDS = (
     OperationKind.EDIT,
@@ -39,7 +40,7 @@ def select_alternatives(connection: sa.Connection, thread: Thread, messages: Seq
         there = there if own in there else sorted([*there[1:], own])
         if len(there) > 1:
             shown[message.id] = there
-    found = rows.ids_at(connection, {place for there in shown.values() for place in there})
+    found = message_rows.select_ids_at(connection, {place for there in shown.values() for place in there})
     return {message_id: [found[place] for place in there if place in found] for message_id, there in shown.items()}
 
 
@@ -62,7 +63,7 @@ def _heads(connection: sa.Connection, thread: Thread) -> list[tuple[Branch | Non
 
 def _select_abandoned_heads(connection: sa.Connection, thread_id: str) -> list[str]:
     table = schema.operation.c
-    left = rows.select_operations(
+    left = operation_rows.select_operations(
         connection, thread_id, table.kind.in_(_ABANDONING_KINDS), table.undone_by.is_(None), limit=_MAX_ABANDONING_OPERATIONS
     )
     return [
@@ -74,7 +75,7 @@ def _select_abandoned_heads(connection: sa.Connection, thread_id: str) -> list[s
 
 
 def choose_alternative(transaction: Transaction, message_id: str) -> str:
-    """Stand on what last followed an alternative: the branch that holds it, or else where it was left."""
+    """Choose an alternative: the branch that contains it, or else the last head after it."""
     wanted = rows.select_node(transaction.connection, message_id, transaction.thread.id)
     forks = rows.select_segment_parents(transaction.connection, transaction.thread.id)
     heads = _heads(transaction.connection, transaction.thread)
@@ -93,8 +94,22 @@ def choose_alternative(transaction: Transaction, message_id: str) -> str:
     return message_id
 
 
+def switch_branch(transaction: Transaction, branch_id: str) -> str:
+    branch = rows.select_branch(transaction.connection, branch_id, transaction.thread.id)
+    transaction.detail = OperationDetail(subject="branch", name=branch.name)
+    transaction.update_row("thread", transaction.thread.id, branch_id=branch.id)
+    return branch.id
+
+
+def rename_branch(transaction: Transaction, branch_id: str, name: str) -> None:
+    branch = rows.select_branch(transaction.connection, branch_id, transaction.thread.id)
+    new_name = clean_name(name) or branch.name
+    transaction.detail = OperationDetail(subject="branch", name=branch.name, new_name=new_name)
+    transaction.update_row("branch", branch.id, name=new_name)
+
+
 def fork_branch(transaction: Transaction, message_id: str | None, name: str) -> str:
-    """A new branch from a message, to stand on."""
+    """Add a branch whose last message is this one, and make it the current one."""
     place = rows.select_node(transaction.connection, message_id, transaction.thread.id)
     branch_id = transaction.add_branch(name, place.id if place else None)
     branch = rows.select_branch(transaction.connection, branch_id, transaction.thread.id)
@@ -105,7 +120,7 @@ def fork_branch(transaction: Transaction, message_id: str | None, name: str) -> 
 
 def copy_path(transaction: Transaction, source_thread: Thread, path: Path) -> str:
     """Copy a path of another conversation, and the checkpoints that its branch shows there, into this new one."""
-    messages = rows.select_messages(transaction.connection, path)
+    messages = message_rows.select_messages(transaction.connection, path)
     # No run of this conversation wrote them: what is derived from them is said to come from elsewhere.
     nodes = transaction.add_messages(None, [replace(copy_message(message), run_id=None) for message in messages])
     shown = history.filter_visible(checkpoint_rows.select_checkpoints(transaction.connection, source_thread.id), "", path)
@@ -127,7 +142,7 @@ def delete_branch(transaction: Transaction, branch_id: str) -> str:
 
 
 def prune_branches(transaction: Transaction) -> None:
-    """Delete every branch but the one that the conversation stands on."""
+    """Delete every branch but the current one."""
     others = [
         b
         for b in rows.select_branches(transaction.connection, transaction.thread.id)
@@ -148,7 +163,7 @@ def replace_message(
     place = rows.select_node(transaction.connection, message_id, transaction.thread.id)
     if place is None or place not in path:
         raise MessageNotFoundError(message_id)
-    replaced, *following = rows.select_messages(transaction.connection, path, last=path.length - place.depth)
+    replaced, *following = message_rows.select_messages(transaction.connection, path, last=path.length - place.depth)
     kept = (
         [m for m in following if m.id not in dropped_ids]
         if run_continues

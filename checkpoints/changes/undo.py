@@ -13,8 +13,8 @@ import sqlalchemy as sa
 
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import DamagedOperationError, NothingToUndoError
-from checkpoints.model import Operation, OperationKind
-from checkpoints.storage import rows, schema
+from checkpoints.operation import Operation, OperationKind
+from checkpoints.storage import operation_rows, schema
 
 _columns = schema.operation.c
 _AGENT_MOVES = (OperationKind.GOTO, OperationKind.REWIND)
@@ -33,6 +33,12 @@ def select_redoable(connection: sa.Connection, thread_id: str) -> Operation | No
     undo = _select_newest(connection, thread_id, _columns.kind == OperationKind.UNDO, _columns.undone_by.is_(None))
     ordinary = _select_newest(connection, thread_id, _FOREGROUND)
     return undo if undo and ordinary and undo.version > ordinary.version else None
+
+
+def is_newest_undo(connection: sa.Connection, thread_id: str) -> bool:
+    """Return whether the newest operation is an undo. The judge's do not count."""
+    newest = _select_newest(connection, thread_id, _columns.actor != "judge")
+    return newest is not None and newest.kind is OperationKind.UNDO
 
 
 def apply_undo(transaction: Transaction) -> None:
@@ -68,7 +74,7 @@ def _revert_operation(transaction: Transaction, operation: Operation) -> None:
 def _select_newest(connection: sa.Connection, thread_id: str, *conditions: sa.ColumnElement[bool]) -> Operation | None:
     query = sa.select(schema.operation).where(_columns.thread_id == thread_id, *conditions)
     row = connection.execute(query.order_by(_columns.version.desc()).limit(1)).one_or_none()
-    return rows.to_operation(row) if row else None
+    return operation_rows.parse_operation(row) if row else None
 
 
 def _select_undo_group(connection: sa.Connection, operation: Operation) -> Sequence[Operation]:
@@ -85,7 +91,9 @@ def _select_undo_group(connection: sa.Connection, operation: Operation) -> Seque
     own = (*standing, _columns.grouped == operation.undo_group)
     moved = sa.select(sa.func.max(_columns.version)).where(*own, _columns.kind.in_(_AGENT_MOVES)).scalar_subquery()
     first = sa.func.coalesce(moved, sa.select(sa.func.min(_columns.version)).where(*own).scalar_subquery())
-    for done in reversed(rows.select_operations(connection, operation.thread_id, *standing, _columns.version >= first)):
+    for done in reversed(
+        operation_rows.select_operations(connection, operation.thread_id, *standing, _columns.version >= first)
+    ):
         places = {(change.table, change.id) for change in done.changes}
         if done.kind is OperationKind.ERASE:
             taken, touched = [], set()

@@ -17,9 +17,9 @@ from checkpoints.interchange.branch_index import BranchHead, find_free_name, mat
 from checkpoints.interchange.waymark import CheckpointPart, Document, MessagePart
 from checkpoints.model import Checkpoint, Json, NewMessage, Node, clean_name
 from checkpoints.operation_detail import OperationDetail
-from checkpoints.storage import checkpoint_rows, rows, schema
+from checkpoints.storage import checkpoint_rows, message_rows, rows, schema
 
-IntactMessages = Mapping[str, tuple[str, Node]]  # by id: hash and node, as rows.select_intact_messages returns them
+IntactMessages = Mapping[str, tuple[str, Node]]  # by id: hash and node, as message_rows.select_intact_messages returns them
 
 
 class NothingNewError(Exception):
@@ -31,7 +31,7 @@ def make_replacement(doc: Document) -> ChangeBody:
 
     def replace_contents(transaction: Transaction) -> str:
         transaction.detail = transaction.detail or OperationDetail(name=doc.thread.title)
-        here = rows.select_intact_messages(transaction.connection, transaction.thread.id)
+        here = message_rows.select_intact_messages(transaction.connection, transaction.thread.id)
         fresh = _needs_new_ids(transaction, doc, here)
         nodes = _write_messages(transaction, doc, here, fresh)
         branches = _write_branches(transaction, doc, nodes)
@@ -60,7 +60,7 @@ def make_merge(doc: Document) -> ChangeBody:
     """
 
     def merge_contents(transaction: Transaction) -> str:
-        here = rows.select_intact_messages(transaction.connection, transaction.thread.id)
+        here = message_rows.select_intact_messages(transaction.connection, transaction.thread.id)
         fresh = _needs_new_ids(transaction, doc, here)
         nodes = _write_messages(transaction, doc, here, fresh)
         before = {hash_ for hash_, _ in here.values()}
@@ -80,7 +80,7 @@ def make_merge(doc: Document) -> ChangeBody:
 
 def _merge_branches(transaction: Transaction, doc: Document, nodes: Mapping[str, Node]) -> dict[str, str]:
     """Add the branches that the conversation does not have. Return the stored id of each branch by its id in the file."""
-    stored = rows.branch_heads(transaction.connection, transaction.thread.id)
+    stored = rows.select_branch_heads(transaction.connection, transaction.thread.id)
     parents = rows.select_segment_parents(transaction.connection, transaction.thread.id)
     heads = [BranchHead(part.id, part.name, nodes[part.head] if part.head else None) for part in doc.branches]
     ids = match_branches(heads, stored, parents)
@@ -119,11 +119,11 @@ def _merge_checkpoints(
 
 def _list_visible_checkpoints(transaction: Transaction) -> list[Checkpoint]:
     """Return the checkpoints that any branch shows."""
-    own = rows.branch_heads(transaction.connection, transaction.thread.id)
+    own = rows.select_branch_heads(transaction.connection, transaction.thread.id)
     forks = rows.select_segment_parents(transaction.connection, transaction.thread.id)
     reached = history.reachable_depths([head for _, head in own if head], forks)
     every = checkpoint_rows.select_checkpoints(transaction.connection, transaction.thread.id)
-    return history.listed_anywhere(every, {branch.id for branch, _ in own}, reached)
+    return history.filter_listed(every, {branch.id for branch, _ in own}, reached)
 
 
 def _write_branches(transaction: Transaction, doc: Document, nodes: Mapping[str, Node]) -> dict[str, str]:
@@ -252,4 +252,4 @@ def _needs_new_ids(transaction: Transaction, doc: Document, intact: IntactMessag
 
 def _select_owners(connection: sa.Connection, query: sa.Select[Any], ids: list[str]) -> dict[str, tuple[str, str, str]]:
     """Return (hash, thread, message) by id."""
-    return {row[0]: (row[1], row[2], row[3]) for row in rows.with_ids(connection, query, ids)}
+    return {row[0]: (row[1], row[2], row[3]) for row in rows.select_with_ids(connection, query, ids)}

@@ -14,7 +14,8 @@ from typing import Any
 from checkpoints.errors import InvalidDocumentError
 from checkpoints.interchange import waymark
 from checkpoints.interchange.tree_builder import TreeBuilder, require_field
-from checkpoints.model import MAX_NAME_CHARS, Json, MessageStatus, pluralize
+from checkpoints.model import MAX_NAME_CHARS, Json, MessageStatus
+from checkpoints.text import pluralize
 
 OMITTED_IMAGES = "images_left_out"  # key in response_metadata; its value is their number
 _TYPE_BY_ROLE = {"user": "human", "assistant": "ai", "system": "system"}

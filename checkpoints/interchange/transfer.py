@@ -13,21 +13,11 @@ from checkpoints.interchange import open_webui, waymark
 from checkpoints.interchange.importing import NothingNewError, make_merge, make_replacement
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.interchange.waymark import Document
-from checkpoints.model import (
-    USER,
-    Caller,
-    Checkpoint,
-    Json,
-    Message,
-    MessageStatus,
-    Operation,
-    OperationKind,
-    Receipt,
-    Thread,
-    pluralize,
-)
-from checkpoints.storage import rows
+from checkpoints.model import Checkpoint, Json, Message, MessageStatus, Thread
+from checkpoints.operation import USER, Caller, Operation, OperationKind, Receipt
+from checkpoints.storage import message_rows
 from checkpoints.store import Store
+from checkpoints.text import pluralize
 
 __all__ = [
     "ImportPreview",
@@ -162,7 +152,10 @@ def preview_import(store: Store, doc: Document, thread_id: str | None = None) ->
     known: set[str] = set()
     if thread_id:
         with store.database.begin_read() as connection:
-            known = {hash_ for hash_, _ in rows.select_intact_messages(connection, store.get_thread(thread_id).id).values()}
+            known = {
+                hash_
+                for hash_, _ in message_rows.select_intact_messages(connection, store.get_thread(thread_id).id).values()
+            }
     return ImportPreview(
         title=doc.thread.title,
         messages=len(doc.messages),

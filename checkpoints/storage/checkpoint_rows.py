@@ -7,12 +7,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from checkpoints import history
+from checkpoints import history, serde
 from checkpoints.errors import CheckpointNotFoundError
 from checkpoints.history import Path
 from checkpoints.limits import to_tokens
-from checkpoints.model import MAIN, Checkpoint, Json, Node, Removal, State, Thread
-from checkpoints.storage import rows, schema
+from checkpoints.model import MAIN, MAX_DESCRIPTION_CHARS, Checkpoint, Json, Node, Removal, State, Thread
+from checkpoints.storage import message_rows, rows, schema
 from checkpoints.storage.database import Database
 
 _checkpoint_columns = schema.checkpoint.c
@@ -133,7 +133,7 @@ def select_checkpoint_names(connection: sa.Connection, thread_id: str) -> set[st
     return set(connection.scalars(_names_query, {"thread_id": thread_id}))
 
 
-def names_among(connection: sa.Connection, thread_id: str, wanted: Iterable[str]) -> set[str]:
+def select_taken_names(connection: sa.Connection, thread_id: str, wanted: Iterable[str]) -> set[str]:
     """Which of these names any checkpoint of the thread has, or ever had."""
     query = sa.select(_checkpoint_columns.name).where(
         _checkpoint_columns.thread_id == thread_id, _checkpoint_columns.name.in_(list(wanted))
@@ -151,11 +151,33 @@ def had_checkpoint(connection: sa.Connection, thread_id: str, message_id: str) -
     return connection.execute(found).first() is not None
 
 
+def make_checkpoint_row(checkpoint: Checkpoint, thread: Thread) -> Json:
+    """Return the row of a new checkpoint. Without a branch of its own it belongs to the thread's current one."""
+    assert checkpoint.node is not None
+    return {
+        "id": checkpoint.id,
+        "position": checkpoint.position,
+        "name": checkpoint.name,
+        "thread_id": thread.id,
+        "branch_id": checkpoint.branch_id or thread.branch_id,
+        "message_id": checkpoint.node.id,
+        "segment": checkpoint.node.segment,
+        "depth": checkpoint.node.depth,
+        "description": serde.sanitize_text(checkpoint.description)[:MAX_DESCRIPTION_CHARS],
+        "created_by": checkpoint.created_by,
+        "tokens": to_tokens(checkpoint.tokens),
+        "pinned": checkpoint.pinned,
+        "detached": checkpoint.detached,
+        "extra": checkpoint.extra,
+        "created_at": rows.from_time(checkpoint.timestamp),
+    }
+
+
 def _row_to_checkpoint(row: Sequence[Any], database: Database | None = None) -> Checkpoint:
     # Unpacked: by name, each column of a list of thousands would be looked up anew.
     identifier, thread_id, position, branch_id, message_id, segment, depth, *described = row
     name, description, created_by, tokens, pinned, detached, extra, created_at, _deleted_at = described
-    place, extra = Node(message_id, segment, depth), rows.to_object(extra)
+    place, extra = Node(message_id, segment, depth), rows.parse_object(extra)
     return Checkpoint(
         id=identifier,
         name=name,
@@ -176,5 +198,7 @@ def _row_to_checkpoint(row: Sequence[Any], database: Database | None = None) -> 
 
 def _load_state(database: Database, thread_id: str, place: Node, extra: Json) -> State:
     with database.begin_read() as connection:
-        found = rows.select_messages(connection, history.path_to(place, rows.select_segment_parents(connection, thread_id)))
+        found = message_rows.select_messages(
+            connection, history.path_to(place, rows.select_segment_parents(connection, thread_id))
+        )
     return {**copy.deepcopy(extra), "messages": [m.langchain for m in found]}

@@ -1,9 +1,8 @@
-"""A database: its engine, its safety settings, the lock that keeps a file to one process, and its errors.
+"""A database: its connections, its transactions, and its outages.
 
-This module contains the parts for SQLite, postgresql.py those for PostgreSQL. All code above is the same for both.
+sqlite.py and postgresql.py contain their parts. All code above is the same for both.
 """
 
-import fcntl
 import logging
 import os
 import threading
@@ -11,27 +10,21 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import wraps
-from operator import methodcaller
 from pathlib import Path
 from typing import IO, Any, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
-from checkpoints import serde
-from checkpoints.errors import ContendedError, StoreInUseError, StoreUnavailableError, TakesTooLongError
-from checkpoints.storage import migrations, postgresql, schema
+from checkpoints.errors import ContendedError, StoreUnavailableError, TakesTooLongError
+from checkpoints.storage import migrations, postgresql, schema, sqlite
+from checkpoints.storage.driver_errors import READ_ONLY_TEXT, REFUSED, translate_errors
 
-_decode_leniently = methodcaller("decode", "utf-8", "replace")
 SQLITE_PREFIX = "sqlite:///"
 MAX_LOCK_WAIT_SECONDS = 4  # for a lock or a connection: the page reports an outage within 6
-REFUSED = "The database refused what it was asked."
 MAX_VALUES = (
     32_766  # of one statement, as SQLite is usually built; PostgreSQL takes twice as many, and closes the connection
 )
-READ_ONLY_TEXT = "The database cannot be written: it is read-only."
-_CONTENDED = ("40P01", "40001")  # a deadlock that the server resolved, and changes that cannot be put in an order
-_CANCELLED = "57014"
 _TRIES = 4
 _STEPS = 20_000  # of SQLite's virtual machine between two reads of the clock: some tenths of a millisecond
 P = ParamSpec("P")
@@ -66,7 +59,9 @@ class Database:
     @classmethod
     def in_memory(cls) -> "Database":
         """Make a database in memory, for the library without an app and for tests. It ends with the object."""
-        engine = _create_sqlite_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
+        engine = sqlite.create_engine(
+            "sqlite://", MAX_LOCK_WAIT_SECONDS, poolclass=StaticPool, connect_args={"check_same_thread": False}
+        )
         schema.metadata.create_all(engine)
         return cls(engine)
 
@@ -79,10 +74,10 @@ class Database:
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # an existing folder keeps its mode
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # SQLite gives the files beside it the same mode
-            lock = _lock_file(path)
+            lock = sqlite.lock_file(path)
         except OSError as error:
             raise StoreUnavailableError(f"The data folder {path.parent} cannot be used: {error.strerror}.") from error
-        database = cls(_create_sqlite_engine(f"sqlite:///{path}"), lock)
+        database = cls(sqlite.create_engine(f"sqlite:///{path}", MAX_LOCK_WAIT_SECONDS), lock)
         try:
             with translate_errors():
                 migrations.upgrade_schema(database.engine, path)
@@ -139,8 +134,8 @@ class Database:
         if not url.startswith(SQLITE_PREFIX):
             database, name = cls(postgresql.create_engine(url, MAX_LOCK_WAIT_SECONDS)), "The database"
         elif path.is_file():
-            database, name = cls(_create_sqlite_engine(f"{SQLITE_PREFIX}{path}")), str(path)
-            sa.event.listen(database.engine, "connect", _forbid_writes, insert=True)
+            database, name = cls(sqlite.create_engine(f"{SQLITE_PREFIX}{path}", MAX_LOCK_WAIT_SECONDS)), str(path)
+            sa.event.listen(database.engine, "connect", sqlite.forbid_writes, insert=True)
         else:
             raise StoreUnavailableError(f"There is no database at {path}.")
         try:
@@ -242,7 +237,7 @@ def _limit_seconds(connection: sa.Connection, seconds: float | None) -> Iterator
         raw.set_progress_handler(None, _STEPS)
 
 
-def tried_again(change: Callable[P, T]) -> Callable[P, T]:
+def retry_contended(change: Callable[P, T]) -> Callable[P, T]:
     """Retry a change that the database gave up in favour of another. Nothing of it was written."""
 
     @wraps(change)
@@ -255,40 +250,6 @@ def tried_again(change: Callable[P, T]) -> Callable[P, T]:
     return run_with_retries
 
 
-@contextmanager
-def translate_errors() -> Iterator[None]:
-    """Turn the driver's errors into the errors of this package."""
-    try:
-        yield
-    except sa.exc.IntegrityError:
-        raise  # a mistake of the caller, not of the database
-    except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:  # also for a damaged file, or a file that is no database
-        driver = getattr(error, "orig", None)
-        state = getattr(driver, "sqlstate", None)
-        if state in _CONTENDED:
-            raise ContendedError from error
-        if state == _CANCELLED or getattr(driver, "sqlite_errorname", "") == "SQLITE_INTERRUPT":
-            raise TakesTooLongError from error
-        raise StoreUnavailableError(_explain_driver_error(getattr(error, "orig", None))) from error
-
-
-def _explain_driver_error(error: BaseException | None) -> str:
-    """Describe an error in one sentence: the driver's own text may span lines and contain private data."""
-    sqlite = getattr(error, "sqlite_errorname", "")
-    state = getattr(error, "sqlstate", None) or ""
-    if sqlite == "SQLITE_FULL" or sqlite.startswith("SQLITE_IOERR_WRITE") or state == "53100":
-        return "The disk is full: nothing can be saved."
-    if sqlite.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")) or state == "55P03":
-        return "The database is locked by another program."
-    if sqlite.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")) or state == "25006":
-        return READ_ONLY_TEXT
-    if sqlite:
-        return f"The database did not answer: {error}."
-    if state.startswith(("42", "22", "54")):  # a statement or a value of Waymark: the server itself works
-        return REFUSED
-    return "The database server does not answer."
-
-
 def _check_statement(
     connection: sa.Connection, _cursor: object, _statement: str, parameters: Any, _context: object, executemany: bool
 ) -> None:
@@ -298,45 +259,3 @@ def _check_statement(
     until = connection.get_execution_options().get("until")
     if until is not None and time.monotonic() > until:
         raise TakesTooLongError
-
-
-def _create_sqlite_engine(url: str, **options: Any) -> sa.Engine:
-    json = {"json_serializer": serde.to_canonical, "json_deserializer": serde.parse_leniently}
-    engine = sa.create_engine(url, **json, hide_parameters=True, **options)
-    sa.event.listen(engine, "connect", _set_pragmas)
-    sa.event.listen(engine, "begin", _begin_statement)
-    return engine
-
-
-def _set_pragmas(connection: Any, _record: object) -> None:
-    connection.isolation_level = None  # the driver begins no transaction; _begin_statement does
-    connection.text_factory = _decode_leniently  # the default refuses the whole result for one byte that is not UTF-8
-    for pragma in (
-        "page_size = 8192",  # a message is 1-2 KB: larger pages waste less space; ignored if set after WAL
-        "journal_mode = WAL",
-        "synchronous = FULL",  # a commit is on disk before it is acknowledged
-        "foreign_keys = ON",
-        f"busy_timeout = {MAX_LOCK_WAIT_SECONDS * 1000}",  # milliseconds
-    ):
-        connection.execute(f"PRAGMA {pragma}")
-
-
-def _forbid_writes(connection: Any, _record: object) -> None:
-    connection.execute("PRAGMA query_only = ON")
-
-
-def _begin_statement(connection: sa.Connection) -> None:
-    # IMMEDIATE takes the write lock at once: two writers queue, and neither fails half-way through.
-    writing = connection.get_execution_options().get("writing")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
-
-
-def _lock_file(path: Path) -> IO[str]:
-    """Lock the file for this process. The lock ends with the process, even after kill -9."""
-    lock = open(path.with_suffix(".lock"), "a+")  # noqa: SIM115  (kept open for the life of the database)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        lock.close()
-        raise StoreInUseError(str(path)) from error
-    return lock

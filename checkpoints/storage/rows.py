@@ -1,36 +1,22 @@
-"""Reading: rows of a connection as values."""
+"""Reading threads, their branches and their nodes: rows of a connection as values."""
 
-import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
-from checkpoints import history, serde
+from checkpoints import history
 from checkpoints.errors import BranchNotFoundError, MessageNotFoundError, ThreadNotFoundError
-from checkpoints.history import Path, Place, SegmentParents
-from checkpoints.model import (
-    Branch,
-    Json,
-    Message,
-    MessageStatus,
-    Node,
-    Operation,
-    OperationKind,
-    RowChange,
-    Run,
-    RunState,
-    Thread,
-)
-from checkpoints.operation_detail import OperationDetail
+from checkpoints.history import Path, SegmentParents
+from checkpoints.model import Branch, Json, Node, RunState, Thread
+from checkpoints.operation import OperationKind
 from checkpoints.storage import schema
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_BATCH_SIZE = 200  # values or places in one statement: databases limit how many it may carry
-_RANGES = 50  # stretches of a path in one statement
+BATCH_SIZE = 200  # values or places in one statement: databases limit how many it may carry
 
 
 def to_time(microseconds: int) -> datetime:
@@ -41,8 +27,8 @@ def from_time(time: datetime) -> int:
     return (time - _EPOCH) // _MICROSECOND
 
 
-def to_object(value: Any) -> Json:
-    """The JSON object in a column; an empty one where it is damaged: see `serde.lenient`."""
+def parse_object(value: Any) -> Json:
+    """The JSON object in a column; an empty one where it is damaged: see `serde.parse_leniently`."""
     return value if isinstance(value, dict) else {}
 
 
@@ -62,11 +48,23 @@ class LoadedThread:
         return self.head_node
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewThread:
+    """An empty thread to be written. `source_hash` is the hash of the document that it is imported from."""
+
+    id: str
+    branch_id: str
+    owner: str
+    title: str
+    settings: Mapping[str, str]
+    source_hash: str | None
+
+
 _thread_columns = sa.select(schema.thread, schema.branch.c.head_id).join(
     schema.branch, schema.branch.c.id == schema.thread.c.branch_id
 )
 _lock_thread = sa.select(schema.thread.c.id).where(schema.thread.c.id == sa.bindparam("thread_id")).with_for_update()
-# What every change asks, put together once: building a statement takes longer than SQLite takes to answer it.
+# Every change runs these statements. They are built once: building one takes longer than SQLite takes to answer it.
 _thread_query = _thread_columns.where(schema.thread.c.id == sa.bindparam("thread_id"))
 _head, _run = schema.message.c, schema.run.c
 _is_head = sa.and_(_head.id == schema.branch.c.head_id, _head.thread_id == schema.thread.c.id)
@@ -83,7 +81,6 @@ _node_query = sa.select(schema.message.c.id, schema.message.c.segment, schema.me
 _segment_parents_query = sa.select(schema.segment.c.id, schema.segment.c.parent, schema.segment.c.fork_depth).where(
     schema.segment.c.thread_id == sa.bindparam("thread_id")
 )
-_hash_query = sa.select(schema.message.c.hash).where(schema.message.c.id == sa.bindparam("message_id"))
 
 
 def select_thread(connection: sa.Connection, thread_id: str, *, include_deleted: bool = False) -> Thread:
@@ -106,6 +103,27 @@ def _select_thread_row(
     if row is None or (row.deleted_at is not None and not include_deleted):
         raise ThreadNotFoundError(thread_id)
     return row
+
+
+def insert_thread(connection: sa.Connection, new: NewThread, now: datetime) -> LoadedThread:
+    """Write a thread with its branch “main”."""
+    time = from_time(now)
+    row = {"id": new.id, "owner": new.owner, "title": new.title, "settings": dict(new.settings), "branch_id": new.branch_id}
+    times = {"created_at": time, "updated_at": time}
+    connection.execute(
+        sa.insert(schema.thread).values(**row, **times, version=0, checkpoints_made=0, source=new.source_hash)
+    )
+    main = {"id": new.branch_id, "thread_id": new.id, "position": 0, "name": "main", "created_at": time}
+    connection.execute(sa.insert(schema.branch).values(**main))
+    return load_thread(connection, new.id)
+
+
+def find_import(connection: sa.Connection, source_hash: str, owner: str) -> Thread | None:
+    """Return the listed thread that was imported from the document with this hash."""
+    table = schema.thread.c
+    query = sa.select(table.id).where(table.source == source_hash, table.owner == owner, table.deleted_at.is_(None))
+    thread_id = connection.scalar(query.limit(1))
+    return select_thread(connection, thread_id) if thread_id else None
 
 
 def select_threads(connection: sa.Connection, owner: str, limit: int) -> list[Thread]:
@@ -134,7 +152,7 @@ def _row_to_thread(row: sa.Row[Any]) -> Thread:
         id=row.id,
         owner=row.owner,
         title=row.title,
-        settings=to_object(row.settings),
+        settings=parse_object(row.settings),
         branch_id=row.branch_id,
         head_id=row.head_id,
         version=row.version,
@@ -172,14 +190,14 @@ def select_nodes(connection: sa.Connection, message_ids: Collection[str]) -> dic
     """Where these messages stand, by id."""
     table = schema.message.c
     query = sa.select(table.id, table.segment, table.depth)
-    return {row.id: Node(row.id, row.segment, row.depth) for row in with_ids(connection, query, message_ids)}
+    return {row.id: Node(row.id, row.segment, row.depth) for row in select_with_ids(connection, query, message_ids)}
 
 
-def with_ids(connection: sa.Connection, query: sa.Select[Any], ids: Collection[str]) -> Iterator[Any]:
+def select_with_ids(connection: sa.Connection, query: sa.Select[Any], ids: Collection[str]) -> Iterator[Any]:
     """The rows of a query whose first column is one of these ids, however many they are."""
     key, wanted = query.selected_columns[0], list(ids)
-    for start in range(0, len(wanted), _BATCH_SIZE):
-        yield from connection.execute(query.where(key.in_(wanted[start : start + _BATCH_SIZE])))
+    for start in range(0, len(wanted), BATCH_SIZE):
+        yield from connection.execute(query.where(key.in_(wanted[start : start + BATCH_SIZE])))
 
 
 def load_current_path(connection: sa.Connection, thread_id: str) -> tuple[Thread, Path]:
@@ -196,132 +214,18 @@ def _load_path_to(connection: sa.Connection, thread_id: str, node: Node | None) 
     return history.path_to(node, select_segment_parents(connection, thread_id) if node else {})
 
 
-def select_messages(
-    connection: sa.Connection, path: Path, *, last: int | None = None, before: int | None = None
-) -> list[Message]:
-    """The path's messages in order; only the `last` ones, and only those at depths under `before`, when given."""
-    upper = path.length if before is None else min(before, path.length)
-    lower = 0 if last is None else max(0, upper - last)
-    ranges = _ranges(path, lower, upper)
-    found: list[sa.Row[Any]] = []
-    for start in range(0, len(ranges), _RANGES):
-        found.extend(connection.execute(_in_ranges(ranges[start : start + _RANGES])))
-    if not found:
-        return []
-    before_it = [row.hash for row in found[1:]] + [select_message_hash(connection, found[-1].parent_id)]
-    return [_row_to_message(row, parent) for row, parent in zip(found, before_it, strict=True)][::-1]
-
-
-def _ranges(path: Path, lower: int, upper: int) -> list[tuple[int, int, int]]:
-    """The stretches of a path between two depths, nearest first: the segment, its first depth and its last one there."""
-    found = []
-    starts = [last + 1 for _, last in path.segments[1:]] + [0]
-    for (segment, end), start in zip(path.segments, starts, strict=False):
-        if end < lower:
-            break
-        if start < upper:
-            found.append((segment, max(start, lower), min(end, upper - 1)))
-    return found
-
-
-def _in_ranges(ranges: Sequence[tuple[int, int, int]]) -> sa.Select[Any]:
-    """The messages in these ranges of a path, the last one first."""
-    table = schema.message.c
-    is_there = [sa.and_(table.segment == segment, table.depth.between(start, end)) for segment, start, end in ranges]
-    return sa.select(schema.message).where(sa.or_(*is_there)).order_by(table.depth.desc())
-
-
-def tail_hash(connection: sa.Connection, node: Node | None) -> str | None:
-    return select_message_hash(connection, node.id if node else None)
-
-
-def select_message_hash(connection: sa.Connection, message_id: str | None) -> str | None:
-    return None if message_id is None else connection.scalar(_hash_query, {"message_id": message_id})
-
-
-def _row_to_message(row: sa.Row[Any], parent_hash: str | None) -> Message:
-    """The row as a value, after a look whether it is still what was written: its hash covers its parent's."""
-    damaged = serde.hash_canonical_body(row.body, row.agent, row.status, parent_hash) != row.hash
-    return Message(
-        id=row.id,
-        thread_id=row.thread_id,
-        parent_id=row.parent_id,
-        segment=row.segment,
-        depth=row.depth,
-        agent=row.agent,
-        status=MessageStatus.PARTIAL if damaged else MessageStatus(row.status),
-        body=serde.make_empty_body(row.body) if damaged else json.loads(row.body),
-        hash=row.hash,
-        run_id=row.run_id,
-        created_at=to_time(row.created_at),
-        damaged=damaged,
-    )
-
-
-def select_message(connection: sa.Connection, message_id: str, thread_id: str) -> Message:
-    table = schema.message
-    row = connection.execute(sa.select(table).where(table.c.id == message_id, table.c.thread_id == thread_id)).one_or_none()
-    if row is None:
-        raise MessageNotFoundError(message_id)
-    return _row_to_message(row, select_message_hash(connection, row.parent_id))
-
-
-def select_messages_at(connection: sa.Connection, places: Collection[Place]) -> dict[Place, Message]:
-    """The messages at these places."""
-    table, parent = schema.message, schema.message.alias()
-    with_parent = sa.select(table, parent.c.hash.label("parent_hash")).outerjoin(parent, parent.c.id == table.c.parent_id)
-    return {(row.segment, row.depth): _row_to_message(row, row.parent_hash) for row in _at(connection, with_parent, places)}
-
-
-def ids_at(connection: sa.Connection, places: Collection[Place]) -> dict[Place, str]:
-    """The ids of the messages at these places."""
-    table = schema.message.c
-    query = sa.select(table.id, table.segment, table.depth)
-    return {(row.segment, row.depth): row.id for row in _at(connection, query, places)}
-
-
-def _at(connection: sa.Connection, query: sa.Select[Any], places: Collection[Place]) -> Iterator[sa.Row[Any]]:
-    table, wanted = schema.message.c, list(places)
-    for start in range(0, len(wanted), _BATCH_SIZE):
-        is_there = sa.tuple_(table.segment, table.depth).in_(wanted[start : start + _BATCH_SIZE])
-        yield from connection.execute(query.where(is_there))
-
-
-def select_all_messages(connection: sa.Connection, thread_id: str) -> list[Message]:
-    """The whole tree, parents before children, siblings in the order they were written."""
-    table = schema.message
-    own = sa.select(schema.segment.c.id).where(schema.segment.c.thread_id == thread_id)  # messages have no index by thread
-    query = sa.select(table).where(table.c.segment.in_(own)).order_by(table.c.segment, table.c.depth)
-    found = connection.execute(query).all()
-    hashes = {row.id: row.hash for row in found}
-    return [_row_to_message(row, hashes.get(row.parent_id)) for row in found]
-
-
-def select_intact_messages(connection: sa.Connection, thread_id: str) -> dict[str, tuple[str, Node]]:
-    """Hash and place, by id, of the thread's messages that are not damaged and follow none that is."""
-    table = schema.message
-    own = sa.select(schema.segment.c.id).where(schema.segment.c.thread_id == thread_id)
-    found: dict[str, tuple[str, Node]] = {}
-    for row in connection.execute(sa.select(table).where(table.c.segment.in_(own)).order_by(table.c.segment, table.c.depth)):
-        before = found[row.parent_id][0] if row.parent_id in found else None
-        follows = row.parent_id is None or before is not None
-        if follows and serde.hash_canonical_body(row.body, row.agent, row.status, before) == row.hash:
-            found[row.id] = (row.hash, Node(row.id, row.segment, row.depth))
-    return found
-
-
 def select_branches(connection: sa.Connection, thread_id: str) -> list[Branch]:
     table = schema.branch
     query = sa.select(table).where(table.c.thread_id == thread_id, table.c.deleted_at.is_(None))
     rows = connection.execute(query.order_by(table.c.position))
-    return [_branch(row) for row in rows]
+    return [_row_to_branch(row) for row in rows]
 
 
-def _branch(row: sa.Row[Any]) -> Branch:
+def _row_to_branch(row: sa.Row[Any]) -> Branch:
     return Branch(row.id, row.thread_id, row.name, row.head_id)
 
 
-def branch_heads(connection: sa.Connection, thread_id: str) -> list[tuple[Branch, Node | None]]:
+def select_branch_heads(connection: sa.Connection, thread_id: str) -> list[tuple[Branch, Node | None]]:
     """The thread's branches with the message that each stands on."""
     found = select_branches(connection, thread_id)
     places = select_nodes(connection, {one.head_id for one in found if one.head_id})
@@ -334,71 +238,4 @@ def select_branch(connection: sa.Connection, branch_id: str, thread_id: str) -> 
     row = connection.execute(own).one_or_none()
     if row is None:
         raise BranchNotFoundError(branch_id)
-    return _branch(row)
-
-
-def select_operations(
-    connection: sa.Connection, thread_id: str, *conditions: sa.ColumnElement[bool], limit: int | None = None
-) -> Sequence[Operation]:
-    """The thread's operations, the newest first."""
-    table = schema.operation
-    query = sa.select(table).where(table.c.thread_id == thread_id, *conditions)
-    query = query.order_by(table.c.version.desc()).limit(limit)
-    return [to_operation(row) for row in connection.execute(query)]
-
-
-def to_operation(row: sa.Row[Any]) -> Operation:
-    changes = _parse_changes(row.changes)
-    return Operation(
-        thread_id=row.thread_id,
-        version=row.version,
-        kind=OperationKind(row.kind),
-        actor=row.actor,
-        undo_group=row.grouped,
-        changes=changes or (),
-        detail=OperationDetail.from_json(row.detail),
-        result=row.result,
-        undone=row.undone_by is not None,
-        created_at=to_time(row.created_at),
-        target=row.target,
-        damaged=changes is None,
-    )
-
-
-def _parse_changes(stored: Any) -> tuple[RowChange, ...] | None:
-    """The changes that an operation noted; None where that is not what a change can be."""
-    if not isinstance(stored, list) or not all(isinstance(each, list) and len(each) == 4 for each in stored):
-        return None
-    return tuple(RowChange(*each) for each in stored) if all(_is_row_change(*each) for each in stored) else None
-
-
-def _is_row_change(table: Any, identifier: Any, before: Any, after: Any) -> bool:
-    if table not in schema.MOVABLE_TABLES or not isinstance(identifier, str):
-        return False
-    columns = schema.MOVABLE_TABLES[table].c
-    return all(
-        isinstance(values, dict)
-        and values.keys() == before.keys()
-        and all(_fits_column(columns, *each) for each in values.items())
-        for values in (before, after)
-    )
-
-
-def _fits_column(columns: sa.ColumnCollection[str, sa.Column[Any]], name: str, value: Any) -> bool:
-    if name not in columns:
-        return False
-    return bool(columns[name].nullable) if value is None else isinstance(value, columns[name].type.python_type)
-
-
-def to_run(row: sa.Row[Any]) -> Run:
-    return Run(
-        id=row.id,
-        thread_id=row.thread_id,
-        state=RunState(row.state),
-        draft=row.draft,
-        error=row.error,
-        dismissed=row.dismissed,
-        started_at=to_time(row.started_at),
-        ended_at=None if row.ended_at is None else to_time(row.ended_at),
-        compacts=bool(row.compacts),
-    )
+    return _row_to_branch(row)

@@ -14,10 +14,12 @@ import sqlalchemy as sa
 from checkpoints import history
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import RunActiveError, StoreUnavailableError
-from checkpoints.model import Caller, Operation, OperationKind, Thread, pluralize
-from checkpoints.storage import file_rows, rows, schema
+from checkpoints.model import Thread
+from checkpoints.operation import Caller, Operation, OperationKind
+from checkpoints.storage import file_rows, operation_rows, rows, schema
 from checkpoints.storage.database import Database
 from checkpoints.store import new_id
+from checkpoints.text import pluralize
 
 _branch_columns, _checkpoint_columns, _message_columns, _segment_columns = (
     schema.branch.c,
@@ -101,7 +103,7 @@ def list_revertible_operations(connection: sa.Connection, thread_id: str) -> lis
     """Return the operations that undo can undo, now or later, and the undos that redo can reverse; newest first."""
     found: list[Operation] = []
     is_newest = True  # only undo and redo follow
-    for operation in rows.select_operations(connection, thread_id):
+    for operation in operation_rows.select_operations(connection, thread_id):
         if operation.kind is OperationKind.ERASE:
             break
         is_undo = operation.kind is OperationKind.UNDO

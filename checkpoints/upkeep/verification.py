@@ -15,9 +15,11 @@ import sqlalchemy as sa
 
 from checkpoints import files, history, serde
 from checkpoints.history import SegmentParents
-from checkpoints.model import Node, OperationKind, pluralize
-from checkpoints.storage import file_rows, rows, schema
+from checkpoints.model import Node
+from checkpoints.operation import OperationKind
+from checkpoints.storage import file_rows, operation_rows, rows, schema
 from checkpoints.storage.database import Database
+from checkpoints.text import pluralize
 from checkpoints.upkeep import erasure
 
 _message_columns, _segment_columns, _operation_columns = schema.message.c, schema.segment.c, schema.operation.c
@@ -160,7 +162,7 @@ def _check_json_columns(connection: sa.Connection, thread: _ThreadRow) -> Findin
         sa.select(schema.operation).where(_operation_columns.thread_id == thread.id).order_by(_operation_columns.version)
     )
     for row in connection.execute(operations, execution_options={"yield_per": _BATCH_SIZE}):
-        if rows.to_operation(row).damaged:
+        if operation_rows.parse_operation(row).damaged:
             yield f"operation {row.version:,} is damaged: what it changed cannot be read", None
 
 

@@ -192,21 +192,11 @@ def _find_fork_point(store: Store, thread_id: str, fields: Mapping[str, Any]) ->
     """Return the fork point that an action names: a message or a checkpoint."""
     if "checkpoint" not in fields:
         message = store.get_message(thread_id, fields["message"])
-        return ForkPoint(message, last_message=_find_last_result(store, thread_id, message))
+        return ForkPoint(message, last_message=store.find_last_result(thread_id, message))
     checkpoint = store.get_checkpoint(thread_id, fields["checkpoint"])
     assert checkpoint.node is not None
     message = store.get_message(thread_id, checkpoint.node.id)
     return ForkPoint(message, last_message=message, checkpoint_name=checkpoint.name)
-
-
-def _find_last_result(store: Store, thread_id: str, message: Message) -> Message:
-    data = message.body["data"]
-    calls = len([*(data.get("tool_calls") or []), *(data.get("invalid_tool_calls") or [])])
-    last = message
-    for following in store.list_messages(thread_id, last=calls, before=message.depth + 1 + calls) if calls else []:
-        if following.type == "tool" and following.parent_id == last.id:
-            last = following
-    return last
 
 
 def _register_fork(app: Dash, services: Services) -> None:

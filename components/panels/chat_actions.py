@@ -104,12 +104,8 @@ async def _dismiss_run(services: Services, action: Action) -> Answer:
 
 
 async def _revert_last_change(services: Services, action: Action) -> Answer:
-    """Undo the last change. Where that is an undo itself, as of an import, whose undo hid the thread, redo it."""
-    thread_id, store = action.thread_id, services.store
-    last = await services.read_snapshot(store.get_last_operation, thread_id)
-    change = store.redo if last is not None and last.kind is OperationKind.UNDO else store.undo
-    done = await services.apply_change(change, thread_id, caller=action.caller)
-    return Answer(page_state.update_after_undo(thread_id, done.version), action.accept())
+    done = await services.apply_change(services.store.revert_last, action.thread_id, caller=action.caller)
+    return Answer(page_state.update_after_undo(action.thread_id, done.version), action.accept())
 
 
 async def _close_notice(services: Services, action: Action) -> Answer:

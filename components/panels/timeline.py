@@ -8,12 +8,12 @@ from dash import Dash, State, html, set_props
 from dash.development.base_component import Component
 from dash_bootstrap_components import Checkbox
 
-from checkpoints import MAIN, Checkpoint, Message, Removal, ThreadNotFoundError, pluralize
+from checkpoints import Checkpoint, Removal, ThreadNotFoundError, pluralize
 from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
 from components.panel import Panel
 from components.services import Services
-from components.views import list_rows
+from components.views import list_rows, operations
 from components.widgets import TIMELINE_ID, Timeline
 
 NOTHING_TO_SAVE = "There is nothing to save yet: start a conversation first."
@@ -41,7 +41,7 @@ def dialogs() -> list[Component]:
 def build_restore_question(checkpoint: Checkpoint, removal: Removal, *, running: bool) -> list[Component]:
     """Describe the effect of restoring, in numbers from the store."""
     loss = (
-        f"{removal}{removal.agents_clause} will be removed from the conversation."
+        f"{operations.describe_removal(removal)} will be removed from the conversation."
         if removal.messages or removal.checkpoints
         else "No messages will be removed."
     )
@@ -74,12 +74,11 @@ def register(app: Dash, services: Services) -> None:
         """Stop a running answer first. Its text is no conflict with the restore."""
         thread_id, checkpoint_id = subject.thread_id, subject.fields["checkpoint"]
         await services.runner.stop(thread_id)
-        before = await services.read_snapshot(store.list_messages, thread_id, last=MAX_PROMPT_SEARCH_MESSAGES)
+        removal = await services.read_snapshot(store.preview_removal, thread_id, checkpoint_id)
         done = await services.apply_change(
             store.restore, thread_id, checkpoint_id, keep_future=keep_branch, caller=subject.caller
         )
-        kept = await services.read_snapshot(store.list_messages, thread_id, last=1)
-        return page_state.build_update(fill=_find_removed_prompt(before, kept, f"{thread_id}:{done.version}"))
+        return page_state.build_update(fill={"key": f"{thread_id}:{done.version}", "text": removal.last_prompt})
 
     async def confirm_deletion(subject: dialog.Subject) -> page_state.PageUpdate:
         checkpoint_id = subject.fields["checkpoint"]
@@ -139,19 +138,6 @@ ACTIONS: Mapping[str, Handlers] = {
         "delete": _open_deletion_dialog,
     }
 }
-
-
-MAX_PROMPT_SEARCH_MESSAGES = 200  # searched from the end for the removed prompt
-
-
-def _find_removed_prompt(before: list[Message], kept: list[Message], key: str) -> dict[str, str]:
-    """Return the user's last prompt if the restore removed it."""
-    depth = kept[-1].depth if kept else -1
-    removed_prompts = [m for m in before if m.depth > depth and m.type == "human" and m.agent == MAIN]
-    return {
-        "key": key,
-        "text": str(removed_prompts[-1].langchain.text) if removed_prompts and not removed_prompts[-1].damaged else "",
-    }
 
 
 def _read_timeline(services: Services, thread_id: str | None) -> dict[str, Any]:

@@ -44,7 +44,10 @@ def dialogs() -> list[Component]:
 
 def build_clear_question(messages: int, checkpoints: int) -> list[Component]:
     return [
-        html.P(f"{Removal(messages, checkpoints)} will be removed from the conversation.", className="loss"),
+        html.P(
+            f"{operations.describe_removal(Removal(messages, checkpoints))} will be removed from the conversation.",
+            className="loss",
+        ),
         html.P("You can undo this.", className="quiet"),
     ]
 

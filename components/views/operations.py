@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, TypedDict
 
-from checkpoints import Actor, Operation, OperationDetail, OperationKind, pluralize
+from checkpoints import Actor, Operation, OperationDetail, OperationKind, Removal, pluralize
 
 _SETTING_LABELS: Final = {"instructions": "the instructions", "model": "the model", "time_travel": "time travel"}
 
@@ -149,14 +149,15 @@ def _describe_deletion(detail: OperationDetail) -> str:
 def _describe_restore(detail: OperationDetail) -> str:
     if detail.future_kept is None:  # the oldest operations recorded a name alone
         return detail.name
-    removal = describe_removal(detail.messages, detail.checkpoints)
+    removal = describe_removal(Removal(detail.messages, detail.checkpoints))
     return f"{detail.name} · {removal} {'kept as a branch' if detail.future_kept else 'removed'}"
 
 
-def describe_removal(messages: int, checkpoints: int) -> str:
-    """Return the numbers of removed messages and checkpoints in words."""
-    parts = ((messages, "message"), (checkpoints, "checkpoint"))
-    return " and ".join(pluralize(number, noun) for number, noun in parts if number) or "nothing"
+def describe_removal(removal: Removal) -> str:
+    """Return the numbers of removed messages and checkpoints in words, and the agents whose work is among them."""
+    parts = ((removal.messages, "message"), (removal.checkpoints, "checkpoint"))
+    numbers = " and ".join(pluralize(number, noun) for number, noun in parts if number) or "nothing"
+    return f"{numbers}, including the work of {' and '.join(removal.agents)}," if removal.agents else numbers
 
 
 def _describe_removed_checkpoints(detail: OperationDetail) -> str:

@@ -13,6 +13,7 @@ from agent.tools.approval import STOPPED_TEXT
 from checkpoints import Message, Removal, limits
 from checkpoints.interchange import waymark
 from checkpoints.text import shorten_line
+from components.views import operations
 from components.views.fork_attempts import AttemptView
 from components.views.subagent_work import WorkView
 
@@ -51,7 +52,7 @@ def describe_move(value: Move, removal: Removal) -> MoveView:
     return {
         "target": quote_beginning(value.target),
         "number": value.target.depth + 1,
-        "leaves": f"{removal}{removal.agents_clause}",
+        "leaves": operations.describe_removal(removal),
         "argument": "message" if value.kind == "goto" else "content",
         "words": value.reason,
         "read": list_sources(value.mark.sources),

@@ -24,7 +24,7 @@ from checkpoints import (
     StateError,
     ThreadNotFoundError,
 )
-from checkpoints.model import USER
+from checkpoints.operation import USER
 
 
 class Said(NamedTuple):

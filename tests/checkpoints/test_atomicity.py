@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from checkpoints.interchange import reading, transfer, waymark
 from tests.checkpoints.conversations import new, said, talked
 from tests.checkpoints.tables import read
 from tests.conftest import Clock
+from tests.postgres import Postgres
 
 WISH = Caller(request_id="a wish")
 WRITES = ("INSERT", "UPDATE", "DELETE")
@@ -45,7 +46,7 @@ class World:
     run: Run
 
     @classmethod
-    def made(cls, store: Store) -> "World":
+    def build(cls, store: Store) -> "World":
         other = talked(store, "m", "n", "o", "p")
         store.fork(other, store.list_messages(other)[1].id, name="Way")
         run = Runs(store).begin_run(None, new("q")[0])
@@ -117,23 +118,41 @@ def _branch(world: World) -> str:
     return world.store.list_branches(world.run.thread_id)[0][0].id
 
 
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A new database file, to be copied: making one takes half a second."""
-    path = tmp_path_factory.mktemp("empty") / "waymark.db"
-    Database.open_file(path).close()
-    return path
+@dataclass(frozen=True)
+class Original:
+    """A database with a world in it that no test changes: each test gets a copy."""
+
+    world: World
+    copy: Callable[[Path], str]  # returns the address of a new copy; a file is made in that folder
+    drop: Callable[[str], None]  # ends a copy: a server that stops writes all that are left
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def world(request: pytest.FixtureRequest, empty: Path, tmp_path: Path, clock: Clock) -> Iterator[World]:
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def original(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Original:
+    """A world, built once: that takes longer than a test."""
+    copy: Callable[[Path], str]
+    drop: Callable[[str], None]
     if request.param == "sqlite":
-        address = f"sqlite:///{shutil.copy(empty, tmp_path)}"
+        path = tmp_path_factory.mktemp("original") / "waymark.db"
+        address = f"sqlite:///{path}"
+        copy, drop = (lambda folder: f"sqlite:///{shutil.copy(path, folder)}"), (lambda _: None)
     else:
-        address = request.getfixturevalue("postgres_url")
+        server: Postgres = request.getfixturevalue("postgres")
+        address = server.empty()
+        copy, drop = (lambda _: server.copy(address)), server.drop
     database = Database.open_url(address)
-    yield World.made(Store(database, now=clock))
+    world = World.build(Store(database, now=Clock()))
     database.close()
+    return Original(world, copy, drop)
+
+
+@pytest.fixture
+def world(original: Original, tmp_path: Path) -> Iterator[World]:
+    address = original.copy(tmp_path)
+    database = Database.open_url(address)
+    yield replace(original.world, store=Store(database, now=Clock()))
+    database.close()
+    original.drop(address)
 
 
 class Failure:

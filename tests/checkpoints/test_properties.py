@@ -27,7 +27,7 @@ from checkpoints import (
     serde,
 )
 from checkpoints.interchange import reading, transfer, waymark
-from checkpoints.storage import rows, schema
+from checkpoints.storage import rows, run_rows, schema
 from checkpoints.upkeep import verification
 from tests.checkpoints.model import ORDINARY, THREAD, Conversation, Export, Path, Run, Said
 from tests.checkpoints.tables import View, equal, said, written
@@ -453,7 +453,7 @@ class Conversations(RuleBasedStateMachine):
             return None
         run = talk.model.runs[-1]
         with self.database.begin_read() as connection:
-            return run, rows.to_run(connection.execute(sa.select(schema.run).where(schema.run.c.id == run.id)).one())
+            return run, run_rows.parse_run(connection.execute(sa.select(schema.run).where(schema.run.c.id == run.id)).one())
 
     @precondition(lambda self: any(talk.model.runs for talk in self.talks))
     @rule(where=WHICH)

@@ -7,12 +7,14 @@ from datetime import timedelta
 
 import pytest
 import sqlalchemy as sa
+from langchain_core.messages import AIMessage, ToolMessage
 
 from checkpoints import (
     BranchNotFoundError,
     Caller,
     ConflictError,
     MessageNotFoundError,
+    NewMessage,
     RunActiveError,
     Runs,
     Store,
@@ -301,6 +303,38 @@ def test_what_a_restore_will_take_is_what_it_takes(store: Store, name: str) -> N
     gone = [text for text in texts_before if text not in texts(store, thread_id)]
     assert told.messages == len(gone)
     assert told.checkpoints == len(names_before) - len(names(store, thread_id))
+
+
+def _preview_prompt(store: Store, thread_id: str, name: str) -> str:
+    target = next(c.id for c in store.list_checkpoints(thread_id) if c.name == name)
+    return store.preview_removal(thread_id, target).last_prompt
+
+
+def test_a_preview_of_a_restore_carries_the_last_prompt_that_it_removes(memory_store: Store) -> None:
+    thread_id = talked(memory_store, *"abcdef")
+    assert _preview_prompt(memory_store, thread_id, "after b") == "e"
+    assert _preview_prompt(memory_store, thread_id, "after f") == ""
+
+
+def test_a_prompt_that_a_restored_state_still_contains_is_not_removed(memory_store: Store) -> None:
+    thread_id = talked(memory_store, *"abcd")
+    memory_store.save(thread_id, name="before the compaction")
+    memory_store.save(thread_id, keep=0, new=new("a summary", "d"))
+    assert _preview_prompt(memory_store, thread_id, "before the compaction") == ""
+
+
+def test_the_last_result_of_a_message_is_that_of_its_last_tool_call(memory_store: Store) -> None:
+    thread_id = talked(memory_store, "ask")
+    calls = [{"name": "add", "args": {}, "id": each} for each in "xy"]
+    results = [ToolMessage(each, tool_call_id=each) for each in "xy"]
+    bodies = [AIMessage("", tool_calls=calls), *results, AIMessage("done")]
+    memory_store.append(thread_id, [NewMessage(serde.to_body(each)) for each in bodies])
+    question, calling, _, last, answer = memory_store.list_messages(thread_id)
+    assert [memory_store.find_last_result(thread_id, each).id for each in (calling, question, answer)] == [
+        last.id,
+        question.id,
+        answer.id,
+    ]
 
 
 def test_a_branch_can_be_left_and_found_again(store: Store) -> None:

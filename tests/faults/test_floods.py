@@ -11,7 +11,7 @@ from agent.events import ToolStarted
 from agent.tools.approval import STOPPED_TEXT
 from agent.tools.calculator import calculator
 from checkpoints import Run, RunState
-from checkpoints.model import Caller
+from checkpoints.operation import Caller
 from tests.agent.running import Running, model_at, running, tool
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
 

@@ -5,7 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from checkpoints import Caller, Database, NothingToUndoError, OperationDetail, RunActiveError, Runs, RunState, Store
+from checkpoints import (
+    Caller,
+    Database,
+    NothingToUndoError,
+    OperationDetail,
+    OperationKind,
+    RunActiveError,
+    Runs,
+    RunState,
+    Store,
+)
 from checkpoints.interchange import reading, transfer
 from tests.checkpoints.conversations import names, new, picture, talked, texts
 
@@ -247,3 +257,25 @@ def test_deleted_conversations_are_listed_until_undo_brings_them_back(store: Sto
     store.undo(second)
     assert [thread.id for thread in store.list_deleted_threads()] == [first]
     assert {thread.id for thread in store.list_threads()} >= {second, third}
+
+
+def test_reverting_the_last_change_undoes_it_and_reverting_that_undo_redoes_it(store: Store) -> None:
+    thread_id = prepared(store)
+    _import_again(store, thread_id)
+    after = picture(store, thread_id)
+    assert store.revert_last(thread_id).operation.kind is OperationKind.UNDO
+    assert store.revert_last(thread_id).operation.kind is OperationKind.REDO
+    assert picture(store, thread_id) == after
+    assert store.revert_last(thread_id).operation.kind is OperationKind.UNDO
+
+
+def test_a_milestone_that_the_judge_saves_after_an_undo_does_not_hide_it(store: Store) -> None:
+    thread_id = talked(store, "a")
+    run = Runs(store).begin_run(thread_id, new("b")[0])
+    message, _ = Runs(store).commit_message(run, new("", "c")[1])
+    Runs(store).end_run(run, RunState.DONE)
+    store.rename_thread(thread_id, "Other")
+    store.undo(thread_id)
+    assert Runs(store).save_milestone(run, message.id, "Verdict", "") is not None
+    store.revert_last(thread_id)
+    assert store.get_thread(thread_id).title == "Other"

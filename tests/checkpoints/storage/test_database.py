@@ -21,8 +21,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 from checkpoints import Database, Store, StoreInUseError, StoreUnavailableError, TakesTooLongError
-from checkpoints.storage import database, migrations, rows, schema
-from checkpoints.storage.database import tried_again
+from checkpoints.storage import database, driver_errors, migrations, rows, schema
+from checkpoints.storage.database import retry_contended
 from tests.checkpoints.conversations import dump, names, new, talked, texts
 from tests.checkpoints.test_store import at_once
 from tests.postgres import Postgres, name_of
@@ -243,11 +243,10 @@ def test_a_write_that_failed_is_only_forgotten_when_one_succeeds(file_store: Sto
     assert file_store.database.outage == ""
 
 
-def test_a_file_locked_by_another_program_is_said_and_then_written(
-    file_store: Store, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(database, "MAX_LOCK_WAIT_SECONDS", 0)
-    file_store.database.engine.dispose()  # so that the next connection waits no longer than that
+def test_a_file_locked_by_another_program_is_said_and_then_written(file_store: Store, file: Path) -> None:
+    engine = file_store.database.engine
+    sa.event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA busy_timeout = 0"))
+    engine.dispose()  # so that the next connection does not wait
     other = sqlite3.connect(file, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     for attempt in (file_store.create_thread, file_store.database.check_health):
@@ -397,7 +396,7 @@ def test_a_change_that_the_server_gave_up_for_another_is_tried_again(postgres_st
     one, other = (postgres_store.create_thread().id for _ in range(2))
     together, tries = threading.Barrier(2), list[str]()
 
-    @tried_again
+    @retry_contended
     def hold(first: str, second: str) -> None:
         tries.append(first)
         with postgres_store.database.begin_write() as connection:
@@ -415,7 +414,7 @@ def test_a_change_that_the_server_gave_up_for_another_is_tried_again(postgres_st
 
 def test_a_statement_with_too_many_values_is_our_own_mistake_on_every_database(lasting_store: Store) -> None:
     asked = sa.select(schema.thread.c.id).where(schema.thread.c.id.in_([str(number) for number in range(70_000)]))
-    refused = pytest.raises(StoreUnavailableError, match=re.escape(database.REFUSED))
+    refused = pytest.raises(StoreUnavailableError, match=re.escape(driver_errors.REFUSED))
     with refused, lasting_store.database.begin_read() as connection:
         connection.execute(asked)
     assert lasting_store.list_threads() == []

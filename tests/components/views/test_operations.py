@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkpoints import Caller, Operation, OperationDetail, OperationKind, Runs, Store
+from checkpoints import Caller, Operation, OperationDetail, OperationKind, Removal, Runs, Store
 from checkpoints.upkeep import erasure
 from components.views import operations
 from tests.checkpoints.conversations import new, talked
@@ -49,6 +49,18 @@ def test_the_banner_tells_what_a_restore_took_away_until_it_is_undone(store: Sto
     assert notice["text"] == "Restored to after b · 2 messages and 1 checkpoint removed"
     store.undo(thread_id)
     assert operations.describe_notice(_last(store, thread_id)) is None
+
+
+@pytest.mark.parametrize(
+    ("removal", "words"),
+    [
+        (Removal(0, 0), "nothing"),
+        (Removal(2, 1), "2 messages and 1 checkpoint"),
+        (Removal(1, 0, ("planner", "writer")), "1 message, including the work of planner and writer,"),
+    ],
+)
+def test_a_removal_is_described_by_its_numbers_and_agents(removal: Removal, words: str) -> None:
+    assert operations.describe_removal(removal) == words
 
 
 @pytest.mark.parametrize("kind", OperationKind)

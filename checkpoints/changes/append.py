@@ -1,0 +1,39 @@
+"""Adding messages to a thread: after the head, or after another message."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from checkpoints.changes.transaction import ChangeBody, Transaction
+from checkpoints.model import UNTITLED, NewMessage, clean_name
+from checkpoints.operation import OperationKind
+from checkpoints.operation_detail import OperationDetail
+from checkpoints.storage import checkpoint_rows, rows
+
+HEAD: Final = "(head)"  # as the place to append after: wherever the head stands; no message can have this id
+
+
+def choose_append_kind(after: str | None, *, is_empty: bool) -> OperationKind:
+    """Return the kind of a change that adds messages after a place, or only moves the head there for another answer."""
+    if after == HEAD:
+        return OperationKind.APPEND
+    return OperationKind.RETRY if is_empty else OperationKind.EDIT
+
+
+def make_append(messages: Sequence[NewMessage], after: str | None, title: str, run_id: str | None) -> ChangeBody:
+    """Return the change that writes messages after a message and moves the head to the last of them."""
+
+    def append_messages(transaction: Transaction) -> str | None:
+        place = transaction.head if after == HEAD else rows.select_node(transaction.connection, after, transaction.thread.id)
+        if clean_name(title) and transaction.thread.title == UNTITLED:
+            transaction.update_row("thread", transaction.thread.id, title=clean_name(title))
+        nodes = transaction.add_messages(place, messages, run_id=run_id)
+        if transaction.detail is None and after != HEAD:
+            old, new = transaction.current_path(), transaction.path_to(nodes[-1] if nodes else place)
+            if removed := checkpoint_rows.count_removal(
+                transaction.connection, transaction.thread, old, new, ()
+            ).checkpoints:
+                transaction.detail = OperationDetail(checkpoints=removed)
+        transaction.move_head(nodes[-1] if nodes else place)
+        return nodes[-1].id if nodes else None
+
+    return append_messages

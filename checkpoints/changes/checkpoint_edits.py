@@ -1,0 +1,113 @@
+"""Changes of checkpoints: save, restore, describe and delete."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from checkpoints import history, serde
+from checkpoints.changes.transaction import Transaction
+from checkpoints.errors import NothingToSaveError
+from checkpoints.model import MAX_DESCRIPTION_CHARS, Checkpoint, Json, NewMessage, Node, clean_name
+from checkpoints.operation_detail import OperationDetail
+from checkpoints.storage import checkpoint_rows, message_rows, rows
+
+
+@dataclass(frozen=True, slots=True)
+class NewCheckpoint:
+    """A checkpoint to be saved. An empty name becomes the next default name."""
+
+    name: str
+    description: str
+    tokens: int | None
+    extra: Json
+
+
+@dataclass(frozen=True, slots=True)
+class NewState:
+    """The state to save if it is not the head's: the first `kept` messages of the path, then new ones."""
+
+    kept: int
+    messages: Sequence[NewMessage]
+
+
+def save_head(transaction: Transaction, new: NewCheckpoint, state: NewState | None) -> str:
+    """Save a checkpoint of the head, which first moves to a new state. Raises `NothingToSaveError` without messages."""
+    if state is not None:
+        _move_to_state(transaction, state)
+    if transaction.head is None:
+        raise NothingToSaveError
+    checkpoint = Checkpoint(
+        id="",
+        name=serde.sanitize_text(new.name),
+        timestamp=rows.to_time(transaction.now),
+        message_count=transaction.head.depth + 1,
+        description=serde.sanitize_text(new.description),
+        created_by=transaction.caller.actor,
+        tokens=new.tokens,
+        node=transaction.head,
+        extra=new.extra,
+    )
+    saved = transaction.add_checkpoint(checkpoint)
+    transaction.detail = OperationDetail(name=saved.name)
+    return saved.id
+
+
+def _move_to_state(transaction: Transaction, state: NewState) -> None:
+    path = transaction.current_path()
+    if state.messages or state.kept != path.length:
+        parent = _select_node_at_depth(transaction, path, state.kept - 1)
+        transaction.detach_and_move([parent, *transaction.add_messages(parent, state.messages)][-1])
+
+
+def _select_node_at_depth(transaction: Transaction, path: history.Path, depth: int) -> Node | None:
+    """Return the path's node at this depth (-1: None, before the first)."""
+    found = message_rows.select_messages(transaction.connection, path, last=1, before=depth + 1)
+    return Node(found[0].id, found[0].segment, found[0].depth) if found else None
+
+
+def restore_head(transaction: Transaction, checkpoint_id: str, *, keep_future: bool) -> str:
+    """Move the head to a checkpoint. With `keep_future`, a new branch keeps the removed messages."""
+    connection, thread, old = transaction.connection, transaction.thread, transaction.current_path()
+    target, detached = checkpoint_rows.select_restore_target(connection, thread, checkpoint_id, old)
+    removal = checkpoint_rows.count_removal(connection, thread, old, transaction.path_to(target.node), detached)
+    transaction.detail = OperationDetail(
+        name=target.name, messages=removal.messages, checkpoints=removal.checkpoints, future_kept=keep_future
+    )
+    future_id = None
+    if keep_future:
+        head_id = transaction.head.id if transaction.head else None
+        future_id = transaction.add_branch(f"Before restoring {target.name}", head_id)
+    transaction.unlist_checkpoints(detached, to_branch=future_id)
+    transaction.move_head(target.node)
+    return target.id
+
+
+def change_checkpoint(
+    transaction: Transaction, checkpoint_id: str, name: str | None, description: str | None, pinned: bool | None
+) -> str:
+    """Set the name, the description and the pin of a checkpoint; None, and an empty name, change nothing."""
+    target = transaction.find_checkpoint(checkpoint_id)
+    after: Json = {} if pinned is None else {"pinned": pinned}
+    if new_name := clean_name(name or ""):
+        after["name"] = new_name
+    if description is not None:
+        after["description"] = serde.sanitize_text(description)[:MAX_DESCRIPTION_CHARS]
+    transaction.detail = OperationDetail(
+        subject="checkpoint", name=target.name, new_name=new_name if new_name != target.name else "", pinned=pinned
+    )
+    transaction.update_row("checkpoint", target.id, **after)
+    return target.id
+
+
+def hide_checkpoint(transaction: Transaction, checkpoint_id: str) -> str:
+    """Take a checkpoint out of the list."""
+    target = transaction.find_checkpoint(checkpoint_id)
+    transaction.detail = OperationDetail(subject="checkpoint", name=target.name)
+    transaction.update_row("checkpoint", target.id, deleted_at=transaction.now)
+    return target.id
+
+
+def hide_checkpoints(transaction: Transaction) -> None:
+    """Take all checkpoints that the current branch shows out of the list."""
+    transaction.detail = OperationDetail(subject="checkpoints")
+    shown = [checkpoint.id for checkpoint in transaction.visible_checkpoints()]
+    transaction.move_all("checkpoint", shown, deleted_at=transaction.now)

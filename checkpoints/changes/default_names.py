@@ -1,0 +1,37 @@
+"""Default names of checkpoints: “Checkpoint 1”, “Checkpoint 2” and so on, each of them once in a thread."""
+
+import sqlalchemy as sa
+
+from checkpoints.storage import checkpoint_rows
+
+_BATCH_SIZE = 200  # names in one query
+
+
+class DefaultNames:
+    """The default names that no checkpoint of a thread has, or ever had, in ascending order."""
+
+    def __init__(self, connection: sa.Connection, thread_id: str, first: int) -> None:
+        self._connection = connection
+        self._thread_id = thread_id
+        self._next = self._end_of_known = first  # of the numbers before the end, `_taken` holds the names in use
+        self._taken: set[str] = set()
+
+    def take_next(self, least: int) -> str:
+        """Return the name with the number `least`, or the first free one after it and after all that were returned."""
+        self._next = max(self._next, least)
+        while True:
+            if self._next >= self._end_of_known:
+                self._read_batch()
+            name = _make_name(self._next)
+            self._next += 1
+            if name not in self._taken:
+                return name
+
+    def _read_batch(self) -> None:
+        self._end_of_known = self._next + _BATCH_SIZE
+        names = map(_make_name, range(self._next, self._end_of_known))
+        self._taken |= checkpoint_rows.select_taken_names(self._connection, self._thread_id, names)
+
+
+def _make_name(number: int) -> str:
+    return f"Checkpoint {number}"

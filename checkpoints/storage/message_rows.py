@@ -1,0 +1,146 @@
+"""Reading messages, each with a check against its hash."""
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from checkpoints import serde
+from checkpoints.errors import MessageNotFoundError
+from checkpoints.history import Path, Place
+from checkpoints.model import MAIN, Message, MessageStatus, Node
+from checkpoints.storage import rows, schema
+
+_MAX_PROMPT_SEARCH_MESSAGES = 200
+_MAX_RANGES = 50  # parts of a path in one statement
+_hash_query = sa.select(schema.message.c.hash).where(schema.message.c.id == sa.bindparam("message_id"))
+
+
+def select_messages(
+    connection: sa.Connection, path: Path, *, last: int | None = None, before: int | None = None
+) -> list[Message]:
+    """The path's messages in order; only the `last` ones, and only those at depths under `before`, when given."""
+    upper = path.length if before is None else min(before, path.length)
+    lower = 0 if last is None else max(0, upper - last)
+    ranges = _list_ranges(path, lower, upper)
+    found: list[sa.Row[Any]] = []
+    for start in range(0, len(ranges), _MAX_RANGES):
+        found.extend(connection.execute(_select_ranges(ranges[start : start + _MAX_RANGES])))
+    if not found:
+        return []
+    before_it = [row.hash for row in found[1:]] + [select_message_hash(connection, found[-1].parent_id)]
+    return [_row_to_message(row, parent) for row, parent in zip(found, before_it, strict=True)][::-1]
+
+
+def find_last_prompt(connection: sa.Connection, path: Path, start: int) -> str:
+    """Return the text of the user's last message of a path, from the depth `start` on; empty if it is damaged or missing.
+
+    Only the last messages of the path are searched: there may be thousands.
+    """
+    count = min(path.length - start, _MAX_PROMPT_SEARCH_MESSAGES)
+    for message in reversed(select_messages(connection, path, last=count) if count > 0 else []):
+        if message.type == "human" and message.agent == MAIN:
+            return "" if message.damaged else str(message.langchain.text)
+    return ""
+
+
+def _list_ranges(path: Path, lower: int, upper: int) -> list[tuple[int, int, int]]:
+    """Return the segments of a path between two depths, nearest first, each with its first and last depth there."""
+    found = []
+    starts = [last + 1 for _, last in path.segments[1:]] + [0]
+    for (segment, end), start in zip(path.segments, starts, strict=False):
+        if end < lower:
+            break
+        if start < upper:
+            found.append((segment, max(start, lower), min(end, upper - 1)))
+    return found
+
+
+def _select_ranges(ranges: Sequence[tuple[int, int, int]]) -> sa.Select[Any]:
+    """Select the messages in these ranges of a path, the last one first."""
+    table = schema.message.c
+    is_there = [sa.and_(table.segment == segment, table.depth.between(start, end)) for segment, start, end in ranges]
+    return sa.select(schema.message).where(sa.or_(*is_there)).order_by(table.depth.desc())
+
+
+def select_tail_hash(connection: sa.Connection, node: Node | None) -> str | None:
+    return select_message_hash(connection, node.id if node else None)
+
+
+def select_message_hash(connection: sa.Connection, message_id: str | None) -> str | None:
+    return None if message_id is None else connection.scalar(_hash_query, {"message_id": message_id})
+
+
+def _row_to_message(row: sa.Row[Any], parent_hash: str | None) -> Message:
+    """The row as a value, after a look whether it is still what was written: its hash covers its parent's."""
+    damaged = serde.hash_canonical_body(row.body, row.agent, row.status, parent_hash) != row.hash
+    return Message(
+        id=row.id,
+        thread_id=row.thread_id,
+        parent_id=row.parent_id,
+        segment=row.segment,
+        depth=row.depth,
+        agent=row.agent,
+        status=MessageStatus.PARTIAL if damaged else MessageStatus(row.status),
+        body=serde.make_empty_body(row.body) if damaged else json.loads(row.body),
+        hash=row.hash,
+        run_id=row.run_id,
+        created_at=rows.to_time(row.created_at),
+        damaged=damaged,
+    )
+
+
+def select_message(connection: sa.Connection, message_id: str, thread_id: str) -> Message:
+    table = schema.message
+    row = connection.execute(sa.select(table).where(table.c.id == message_id, table.c.thread_id == thread_id)).one_or_none()
+    if row is None:
+        raise MessageNotFoundError(message_id)
+    return _row_to_message(row, select_message_hash(connection, row.parent_id))
+
+
+def select_messages_at(connection: sa.Connection, places: Collection[Place]) -> dict[Place, Message]:
+    """The messages at these places."""
+    table, parent = schema.message, schema.message.alias()
+    with_parent = sa.select(table, parent.c.hash.label("parent_hash")).outerjoin(parent, parent.c.id == table.c.parent_id)
+    return {
+        (row.segment, row.depth): _row_to_message(row, row.parent_hash)
+        for row in _select_at(connection, with_parent, places)
+    }
+
+
+def select_ids_at(connection: sa.Connection, places: Collection[Place]) -> dict[Place, str]:
+    """The ids of the messages at these places."""
+    table = schema.message.c
+    query = sa.select(table.id, table.segment, table.depth)
+    return {(row.segment, row.depth): row.id for row in _select_at(connection, query, places)}
+
+
+def _select_at(connection: sa.Connection, query: sa.Select[Any], places: Collection[Place]) -> Iterator[sa.Row[Any]]:
+    table, wanted = schema.message.c, list(places)
+    for start in range(0, len(wanted), rows.BATCH_SIZE):
+        is_there = sa.tuple_(table.segment, table.depth).in_(wanted[start : start + rows.BATCH_SIZE])
+        yield from connection.execute(query.where(is_there))
+
+
+def select_all_messages(connection: sa.Connection, thread_id: str) -> list[Message]:
+    """The whole tree, parents before children, siblings in the order they were written."""
+    table = schema.message
+    own = sa.select(schema.segment.c.id).where(schema.segment.c.thread_id == thread_id)  # messages have no index by thread
+    query = sa.select(table).where(table.c.segment.in_(own)).order_by(table.c.segment, table.c.depth)
+    found = connection.execute(query).all()
+    hashes = {row.id: row.hash for row in found}
+    return [_row_to_message(row, hashes.get(row.parent_id)) for row in found]
+
+
+def select_intact_messages(connection: sa.Connection, thread_id: str) -> dict[str, tuple[str, Node]]:
+    """Hash and place, by id, of the thread's messages that are not damaged and follow none that is."""
+    table = schema.message
+    own = sa.select(schema.segment.c.id).where(schema.segment.c.thread_id == thread_id)
+    found: dict[str, tuple[str, Node]] = {}
+    for row in connection.execute(sa.select(table).where(table.c.segment.in_(own)).order_by(table.c.segment, table.c.depth)):
+        before = found[row.parent_id][0] if row.parent_id in found else None
+        follows = row.parent_id is None or before is not None
+        if follows and serde.hash_canonical_body(row.body, row.agent, row.status, before) == row.hash:
+            found[row.id] = (row.hash, Node(row.id, row.segment, row.depth))
+    return found

@@ -1,0 +1,89 @@
+"""Reading the operations of a thread."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from checkpoints.operation import Operation, OperationKind, RowChange
+from checkpoints.operation_detail import OperationDetail
+from checkpoints.storage import rows, schema
+
+_INSERT_OPERATION = sa.insert(schema.operation)  # built once, as the statements of `rows`
+
+
+def select_operations(
+    connection: sa.Connection, thread_id: str, *conditions: sa.ColumnElement[bool], limit: int | None = None
+) -> Sequence[Operation]:
+    """The thread's operations, the newest first."""
+    table = schema.operation
+    query = sa.select(table).where(table.c.thread_id == thread_id, *conditions)
+    query = query.order_by(table.c.version.desc()).limit(limit)
+    return [parse_operation(row) for row in connection.execute(query)]
+
+
+def insert_operation(connection: sa.Connection, operation: Operation, request_id: str | None) -> None:
+    """Record an operation of a request."""
+    values = {
+        "thread_id": operation.thread_id,
+        "version": operation.version,
+        "kind": operation.kind,
+        "actor": operation.actor,
+        "grouped": operation.undo_group,
+        "changes": [[each.table, each.id, each.before, each.after] for each in operation.changes],
+        "detail": operation.detail.to_json(),
+        "result": operation.result,
+        "target": operation.target,
+        "request": request_id,
+        "created_at": rows.from_time(operation.created_at),
+    }
+    connection.execute(_INSERT_OPERATION, values)
+
+
+def find_request(connection: sa.Connection, thread_id: str, request_id: str) -> Operation | None:
+    """Return the operation that an earlier call of this request recorded."""
+    found = select_operations(connection, thread_id, schema.operation.c.request == request_id)
+    return found[0] if found else None
+
+
+def parse_operation(row: sa.Row[Any]) -> Operation:
+    changes = _parse_changes(row.changes)
+    return Operation(
+        thread_id=row.thread_id,
+        version=row.version,
+        kind=OperationKind(row.kind),
+        actor=row.actor,
+        undo_group=row.grouped,
+        changes=changes or (),
+        detail=OperationDetail.from_json(row.detail),
+        result=row.result,
+        undone=row.undone_by is not None,
+        created_at=rows.to_time(row.created_at),
+        target=row.target,
+        damaged=changes is None,
+    )
+
+
+def _parse_changes(stored: Any) -> tuple[RowChange, ...] | None:
+    """The changes that an operation recorded; None where that is not what a change can be."""
+    if not isinstance(stored, list) or not all(isinstance(each, list) and len(each) == 4 for each in stored):
+        return None
+    return tuple(RowChange(*each) for each in stored) if all(_is_row_change(*each) for each in stored) else None
+
+
+def _is_row_change(table: Any, identifier: Any, before: Any, after: Any) -> bool:
+    if table not in schema.MOVABLE_TABLES or not isinstance(identifier, str):
+        return False
+    columns = schema.MOVABLE_TABLES[table].c
+    return all(
+        isinstance(values, dict)
+        and values.keys() == before.keys()
+        and all(_fits_column(columns, *each) for each in values.items())
+        for values in (before, after)
+    )
+
+
+def _fits_column(columns: sa.ColumnCollection[str, sa.Column[Any]], name: str, value: Any) -> bool:
+    if name not in columns:
+        return False
+    return bool(columns[name].nullable) if value is None else isinstance(value, columns[name].type.python_type)

@@ -1,0 +1,47 @@
+"""Reading and inserting runs."""
+
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from checkpoints.model import Run, RunState
+from checkpoints.storage import rows, schema
+
+
+def parse_run(row: sa.Row[Any]) -> Run:
+    return Run(
+        id=row.id,
+        thread_id=row.thread_id,
+        state=RunState(row.state),
+        draft=row.draft,
+        error=row.error,
+        dismissed=row.dismissed,
+        started_at=rows.to_time(row.started_at),
+        ended_at=None if row.ended_at is None else rows.to_time(row.ended_at),
+        compacts=bool(row.compacts),
+    )
+
+
+def select_run(connection: sa.Connection, run_id: str) -> Run | None:
+    row = connection.execute(sa.select(schema.run).where(schema.run.c.id == run_id)).one_or_none()
+    return parse_run(row) if row else None
+
+
+def insert_run(connection: sa.Connection, thread_id: str, run_id: str, now: datetime, *, compacts: bool) -> None:
+    """Write a running run: from now on it locks its thread."""
+    table = schema.run
+    before = sa.select(sa.func.count()).select_from(table).where(table.c.thread_id == thread_id).scalar_subquery()
+    row = {"id": run_id, "thread_id": thread_id, "state": RunState.RUNNING, "draft": "", "dismissed": False}
+    times = {"started_at": rows.from_time(now)}
+    connection.execute(sa.insert(table).values(**row, **times, compacts=compacts, number=before))
+
+
+def select_latest_run(connection: sa.Connection, thread_id: str, head_id: str | None) -> Run | None:
+    """Return the newest run that is running or ended at this head, without dismissed summaries."""
+    table = schema.run.c
+    is_here = sa.or_(table.state == RunState.RUNNING, table.head_id == head_id)
+    counts = sa.not_(sa.and_(table.compacts, table.dismissed))
+    newest = sa.select(schema.run).where(table.thread_id == thread_id, is_here, counts)
+    row = connection.execute(newest.order_by(table.number.desc()).limit(1)).one_or_none()
+    return parse_run(row) if row else None
