@@ -1,5 +1,5 @@
 /**
- * The entry of the browser side: joins the components and puts them on `window.waymark`, our only global.
+ * Entry of the browser side: joins the components and puts them on `window.waymark`, the only global.
  *
  * The other modules have no effect when imported. That matters: Dash may load each of them a second time under
  * another address (`?m=...`), and only this entry may act.
@@ -25,7 +25,7 @@ const parts = { Threads, Transcript, Composer, Timeline, Log, Settings, Trouble,
 if (window.waymark?.provide) {
   window.waymark.provide(parts);
 } else {
-  // Without early.js (a test page, say) the components stand there directly.
+  // Without early.js (on a test page, for example) the components are put there directly.
   window.waymark = parts;
   window.dash_clientside = Object.assign(window.dash_clientside ?? {}, { waymark: clientside });
 }

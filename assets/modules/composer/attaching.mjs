@@ -1,4 +1,4 @@
-/** Files that are chosen, pasted or dropped. What reads and shows them is fetched with the first. */
+/** Attach chosen, pasted or dropped files. The code that reads and shows them is fetched with the first file. */
 import { lazy } from "../lib/lazy.mjs";
 
 const { useCallback, useEffect, useRef, useState } = window.React;
@@ -9,7 +9,7 @@ const readFiles = lazy(() => import("./attachments.lazy.mjs"), "readFiles");
 
 /**
  * @returns {{files: import("../lib/types.mjs").ChosenFile[], problem: string|null, isReading: boolean, current: () => import("../lib/types.mjs").ChosenFile[], take: (list: Iterable<File>) => void, set: (files: import("../lib/types.mjs").ChosenFile[]) => void,
- *   put: (files: import("../lib/types.mjs").ChosenFile[]) => void, drop: (files: import("../lib/types.mjs").ChosenFile[]) => void}} the files of the message that is being written
+ *   put: (files: import("../lib/types.mjs").ChosenFile[]) => void, drop: (files: import("../lib/types.mjs").ChosenFile[]) => void}} the files of the unsent message
  */
 export function useAttaching() {
   const [files, setFiles] = useState([]);
@@ -26,7 +26,7 @@ export function useAttaching() {
   const put = useCallback((more) => set([...more, ...latest.current]), [set]);
   const drop = useCallback((gone) => set(latest.current.filter((file) => !gone.includes(file))), [set]);
   const take = useCallback(async (list) => {
-    const chosen = Array.from(list); // before the field or the event forgets them
+    const chosen = Array.from(list); // a copy: the input and the event clear their lists
     setReading((number) => number + 1);
     try {
       const read = await readFiles.load();
@@ -44,12 +44,12 @@ export function useAttaching() {
   return { files, problem, isReading: reading > 0, current, take, set, put, drop };
 }
 
-/** Files that are dropped anywhere on the conversation. */
+/** Attach files that are dropped anywhere on the conversation. */
 function useDropping(take) {
   useEffect(() => {
     const pane = document.querySelector(".pane-chat");
     if (!pane) return undefined;
-    // The import button takes what is dropped on it.
+    // The import button handles files dropped on itself.
     const isOurs = (event) => event.dataTransfer?.types.includes("Files") && !event.target.closest?.("#upload");
     const over = (event) => {
       if (!isOurs(event)) return;
@@ -73,7 +73,7 @@ function useDropping(take) {
   }, [take]);
 }
 
-/** @param {ClipboardEvent} event a text that comes with a picture of itself (from a spreadsheet, say) is pasted as text */
+/** Return the pasted files. Text that comes with a picture of itself, as from a spreadsheet, is pasted as text. @param {ClipboardEvent} event */
 export function readPastedFiles(event) {
   const { files, types } = event.clipboardData;
   return types.includes("text/plain") ? [] : Array.from(files);

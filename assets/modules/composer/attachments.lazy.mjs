@@ -1,10 +1,10 @@
-/** Files that are to be sent: read, checked, and shown above the field. */
+/** Read and check files before they are sent, and show them above the field. */
 import { icon } from "../lib/icons.mjs";
 import { sizeText } from "../message/attachments.lazy.mjs";
 
 const { createElement: h } = window.React;
 
-/** The limits of checkpoints/files.py, which has the last word. */
+/** The limits of checkpoints/files.py, which enforces them. */
 const MAX_FILES = 5;
 const MAX_BYTES = 10_000_000;
 const MAX_BYTES_OF = { image: 5_000_000, pdf: 5_000_000, text: 1_000_000 };
@@ -19,8 +19,8 @@ const BEGINNINGS = [
 
 /**
  * @param {File[]} chosen
- * @param {import("../lib/types.mjs").ChosenFile[]} held what is attached already
- * @returns {Promise<{files: import("../lib/types.mjs").ChosenFile[], problem: string|null}>} what can be attached, and why the first of the others cannot
+ * @param {import("../lib/types.mjs").ChosenFile[]} held files that are already attached
+ * @returns {Promise<{files: import("../lib/types.mjs").ChosenFile[], problem: string|null}>} the accepted files, and why the first refused one was refused
  */
 export async function readFiles(chosen, held) {
   const files = [];
@@ -44,7 +44,7 @@ async function checkFile(file, held) {
   return together > MAX_BYTES ? `The files of one message may have ${MAX_BYTES / 1_000_000} MB together.` : null;
 }
 
-/** By its first bytes: its name may say anything. */
+/** Detect the type by the first bytes: a file name proves nothing. */
 async function detectKind(file) {
   const bytes = new Uint8Array(await file.slice(0, 16).arrayBuffer());
   const found = BEGINNINGS.find(([, , beginning]) => beginning.test(String.fromCharCode(...bytes)));
@@ -68,7 +68,7 @@ const encodeBase64 = (file) =>
     reader.readAsDataURL(file);
   });
 
-/** @param {{files: import("../lib/types.mjs").ChosenFile[], onRemove: (file: object) => void}} props what is to be sent with the message */
+/** @param {{files: import("../lib/types.mjs").ChosenFile[], onRemove: (file: object) => void}} props files of the unsent message */
 export function Chips({ files, onRemove }) {
   return h(
     "ul",

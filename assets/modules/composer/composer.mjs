@@ -1,4 +1,4 @@
-/** The field in which the user writes. What is typed stays in this component and this tab until it is sent. */
+/** The composer of messages. Typed text stays in this component and this tab until it is sent. */
 import { useActions } from "../lib/actions.mjs";
 import { count } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
@@ -27,7 +27,7 @@ export function Composer(props) {
   const { sending, isSending, queue, send } = useMessages(props, given, box);
   useFill(data.fill, box);
   useEffect(() => {
-    // Not on touch screens, where focus would throw the keyboard over the page.
+    // Not on touch screens, where the focus would open the keyboard over the page.
     if (matchMedia("(pointer: fine)").matches && document.activeElement === document.body) box.field.current.focus();
   }, [data.thread]);
 
@@ -55,7 +55,7 @@ export function Composer(props) {
   );
 }
 
-/** The ways of a message: out of the field, into the queue, to the server, and back. */
+/** Move a message between the field, the queue and the server. */
 function useMessages(props, data, box) {
   const act = useActions(props);
   const thread = data.thread ?? null;
@@ -78,9 +78,9 @@ function useMessages(props, data, box) {
 
   const send = () => {
     if (box.attached.isReading) return;
-    if (data.running && isInTrouble()) return; // nobody knows whether the answer goes on: the text stays in the field
+    if (data.running && isInTrouble()) return; // the state of the run is unknown: the text stays in the field
     const isRepeated = sending.repeat();
-    // At once, and not with the reply: the same text under a second press would be a second message.
+    // Empty the field at once, not with the reply: a second press would send the same text as a second message.
     const message = box.takeAll();
     if (message.text.trim() === "" && message.files.length === 0) return;
     if (isRepeated || isBusy()) queue.queue(message);

@@ -1,26 +1,26 @@
-/** What is written and not sent, of each conversation: kept over a reload of the tab. */
+/** Unsent messages of each conversation, kept in the tab's session storage across a reload. */
 const { useEffect, useLayoutEffect, useMemo, useRef } = window.React;
 
 export const FILES_NOT_KEPT = "Your message is back in the field; its files were not kept.";
 
-/** @returns {string} one text that holds both, each in a paragraph of its own */
+/** @returns {string} the texts joined, each in its own paragraph */
 export const joinTexts = (...texts) => texts.filter(Boolean).join("\n\n");
 
 /**
- * What is written and not sent, by conversation: the draft, what waits for the end of an answer, and what is under way.
- * @typedef {{text: string, op: string, files: number}} Waiting  its operation id keeps it from being sent twice
+ * Return the storage key of an unsent message: the draft, the queued message, or a sent message without a reply.
+ * @typedef {{text: string, op: string, files: number}} Waiting  its operation id prevents a second send; `files` is their number
  * @param {"draft"|"queue"|"sent"} kind
  * @param {string|null} thread null for a conversation that has not begun
  */
 const place = (kind, thread) => `waymark-${kind}:${thread ?? ""}`;
 
-/** @param {string|Waiting|null} value nothing is kept of an empty one */
+/** @param {string|Waiting|null} value an empty one removes the entry */
 export function keepUnsent(kind, thread, value) {
   try {
     if (value) sessionStorage.setItem(place(kind, thread), JSON.stringify(value));
     else sessionStorage.removeItem(place(kind, thread));
   } catch {
-    // A full or forbidden storage: what is typed stays in the field, as long as the page is open.
+    // The storage is full or blocked: typed text stays in the field while the page is open.
   }
 }
 
@@ -33,17 +33,17 @@ export function readUnsent(kind, thread) {
   }
 }
 
-/** A conversation has begun: what was kept for a new one is its own. */
+/** Move the entry of a new conversation to the id that the conversation received. */
 export function moveUnsent(kind, thread) {
   keepUnsent(kind, thread, readUnsent(kind, null));
   keepUnsent(kind, null, null);
 }
 
 /**
- * Each thread has its own unsent text, as long as the tab is open, and files, as long as the page is.
+ * Keep the draft of each thread: its text while the tab is open, its files while the page is open.
  * @param {import("./message-box.mjs").MessageBox} box
- * @returns {{expectThread: () => void, putBack: Function, takeOut: Function}} `putBack` and `takeOut` are for a message of a
- *   thread that is not shown; `expectThread` says that the thread which comes next is what the last message began
+ * @returns {{expectThread: () => void, putBack: Function, takeOut: Function}} `putBack` and `takeOut` change the
+ *   draft of a thread that is not shown; `expectThread` announces that the last message began the next thread
  */
 export function useDrafts(thread, box) {
   const files = useRef(new Map());
@@ -55,7 +55,7 @@ export function useDrafts(thread, box) {
     const before = shownFor.current;
     if (before === thread) return;
     shownFor.current = thread;
-    // The first message of a new conversation gives it its id, a moment after the reply: what is typed meanwhile belongs to it.
+    // A new conversation gets its id a moment after the reply to its first message. Text typed meanwhile belongs to it.
     const isBegun = before === null && isExpected.current;
     isExpected.current = false;
     if (isBegun) {
@@ -86,7 +86,7 @@ function moveDrafts(files) {
   };
 }
 
-/** Puts a text in an empty field, once for each key; the next one replaces it if the user has left it as it was. */
+/** Put a text into an empty field, once for each key. The next text replaces it if the user has not edited it. */
 export function useFill(fill, { field, read, setText }) {
   const filled = useRef({ key: null, text: "" });
   useEffect(() => {

@@ -7,7 +7,7 @@ import { estimateTokens } from "./meter.mjs";
 const { useCallback, useMemo, useRef, useState } = window.React;
 
 const MAX_HEIGHT_PX = 240;
-const COMMAND = /^\s*\/(c(o(m(p(a(c(t(\s[^]*)?)?)?)?)?)?)?)?$/; // or the beginning of it
+const COMMAND = /^\s*\/(c(o(m(p(a(c(t(\s[^]*)?)?)?)?)?)?)?)?$/; // /compact, or a prefix of it
 
 /**
  * @typedef {{text: string, files: import("../lib/types.mjs").ChosenFile[]}} Written
@@ -36,7 +36,7 @@ export function useMessageBox(thread) {
   return { field, attached, isEmpty: isBare || attached.isReading, tokens, isCommand, ...moves };
 }
 
-/** The ways in which text and files come into the field and leave it; what stands there then is kept as the draft. */
+/** Build the functions that move text and files into and out of the field. They store the remaining text as the draft. */
 function moveText(field, shown, measure, attached) {
   const keep = () => keepUnsent("draft", shown.current, field.current.value);
   const setText = (text) => {
@@ -60,7 +60,7 @@ function moveText(field, shown, measure, attached) {
       attached.drop(written.files);
       return written;
     },
-    /** @returns {boolean} false if the message does not stand at the beginning as it was */
+    /** @returns {boolean} false if the field does not begin with the unchanged message */
     takeOut: ({ text, files }) => {
       const { value } = field.current;
       if (!value.startsWith(text)) return false;

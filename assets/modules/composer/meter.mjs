@@ -1,13 +1,13 @@
-/** The context meter by the composer: how full the model's window is and, opened, what the conversation took so far. */
+/** The context meter: how full the model's window is and, when opened, how much the conversation has used. */
 import { count, money, usageText } from "../lib/format.mjs";
 
 const { createElement: h, useEffect, useRef, useState } = window.React;
 
-const BYTES_PER_TOKEN = 4; // as the server guesses (agent/context/tokens.py)
+const BYTES_PER_TOKEN = 4; // the server's estimate (agent/context/tokens.py)
 const LEVELS = [[95, "danger"], [80, "warning"], [0, "calm"]];
 const PANEL = "meter-panel";
 
-/** @returns {number} tokens, a guess; in steps, so that not every key draws the page again */
+/** @returns {number} estimated tokens, in steps: most key presses then render nothing */
 export const estimateTokens = (text) => Math.floor(text.length / 1024) * (1024 / BYTES_PER_TOKEN);
 
 /** @param {{thread: string, version: number, meter: MeterView, typed: number}} props */
@@ -42,7 +42,7 @@ export function Meter({ thread, version, meter, typed }) {
   );
 }
 
-/** Open or closed; another thread, a click elsewhere and Escape close it. */
+/** Open and close the panel. Another thread, a click outside and Escape close it. */
 function usePopover(thread) {
   const [isOpen, setOpen] = useState(false);
   const box = useRef(null);
@@ -81,7 +81,7 @@ function Panel({ thread, version, meter, tokens, about }) {
   );
 }
 
-/** Asked for when the panel opens: it takes reading the whole conversation. */
+/** The usage so far. Fetched when the panel opens, because the server reads the whole conversation for it. */
 function Used({ thread, version }) {
   const [said, setSaid] = useState("…");
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** What is sent while an answer is being written waits for its end. If that is no good one, it goes back into the field. */
+/** Queue messages that are sent during an answer. They are sent after a complete answer, and return to the field otherwise. */
 import { newOperation } from "../lib/actions.mjs";
 import { toast } from "../lib/toast.mjs";
 import { FILES_NOT_KEPT, joinTexts, keepUnsent, moveUnsent, readUnsent } from "./drafts.mjs";
@@ -8,7 +8,7 @@ const { useCallback, useLayoutEffect, useRef, useState } = window.React;
 /**
  * @param {import("../lib/types.mjs").ComposerData} data
  * @param {{pending: object|null, problem: object|null, send: Function}} sending
- * @param {() => boolean} isBusy whether a message would have to wait
+ * @param {() => boolean} isBusy whether a new message must wait
  * @param {import("./message-box.mjs").MessageBox} box
  * @param {ReturnType<import("./drafts.mjs").useDrafts>} drafts
  */
@@ -26,7 +26,7 @@ export function useQueue(data, { pending, problem, send }, isBusy, box, drafts) 
     const hasLeft = before !== null && before !== thread;
     shownFor.current = thread;
     if (queued === null) return;
-    if (before !== thread && !hasLeft) moveUnsent("queue", thread); // it has begun
+    if (before !== thread && !hasLeft) moveUnsent("queue", thread); // the new conversation got its id
     const isRefused = problem !== null && pending === null;
     if (!hasLeft && !isRefused && (pending !== null || isBusy())) return;
     takeQueued(hasLeft ? before : thread);
@@ -48,7 +48,7 @@ export function useQueue(data, { pending, problem, send }, isBusy, box, drafts) 
   return { queued, queue, takeBack, comeBack: () => queued === null && setQueued(recoverQueue(thread, box)) };
 }
 
-/** What this tab kept when it was loaded anew. Without its files a message goes back into the field. */
+/** Recover the queue after a reload of the tab. A message that lost its files returns to the field. */
 function recoverQueue(thread, box) {
   const kept = readUnsent("queue", thread);
   if (kept === null) return null;

@@ -1,4 +1,4 @@
-/** Sending and stopping. A message is in one place at a time: in the field, in the queue, or under way. */
+/** Send messages and stop runs. A message is in one place at a time: in the field, in the queue, or in a request. */
 import { useRequest } from "../lib/request.mjs";
 import { toast } from "../lib/toast.mjs";
 import { takeChoice } from "../settings/settings.mjs";
@@ -13,8 +13,8 @@ const NO_REPLY_TEXT = {
 };
 
 /**
- * A message that the server refuses, or does not answer in time, comes back into the field. Sent again as it was, it keeps its
- * operation id, so that it cannot act twice.
+ * A message that the server refuses, or does not answer in time, returns to the field. Sent again unchanged, it keeps its
+ * operation id and therefore has no second effect.
  * @typedef {{type: "send"|"stop", text: string, files: object[], op: string, thread: string|null}} Sent
  * @param {import("../lib/types.mjs").ComposerData} data
  * @param {{reply?: import("../lib/types.mjs").Reply, act: import("../lib/types.mjs").Act}} server
@@ -23,7 +23,7 @@ const NO_REPLY_TEXT = {
  */
 export function useSending(data, { reply, act }, box, drafts) {
   const [problem, setProblem] = useState(null);
-  const taken = useRef(null); // what was shown when the server took a message: as long as it is, the run of that is to come
+  const taken = useRef(null); // the data shown when the server accepted a message; until newer data comes, the message's run is unknown
   const thread = data.thread ?? null;
   const homeOf = (sent) => (sent.thread === thread ? box : drafts);
 
@@ -60,18 +60,18 @@ export function useSending(data, { reply, act }, box, drafts) {
   return { ...request, problem, hasRunToCome: taken.current === data, send, stop, endStop, repeat: () => repeatSent(request, thread, box, send) };
 }
 
-/** Send once more what came back, if it stands in the field as it was. @returns {boolean} */
+/** Send a returned message again, if the field begins with it unchanged. @returns {boolean} whether it was sent */
 function repeatSent({ pending, isLate }, thread, box, send) {
   const kept = readUnsent("sent", thread);
   const before = pending?.type === "send" ? isLate && pending : kept && { ...kept, files: [], thread };
   if (!before || before.thread !== thread) return false;
   const isAsBefore = box.takeOut(before);
   if (isAsBefore) send(before);
-  else keepUnsent("sent", thread, null); // it is another message now
+  else keepUnsent("sent", thread, null); // the user edited it: it is a new message
   return isAsBefore;
 }
 
-/** Put back what was under way when this tab was loaded anew. @param {string|null} op of the message that this page has sent */
+/** After a reload of the tab, return a message without a reply to the field. @param {string|null} op of this page's own request */
 export function comeBackSent(thread, op, box) {
   const kept = readUnsent("sent", thread);
   if (kept === null || kept.op === op) return;

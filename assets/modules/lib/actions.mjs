@@ -1,4 +1,4 @@
-/** How a component tells the server what the user did. */
+/** Report the user's actions to the server. */
 const { useCallback, useEffect, useRef } = window.React;
 
 /** Two `setProps` in one task would reach the server as one: Dash sends the last value only. */
@@ -18,7 +18,7 @@ export function newOperation() {
 
 /**
  * @param {{data?: {version?: number}, setProps: Function}} props of a component
- * @returns {(type: string, fields?: object, operation?: string) => string} reports an action, gives back its operation id
+ * @returns {(type: string, fields?: object, operation?: string) => string} reports an action and returns its operation id
  */
 export function useActions(props) {
   const latest = useRef(props);

@@ -1,12 +1,12 @@
-/** What can be done and where one can go: the components offer it as long as they stand, the palette lists it. */
+/** Commands of the palette. Each mounted component offers its own. */
 const { useEffect, useRef } = window.React;
 
 export const BACK = "Go back to";
 const offers = new Map();
 
 /**
- * @param {string} from whose offer it is
- * @param {() => Command[]} offer asked for when somebody looks
+ * @param {string} from name of the component that offers
+ * @param {() => Command[]} offer called when the palette opens
  */
 export function useOffer(from, offer) {
   const latest = useRef(offer);
@@ -17,5 +17,5 @@ export function useOffer(from, offer) {
   }, [from]);
 }
 
-/** @returns {Command[]} all that is offered now; whichever component stood first */
+/** @returns {Command[]} all current offers; the order in which components were mounted has no effect */
 export const listOffers = () => [...offers].sort(([one], [other]) => (one < other ? -1 : 1)).flatMap(([, offer]) => offer());

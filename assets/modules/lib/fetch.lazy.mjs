@@ -1,14 +1,14 @@
-/** Reading from the server what somebody asked to see. */
+/** Fetch content that is shown on request. */
 const { useEffect, useState } = window.React;
 
 const NOTHING_YET = { address: null, found: null, status: "Reading…" };
 const NOT_NOW = "This cannot be read right now.";
 
 /**
- * Fetch JSON, and fetch it anew whenever the address changes.
+ * Fetch JSON, and fetch it again whenever the address changes.
  * @param {string} address
- * @param {string} goneText shown when it is not there
- * @param {number} [news] changes when there is more to read
+ * @param {string} goneText shown when the server answers 404
+ * @param {number} [news] changes when there is more to fetch
  * @returns {{found: any, status: string|null}} one of the two is null
  */
 export function useFetch(address, goneText, news) {
@@ -21,5 +21,5 @@ export function useFetch(address, goneText, news) {
       .catch(() => leaving.signal.aborted || fail(NOT_NOW));
     return () => leaving.abort();
   }, [address, news]);
-  return read.address === address ? read : NOTHING_YET; // what was read of another place is not this one's
+  return read.address === address ? read : NOTHING_YET; // never the content of another address
 }

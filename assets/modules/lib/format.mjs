@@ -1,15 +1,15 @@
-/** Times, durations and counts as people read them. Pure functions. */
+/** Format times, durations and counts for people. Pure functions. */
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-// By hand: the browser's own formats take 40 ms of every page's start to load, and would say the same.
+// By hand: the browser's own formats take 40 ms of every page's start to load, and give the same text.
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 const day = (date) => `${date.getDate()} ${MONTHS[date.getMonth()]}`;
 const ofDay = (date) => `${String(date.getHours()).padStart(2, "0")}:${String(date.getMinutes()).padStart(2, "0")}`;
 
 const startOfDay = (time) => new Date(time).setHours(0, 0, 0, 0);
-/** Whole days between two moments by the calendar; rounding forgives the hour that summer time moves. */
+/** Count the calendar days between two moments. Rounding absorbs the hour of a summer time change. */
 const daysBetween = (time, now) => Math.round((startOfDay(now) - startOfDay(time)) / DAY);
 
 /**
@@ -31,7 +31,7 @@ export function relativeTime(iso, now) {
   return year === new Date(now).getFullYear() ? day(date) : `${day(date)} ${year}`;
 }
 
-/** @returns {string} the heading under which a thread of that age is listed */
+/** @returns {string} the heading for threads of that age */
 export function ageGroup(iso, now) {
   const days = daysBetween(Date.parse(iso), now);
   if (!(days >= 1)) return "Today";

@@ -1,4 +1,4 @@
-/** The thread's event stream: one WebSocket that comes back by itself. */
+/** The thread's event stream: one WebSocket that reconnects by itself. */
 const FIRST_WAIT_MS = 200;
 const MAX_WAIT_MS = 5000;
 const SAY_SO_AFTER_MS = 1000;
@@ -6,7 +6,7 @@ const THREAD_IS_GONE = 4404;
 
 let heard = { thread: null, version: 0 };
 
-/** Whether a panel that shows this version has yet to read what the stream has told: the answer is on the screen before its end is. */
+/** Return whether the stream has reported a newer version than this. An answer is on the screen before the data that ends it. */
 export const isOvertaken = (thread, version) => heard.thread === thread && heard.version > version;
 
 /**
@@ -79,7 +79,7 @@ class ThreadSocket {
     this.#retryTimer = setTimeout(() => this.open(), wait + Math.random() * wait * 0.25);
   }
 
-  /** The network is back, or the user is: do not make them wait for the timer. */
+  /** Reconnect at once, without the timer, when the network or the user is back. */
   #hurry = () => {
     if (!this.#isClosed && document.visibilityState === "visible" && this.#socket?.readyState === WebSocket.CLOSED) this.open();
   };

@@ -1,4 +1,4 @@
-/** A short word in the corner, said by the page itself; components/toast.py says those of the server. */
+/** Toasts of the page itself. Those of the server come from components/panels/toast.py. */
 
 /** @param {string} text one plain sentence */
 export function toast(text) {

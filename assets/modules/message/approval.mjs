@@ -1,7 +1,7 @@
-/** Decisions about a tool call that waits: let it run, change its arguments, answer in its place, refuse. */
+/** Approval of a waiting tool call: allow it, edit its arguments, answer instead of the tool, or deny it. */
 const { createElement: h, useEffect, useId, useState } = window.React;
 
-const ASKED_MS = 4000; // a decision is answered within this, or it may be made again
+const ASKED_MS = 4000; // without an answer by then, the decision may be made again
 const MAX_ROWS = 10;
 const WAYS = {
   edit: { label: "Arguments, as JSON", button: "Run with these" },
@@ -38,7 +38,7 @@ export function Approval({ tool, act }) {
   );
 }
 
-/** A decision is made once, until it has gone unanswered for a while. */
+/** Send one decision, and allow the next only after a time without an answer. */
 function useDecision(tool, act) {
   const [isAsked, setAsked] = useState(false);
   useEffect(() => {
@@ -59,7 +59,7 @@ function describeCall({ agent, name }) {
   return `${asker} asks to ${name === "fork" ? "try these approaches, each on its own branch" : `use ${name}`}.`;
 }
 
-/** The field for other arguments, another note, or an answer in the tool's place. */
+/** The form for other arguments, another note, or an answer instead of the tool's. */
 function AnswerForm({ tool, way, isAsked, decide }) {
   const [text, setText] = useState({ edit: tool.arguments, words: tool.move?.words, respond: "" }[way]);
   const onSubmit = (event) => {
@@ -83,7 +83,7 @@ function AnswerForm({ tool, way, isAsked, decide }) {
   );
 }
 
-/** What would leave, and where the conversation would go on. */
+/** A requested move: its target, the messages it would remove, and its note. */
 function Move({ id, move }) {
   return h(
     "div",

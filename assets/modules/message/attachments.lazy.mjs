@@ -41,7 +41,7 @@ function Download({ file }) {
   );
 }
 
-/** A dialog of the browser's own: Escape closes it, and the focus goes back to where it was. */
+/** Show a picture in a native dialog: Escape closes it and returns the focus. */
 function enlarge(file) {
   const make = (tag, properties, ...children) => {
     const element = Object.assign(document.createElement(tag), properties);
@@ -53,7 +53,7 @@ function enlarge(file) {
   const keep = make("a", { href: file.address, download: file.name, className: "btn btn-primary", textContent: "Download" });
   const name = make("p", { textContent: `${file.name} · ${sizeText(file.size)}` });
   dialog.append(make("img", { src: file.address, alt: file.name }), make("div", { className: "attached-bar" }, name, keep, close));
-  dialog.onclick = (event) => event.target === dialog && dialog.close(); // beside the picture
+  dialog.onclick = (event) => event.target === dialog && dialog.close(); // outside the picture
   dialog.onclose = () => dialog.remove();
   document.body.append(dialog);
   dialog.showModal();

@@ -1,4 +1,4 @@
-/** The attempts that the agent makes at once: on the card of the call, each prompt with its branch. */
+/** The agent's parallel attempts, on the card of their fork call: each prompt with its branch. */
 import { icon } from "../lib/icons.mjs";
 
 const { createElement: h } = window.React;
@@ -40,7 +40,7 @@ function Attempt({ way, isRunning, act }) {
     h("span", { className: "way-name" }, way.name),
     h("span", { className: "tool-sign" }, sign, h("span", { className: "visually-hidden" }, state)),
     act &&
-      !isRunning && // the conversation stays where it is while the run is at work
+      !isRunning && // no switch of branches while the run is active
       h("button", { type: "button", className: "text-button", "aria-label": `Open ${way.name}`, onClick: () => act("switch", { branch: way.branch }) }, "Open"),
   );
 }

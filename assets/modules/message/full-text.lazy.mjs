@@ -1,4 +1,4 @@
-/** What a summary stands for, read-only, and the way to go on from there. */
+/** The messages that a summary replaced, read-only, with a button to branch from them. */
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { useFetch } from "../lib/fetch.lazy.mjs";
 import { ReadOnlyMessage } from "./read-only-message.lazy.mjs";

@@ -1,4 +1,4 @@
-/** The sanitised html of a message, and its tools: copy buttons, and scrolling by keyboard. */
+/** The sanitised HTML of a message, with copy buttons and scrolling by keyboard. */
 const { createElement: h, useLayoutEffect, useRef } = window.React;
 
 const COPIED_FOR_MS = 1600;
@@ -29,7 +29,7 @@ function copyBySelection(text) {
 }
 
 /**
- * Give the code blocks and tables below an element their tools. May be called again: what is done is skipped.
+ * Add copy buttons and keyboard scrolling to the code blocks and tables below an element. A second call skips finished ones.
  * @param {Element} root
  */
 export function decorate(root) {
@@ -65,9 +65,9 @@ function decorateTable(table) {
 }
 
 /**
- * One listener for all copy buttons of a container.
+ * Copy the code block whose copy button was clicked. One listener serves all buttons of a container.
  * @param {MouseEvent} event
- * @param {(text: string) => void} announce tells a screen reader
+ * @param {(text: string) => void} announce speaks to a screen reader
  */
 export async function copyCodeOnClick(event, announce) {
   const button = event.target.closest?.(".code-copy");
@@ -79,7 +79,7 @@ export async function copyCodeOnClick(event, announce) {
   setTimeout(() => (button.innerHTML = iconHtml("copy")), COPIED_FOR_MS);
 }
 
-/** Sanitised html of the server. Its text changes rarely; React leaves it alone until then. */
+/** The server's sanitised HTML. React does not touch it until the text changes. */
 export function Prose({ html }) {
   const ref = useRef(null);
   useLayoutEffect(() => decorate(ref.current), [html]);

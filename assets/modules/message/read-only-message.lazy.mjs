@@ -1,4 +1,4 @@
-/** A message of a conversation, to read. */
+/** A message without actions, for dialogs. */
 import { Prose } from "./prose.mjs";
 import { ToolCard } from "./tool-card.mjs";
 

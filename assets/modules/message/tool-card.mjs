@@ -1,4 +1,4 @@
-/** The card of a tool call, and below it what an agent did for the call. */
+/** The card of a tool call, and below it a sub-agent's work for the call. */
 import { duration } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
@@ -21,7 +21,7 @@ function previewArguments(argumentsText) {
   return line.length > PREVIEW_CHARS ? `${line.slice(0, PREVIEW_CHARS)}…` : line;
 }
 
-/** @param {{tool: import("../lib/types.mjs").ToolView, act: Function|null}} props without `act`, nothing can be decided here */
+/** @param {{tool: import("../lib/types.mjs").ToolView, act: Function|null}} props without `act` the card is read-only */
 export function ToolCard({ tool, act }) {
   const hooks = tool.message_id
     ? {
@@ -57,14 +57,14 @@ function ToolBody({ tool, act }) {
     "div",
     { className: "tool-body" },
     tool.name === "fork" && h(Attempts, { tool, act }),
-    !tool.move && tool.name !== "fork" && h(ToolText, { label: "Arguments", text: tool.arguments }), // the card of a move says it in words
+    !tool.move && tool.name !== "fork" && h(ToolText, { label: "Arguments", text: tool.arguments }), // the approval of a move describes its arguments
     act && tool.status === "waiting" && !tool.work && h(Approval, { tool, act }),
     act && tool.work?.waiting.map((call) => h(ToolCard, { key: call.id, tool: call, act })),
     tool.result !== null && h(ToolText, { label: tool.status === "error" ? "Error" : "Result", text: tool.result }),
   );
 }
 
-/** The work of an agent that was asked. Its messages are fetched when this is opened. */
+/** The work of a sub-agent. Its messages are fetched when the fold is opened. */
 function SubagentWork({ work, isAtWork }) {
   const [wasOpened, setOpened] = useState(false);
   return h(
@@ -78,11 +78,11 @@ function SubagentWork({ work, isAtWork }) {
       h("span", { className: "tool-preview" }, work.messages === 1 ? "1 message" : `${work.messages} messages`),
       isAtWork && h("span", { className: "tool-time" }, "working…"),
     ),
-    wasOpened && h(SubagentSteps, { work, Tool }), // handed over: its steps hold cards, and cards hold steps
+    wasOpened && h(SubagentSteps, { work, Tool }), // passed as a value: steps contain cards and cards contain steps, and imports may not be circular
   );
 }
 
-/** The card of a call, and below it the work of an agent for it. @param {{tool: import("../lib/types.mjs").ToolView, act: Function|null}} props */
+/** The card of a call, and below it a sub-agent's work for it. @param {{tool: import("../lib/types.mjs").ToolView, act: Function|null}} props */
 export function Tool({ tool, act }) {
   const work = tool.work && h(SubagentWork, { work: tool.work, isAtWork: tool.status === "running" });
   return h(Fragment, null, h(ToolCard, { tool, act }), work);

@@ -1,4 +1,4 @@
-/** The export's form, sent without leaving the page: a refusal is a word in the corner, and what to redact is in no address. */
+/** Submit the export form without leaving the page: a refusal becomes a toast, and texts to redact stay out of the URL. */
 import { toast } from "../lib/toast.mjs";
 
 /** @param {Response} answer @returns {string} the name that the server gave the file */

@@ -1,4 +1,4 @@
-/** Keys that work anywhere on the page, and what they open. Nothing is done by a key alone that would move a conversation. */
+/** Keys that work anywhere on the page, and the dialogs that they open. No key alone moves a conversation. */
 import { lazy } from "../lib/lazy.mjs";
 
 const { createElement: h } = window.React;
@@ -13,7 +13,7 @@ const KeysHelp = lazy(() => import("./palette.lazy.mjs"), "KeysHelp", NOT_OPENED
 const isField = (element) => element instanceof HTMLElement && (element.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName));
 const isCovered = () => document.querySelector(".modal.show") !== null;
 
-/** Shows a dialog, and takes it away when it is closed. @param {Function} Dialog a lazy component @param {object} props */
+/** Show a dialog, and remove it when it is closed. @param {Function} Dialog a lazy component @param {object} props */
 async function open(Dialog, props = {}) {
   if ((await Dialog.load()) === null || isCovered()) return; // covered: the key was pressed twice
   const place = document.body.appendChild(document.createElement("div"));
@@ -22,12 +22,12 @@ async function open(Dialog, props = {}) {
   flushSync(() => root.render(h(Dialog, { ...props, onClose }))); // so that a second press finds it
 }
 
-/** Ctrl+K the palette, ? the keys; Escape twice in an empty field the list of places to go back to. */
+/** Open the palette on Ctrl+K, the list of keys on ?, and the positions to go back to on Escape twice in an empty field. */
 export function watchKeys() {
   let escaped = -Infinity;
   document.addEventListener("keydown", (event) => {
     const isFind = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k";
-    if (isFind) event.preventDefault(); // also of a key that is held: the browser would go to its own field
+    if (isFind) event.preventDefault(); // also for a repeated key: the browser would focus its own search field
     if (event.isComposing || event.repeat || isCovered()) return;
     if (isFind) {
       open(Palette);
@@ -38,7 +38,7 @@ export function watchKeys() {
       const isSecond = event.timeStamp - escaped < TWICE_MS;
       escaped = isSecond ? -Infinity : event.timeStamp;
       if (!isSecond) return;
-      event.preventDefault(); // or the same Escape would close the dialog that it opens
+      event.preventDefault(); // else the same Escape would close the dialog that it opens
       open(Palette, { onlyBack: true });
     } else escaped = -Infinity;
   });

@@ -1,4 +1,4 @@
-/** The log of the conversation: what was done, by whom and when; undo and redo from there. */
+/** The log of the conversation: each change with its author and time, and buttons for undo and redo. */
 import { useActions } from "../lib/actions.mjs";
 import { AUTHORS } from "../lib/authors.mjs";
 import { useNow } from "../lib/clock.mjs";
@@ -7,14 +7,14 @@ import { icon } from "../lib/icons.mjs";
 
 const { createElement: h } = window.React;
 
-const SHOWN = 200; // changes at first, and more that each "Show more" brings
+const SHOWN = 200; // changes at first; each "Show more" adds as many
 let clicksSeen = 0;
 
 /**
- * A clientside callback: whether the log is to be read (it is being opened, or it is open), and how much of it.
+ * Clientside callback: request the log when it is being opened or is open, and say how many entries to read.
  * @param {number|undefined} clicks of the button that opens it
- * @param {object|undefined} head says with every new one that there is news
- * @param {{type: string, count: number}|undefined} action the log's last one
+ * @param {object|undefined} head each new value means that there are new entries
+ * @param {{type: string, count: number}|undefined} action the log's last action
  * @param {boolean} isOpen
  */
 export function logWanted(clicks, head, action, isOpen) {

@@ -1,4 +1,4 @@
-/** The palette: places and actions found by a few letters. With it, the list of places to go back to, and what the keys do. */
+/** The palette finds positions and actions by a few letters. This module also has the positions to go back to, and the list of keys. */
 import { BACK, listOffers } from "../lib/commands.mjs";
 import { ReadingDialog, useDialog } from "../lib/dialog.lazy.mjs";
 import { count, figure } from "../lib/format.mjs";
@@ -7,7 +7,7 @@ import { loadStyle } from "../lib/style.lazy.mjs";
 const { Fragment, createElement: h, useEffect, useId, useMemo, useState } = window.React;
 
 const GROUPS = ["Actions", BACK, "Branches", "Conversations"];
-const MAX_LINES = 50; // who looks for more types more letters
+const MAX_LINES = 50; // typing more letters narrows a longer list
 const MOD = /Mac|iP(hone|ad)/.test(navigator.platform) ? "⌘" : "Ctrl";
 const KEYS = [
   [["Enter"], "send"],
@@ -23,17 +23,17 @@ const KEYS = [
 
 loadStyle(new URL("./palette.lazy.css", import.meta.url));
 
-/** @returns {import("../lib/types.mjs").Command[]} what the buttons of the page do, those that can be pressed now */
+/** @returns {import("../lib/types.mjs").Command[]} commands for the enabled buttons of the page */
 function listButtons() {
   const buttons = [...document.querySelectorAll(".conversation-bar button[aria-label]:not(#show-more), #theme")];
   const able = buttons.filter((button) => !button.disabled && !button.hidden && button.getAttribute("aria-disabled") !== "true");
   return able.map((button) => ({ group: "Actions", name: button.getAttribute("aria-label"), run: () => button.click() }));
 }
 
-/** What belongs together stands together. @param {import("../lib/types.mjs").Command[]} commands */
+/** Order commands by their groups. @param {import("../lib/types.mjs").Command[]} commands */
 const groupCommands = (commands) => GROUPS.flatMap((wanted) => commands.filter(({ group }) => group === wanted));
 
-/** @param {import("../lib/types.mjs").Command[]} commands @param {string} text @returns those that have all of its words */
+/** @param {import("../lib/types.mjs").Command[]} commands @param {string} text @returns the commands that contain all words of the text */
 function matchWords(commands, text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   return commands.filter(({ group, name }) => words.every((word) => `${group} ${name}`.toLowerCase().includes(word)));
@@ -74,7 +74,7 @@ export function Palette({ onlyBack = false, onClose }) {
   );
 }
 
-/** The lines that match what is typed, and the one that is chosen among them. */
+/** Filter the lines by the typed text, and track the selected line. */
 function useLines(commands, dialog) {
   const [text, setText] = useState("");
   const [place, setPlace] = useState(0);
@@ -117,7 +117,7 @@ function PaletteFoot({ total, matched, onlyBack }) {
   );
 }
 
-/** Lines of one kind under their name. @param {{group: string, found: import("../lib/types.mjs").Command[], at: number, id: string, onChoose: Function}} props */
+/** The lines of one group under its heading. @param {{group: string, found: import("../lib/types.mjs").Command[], at: number, id: string, onChoose: Function}} props */
 function Group({ group, found, at, id, onChoose }) {
   const line = (command, index) =>
     command.group === group &&

@@ -1,11 +1,11 @@
-/** Says so when the server does not answer: Dash itself would leave a click without any sign. */
+/** Report a server that does not answer: Dash itself shows nothing after a click. */
 import { reportLostRequest } from "../lib/request.mjs";
 import { toast } from "../lib/toast.mjs";
 
 const PATIENCE_MS = 6000;
 const CALLBACKS = "_dash-update-component";
 
-/** Dash has no place to hear of a request that failed, so its requests are watched on their way. */
+/** Wrap `fetch` to watch Dash's requests: Dash has no hook for a request that failed. */
 export function watchRequests() {
   const send = window.fetch;
   window.fetch = async (address, options) => {

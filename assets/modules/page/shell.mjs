@@ -1,4 +1,4 @@
-/** The frame of the page: side panes that become sheets below 1024 px, and where the focus goes. */
+/** The frame of the page: side panes that become sheets below 1024 px, with their focus. */
 const NARROW = "(max-width: 1023.98px)";
 const SHEETS = { threads: "show-threads", timeline: "show-timeline" };
 const FOCUSABLE = 'button:not([disabled]), a[href], input, [tabindex="0"]';
@@ -12,7 +12,7 @@ const noUpdate = () => window.dash_clientside?.no_update;
 /** @returns {boolean} whether the side panes are sheets now */
 export const isNarrow = () => matchMedia(NARROW).matches;
 
-/** The rest of the page can be neither clicked nor tabbed into while a sheet is open. */
+/** Block or allow clicks and Tab in the rest of the page. It is blocked while a sheet is open. */
 function setOthersInert(inert) {
   for (const part of document.querySelectorAll("#shell > .topbar, #shell > .pane-chat")) part.inert = inert;
 }
@@ -28,7 +28,7 @@ function backdrop() {
   return element;
 }
 
-/** Close any sheet; the focus goes back to what opened it. */
+/** Close any sheet, and return the focus to the element that opened it. */
 export function closeSheets({ restoreFocus = true } = {}) {
   const root = shell();
   if (!root || !Object.values(SHEETS).some((name) => root.classList.contains(name))) return;
@@ -39,7 +39,7 @@ export function closeSheets({ restoreFocus = true } = {}) {
   opener = null;
 }
 
-/** @param {"threads"|"timeline"} name the sheet to show; does nothing where the panes stand side by side */
+/** @param {"threads"|"timeline"} name the sheet to show; without effect where the panes are side by side */
 export function openSheet(name) {
   const root = shell();
   if (!root || !isNarrow() || root.classList.contains(SHEETS[name])) return;
@@ -55,7 +55,7 @@ export function openSheet(name) {
 }
 
 /**
- * A clientside callback for the two buttons that show the side panes on a narrow screen.
+ * Clientside callback: open or close the pane of the clicked button on a narrow screen.
  * @param {number|undefined} threadsClicks
  * @param {number|undefined} timelineClicks
  */
@@ -72,13 +72,13 @@ export function pane(threadsClicks, timelineClicks) {
 }
 
 /**
- * A clientside callback: focus an element once its dialog is shown.
+ * Clientside callback: focus an element once its dialog is shown.
  * @param {boolean} isOpen
  * @param {string} elementId
  */
 export function focus(isOpen, elementId) {
   if (isOpen) {
-    // The dialog comes some frames later and takes the focus itself first; give up after a second.
+    // The dialog appears some frames later and first takes the focus itself. Give up after a second.
     const until = performance.now() + 1000;
     const attempt = () => {
       const element = document.getElementById(elementId);
@@ -90,26 +90,29 @@ export function focus(isOpen, elementId) {
   return noUpdate();
 }
 
-/** A clientside callback: whatever asks for it, the dialog closes. */
+/** Clientside callback: close the dialog, whatever triggered it. */
 export function close() {
   return false;
 }
 
 /**
- * A clientside callback: go where a command led to, unless the page is there.
+ * Clientside callback: navigate to the address that a command returned, unless the page is already there.
  * @param {{go?: string}|undefined} head
  */
 export function go(head) {
   return head?.go && head.go !== location.pathname ? head.go : noUpdate();
 }
 
-/** What stands behind "More" on a phone: shown by its button, gone after any other press. */
+/** Show or hide the buttons behind "More" on a phone. */
 function showMore(shown) {
   document.getElementById("show-more")?.setAttribute("aria-expanded", String(shown));
   document.getElementById("more")?.classList.toggle("shown", shown);
 }
 
-/** Escape closes a sheet (unless a dialog is above it), and so does making the window wide. */
+/**
+ * Close sheets on Escape, unless a dialog is above, and when the window becomes wide. Open "More" by its button, and close
+ * it on any other press.
+ */
 export function watchShell() {
   document.addEventListener("click", ({ target }) => {
     const button = target instanceof Element && target.closest("#show-more");

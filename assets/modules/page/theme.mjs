@@ -1,4 +1,4 @@
-/** Theme: light, dark or system has it. early.js applies the choice before the first paint, with the same key. */
+/** Theme: light, dark or system. early.js applies the choice before the first paint, with the same key. */
 const KEY = "waymark.theme";
 const CHOICES = ["light", "dark", "system"];
 
@@ -17,7 +17,7 @@ function storeChoice(choice) {
   try {
     localStorage.setItem(KEY, choice);
   } catch {
-    // Storage is blocked: the choice holds until the page is left.
+    // Storage is blocked: the choice lasts until the page is closed.
   }
 }
 
@@ -30,10 +30,10 @@ function applyChoice(choice) {
 }
 
 /**
- * A clientside callback: every click goes to the next choice.
- * @param {number|undefined} clicks nothing yet: only tell the choice
- * @param {string|null} [current] the choice now; without it, the stored one
- * @returns {string} the choice that holds
+ * Clientside callback: apply the next choice after a click, and the stored one before.
+ * @param {number|undefined} clicks undefined before the first click
+ * @param {string|null} [current] the current choice; without it, the stored one
+ * @returns {string} the applied choice
  */
 export function theme(clicks, current) {
   const now = CHOICES.includes(current) ? current : readChoice();
@@ -43,7 +43,7 @@ export function theme(clicks, current) {
   return choice;
 }
 
-/** Follow the system when it turns dark in the evening. */
+/** Follow the system between light and dark. */
 export function watchSystemTheme() {
   systemDark().addEventListener("change", () => {
     if (document.documentElement.getAttribute("data-theme-choice") === "system") applyChoice("system");

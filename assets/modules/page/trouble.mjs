@@ -1,4 +1,4 @@
-/** The banner while the database takes no part. It asks the server until all is well, and goes by itself. */
+/** The banner during an outage. It polls the server and disappears after the recovery. */
 import { useActions } from "../lib/actions.mjs";
 import { icon } from "../lib/icons.mjs";
 import { reportLostRequest } from "../lib/request.mjs";
@@ -16,10 +16,10 @@ async function health() {
   }
 }
 
-/** @returns {boolean} whether the banner stands there */
+/** @returns {boolean} whether the banner is shown */
 export const isInTrouble = () => document.querySelector(".trouble") !== null;
 
-/** What has lost its connection asks whether the server is there at all; if it is not, the banner says so until it is. */
+/** After a lost connection, show the banner if the server does not answer at all. */
 export async function tellIfSilent() {
   if ((await health()) === null) window.dash_clientside.set_props("trouble", { data: { text: "The server does not answer." } });
 }

@@ -1,4 +1,4 @@
-/** The dialog in which a person chooses for one conversation: the model, the instructions, and whether the agent may go back. */
+/** The dialog for the settings of one conversation: the model, the instructions, and whether the agent may go back. */
 import { useDialog } from "../lib/dialog.lazy.mjs";
 import { useRequest } from "../lib/request.mjs";
 
@@ -52,7 +52,7 @@ export function SettingsDialog({ title, onClose, ...props }) {
   );
 }
 
-/** The choice that is being made, and saving it. @param {Props} props */
+/** Edit and save the settings. @param {Props} props */
 function useSettingsForm({ data, kept, keep, reply, act, onClose }) {
   const [seen, setSeen] = useState(data.choice);
   const [choice, setChoice] = useState({ ...data.choice, ...(data.thread === null ? kept?.choice : {}) });
@@ -85,7 +85,7 @@ function useSettingsForm({ data, kept, keep, reply, act, onClose }) {
   return { choice, change, isSaving: pending !== null && !isLate, problem, onSubmit };
 }
 
-/** Name and demo text of a model; empty: the default. */
+/** Return the name and demo text of a model. An empty name means the default. */
 function describeModel(data, model) {
   const name = model || data.default;
   return { model: name, demo: data.models.find((each) => each.name === name)?.demo ?? null };

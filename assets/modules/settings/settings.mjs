@@ -1,4 +1,4 @@
-/** The settings of a conversation: the button to their dialog, and the choice for a conversation that has not begun. */
+/** The settings of a conversation: the button to their dialog, and the choice for a new conversation. */
 import { useActions } from "../lib/actions.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
@@ -8,7 +8,7 @@ const { createPortal } = window.ReactDOM;
 
 const SettingsDialog = lazy(() => import("./settings-dialog.lazy.mjs"), "SettingsDialog", "The settings could not be loaded. Please try again.");
 
-/** @type {import("../lib/types.mjs").KeptChoice|null} for the conversation that begins with the next message, as long as the page is open */
+/** @type {import("../lib/types.mjs").KeptChoice|null} for the conversation that the next message begins; kept while the page is open */
 let kept = null;
 let isSent = false;
 const listeners = new Set();
@@ -25,14 +25,14 @@ export function keep(next) {
   for (const listener of listeners) listener();
 }
 
-/** @returns {{choice?: import("../lib/types.mjs").Choice}} what comes along with the message that begins a conversation */
+/** @returns {{choice?: import("../lib/types.mjs").Choice}} fields to send with the first message of a conversation */
 export function takeChoice(thread) {
   if (thread || kept === null) return {};
   isSent = true;
   return { choice: kept.choice };
 }
 
-/** @returns {import("../lib/types.mjs").KeptChoice|null} what is kept for the conversation that is shown; once it has begun, the server knows it */
+/** @returns {import("../lib/types.mjs").KeptChoice|null} the choice for the shown new conversation; once it has begun, the server has it */
 export function useKept(thread) {
   const now = useSyncExternalStore(listen, () => kept);
   useEffect(() => {

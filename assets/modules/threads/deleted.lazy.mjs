@@ -1,4 +1,4 @@
-/** The conversations that were deleted last, each with the way back. */
+/** The last deleted conversations, each with a button to bring it back. */
 const { createElement: h } = window.React;
 
 /** @param {{found: DeletedItem[], onBringBack: (fields: {thread: string, version: number}) => void}} props */

@@ -50,14 +50,14 @@ export function Threads(props) {
   );
 }
 
-/** The lines of the list in the palette. @returns {import("../lib/types.mjs").Command[]} */
+/** List the conversations as commands of the palette. @returns {import("../lib/types.mjs").Command[]} */
 function listThreadCommands(threads, current, now, open) {
   const others = threads.filter(({ id }) => id !== current);
   const line = ({ id, title, updated }) => ({ group: "Conversations", name: title, detail: relativeTime(updated, now), run: () => open("open", { thread: id }) });
   return [{ group: "Actions", name: "New conversation", run: () => open("new") }, ...others.map(line)];
 }
 
-/** What was deleted and can be brought back: asked for when it is opened, and when the list changes while it is open. */
+/** Deleted conversations that can be brought back: requested when the fold opens, and again when the list changes. */
 function DeletedFold({ found, threads, act, onBringBack }) {
   const [isOpen, setOpen] = useState(false);
   const listed = threads.map(({ id }) => id).join();
@@ -72,7 +72,7 @@ function DeletedFold({ found, threads, act, onBringBack }) {
   );
 }
 
-/** Threads under headings by age, in the order in which they came. */
+/** Group threads under headings by age, without changing their order. */
 function groupByAge(threads, now) {
   const byName = new Map();
   for (const thread of threads) {
@@ -100,7 +100,7 @@ function ThreadRow({ thread, now, isCurrent, onOpen, onRename, onDelete }) {
     // Anything but a plain click belongs to the browser: a new tab, a new window, a download.
     if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
-    if (!isCurrent && event.detail < 2) onOpen(); // the second click of a double click is on its way to a rename
+    if (!isCurrent && event.detail < 2) onOpen(); // the second click of a double click begins a rename
   };
   return h(
     "li",

@@ -1,4 +1,4 @@
-/** The branches of the conversation as a small tree: where each leaves the path that is shown. */
+/** The branches of the conversation as a small tree: where each diverges from the current path. */
 import { count } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { NameField } from "../lib/name-field.mjs";
@@ -35,7 +35,7 @@ export function Branches({ branches, act, onCompare }) {
   );
 }
 
-/** The branch whose name is being changed; afterwards it gets the focus that is gone with the field. */
+/** Track the branch that is being renamed. Afterwards its button gets the focus, which the field took with it. */
 function useRenaming(act) {
   const [renaming, setRenaming] = useState(null);
   const list = useRef(null);
@@ -88,7 +88,7 @@ function Branch({ branch, act, onCompare, onRename }) {
   );
 }
 
-/** Where a branch stands to the one that is shown, and how long it is. */
+/** Describe where a branch diverges from the current one, and how long it is. */
 function describePlace({ current, messages, shared }) {
   if (current) return `you are here · ${count(messages, "message")}`;
   const from = shared === messages ? `at message ${messages}` : `from message ${shared}`;

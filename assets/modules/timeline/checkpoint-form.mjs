@@ -1,4 +1,4 @@
-/** A name and a description, of a new checkpoint or of one that is there. */
+/** The form for the name and description of a new or existing checkpoint. */
 const { Fragment, createElement: h, useEffect, useId, useRef } = window.React;
 
 const MAX_NAME_CHARS = 120;

@@ -1,4 +1,4 @@
-/** One checkpoint on the line: what it is, and what can be done with it. */
+/** One checkpoint of the track: its name, its figures and its actions. */
 import { AUTHORS } from "../lib/authors.mjs";
 import { count, fullTime } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
@@ -11,10 +11,10 @@ const { Fragment, createElement: h, memo, useRef, useState } = window.React;
  *   onCompare: (place: string) => void}} Props
  */
 
-/** Saved by the judge, by itself. */
+/** Return whether the judge saved the checkpoint by itself. */
 export const isMilestone = (checkpoint) => checkpoint.created_by === "judge";
 
-/** Every answer brings all checkpoints as new objects; of a thousand, only those that changed are drawn again. */
+/** Every answer brings all checkpoints as new objects. Of a thousand, only changed ones are rendered again. */
 const isSame = (one, other) =>
   one.ago === other.ago && one.selected === other.selected && JSON.stringify(one.checkpoint) === JSON.stringify(other.checkpoint);
 
@@ -24,7 +24,7 @@ function CheckpointRow({ checkpoint, ago, act, selected, onShow, onCompare }) {
   const row = useRef(null);
   const close = () => {
     setRenaming(false);
-    // The form is gone with its focus: give it back to the button that stands there again.
+    // The closed form took the focus with it: return the focus to the button that replaces it.
     requestAnimationFrame(() => row.current?.querySelector(".rename")?.focus());
   };
   const onSave = (name, description) => {

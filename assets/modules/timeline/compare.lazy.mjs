@@ -1,4 +1,4 @@
-/** Two places of the conversation side by side: what they have in common, and what each holds from where they part. */
+/** Two positions of the conversation side by side: their common messages, and the messages where they differ. */
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { useFetch } from "../lib/fetch.lazy.mjs";
 import { count } from "../lib/format.mjs";
@@ -15,7 +15,7 @@ const HERE = "";
 loadStyle(new URL("./compare.lazy.css", import.meta.url));
 
 /**
- * Places are named as the server reads them: "" is where the conversation stands, else "branch:ID" or "checkpoint:ID".
+ * Places are in the server's notation: "" is the current position, otherwise "branch:ID" or "checkpoint:ID".
  * @param {{data: import("../lib/types.mjs").TimelineData, place: string, act: Function, onClose: () => void}} props
  */
 export function Compare({ data, place, act, onClose }) {
@@ -44,7 +44,7 @@ function describeShared({ shared, common, one, other }) {
   return `${count(shared, "message")} in common${common ? `, ${shared === 1 ? "this one" : "the last of them"}:` : "."}`;
 }
 
-/** One of the two places, which can be another one. */
+/** One of the two positions, with a list to choose another. */
 function Side({ name, data, place, onChoose, side, go }) {
   const id = useId();
   return h(
@@ -78,7 +78,7 @@ function Places({ id, data, place, onChoose }) {
   );
 }
 
-/** The way to a place: nothing is done before it was asked about, as everywhere. */
+/** The button that goes to a position. As everywhere, the page asks for confirmation first. */
 function Go({ data, place, go }) {
   const [kind, id] = place.split(":");
   const button = (text, onClick) => h("button", { type: "button", className: "quiet-button", onClick }, text);

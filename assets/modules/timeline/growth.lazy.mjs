@@ -1,4 +1,4 @@
-/** How the conversation grew: a line of tokens, with the checkpoints on it and what a summary saved. */
+/** A plot of the conversation's tokens, with its checkpoints and the tokens that summaries saved. */
 import { useFetch } from "../lib/fetch.lazy.mjs";
 import { count, figure } from "../lib/format.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
@@ -6,7 +6,7 @@ import { loadStyle } from "../lib/style.lazy.mjs";
 const { createElement: h } = window.React;
 
 const GONE = "This conversation no longer exists.";
-const SHARES = 60; // of the width; of the checkpoints that fall into one share the last is drawn
+const SHARES = 60; // of the width; only the last checkpoint in each share is drawn
 
 loadStyle(new URL("./growth.lazy.css", import.meta.url));
 
@@ -47,7 +47,7 @@ function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
           key: checkpoint.id,
           type: "button",
           className: "growth-mark",
-          tabIndex: -1, // each is in the list below, for keys as well
+          tabIndex: -1, // the list below has each of them, for the keyboard as well
           "aria-hidden": true,
           title: `${checkpoint.name} · ${count(checkpoint.tokens ?? at(checkpoint.messages), "token")}`,
           style: { left: `${x(checkpoint.messages)}%`, top: `${y(at(checkpoint.messages))}%` },
@@ -60,7 +60,7 @@ function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
   );
 }
 
-/** Those that can be told apart at this width, the last of each place. */
+/** Pick the checkpoints that are distinguishable at this width: the last one in each share. */
 function pickMarks(checkpoints, messages) {
   const places = new Map();
   for (const checkpoint of checkpoints) {
@@ -71,5 +71,5 @@ function pickMarks(checkpoints, messages) {
 
 const describeSaving = ({ messages, before, after }) => `At message ${figure(messages)}, about ${figure(before)} were reduced to ${figure(after)}.`;
 
-/** The line in words. */
+/** Describe the plot in words. */
 const describeGrowth = (last, drops) => [`The conversation uses about ${count(last.tokens, "token")} after ${count(last.messages, "message")}.`, ...drops.map(describeSaving)].join(" ");

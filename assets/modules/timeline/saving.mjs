@@ -1,10 +1,10 @@
-/** Saving a checkpoint: the key, the button, and a save that is under way. */
+/** Save a checkpoint: the key, the button, and the pending save. */
 import { icon } from "../lib/icons.mjs";
 import { useRequest } from "../lib/request.mjs";
 
 const { createElement: h, useEffect, useLayoutEffect, useRef } = window.React;
 
-/** Ctrl+S or Cmd+S from anywhere on the page, instead of the browser's "save this page". */
+/** Save on Ctrl+S or Cmd+S anywhere on the page, instead of the browser's "save this page". */
 export function useSaveKey(onSave) {
   const latest = useRef(onSave);
   latest.current = onSave;
@@ -20,7 +20,7 @@ export function useSaveKey(onSave) {
   }, []);
 }
 
-/** A save that is under way; any new data is the reply to it. */
+/** Track a pending save. Any new data is its reply. */
 export function useSaving(data, act) {
   const { pending, isLate, start, end } = useRequest({});
   const seen = useRef(data);

@@ -1,4 +1,4 @@
-/** Going through the checkpoints one by one: the transcript shows each place, and nothing moves. */
+/** Step through the checkpoints: the transcript shows the message of each, and no head moves. */
 import { icon } from "../lib/icons.mjs";
 import { toast } from "../lib/toast.mjs";
 
@@ -6,7 +6,7 @@ const { createElement: h, useCallback, useEffect, useRef, useState } = window.Re
 const { flushSync } = window.ReactDOM;
 
 /**
- * In the order of the conversation; after the last checkpoint comes where the conversation stands.
+ * Step in the order of the conversation. The current position comes after the last checkpoint.
  * @param {import("../lib/types.mjs").CheckpointView[]} checkpoints
  * @returns {{selected: string|null, show: Function, back: Function|null, forward: Function|null}}
  */
@@ -30,7 +30,7 @@ export function useStepping(checkpoints, thread) {
   return { selected, show, back, forward };
 }
 
-/** Alt with the arrow keys; not in a field with text, where they move the caret. */
+/** Step on Alt with an arrow key, except in a field with text, where these keys move the caret. */
 function useStepKeys(back, forward) {
   const latest = useRef({});
   latest.current = { ArrowUp: back, ArrowDown: forward };
@@ -55,7 +55,7 @@ export function Step({ name, sign, keys, onStep }) {
       type: "button",
       className: "icon-button",
       "aria-label": name,
-      "aria-disabled": onStep === null, // not disabled: the button that was pressed would lose the focus
+      "aria-disabled": onStep === null, // not `disabled`: the pressed button would lose the focus
       "aria-keyshortcuts": `Alt+${keys}`,
       title: `${name} (Alt+${keys === "ArrowUp" ? "↑" : "↓"})`,
       onClick: () => onStep?.(),

@@ -1,4 +1,4 @@
-/** The checkpoints of the conversation, the current place among them, and its branches. */
+/** The timeline: the conversation's checkpoints, its current position, and its branches. */
 import { useActions } from "../lib/actions.mjs";
 import { BACK, useOffer } from "../lib/commands.mjs";
 import { count } from "../lib/format.mjs";
@@ -17,7 +17,7 @@ import { Track } from "./track.mjs";
 const { createElement: h, useCallback, useEffect, useState } = window.React;
 const { createPortal } = window.ReactDOM;
 
-const FEW = 8; // checkpoints that need no search
+const FEW = 8; // checkpoints, for which no search is shown
 const NOTHING = { thread: null, checkpoints: [], branches: [], save: { enabled: false, reason: null } };
 const Compare = lazy(() => import("./compare.lazy.mjs"), "Compare", "The comparison could not be shown. Please try again.");
 const Growth = lazy(() => import("./growth.lazy.mjs"), "Growth", "The plot could not be loaded. Please try again.");
@@ -32,7 +32,7 @@ export function Timeline(props) {
   const stepping = useStepping(search.found, data.thread);
   const form = useForm(data);
   const onShow = useCallback((checkpoint) => {
-    closeSheets(); // on a narrow screen the place would stay behind it
+    closeSheets(); // on a narrow screen the sheet would cover the message
     stepping.show(checkpoint);
   }, [stepping.show]);
   useOffer("timeline", () => listTimelineCommands(data, act, form.open, comparing.start));
@@ -51,7 +51,7 @@ export function Timeline(props) {
   );
 }
 
-/** The checkpoints that are found by their words, or as milestones. */
+/** Filter the checkpoints by words, or to milestones only. */
 function useSearch({ thread, checkpoints }) {
   const [sought, seek] = useState("");
   const [isOnlyMilestones, setOnlyMilestones] = useState(false);
@@ -67,7 +67,7 @@ function useSearch({ thread, checkpoints }) {
   return { sought, seek, words, found, isMixed, isOnlyMilestones, toggleMilestones: () => setOnlyMilestones(!isOnlyMilestones) };
 }
 
-/** The form that names a new checkpoint: opened by its button, its key or the palette. */
+/** Open and close the form for a new checkpoint: by its button, its key or the palette. */
 function useForm({ thread, save }) {
   const [isOpen, setOpen] = useState(false);
   useEffect(() => setOpen(false), [thread]);
@@ -80,7 +80,7 @@ function useForm({ thread, save }) {
   useSaveKey(open);
   const close = () => {
     setOpen(false);
-    // The form is gone with its focus: give it back to the button that stands there again.
+    // The closed form took the focus with it: return the focus to the button that replaces it.
     requestAnimationFrame(() => document.querySelector('[data-testid="save"]')?.focus());
   };
   return { isOpen, open, close };
@@ -107,7 +107,7 @@ function Steps({ search, stepping }) {
   );
 }
 
-/** The timeline's lines in the palette. @returns {import("../lib/types.mjs").Command[]} */
+/** List the timeline's commands for the palette. @returns {import("../lib/types.mjs").Command[]} */
 function listTimelineCommands({ checkpoints, branches, save }, act, onSave, onCompare) {
   const newest = [...checkpoints].reverse();
   const others = branches.filter(({ current }) => !current);
@@ -122,7 +122,7 @@ function listTimelineCommands({ checkpoints, branches, save }, act, onSave, onCo
 }
 
 /**
- * Two places side by side, once somebody asks for that.
+ * Open and close the comparison of two positions.
  * @returns {{place: string|null, start: (place: string) => void, end: () => void}}
  */
 function useComparing(thread) {
@@ -132,7 +132,7 @@ function useComparing(thread) {
   return { place, start, end };
 }
 
-/** The plot of tokens, folded: it is read when somebody opens it. */
+/** The plot of tokens in a fold. It is fetched when the fold opens. */
 function Tokens({ data, onShow }) {
   const [isOpen, setOpen] = useState(false);
   return h(

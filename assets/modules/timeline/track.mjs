@@ -1,4 +1,4 @@
-/** The line of checkpoints with its marks. */
+/** The track of checkpoints. */
 import { useNow } from "../lib/clock.mjs";
 import { relativeTime } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
@@ -6,9 +6,9 @@ import { Checkpoint } from "./checkpoint.mjs";
 
 const { createElement: h, useEffect, useRef, useState } = window.React;
 
-const SHOWN_AT_FIRST = 200; // checkpoints, the newest, and more that each "Show earlier" brings
+const SHOWN_AT_FIRST = 200; // the newest checkpoints; each "Show earlier" adds as many
 
-/** The line with its marks, oldest first; it ends where the conversation stands. What is pinned stands above it. */
+/** The track, oldest checkpoint first, down to the current position. Pinned checkpoints are above it. */
 export function Track({ data, found, words, saving, act, stepping, onShow, onCompare }) {
   const now = useNow();
   const scroll = useRef(null);
@@ -46,7 +46,7 @@ export function Track({ data, found, words, saving, act, stepping, onShow, onCom
   );
 }
 
-/** Keeps in view where the conversation stands, and what is stepped to. */
+/** Keep the current position and the selected checkpoint in view. */
 function useScrollToPlaces(scroll, { thread, checkpoints }, isHereMarked, selected) {
   const lastId = checkpoints.at(-1)?.id;
   useEffect(() => {

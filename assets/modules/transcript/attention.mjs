@@ -1,9 +1,9 @@
-/** Where the attention goes when a run begins or ends, and when a message was edited: the view, the focus, a screen reader. */
+/** Direct the view, the focus and the screen reader when a run begins or ends, and after an edit. */
 const { useCallback, useEffect, useLayoutEffect, useRef } = window.React;
 
 const SPOKEN = { stopped: "Answer stopped", failed: "Answer failed", interrupted: "Answer stopped" };
 
-/** Tells a screen reader that an answer began or ended, and never its text. */
+/** Announce to a screen reader that an answer began or ended, but never its text. */
 export function useSpokenRun(run, announce) {
   const before = useRef(null);
   const state = run?.state ?? null;
@@ -15,8 +15,8 @@ export function useSpokenRun(run, announce) {
 }
 
 /**
- * A run that begins, or a banner at the boundary, is brought into view even from further up; what is done in place is not.
- * @returns {() => void} says that the next change is made in place
+ * Bring a new run or a new notice into view, even from further up. A change made in place is not scrolled to.
+ * @returns {() => void} marks the next change as made in place
  */
 export function useJumps(runningId, notice, { jump, stay }) {
   const mounted = useRef(false);
@@ -35,7 +35,7 @@ export function useJumps(runningId, notice, { jump, stay }) {
   }, [stay]);
 }
 
-/** The field is gone with its focus: it goes to the message, or to the one that comes to stand in its place. */
+/** Move the focus after an edit to the message, or to its replacement: the closed field took the focus with it. */
 export function useFocusAfterEdit({ draft, pending }, messages) {
   const left = useRef(null);
   if (draft) left.current = { id: draft.id, isSent: pending !== null };

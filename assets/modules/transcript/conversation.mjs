@@ -1,11 +1,11 @@
 /**
- * What the transcript shows, from two sources: `data`, which callbacks bring, and the socket's frames. Pure functions.
+ * Merge the transcript's two sources: `data` from callbacks, and the socket's frames. Pure functions.
  *
- * The rule: union by message id; `data` wins for the order and, once its version has caught up, for everything.
+ * The rule: union by message id. `data` decides the order and, once its version has caught up, everything.
  */
 
 /**
- * @typedef {{id: string|null, state: string, error: string|null, version: number}} StreamRun  a run as the socket tells it
+ * @typedef {{id: string|null, state: string, error: string|null, version: number}} StreamRun  a run as the socket reports it
  * @typedef {{arrived: {message: MessageView, version: number, after?: string|null}[], run: StreamRun|null}} Stream
  */
 
@@ -50,12 +50,12 @@ export function nextStream(stream, frame) {
 
 const beginRun = (id, version) => ({ id, state: "running", error: null, version });
 
-/** The run came to rest while the socket was down; how, the data will tell. */
+/** End a run that ended while the socket was down. The data will report its state. */
 const endUnseen = (run, version) => (run?.state === "running" ? { ...run, state: "unknown", version } : run);
 
 /**
- * @returns {boolean} whether the data knows how this run ended. Rest is final, whoever tells it first; but a reply
- *   made before the run's end may still call it running.
+ * @returns {boolean} whether the data has this run's end. A final state counts from either source, but a reply made
+ *   before the run's end may still report it as running.
  */
 export function knowsTheEnd(data, run) {
   if (run === null) return true;
@@ -63,19 +63,19 @@ export function knowsTheEnd(data, run) {
   return run.state !== "running" && run.version <= data.version;
 }
 
-/** Forget what the data now knows better. */
+/** Drop messages and runs that the data now includes. */
 const catchUp = (stream, data) => ({
   arrived: stream.arrived.filter((item) => item.version > data.version),
   run: knowsTheEnd(data, stream.run) ? null : stream.run,
 });
 
-/** @returns {MessageView[]} every message once, in the order of `data`, then what is newer than `data` */
+/** @returns {MessageView[]} every message once, in the order of `data`, then newer messages */
 export function mergeMessages(data, stream) {
   const newer = new Map();
   for (const { message, version } of stream.arrived) if (version >= data.version) newer.set(message.id, message);
   const known = new Set(data.messages.map((message) => message.id));
   let shown = data.messages.map((message) =>
-    // Of alternatives only the data knows.
+    // Only the data knows the alternatives.
     newer.has(message.id) ? { ...newer.get(message.id), siblings: message.siblings } : message,
   );
   for (const { message, version, after } of stream.arrived) {
@@ -84,14 +84,14 @@ export function mergeMessages(data, stream) {
   return shown;
 }
 
-/** What stays when a message comes after another one than the last: something was changed there, or the agent went back. */
+/** Keep the messages up to `after`. If it is not the last one, a message was edited there or the agent went back. */
 function cutAfter(messages, after) {
   if (after === null) return [];
   const place = messages.findLastIndex(({ id, tools }) => id === after || tools.some((tool) => tool.message_id === after));
   return place < 0 ? messages : messages.slice(0, place + 1);
 }
 
-/** @returns {{id: string|null, state: string, error: string|null}|null} the newest run, as far as either source knows */
+/** @returns {{id: string|null, state: string, error: string|null}|null} the newest run that either source knows */
 export function pickNewestRun(data, stream) {
   const { run } = stream;
   if (!run) return data.run;

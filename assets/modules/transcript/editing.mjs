@@ -1,4 +1,4 @@
-/** A user's message as a field: another text can stand in its place, and the agent can be asked again. */
+/** Edit a user's message: replace its text only, or ask the agent again from there. */
 import { useRequest } from "../lib/request.mjs";
 import { fitHeight } from "../lib/text-field.mjs";
 
@@ -13,11 +13,11 @@ const MAX_HEIGHT_PX = 320;
  * @typedef {{draft: Draft|null, pending: EditRequest|null, open: Function, type: Function, cancel: Function, ask: Function}} Editing
  * @param {import("../lib/types.mjs").Reply|undefined} reply
  * @param {import("../lib/types.mjs").Act} act
- * @returns {Editing} stays as the conversation is rendered anew or left for another: what was typed is kept
+ * @returns {Editing} kept across renderings and other conversations, so that no typed text is lost
  */
 export function useEditing(reply, act) {
   const [draft, setDraft] = useState(null);
-  const unsent = useRef(new Map()); // texts of the messages that were left for another one, by message id
+  const unsent = useRef(new Map()); // texts of interrupted edits, by message id
   const setProblem = (problem) => setDraft((now) => now && { ...now, problem });
   const onReply = (_, { ok, text }) => (ok ? setDraft(null) : setProblem(text));
   const { pending, start, end } = useRequest({ reply, onReply, onLate: () => setProblem(NO_REPLY_TEXT) });

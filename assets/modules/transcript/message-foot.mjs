@@ -1,4 +1,4 @@
-/** The line under a message: its time, its cost, and what can be done with it. */
+/** The line under a message: its time, its cost and its actions. */
 import { clockTime, figure, fullTime, money, usageText } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
@@ -6,12 +6,12 @@ import { copyText } from "../message/prose.mjs";
 
 const { Fragment, createElement: h, useEffect, useRef, useState } = window.React;
 
-const ASKED_MS = 1000; // a click on an arrow is answered within this, or it may be made again
+const ASKED_MS = 1000; // without an answer by then, an arrow may be clicked again
 const COPIED_FOR_MS = 1600;
 
 const Menu = lazy(() => import("./menu.lazy.mjs"), "Menu", "The menu could not be loaded. Please try again.");
 
-/** Copies a message's text; says so by its sign for a moment. */
+/** Copy a message's text, and show the result as an icon for a moment. */
 function CopyButton({ text, announce }) {
   const [copied, setCopied] = useState(null);
   useEffect(() => {
@@ -34,11 +34,11 @@ function CopyButton({ text, announce }) {
 
 /** @param {{name: string, sign: string, onClick: () => void}} props */
 function ActionButton({ name, sign, onClick, ...hooks }) {
-  const once = (event) => event.detail < 2 && onClick(); // a double click is one wish
+  const once = (event) => event.detail < 2 && onClick(); // a double click is one request
   return h("button", { type: "button", className: "icon-button", "aria-label": name, title: name, ...hooks, onClick: once }, icon(sign));
 }
 
-/** Goes through the alternatives of a message: what was edited, or answered again. */
+/** Switch between the alternatives of a message: its edits or its repeated answers. */
 function Alternatives({ message, act, announce }) {
   const { id, siblings } = message;
   const place = siblings.indexOf(id);
@@ -66,9 +66,9 @@ function ArrowButton({ name, turn, isEnabled, onClick }) {
   return h("button", { type: "button", className: `icon-button${turn}`, "aria-label": name, title: name, "aria-disabled": disabled, onClick }, icon("chevron-right"));
 }
 
-const opinions = new Map(); // about answers, by their ids; Langfuse alone keeps them longer than the page
+const opinions = new Map(); // of answers, by message id; only Langfuse keeps them longer than the page
 
-/** The user's opinion of a traced answer, and the way to its trace. */
+/** The user's rating of a traced answer, and the link to its trace. */
 function Rating({ message, act }) {
   const { id, trace } = message;
   const [good, setGood] = useState(opinions.get(id) ?? null);
@@ -107,7 +107,7 @@ function Usage({ usage }) {
   );
 }
 
-/** Seldom needed actions, in a menu that is fetched when it is opened. */
+/** Rarely needed actions, in a menu that is fetched when it opens. */
 function More({ id, act }) {
   const [isOpen, setOpen] = useState(false);
   const items = [
@@ -136,7 +136,7 @@ export function MessageFoot({ message, announce, act, onEdit }) {
     "footer",
     { className: "message-foot" },
     message.state === "partial" && h("span", { className: "cut-off" }, "Cut off"),
-    !isUser && alternatives, // always seen, so it stands at the edge, where the hidden buttons leave no gap
+    !isUser && alternatives, // always visible, so it is at the edge, where the hidden buttons leave no gap
     h("time", { dateTime: message.time, title: fullTime(message.time) }, clockTime(message.time)),
     message.usage !== null && h(Usage, { usage: message.usage }),
     text !== "" && h(CopyButton, { text, announce }),

@@ -39,7 +39,7 @@ function MessageArticle({ message, announce, act, onEdit, editing, isLast }) {
   );
 }
 
-/** Callbacks deliver every message anew as JSON; only a message that says something else is rendered again. */
+/** Callbacks deliver every message as a new object. Only a message with other content is rendered again. */
 const isSameMessage = (before, after) =>
   before.editing === after.editing &&
   before.act === after.act &&

@@ -1,12 +1,12 @@
-/** Bringing a message into view that another panel asks for. */
+/** Scroll to a message that another panel requests. */
 const { useCallback, useEffect, useLayoutEffect, useRef } = window.React;
 
-/** A reader who does one of these goes on. */
+/** Events with which the reader takes over the scrolling. */
 const READER_EVENTS = ["wheel", "touchmove", "pointerdown", "keydown"];
 
 /**
- * Shows the message that another panel asks for ("waymark-show"; without one, the latest), wherever it is, and marks it. What the
- * page does not hold is asked for first.
+ * Show and mark the message that a "waymark-show" event names; without one, show the latest. A message that is not loaded is
+ * requested first.
  * @param {{messages: object[], later: boolean}} data
  * @returns {() => void} brings the latest into view
  */
@@ -58,7 +58,7 @@ function useShowRequests(onShow) {
   }, [onShow]);
 }
 
-/** Its end is the place. Not by scrollIntoView, which moves the whole page as well. */
+/** Scroll to the end of the element. Not by scrollIntoView, which moves the whole page as well. */
 function bringIntoView(element, scroller) {
   if (!element.isConnected) return;
   const [view, box] = [scroller, element].map((each) => each.getBoundingClientRect());
@@ -67,7 +67,7 @@ function bringIntoView(element, scroller) {
 
 let release = () => undefined;
 
-/** Until the reader does something: content-visibility gives what was out of sight its true height only when it comes near. */
+/** Repeat until the reader acts: content-visibility gives a hidden message its true height only when it comes near. */
 function hold(bring, column) {
   release();
   const observer = new ResizeObserver(bring);
@@ -79,7 +79,7 @@ function hold(bring, column) {
   for (const kind of READER_EVENTS) document.addEventListener(kind, release, true);
 }
 
-/** Not by React: the next rendering of the message would have to know of it. */
+/** Mark an article outside React: else every rendering of the message would need to know the mark. */
 function mark(article) {
   document.querySelector("[data-place]")?.removeAttribute("data-place");
   article?.setAttribute("data-place", "");

@@ -1,9 +1,9 @@
-/** Where the transcript is scrolled to: at the end unless the reader went up, and still there when history is put above. */
+/** Scroll the transcript: at the end unless the reader went up, and unmoved when earlier messages are added above. */
 const { useCallback, useEffect, useLayoutEffect, useRef, useState } = window.React;
 
 /** Closer to the end than this counts as being there. */
 const AT_END_PX = 40;
-/** Earlier messages are asked for when the top is this near. */
+/** Earlier messages are requested this close to the top. */
 const NEAR_TOP_PX = 600;
 
 const distanceToEnd = (element) => element.scrollHeight - element.scrollTop - element.clientHeight;
@@ -28,14 +28,14 @@ export function useScrolling({ firstId, onNearTop }) {
     setAway(false);
     toEnd();
   }, [toEnd]);
-  /** What changes next is not followed: the reader looks at something further up. */
+  /** Do not follow the next changes: the reader looks at something further up. */
   const stay = useCallback(() => {
     atEnd.current = false;
   }, []);
 
   const onScroll = useCallback(() => {
     const element = scroller.current;
-    // Text may grow between our scroll and its event: only a move upwards is the reader's wish to leave the end.
+    // Text may grow between our scroll and its event: only a move upwards shows that the reader leaves the end.
     if (distanceToEnd(element) <= AT_END_PX) atEnd.current = true;
     else if (element.scrollTop < lastTop.current - 1) atEnd.current = false;
     lastTop.current = element.scrollTop;
@@ -50,11 +50,11 @@ export function useScrolling({ firstId, onNearTop }) {
   return { scroller, column, onScroll, away, jump, stay };
 }
 
-/** Messages came above: what the reader was looking at stays where it was. */
+/** Keep the first visible message in place when messages are added above. */
 function useAnchor({ scroller, column, atEnd, firstId, toEnd, scrollTo }) {
   const anchor = useRef(null);
   const knownFirst = useRef(firstId);
-  // Read while the old messages still stand on the page. Places noted at the last scroll would be stale by now:
+  // Read while the old messages are still on the page. Positions from the last scroll would be stale:
   // content-visibility gives messages their true height only afterwards.
   if (firstId !== knownFirst.current && scroller.current && !atEnd.current) {
     anchor.current = findFirstVisible(scroller.current, column.current);
@@ -79,7 +79,7 @@ function useResize(elements, onResize) {
   }, []);
 }
 
-/** @returns {{element: Element, top: number}|null} the message at the upper edge, and where it stands */
+/** @returns {{element: Element, top: number}|null} the message at the upper edge, and its position */
 function findFirstVisible(scroller, column) {
   const edge = scroller.getBoundingClientRect().top;
   for (const element of column.querySelectorAll(":scope > article")) {

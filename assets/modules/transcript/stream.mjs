@@ -1,4 +1,4 @@
-/** Joins the socket: its frames, the live text, and asking for fresh data when the server is ahead. */
+/** Join the socket: dispatch its frames, write the live text, and request new data when the server is ahead. */
 import { followThread } from "../lib/socket.mjs";
 import { tellIfSilent } from "../page/trouble.mjs";
 import { EMPTY_STREAM, knowsTheEnd, nextStream } from "./conversation.mjs";
@@ -7,9 +7,9 @@ import { LiveText } from "./live.mjs";
 const { useCallback, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } = window.React;
 const { flushSync } = window.ReactDOM;
 
-/** The tab that changed something gets its data by callback; another tab asks for it after this pause. */
+/** The tab that changed something gets its data by callback. Other tabs request it after this delay. */
 const FOREIGN_CHANGE_MS = 500;
-const SILENT_MS = 4000; // after the connection was called lost, which takes a second
+const SILENT_MS = 4000; // after the connection counts as lost, which takes a second
 
 /**
  * @param {import("../lib/types.mjs").TranscriptData} data
@@ -32,10 +32,10 @@ export function useStream(data, act) {
   latest.current = data;
 
   useLayoutEffect(() => {
-    // Text that was still shown when its run ended is part of the data now.
+    // Live text that outlasted its run is part of the data now.
     if (stream.run && knowsTheEnd(data, stream.run)) live.replace("", "");
     dispatch({ k: "data", data });
-  }, [data]); // once for each delivery, not for each frame
+  }, [data]); // once per delivery, not per frame
 
   useEffect(() => {
     if (data.thread === null) return undefined;
@@ -67,13 +67,13 @@ function showFrame(frame, live, dispatch, version) {
   flushSync(() => dispatch(frame));
 }
 
-/** Without a message of its own, text stays until the data brings it; if the data is level already, it was never kept. */
+/** Return whether to empty the bubble. Text without a message stays until the data has it, unless the data is already current. */
 function endsLiveText(frame, version) {
   if (frame.k === "start" || frame.k === "message") return true;
   return (frame.k === "hello" || frame.k === "end") && frame.version <= version;
 }
 
-/** Asks for fresh data when a frame is ahead of what the page shows. @param {{current: import("../lib/types.mjs").TranscriptData}} latest */
+/** Request new data when a frame is ahead of the page's data. @param {{current: import("../lib/types.mjs").TranscriptData}} latest */
 function createRefreshing(latest, act) {
   let asked = -1;
   let changeTimer = 0;

@@ -17,7 +17,7 @@ import { Welcome } from "./welcome.mjs";
 
 const { Fragment, createElement: h, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } = window.React;
 
-const MAX_QUOTE_CHARS = 120; // of a message that the palette names
+const MAX_QUOTE_CHARS = 120; // of a message in the palette
 
 /** @param {{id: string, data?: import("../lib/types.mjs").TranscriptData, reply?: import("../lib/types.mjs").Reply, setProps: Function}} props */
 export function Transcript(props) {
@@ -28,14 +28,14 @@ export function Transcript(props) {
     document.title = title ? `${title} · Waymark` : "Waymark";
   }, [title]);
   if (!props.data) return h("div", { id: props.id, className: "transcript" });
-  // Another thread is another conversation: nothing of the old one may linger.
+  // A new key for another thread: no state of the old conversation may remain.
   return h(Conversation, { key: props.data.thread ?? "none", id: props.id, data: props.data, act, editing });
 }
 
 function Conversation({ id, data, act, editing }) {
   const [spoken, announce] = useState("");
   const stream = useStream(data, act);
-  // What is new stands at the end, which is not there while the page holds an earlier stretch.
+  // New messages belong to the end, which is not loaded while the page shows an earlier part.
   const messages = useMemo(() => (data.later ? data.messages : mergeMessages(data, stream.stream)), [data, stream.stream]);
   const run = pickNewestRun(data, stream.stream);
   const firstId = messages[0]?.id;
@@ -66,11 +66,11 @@ function Conversation({ id, data, act, editing }) {
   );
 }
 
-/** Asks for earlier messages, once for each first message; `insist` asks again. */
+/** Request earlier messages, once for each first message; `insist` repeats the request. */
 function useEarlier({ earlier }, firstId, act) {
   const askedBefore = useRef(null);
   useEffect(() => {
-    askedBefore.current = null; // another stretch may begin there again
+    askedBefore.current = null; // another part may begin with the same message
   }, [firstId]);
   return useCallback((insist) => {
     if (!earlier || (askedBefore.current === firstId && insist !== true)) return;
@@ -79,14 +79,14 @@ function useEarlier({ earlier }, firstId, act) {
   }, [earlier, firstId, act]);
 }
 
-/** The user's messages as places to go back to, newest first. @returns {import("../lib/types.mjs").Command[]} */
+/** List the user's messages as positions to go back to, newest first. @returns {import("../lib/types.mjs").Command[]} */
 function listPlaces(messages, act) {
   const asked = messages.filter(({ role, text }) => role === "user" && text !== "");
   const place = ({ id: message, text }) => ({ group: BACK, name: `“${text.slice(0, MAX_QUOTE_CHARS)}”`, detail: "your message", run: () => act("fork", { message }) });
   return asked.map(place).reverse();
 }
 
-/** The part that scrolls: the messages, the answer that is being written, and the banners under them. */
+/** The scrolling part: the messages, the running answer, and the banners. */
 function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, stay, announce, onEarlier, onLater }) {
   const isRunning = run?.state === "running";
   const showLive = !data.later && (isRunning || !stream.isLiveEmpty());
@@ -124,7 +124,7 @@ function Messages({ messages, later, editing, act, stay, announce }) {
   }, [act, stay]);
   const row = (message, place) =>
     h(Message, {
-      key: message.siblings[0] ?? message.id, // alternatives take turns in one element: the focus stays in it
+      key: message.siblings[0] ?? message.id, // alternatives share one element, so that the focus stays in it
       message,
       announce,
       act: onAct,
