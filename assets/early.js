@@ -27,7 +27,7 @@
     };
   });
 
-  ["Threads", "Transcript", "Composer", "Timeline", "Log", "Settings", "Trouble", "Icon"].forEach(function (name) {
+  ["Threads", "Transcript", "Composer", "Timeline", "Log", "Settings", "OutageBanner", "Icon"].forEach(function (name) {
     waymark[name] = function (props) {
       var state = React.useState(Boolean(waymark.parts));
       React.useEffect(function () {
@@ -39,7 +39,7 @@
     };
   });
 
-  ["theme", "focus", "pane", "go", "close", "logWanted"].forEach(function (name) {
+  ["cycleTheme", "focusInDialog", "toggleSheet", "navigate", "closeDialog", "requestLog"].forEach(function (name) {
     waymark.clientside[name] = function () {
       var values = arguments;
       if (waymark.parts) return waymark.parts.clientside[name].apply(null, values);

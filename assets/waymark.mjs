@@ -8,19 +8,19 @@ import { Composer } from "./modules/composer/composer.mjs";
 import { Icon } from "./modules/lib/icons.mjs";
 import { watchExports } from "./modules/page/exporting.mjs";
 import { watchKeys } from "./modules/page/keys.mjs";
-import { Log, logWanted } from "./modules/page/log.mjs";
+import { Log, requestLog } from "./modules/page/log.mjs";
 import { watchRequests } from "./modules/page/request-timeout.mjs";
-import { close, focus, go, pane, watchShell } from "./modules/page/shell.mjs";
-import { theme, watchSystemTheme } from "./modules/page/theme.mjs";
-import { Trouble } from "./modules/page/trouble.mjs";
+import { closeDialog, focusInDialog, navigate, toggleSheet, watchShell } from "./modules/page/shell.mjs";
+import { cycleTheme, watchSystemTheme } from "./modules/page/theme.mjs";
+import { OutageBanner } from "./modules/page/outage.mjs";
 import { watchUploads } from "./modules/page/upload.mjs";
 import { Settings } from "./modules/settings/settings.mjs";
 import { Threads } from "./modules/threads/threads.mjs";
 import { Timeline } from "./modules/timeline/timeline.mjs";
 import { Transcript } from "./modules/transcript/transcript.mjs";
 
-const clientside = { theme, focus, pane, go, close, logWanted };
-const parts = { Threads, Transcript, Composer, Timeline, Log, Settings, Trouble, Icon, clientside };
+const clientside = { cycleTheme, focusInDialog, toggleSheet, navigate, closeDialog, requestLog };
+const parts = { Threads, Transcript, Composer, Timeline, Log, Settings, OutageBanner, Icon, clientside };
 
 if (window.waymark?.provide) {
   window.waymark.provide(parts);

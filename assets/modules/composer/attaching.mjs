@@ -11,7 +11,7 @@ const readFiles = lazy(() => import("./attachments.lazy.mjs"), "readFiles");
  * @returns {{files: import("../lib/types.mjs").ChosenFile[], problem: string|null, isReading: boolean, current: () => import("../lib/types.mjs").ChosenFile[], take: (list: Iterable<File>) => void, set: (files: import("../lib/types.mjs").ChosenFile[]) => void,
  *   put: (files: import("../lib/types.mjs").ChosenFile[]) => void, drop: (files: import("../lib/types.mjs").ChosenFile[]) => void}} the files of the unsent message
  */
-export function useAttaching() {
+export function useAttachments() {
   const [files, setFiles] = useState([]);
   const [problem, setProblem] = useState(null);
   const [reading, setReading] = useState(0);
@@ -39,13 +39,13 @@ export function useAttaching() {
       setReading((number) => number - 1);
     }
   }, [set]);
-  useDropping(take);
+  useFileDrop(take);
   const current = useCallback(() => latest.current, []);
   return { files, problem, isReading: reading > 0, current, take, set, put, drop };
 }
 
 /** Attach files that are dropped anywhere on the conversation. */
-function useDropping(take) {
+function useFileDrop(take) {
   useEffect(() => {
     const pane = document.querySelector(".pane-chat");
     if (!pane) return undefined;

@@ -1,18 +1,18 @@
 /** The composer of messages. Typed text stays in this component and this tab until it is sent. */
 import { useActions } from "../lib/actions.mjs";
-import { count } from "../lib/format.mjs";
+import { formatCount } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
-import { isOvertaken } from "../lib/socket.mjs";
-import { isInTrouble } from "../page/trouble.mjs";
-import { useKept } from "../settings/settings.mjs";
+import { isStreamAhead } from "../lib/socket.mjs";
+import { isOutageShown } from "../page/outage.mjs";
+import { useKeptChoice } from "../settings/settings.mjs";
 import { readPastedFiles } from "./attaching.mjs";
 import { AttachButton, SendButton, StopButton } from "./buttons.mjs";
-import { useDrafts, useFill } from "./drafts.mjs";
 import { useMessageBox } from "./message-box.mjs";
 import { Meter } from "./meter.mjs";
 import { useQueue } from "./queue.mjs";
-import { comeBackSent, useSending } from "./sending.mjs";
+import { recoverSent, useSending } from "./sending.mjs";
+import { useDrafts, useFilledText } from "./unsent-messages.mjs";
 
 const { createElement: h, useEffect, useLayoutEffect } = window.React;
 
@@ -20,12 +20,12 @@ const Chips = lazy(() => import("./attachments.lazy.mjs"), "Chips");
 
 /** @param {{id: string, data?: import("../lib/types.mjs").ComposerData, reply?: import("../lib/types.mjs").Reply, setProps: Function}} props */
 export function Composer(props) {
-  const { data: given = {} } = props;
-  const data = { ...given, ...useKept(given.thread) };
-  const thread = given.thread ?? null;
+  const { data: serverData = {} } = props;
+  const data = { ...serverData, ...useKeptChoice(serverData.thread) };
+  const thread = serverData.thread ?? null;
   const box = useMessageBox(thread);
-  const { sending, isSending, queue, send } = useMessages(props, given, box);
-  useFill(data.fill, box);
+  const { sending, isSending, queue, send } = useMessages(props, serverData, box);
+  useFilledText(data.fill, box);
   useEffect(() => {
     // Not on touch screens, where the focus would open the keyboard over the page.
     if (matchMedia("(pointer: fine)").matches && document.activeElement === document.body) box.field.current.focus();
@@ -39,8 +39,8 @@ export function Composer(props) {
     h(
       "div",
       { className: "composer-column" },
-      h(Problem, { problem: sending.problem ?? (box.attached.problem && { text: box.attached.problem }), again }),
-      queue.queued !== null && h(Queued, { queued: queue.queued, onEdit: queue.takeBack }),
+      h(SendProblem, { problem: sending.problem ?? (box.attached.problem && { text: box.attached.problem }), again }),
+      queue.queued !== null && h(QueuedMessage, { queued: queue.queued, onEdit: queue.takeBack }),
       box.isCommand && h("p", { className: "quiet", role: "status" }, h("code", null, "/compact"), " summarises the conversation; after it you can say what to keep."),
       box.attached.files.length > 0 && h(Chips, { files: box.attached.files, onRemove: (file) => box.attached.drop([file]) }),
       h(
@@ -50,7 +50,7 @@ export function Composer(props) {
           ? h(StopButton, { isStopping: pending?.type === "stop", onClick: sending.stop })
           : h(SendButton, { isSending, isEmpty: box.isEmpty, onClick: send }),
       ),
-      h(Foot, { data, tokens: box.tokens }),
+      h(ComposerFoot, { data, tokens: box.tokens }),
     ),
   );
 }
@@ -61,9 +61,9 @@ function useMessages(props, data, box) {
   const thread = data.thread ?? null;
   const drafts = useDrafts(thread, box);
   const sending = useSending(data, { reply: props.reply, act }, box, drafts);
-  const { pending, isLate, hasRunToCome } = sending;
+  const { pending, isLate, isRunExpected } = sending;
   const isSending = pending?.type === "send" && !isLate;
-  const isBusy = () => isSending || hasRunToCome || data.running || isOvertaken(data.thread, data.version);
+  const isBusy = () => isSending || isRunExpected || data.running || isStreamAhead(data.thread, data.version);
   const queue = useQueue(data, sending, isBusy, box, drafts);
   const isLoaded = data.version !== undefined;
   const isStopped = pending?.type === "stop" && !data.running;
@@ -72,13 +72,13 @@ function useMessages(props, data, box) {
   }, [isStopped]);
   useLayoutEffect(() => {
     if (!isLoaded) return;
-    comeBackSent(thread, pending?.op, box);
+    recoverSent(thread, pending?.op, box);
     queue.comeBack();
   }, [thread, isLoaded]);
 
   const send = () => {
     if (box.attached.isReading) return;
-    if (data.running && isInTrouble()) return; // the state of the run is unknown: the text stays in the field
+    if (data.running && isOutageShown()) return; // the state of the run is unknown: the text stays in the field
     const isRepeated = sending.repeat();
     // Empty the field at once, not with the reply: a second press would send the same text as a second message.
     const message = box.takeAll();
@@ -89,7 +89,7 @@ function useMessages(props, data, box) {
   return { sending, isSending, queue, send };
 }
 
-function Problem({ problem, again }) {
+function SendProblem({ problem, again }) {
   if (!problem) return null;
   return h(
     "div",
@@ -100,12 +100,12 @@ function Problem({ problem, again }) {
   );
 }
 
-function Queued({ queued: { text, files }, onEdit }) {
+function QueuedMessage({ queued: { text, files }, onEdit }) {
   return h(
     "div",
     { className: "composer-queued", role: "status" },
     icon("clock-history"),
-    h("p", null, h("span", { className: "quiet" }, "Sent after this answer: "), [text, files.length > 0 && count(files.length, "file")].filter(Boolean).join(" · ")),
+    h("p", null, h("span", { className: "quiet" }, "Sent after this answer: "), [text, files.length > 0 && formatCount(files.length, "file")].filter(Boolean).join(" · ")),
     h("button", { type: "button", className: "quiet-button", onClick: onEdit }, "Edit"),
   );
 }
@@ -144,14 +144,14 @@ function Box({ box, onSend, children }) {
   );
 }
 
-function Foot({ data, tokens }) {
+function ComposerFoot({ data, tokens }) {
   return h(
     "p",
     { className: "composer-foot" },
-    h("span", { className: "composer-demo" }, data.demo ?? h(Keys)),
+    h("span", { className: "composer-demo" }, data.demo ?? h(KeysHint)),
     data.meter && h(Meter, { thread: data.thread, version: data.version, meter: data.meter, typed: tokens }),
     h("span", { className: "composer-model" }, data.model),
   );
 }
 
-const Keys = () => h("span", { className: "composer-keys" }, "Enter sends, Shift + Enter breaks the line", h("span", { className: "composer-more" }, ", Ctrl + K finds the rest"));
+const KeysHint = () => h("span", { className: "composer-keys" }, "Enter sends, Shift + Enter breaks the line", h("span", { className: "composer-more" }, ", Ctrl + K finds the rest"));

@@ -1,12 +1,12 @@
 /** The field with its files: the message that is being written. */
 import { fitHeight } from "../lib/text-field.mjs";
-import { useAttaching } from "./attaching.mjs";
-import { joinTexts, keepUnsent } from "./drafts.mjs";
+import { useAttachments } from "./attaching.mjs";
 import { estimateTokens } from "./meter.mjs";
+import { joinTexts, storeUnsent } from "./unsent-messages.mjs";
 
 const { useCallback, useMemo, useRef, useState } = window.React;
 
-const MAX_HEIGHT_PX = 240;
+const MAX_FIELD_HEIGHT_PX = 240;
 const COMMAND = /^\s*\/(c(o(m(p(a(c(t(\s[^]*)?)?)?)?)?)?)?)?$/; // /compact, or a prefix of it
 
 /**
@@ -21,12 +21,12 @@ export function useMessageBox(thread) {
   const field = useRef(null);
   const shown = useRef(thread);
   shown.current = thread;
-  const attached = useAttaching();
+  const attached = useAttachments();
   const [isEmpty, setEmpty] = useState(true);
   const [tokens, setTokens] = useState(0);
   const [isCommand, setCommand] = useState(false);
   const measure = useCallback(() => {
-    fitHeight(field.current, MAX_HEIGHT_PX);
+    fitHeight(field.current, MAX_FIELD_HEIGHT_PX);
     setEmpty(field.current.value.trim() === "");
     setTokens(estimateTokens(field.current.value));
     setCommand(COMMAND.test(field.current.value));
@@ -38,7 +38,7 @@ export function useMessageBox(thread) {
 
 /** Build the functions that move text and files into and out of the field. They store the remaining text as the draft. */
 function moveText(field, shown, measure, attached) {
-  const keep = () => keepUnsent("draft", shown.current, field.current.value);
+  const keep = () => storeUnsent("draft", shown.current, field.current.value);
   const setText = (text) => {
     field.current.value = text;
     measure();

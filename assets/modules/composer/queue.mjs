@@ -1,7 +1,7 @@
 /** Queue messages that are sent during an answer. They are sent after a complete answer, and return to the field otherwise. */
-import { newOperation } from "../lib/actions.mjs";
-import { toast } from "../lib/toast.mjs";
-import { FILES_NOT_KEPT, joinTexts, keepUnsent, moveUnsent, readUnsent } from "./drafts.mjs";
+import { createOperationId } from "../lib/actions.mjs";
+import { showToast } from "../lib/toast.mjs";
+import { FILES_NOT_KEPT, joinTexts, moveUnsent, readUnsent, storeUnsent } from "./unsent-messages.mjs";
 
 const { useCallback, useLayoutEffect, useRef, useState } = window.React;
 
@@ -10,38 +10,38 @@ const { useCallback, useLayoutEffect, useRef, useState } = window.React;
  * @param {{pending: object|null, problem: object|null, send: Function}} sending
  * @param {() => boolean} isBusy whether a new message must wait
  * @param {import("./message-box.mjs").MessageBox} box
- * @param {ReturnType<import("./drafts.mjs").useDrafts>} drafts
+ * @param {ReturnType<import("./unsent-messages.mjs").useDrafts>} drafts
  */
 export function useQueue(data, { pending, problem, send }, isBusy, box, drafts) {
   const [queued, setQueued] = useState(null);
   const thread = data.thread ?? null;
-  const shownFor = useRef(thread);
-  const takeQueued = useCallback((from) => {
+  const shownThread = useRef(thread);
+  const clearQueued = useCallback((from) => {
     setQueued(null);
-    keepUnsent("queue", from, null);
+    storeUnsent("queue", from, null);
   }, []);
 
   useLayoutEffect(() => {
-    const before = shownFor.current;
-    const hasLeft = before !== null && before !== thread;
-    shownFor.current = thread;
+    const previousThread = shownThread.current;
+    const hasChangedThread = previousThread !== null && previousThread !== thread;
+    shownThread.current = thread;
     if (queued === null) return;
-    if (before !== thread && !hasLeft) moveUnsent("queue", thread); // the new conversation got its id
+    if (previousThread !== thread && !hasChangedThread) moveUnsent("queue", thread); // the new conversation got its id
     const isRefused = problem !== null && pending === null;
-    if (!hasLeft && !isRefused && (pending !== null || isBusy())) return;
-    takeQueued(hasLeft ? before : thread);
-    if (hasLeft) drafts.putBack({ ...queued, thread: before });
+    if (!hasChangedThread && !isRefused && (pending !== null || isBusy())) return;
+    clearQueued(hasChangedThread ? previousThread : thread);
+    if (hasChangedThread) drafts.putBack({ ...queued, thread: previousThread });
     else if (isRefused || data.rest !== "done") box.putBack(queued);
     else send(queued);
   }, [data, pending, problem, queued]);
 
   const queue = ({ text, files }) => {
-    const waiting = { text: joinTexts(queued?.text, text), files: [...(queued?.files ?? []), ...files], op: queued?.op ?? newOperation() };
+    const waiting = { text: joinTexts(queued?.text, text), files: [...(queued?.files ?? []), ...files], op: queued?.op ?? createOperationId() };
     setQueued(waiting);
-    keepUnsent("queue", thread, { ...waiting, files: waiting.files.length });
+    storeUnsent("queue", thread, { ...waiting, files: waiting.files.length });
   };
   const takeBack = () => {
-    takeQueued(thread);
+    clearQueued(thread);
     box.putBack(queued);
     box.field.current.focus();
   };
@@ -50,11 +50,11 @@ export function useQueue(data, { pending, problem, send }, isBusy, box, drafts) 
 
 /** Recover the queue after a reload of the tab. A message that lost its files returns to the field. */
 function recoverQueue(thread, box) {
-  const kept = readUnsent("queue", thread);
-  if (kept === null) return null;
-  if (kept.files === 0) return { ...kept, files: [] };
-  keepUnsent("queue", thread, null);
-  box.putBack({ text: kept.text, files: [] });
-  toast(FILES_NOT_KEPT);
+  const stored = readUnsent("queue", thread);
+  if (stored === null) return null;
+  if (stored.files === 0) return { ...stored, files: [] };
+  storeUnsent("queue", thread, null);
+  box.putBack({ text: stored.text, files: [] });
+  showToast(FILES_NOT_KEPT);
   return null;
 }

@@ -7,7 +7,7 @@ const GAP_MS = 60;
 let lastNumber = 0;
 
 /** @returns {string} a new operation id; `crypto.randomUUID` is missing on plain http away from localhost */
-export function newOperation() {
+export function createOperationId() {
   if (crypto.randomUUID) return crypto.randomUUID();
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6] & 0x0f) | 0x40;
@@ -25,19 +25,19 @@ export function useActions(props) {
   const outbox = useRef({ waiting: [], timer: 0 });
   latest.current = props;
 
-  const drain = useCallback(() => {
+  const sendNext = useCallback(() => {
     const action = outbox.current.waiting.shift();
-    outbox.current.timer = action ? setTimeout(drain, GAP_MS) : 0;
+    outbox.current.timer = action ? setTimeout(sendNext, GAP_MS) : 0;
     if (action) latest.current.setProps({ action });
   }, []);
   useEffect(() => () => clearTimeout(outbox.current.timer), []);
 
-  return useCallback((type, fields = {}, operation = newOperation()) => {
+  return useCallback((type, fields = {}, operation = createOperationId()) => {
     lastNumber = Math.max(lastNumber + 1, Date.now());
     const version = latest.current.data?.version;
     const action = { type, n: lastNumber, op: operation, ...fields };
     outbox.current.waiting.push(version === undefined ? action : { version, ...action });
-    if (!outbox.current.timer) drain();
+    if (!outbox.current.timer) sendNext();
     return operation;
-  }, [drain]);
+  }, [sendNext]);
 }

@@ -1,5 +1,5 @@
 /** Load parts of the page when they are first needed. */
-import { toast } from "./toast.mjs";
+import { showToast } from "./toast.mjs";
 
 const { createElement: h, useEffect, useState } = window.React;
 
@@ -19,7 +19,7 @@ export function lazy(fetchModule, name, failureText = null) {
     try {
       part = (await loading)[name];
     } catch {
-      if (loading !== null && failureText !== null) toast(failureText); // one toast for all waiting callers
+      if (loading !== null && failureText !== null) showToast(failureText); // one toast for all waiting callers
       loading = null;
     }
     return part;
@@ -28,7 +28,7 @@ export function lazy(fetchModule, name, failureText = null) {
   function Lazy(props) {
     const [isLoaded, setLoaded] = useState(part !== null);
     useEffect(() => {
-      if (!isLoaded) load().then((found) => (found === null ? props.onClose?.() : setLoaded(true)));
+      if (!isLoaded) load().then((loaded) => (loaded === null ? props.onClose?.() : setLoaded(true)));
     }, []);
     return isLoaded ? h(part, props) : null;
   }

@@ -1,13 +1,13 @@
 /** The thread's event stream: one WebSocket that reconnects by itself. */
 const FIRST_WAIT_MS = 200;
 const MAX_WAIT_MS = 5000;
-const SAY_SO_AFTER_MS = 1000;
+const LOST_AFTER_MS = 1000;
 const THREAD_IS_GONE = 4404;
 
-let heard = { thread: null, version: 0 };
+let newestFrame = { thread: null, version: 0 };
 
 /** Return whether the stream has reported a newer version than this. An answer is on the screen before the data that ends it. */
-export const isOvertaken = (thread, version) => heard.thread === thread && heard.version > version;
+export const isStreamAhead = (thread, version) => newestFrame.thread === thread && newestFrame.version > version;
 
 /**
  * @param {string} thread
@@ -62,7 +62,7 @@ class ThreadSocket {
       this.#noticeTimer = 0;
       this.#on.onConnection(false);
     }
-    if (frame.version !== undefined) heard = { thread: this.#thread, version: frame.version };
+    if (frame.version !== undefined) newestFrame = { thread: this.#thread, version: frame.version };
     this.#on.onFrame(frame);
   }
 
@@ -73,7 +73,7 @@ class ThreadSocket {
       this.#on.onGone();
       return;
     }
-    this.#noticeTimer ||= setTimeout(() => this.#on.onConnection(true), SAY_SO_AFTER_MS);
+    this.#noticeTimer ||= setTimeout(() => this.#on.onConnection(true), LOST_AFTER_MS);
     const wait = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** this.#attempts);
     this.#attempts += 1;
     this.#retryTimer = setTimeout(() => this.open(), wait + Math.random() * wait * 0.25);

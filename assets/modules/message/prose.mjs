@@ -3,7 +3,7 @@ const { createElement: h, useLayoutEffect, useRef } = window.React;
 
 const COPIED_FOR_MS = 1600;
 
-const iconHtml = (name) => `<svg class="icon" aria-hidden="true"><use href="/vendor/icons.svg#${name}"></use></svg>`;
+const buildIconHtml = (name) => `<svg class="icon" aria-hidden="true"><use href="/vendor/icons.svg#${name}"></use></svg>`;
 
 /** @returns {Promise<boolean>} whether the text is on the clipboard */
 export async function copyText(text) {
@@ -32,7 +32,7 @@ function copyBySelection(text) {
  * Add copy buttons and keyboard scrolling to the code blocks and tables below an element. A second call skips finished ones.
  * @param {Element} root
  */
-export function decorate(root) {
+export function decorateProse(root) {
   for (const block of root.querySelectorAll(".code:not([data-ready])")) decorateCode(block);
   for (const table of root.querySelectorAll("table:not(.wide-content > table)")) decorateTable(table);
 }
@@ -50,7 +50,7 @@ function decorateCode(block) {
   button.className = "code-copy";
   button.setAttribute("aria-label", "Copy code");
   button.title = "Copy code";
-  button.innerHTML = iconHtml("copy");
+  button.innerHTML = buildIconHtml("copy");
   block.append(button);
 }
 
@@ -74,14 +74,14 @@ export async function copyCodeOnClick(event, announce) {
   const code = button?.closest(".code")?.querySelector("pre");
   if (!code) return;
   const copied = await copyText(code.textContent.replace(/\n$/, ""));
-  button.innerHTML = iconHtml(copied ? "check-lg" : "exclamation-circle");
+  button.innerHTML = buildIconHtml(copied ? "check-lg" : "exclamation-circle");
   announce(copied ? "Code copied" : "Copying was not allowed");
-  setTimeout(() => (button.innerHTML = iconHtml("copy")), COPIED_FOR_MS);
+  setTimeout(() => (button.innerHTML = buildIconHtml("copy")), COPIED_FOR_MS);
 }
 
 /** The server's sanitised HTML. React does not touch it until the text changes. */
 export function Prose({ html }) {
   const ref = useRef(null);
-  useLayoutEffect(() => decorate(ref.current), [html]);
+  useLayoutEffect(() => decorateProse(ref.current), [html]);
   return h("div", { className: "prose", ref, dangerouslySetInnerHTML: { __html: html } });
 }

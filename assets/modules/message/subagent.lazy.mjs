@@ -8,21 +8,21 @@ import { Prose } from "./prose.mjs";
 const { Fragment, createElement: h, useState } = window.React;
 const { createPortal } = window.ReactDOM;
 
-const GONE = "This is no longer part of the conversation.";
+const GONE_TEXT = "This is no longer part of the conversation.";
 
 loadStyle(new URL("./subagent.lazy.css", import.meta.url));
 
 /**
  * @param {string} agent
  * @param {string|null} question the id of the message that began the work; null: everything that the agent remembers
- * @param {number} [news] changes when there is more to fetch
+ * @param {number} [revision] changes when there is more to fetch
  * @returns {{messages: import("../lib/types.mjs").MessageView[], status: string|null}}
  */
-function useMemory(agent, question, news) {
+function useMemory(agent, question, revision) {
   const thread = location.pathname.slice("/t/".length);
   const only = question ? `?question=${encodeURIComponent(question)}` : "";
-  const { found, status } = useFetch(`/api/threads/${thread}/agents/${encodeURIComponent(agent)}${only}`, GONE, news);
-  return { messages: found ?? [], status };
+  const { content, status } = useFetch(`/api/threads/${thread}/agents/${encodeURIComponent(agent)}${only}`, GONE_TEXT, revision);
+  return { messages: content ?? [], status };
 }
 
 /** @param {{work: import("../lib/types.mjs").WorkView, Tool: Function}} props `Tool` renders the card of a call */

@@ -1,5 +1,5 @@
 /** The card of a tool call, and below it a sub-agent's work for the call. */
-import { duration } from "../lib/format.mjs";
+import { formatDuration } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { Approval } from "./approval.mjs";
@@ -9,7 +9,7 @@ const { Fragment, createElement: h, useState } = window.React;
 const TOOL_SIGNS = { waiting: "hand-index", queued: "clock-history", done: "check-lg", error: "exclamation-circle", stopped: "stop-circle" };
 const TOOL_WORDS = { running: "running", waiting: "waiting for you", queued: "queued", done: "done", error: "failed", stopped: "stopped" };
 const TOOL_STATES = { running: "partial", waiting: "partial", queued: "partial", done: "done", error: "error", stopped: "partial" };
-const PREVIEW_CHARS = 120;
+const MAX_PREVIEW_CHARS = 120;
 
 const Attempts = lazy(() => import("./attempts.lazy.mjs"), "Attempts");
 const AttemptsDone = lazy(() => import("./attempts.lazy.mjs"), "AttemptsDone");
@@ -18,7 +18,7 @@ const SubagentSteps = lazy(() => import("./subagent.lazy.mjs"), "SubagentSteps")
 /** @returns {string} a tool's arguments on one line, without the outer braces */
 function previewArguments(argumentsText) {
   const line = argumentsText.replace(/\s+/g, " ").replace(/^\{ ?| ?\}$/g, "");
-  return line.length > PREVIEW_CHARS ? `${line.slice(0, PREVIEW_CHARS)}…` : line;
+  return line.length > MAX_PREVIEW_CHARS ? `${line.slice(0, MAX_PREVIEW_CHARS)}…` : line;
 }
 
 /** @param {{tool: import("../lib/types.mjs").ToolView, act: Function|null}} props without `act` the card is read-only */
@@ -47,7 +47,7 @@ function ToolSummary({ tool }) {
     icon("chevron-right", "tool-fold"),
     h("span", { className: "tool-name" }, tool.name),
     h("span", { className: "tool-preview" }, tool.name === "fork" ? h(AttemptsDone, { tool }) : previewArguments(tool.arguments)),
-    h("span", { className: "tool-time" }, duration(tool.duration_ms)),
+    h("span", { className: "tool-time" }, formatDuration(tool.duration_ms)),
     h("span", { className: "tool-sign" }, sign, h("span", { className: "visually-hidden" }, TOOL_WORDS[tool.status])),
   );
 }

@@ -3,11 +3,11 @@ const NARROW = "(max-width: 1023.98px)";
 const SHEETS = { threads: "show-threads", timeline: "show-timeline" };
 const FOCUSABLE = 'button:not([disabled]), a[href], input, [tabindex="0"]';
 
-const seen = { threads: 0, timeline: 0 };
+const handledClicks = { threads: 0, timeline: 0 };
 let opener = null;
 
-const shell = () => document.getElementById("shell");
-const noUpdate = () => window.dash_clientside?.no_update;
+const findShell = () => document.getElementById("shell");
+const getNoUpdate = () => window.dash_clientside?.no_update;
 
 /** @returns {boolean} whether the side panes are sheets now */
 export const isNarrow = () => matchMedia(NARROW).matches;
@@ -17,7 +17,7 @@ function setOthersInert(inert) {
   for (const part of document.querySelectorAll("#shell > .topbar, #shell > .pane-chat")) part.inert = inert;
 }
 
-function backdrop() {
+function ensureBackdrop() {
   let element = document.querySelector(".backdrop");
   if (!element) {
     element = document.createElement("div");
@@ -30,10 +30,10 @@ function backdrop() {
 
 /** Close any sheet, and return the focus to the element that opened it. */
 export function closeSheets({ restoreFocus = true } = {}) {
-  const root = shell();
+  const root = findShell();
   if (!root || !Object.values(SHEETS).some((name) => root.classList.contains(name))) return;
   root.classList.remove(...Object.values(SHEETS));
-  backdrop().classList.remove("shown");
+  ensureBackdrop().classList.remove("shown");
   setOthersInert(false);
   if (restoreFocus && opener?.isConnected) opener.focus();
   opener = null;
@@ -41,12 +41,12 @@ export function closeSheets({ restoreFocus = true } = {}) {
 
 /** @param {"threads"|"timeline"} name the sheet to show; without effect where the panes are side by side */
 export function openSheet(name) {
-  const root = shell();
+  const root = findShell();
   if (!root || !isNarrow() || root.classList.contains(SHEETS[name])) return;
   closeSheets({ restoreFocus: false });
   opener = document.activeElement;
   root.classList.add(SHEETS[name]);
-  backdrop().classList.add("shown");
+  ensureBackdrop().classList.add("shown");
   setOthersInert(true);
   const pane = root.querySelector(`.pane-${name}`);
   requestAnimationFrame(() => {
@@ -59,16 +59,16 @@ export function openSheet(name) {
  * @param {number|undefined} threadsClicks
  * @param {number|undefined} timelineClicks
  */
-export function pane(threadsClicks, timelineClicks) {
+export function toggleSheet(threadsClicks, timelineClicks) {
   const clicks = { threads: threadsClicks ?? 0, timeline: timelineClicks ?? 0 };
   for (const name of Object.keys(SHEETS)) {
-    if (clicks[name] > seen[name]) {
-      if (shell()?.classList.contains(SHEETS[name])) closeSheets();
+    if (clicks[name] > handledClicks[name]) {
+      if (findShell()?.classList.contains(SHEETS[name])) closeSheets();
       else openSheet(name);
     }
-    seen[name] = clicks[name];
+    handledClicks[name] = clicks[name];
   }
-  return noUpdate();
+  return getNoUpdate();
 }
 
 /**
@@ -76,7 +76,7 @@ export function pane(threadsClicks, timelineClicks) {
  * @param {boolean} isOpen
  * @param {string} elementId
  */
-export function focus(isOpen, elementId) {
+export function focusInDialog(isOpen, elementId) {
   if (isOpen) {
     // The dialog appears some frames later and first takes the focus itself. Give up after a second.
     const until = performance.now() + 1000;
@@ -87,11 +87,11 @@ export function focus(isOpen, elementId) {
     };
     requestAnimationFrame(attempt);
   }
-  return noUpdate();
+  return getNoUpdate();
 }
 
 /** Clientside callback: close the dialog, whatever triggered it. */
-export function close() {
+export function closeDialog() {
   return false;
 }
 
@@ -99,8 +99,8 @@ export function close() {
  * Clientside callback: navigate to the address that a command returned, unless the page is already there.
  * @param {{go?: string}|undefined} head
  */
-export function go(head) {
-  return head?.go && head.go !== location.pathname ? head.go : noUpdate();
+export function navigate(head) {
+  return head?.go && head.go !== location.pathname ? head.go : getNoUpdate();
 }
 
 /** Show or hide the buttons behind "More" on a phone. */

@@ -2,7 +2,7 @@
 const KEY = "waymark.theme";
 const CHOICES = ["light", "dark", "system"];
 
-const systemDark = () => matchMedia("(prefers-color-scheme: dark)");
+const matchSystemDark = () => matchMedia("(prefers-color-scheme: dark)");
 
 function readChoice() {
   try {
@@ -23,7 +23,7 @@ function storeChoice(choice) {
 
 /** @param {string} choice one of CHOICES */
 function applyChoice(choice) {
-  const dark = choice === "dark" || (choice === "system" && systemDark().matches);
+  const dark = choice === "dark" || (choice === "system" && matchSystemDark().matches);
   const root = document.documentElement;
   root.setAttribute("data-bs-theme", dark ? "dark" : "light");
   root.setAttribute("data-theme-choice", choice);
@@ -35,7 +35,7 @@ function applyChoice(choice) {
  * @param {string|null} [current] the current choice; without it, the stored one
  * @returns {string} the applied choice
  */
-export function theme(clicks, current) {
+export function cycleTheme(clicks, current) {
   const now = CHOICES.includes(current) ? current : readChoice();
   const choice = clicks ? CHOICES[(CHOICES.indexOf(now) + 1) % CHOICES.length] : readChoice();
   if (clicks) storeChoice(choice);
@@ -45,7 +45,7 @@ export function theme(clicks, current) {
 
 /** Follow the system between light and dark. */
 export function watchSystemTheme() {
-  systemDark().addEventListener("change", () => {
+  matchSystemDark().addEventListener("change", () => {
     if (document.documentElement.getAttribute("data-theme-choice") === "system") applyChoice("system");
   });
 }

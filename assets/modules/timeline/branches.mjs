@@ -1,11 +1,11 @@
 /** The branches of the conversation as a small tree: where each diverges from the current path. */
-import { count } from "../lib/format.mjs";
+import { formatCount } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { NameField } from "../lib/name-field.mjs";
 
 const { Fragment, createElement: h, useEffect, useRef, useState } = window.React;
 
-const MAX_NAME_CHARS = 120;
+const MAX_BRANCH_NAME_CHARS = 120;
 
 /**
  * @param {{branches: BranchView[], act: Function, onCompare: (place: string) => void}} props
@@ -14,7 +14,7 @@ export function Branches({ branches, act, onCompare }) {
   const { list, renaming, setRenaming, rename } = useRenaming(act);
   const row = (branch) =>
     renaming === branch.id
-      ? h(NameField, { label: "Name of the branch", value: branch.name, maxLength: MAX_NAME_CHARS, onDone: (name) => rename(branch.id, name) })
+      ? h(NameField, { label: "Name of the branch", value: branch.name, maxLength: MAX_BRANCH_NAME_CHARS, onDone: (name) => rename(branch.id, name) })
       : h(Branch, { branch, act, onCompare, onRename: () => setRenaming(branch.id) });
   return h(
     "div",
@@ -90,7 +90,7 @@ function Branch({ branch, act, onCompare, onRename }) {
 
 /** Describe where a branch diverges from the current one, and how long it is. */
 function describePlace({ current, messages, shared }) {
-  if (current) return `you are here · ${count(messages, "message")}`;
+  if (current) return `you are here · ${formatCount(messages, "message")}`;
   const from = shared === messages ? `at message ${messages}` : `from message ${shared}`;
-  return `${shared ? from : "from the beginning"} · ${count(messages, "message")}`;
+  return `${shared ? from : "from the beginning"} · ${formatCount(messages, "message")}`;
 }

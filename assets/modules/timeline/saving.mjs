@@ -29,7 +29,7 @@ export function useSaving(data, act) {
     seen.current = data;
   }, [data, end]);
   const save = ({ name, description, op }) => start({ name, description, op: act("save", { name, description }, op) });
-  return { pending, isLate, save, again: () => save(pending) };
+  return { pending, isLate, save, retry: () => save(pending) };
 }
 
 export function SaveButton({ save, onClick }) {

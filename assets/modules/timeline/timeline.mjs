@@ -1,10 +1,10 @@
 /** The timeline: the conversation's checkpoints, its current position, and its branches. */
 import { useActions } from "../lib/actions.mjs";
-import { BACK, useOffer } from "../lib/commands.mjs";
-import { count } from "../lib/format.mjs";
+import { GO_BACK, useCommands } from "../lib/commands.mjs";
+import { formatCount } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
-import { toast } from "../lib/toast.mjs";
+import { showToast } from "../lib/toast.mjs";
 import { PaneHead } from "../page/pane-head.mjs";
 import { closeSheets, openSheet } from "../page/shell.mjs";
 import { Branches } from "./branches.mjs";
@@ -17,35 +17,35 @@ import { Track } from "./track.mjs";
 const { createElement: h, useCallback, useEffect, useState } = window.React;
 const { createPortal } = window.ReactDOM;
 
-const FEW = 8; // checkpoints, for which no search is shown
-const NOTHING = { thread: null, checkpoints: [], branches: [], save: { enabled: false, reason: null } };
+const MAX_UNSEARCHED_CHECKPOINTS = 8; // with more, the search is shown
+const EMPTY_TIMELINE = { thread: null, checkpoints: [], branches: [], save: { enabled: false, reason: null } };
 const Compare = lazy(() => import("./compare.lazy.mjs"), "Compare", "The comparison could not be shown. Please try again.");
 const Growth = lazy(() => import("./growth.lazy.mjs"), "Growth", "The plot could not be loaded. Please try again.");
 
 /** @param {{id: string, data?: import("../lib/types.mjs").TimelineData, setProps: Function}} props */
 export function Timeline(props) {
-  const data = props.data ?? NOTHING;
+  const data = props.data ?? EMPTY_TIMELINE;
   const act = useActions(props);
   const saving = useSaving(props.data, act);
   const comparing = useComparing(data.thread);
   const search = useSearch(data);
-  const stepping = useStepping(search.found, data.thread);
+  const stepping = useStepping(search.matches, data.thread);
   const form = useForm(data);
   const onShow = useCallback((checkpoint) => {
     closeSheets(); // on a narrow screen the sheet would cover the message
     stepping.show(checkpoint);
   }, [stepping.show]);
-  useOffer("timeline", () => listTimelineCommands(data, act, form.open, comparing.start));
+  useCommands("timeline", () => listTimelineCommands(data, act, form.open, comparing.start));
 
   return h(
     "div",
     { id: props.id, className: "timeline" },
     h(PaneHead, { title: "Timeline", id: "timeline-heading" }, data.checkpoints.length > 0 && h(Steps, { search, stepping })),
-    h("div", { className: "timeline-save" }, h(Save, { data, form, saving })),
-    data.save.enabled && h(Tokens, { key: `tokens-${data.thread}`, data, onShow }),
+    h("div", { className: "timeline-save" }, h(SaveControl, { data, form, saving })),
+    data.save.enabled && h(TokenPlot, { key: `tokens-${data.thread}`, data, onShow }),
     data.branches.length > 1 && h(Branches, { branches: data.branches, act, onCompare: comparing.start }),
-    data.checkpoints.length > FEW && h(Search, { sought: search.sought, onSeek: search.seek }),
-    h(Track, { key: data.thread, data, found: search.found, words: search.words, saving, act, stepping, onShow, onCompare: comparing.start }),
+    data.checkpoints.length > MAX_UNSEARCHED_CHECKPOINTS && h(Search, { query: search.query, onQuery: search.setQuery }),
+    h(Track, { key: data.thread, data, matches: search.matches, words: search.words, saving, act, stepping, onShow, onCompare: comparing.start }),
     comparing.place !== null &&
       createPortal(h(Compare, { key: comparing.place, data, place: comparing.place, act, onClose: comparing.end }), document.body),
   );
@@ -53,18 +53,18 @@ export function Timeline(props) {
 
 /** Filter the checkpoints by words, or to milestones only. */
 function useSearch({ thread, checkpoints }) {
-  const [sought, seek] = useState("");
+  const [query, setQuery] = useState("");
   const [isOnlyMilestones, setOnlyMilestones] = useState(false);
   useEffect(() => {
-    seek("");
+    setQuery("");
     setOnlyMilestones(false);
   }, [thread]);
   const milestones = checkpoints.filter(isMilestone);
   const isMixed = milestones.length > 0 && milestones.length < checkpoints.length;
-  const words = checkpoints.length > FEW ? sought.trim().toLowerCase() : "";
+  const words = checkpoints.length > MAX_UNSEARCHED_CHECKPOINTS ? query.trim().toLowerCase() : "";
   const hasWords = ({ name, description }) => `${name}\n${description}`.toLowerCase().includes(words);
-  const found = (isMixed && isOnlyMilestones ? milestones : checkpoints).filter(hasWords);
-  return { sought, seek, words, found, isMixed, isOnlyMilestones, toggleMilestones: () => setOnlyMilestones(!isOnlyMilestones) };
+  const matches = (isMixed && isOnlyMilestones ? milestones : checkpoints).filter(hasWords);
+  return { query, setQuery, words, matches, isMixed, isOnlyMilestones, toggleMilestones: () => setOnlyMilestones(!isOnlyMilestones) };
 }
 
 /** Open and close the form for a new checkpoint: by its button, its key or the palette. */
@@ -75,7 +75,7 @@ function useForm({ thread, save }) {
     if (save.enabled) {
       openSheet("timeline");
       setOpen(true);
-    } else if (save.reason) toast(save.reason);
+    } else if (save.reason) showToast(save.reason);
   };
   useSaveKey(open);
   const close = () => {
@@ -86,7 +86,7 @@ function useForm({ thread, save }) {
   return { isOpen, open, close };
 }
 
-function Save({ data, form, saving }) {
+function SaveControl({ data, form, saving }) {
   const onSave = (name, description) => {
     form.close();
     saving.save({ name, description });
@@ -102,8 +102,8 @@ function Steps({ search, stepping }) {
     "div",
     { className: "steps" },
     isMixed && h("button", { type: "button", className: "text-button", "aria-pressed": isOnlyMilestones, onClick: toggleMilestones }, "Milestones"),
-    h(Step, { name: "Previous checkpoint", sign: "arrow-up", keys: "ArrowUp", onStep: stepping.back }),
-    h(Step, { name: "Next checkpoint", sign: "arrow-down", keys: "ArrowDown", onStep: stepping.forward }),
+    h(Step, { name: "Previous checkpoint", sign: "arrow-up", keys: "ArrowUp", onStep: stepping.stepBack }),
+    h(Step, { name: "Next checkpoint", sign: "arrow-down", keys: "ArrowDown", onStep: stepping.stepForward }),
   );
 }
 
@@ -111,12 +111,12 @@ function Steps({ search, stepping }) {
 function listTimelineCommands({ checkpoints, branches, save }, act, onSave, onCompare) {
   const newest = [...checkpoints].reverse();
   const others = branches.filter(({ current }) => !current);
-  const apart = [...others.map(({ id }) => `branch:${id}`), ...newest.filter(({ here }) => !here).map(({ id }) => `checkpoint:${id}`)];
-  const place = (group, { name, messages }, run) => ({ group, name, detail: count(messages, "message"), run });
+  const comparable = [...others.map(({ id }) => `branch:${id}`), ...newest.filter(({ here }) => !here).map(({ id }) => `checkpoint:${id}`)];
+  const place = (group, { name, messages }, run) => ({ group, name, detail: formatCount(messages, "message"), run });
   return [
     ...(save.enabled ? [{ group: "Actions", name: "Save checkpoint", run: onSave }] : []),
-    ...(apart.length > 0 ? [{ group: "Actions", name: "Compare", run: () => onCompare(apart[0]) }] : []),
-    ...newest.map((checkpoint) => place(BACK, checkpoint, () => act("restore", { checkpoint: checkpoint.id }))),
+    ...(comparable.length > 0 ? [{ group: "Actions", name: "Compare", run: () => onCompare(comparable[0]) }] : []),
+    ...newest.map((checkpoint) => place(GO_BACK, checkpoint, () => act("restore", { checkpoint: checkpoint.id }))),
     ...others.map((branch) => place("Branches", branch, () => act("switch", { branch: branch.id }))),
   ];
 }
@@ -133,7 +133,7 @@ function useComparing(thread) {
 }
 
 /** The plot of tokens in a fold. It is fetched when the fold opens. */
-function Tokens({ data, onShow }) {
+function TokenPlot({ data, onShow }) {
   const [isOpen, setOpen] = useState(false);
   return h(
     "details",
@@ -143,13 +143,13 @@ function Tokens({ data, onShow }) {
   );
 }
 
-function Search({ sought, onSeek }) {
+function Search({ query, onQuery }) {
   return h("input", {
     type: "search",
     className: "form-control timeline-search",
     placeholder: "Search checkpoints",
     "aria-label": "Search checkpoints",
-    value: sought,
-    onChange: (event) => onSeek(event.target.value),
+    value: query,
+    onChange: (event) => onQuery(event.target.value),
   });
 }

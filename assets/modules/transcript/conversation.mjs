@@ -12,9 +12,9 @@
 /** @type {Stream} */
 export const EMPTY_STREAM = { arrived: [], run: null };
 
-const RESTING_WITH_NEWS = ["stopped", "failed", "interrupted"];
+const BAD_ENDS = ["stopped", "failed", "interrupted"];
 
-const insert = (arrived, { message, version, after }) => {
+const insertMessage = (arrived, { message, version, after }) => {
   const before = arrived.find((item) => item.message.id === message.id);
   return [...arrived.filter((item) => item !== before), { message, version, after: after === undefined ? before?.after : after }];
 };
@@ -27,22 +27,22 @@ const insert = (arrived, { message, version, after }) => {
 export function nextStream(stream, frame) {
   switch (frame.k) {
     case "hello":
-      return { ...stream, run: frame.run ? beginRun(frame.run.id, frame.version) : endUnseen(stream.run, frame.version) };
+      return { ...stream, run: frame.run ? beginRun(frame.run.id, frame.version) : endMissedRun(stream.run, frame.version) };
     case "start":
       return {
-        arrived: frame.message ? insert(stream.arrived, frame) : stream.arrived,
+        arrived: frame.message ? insertMessage(stream.arrived, frame) : stream.arrived,
         run: beginRun(frame.run, frame.version),
       };
     case "delta":
       return stream.run?.state === "running" ? stream : { ...stream, run: beginRun(null, 0) };
     case "message":
-      return { ...stream, arrived: insert(stream.arrived, frame) };
+      return { ...stream, arrived: insertMessage(stream.arrived, frame) };
     case "end":
       return { ...stream, run: { id: stream.run?.id ?? null, state: frame.state, error: frame.error, version: frame.version } };
     case "dismiss":
       return { ...stream, run: null };
     case "data":
-      return catchUp(stream, frame.data);
+      return dropKnown(stream, frame.data);
     default:
       return stream;
   }
@@ -51,22 +51,22 @@ export function nextStream(stream, frame) {
 const beginRun = (id, version) => ({ id, state: "running", error: null, version });
 
 /** End a run that ended while the socket was down. The data will report its state. */
-const endUnseen = (run, version) => (run?.state === "running" ? { ...run, state: "unknown", version } : run);
+const endMissedRun = (run, version) => (run?.state === "running" ? { ...run, state: "unknown", version } : run);
 
 /**
  * @returns {boolean} whether the data has this run's end. A final state counts from either source, but a reply made
  *   before the run's end may still report it as running.
  */
-export function knowsTheEnd(data, run) {
+export function hasRunEnd(data, run) {
   if (run === null) return true;
   if (data.run?.id === run.id) return data.run.state !== "running";
   return run.state !== "running" && run.version <= data.version;
 }
 
 /** Drop messages and runs that the data now includes. */
-const catchUp = (stream, data) => ({
+const dropKnown = (stream, data) => ({
   arrived: stream.arrived.filter((item) => item.version > data.version),
-  run: knowsTheEnd(data, stream.run) ? null : stream.run,
+  run: hasRunEnd(data, stream.run) ? null : stream.run,
 });
 
 /** @returns {MessageView[]} every message once, in the order of `data`, then newer messages */
@@ -100,4 +100,4 @@ export function pickNewestRun(data, stream) {
   return run.version >= data.version ? run : data.run;
 }
 
-export const hasNews = (run) => run !== null && RESTING_WITH_NEWS.includes(run.state);
+export const hasEndedBadly = (run) => run !== null && BAD_ENDS.includes(run.state);

@@ -1,5 +1,5 @@
 /** The bubble of the running answer. React renders it once; the stream writes into it. */
-import { decorate } from "../message/prose.mjs";
+import { decorateProse } from "../message/prose.mjs";
 
 const { createElement: h, memo } = window.React;
 
@@ -52,7 +52,7 @@ export class LiveText {
     const [stableElement, tailElement] = bubble.children;
     if (this.#stable.length > this.#shownChars) {
       stableElement.insertAdjacentHTML("beforeend", this.#stable.slice(this.#shownChars));
-      decorate(stableElement);
+      decorateProse(stableElement);
       this.#shownChars = this.#stable.length;
     }
     tailElement.innerHTML = this.#tail;

@@ -1,12 +1,12 @@
 /** Banners under the last message: how the answer ended, and the last operation. */
-import { newOperation } from "../lib/actions.mjs";
+import { createOperationId } from "../lib/actions.mjs";
 import { icon } from "../lib/icons.mjs";
 
 const { createElement: h, useRef } = window.React;
 
 /** How the newest run ended, if it ended badly, with buttons to continue or retry. @param {{run: import("../lib/types.mjs").RunView, last: import("../lib/types.mjs").MessageView|undefined, act: Function, onDismiss: Function}} props */
 export function Outcome({ run, last, act, onDismiss }) {
-  const operation = useRef(newOperation()); // a double click is one request
+  const operation = useRef(createOperationId()); // a double click is one request
   // Cut off in its text or after its tool calls. The results of finished tools are kept, and no tool runs again by itself.
   const isCut = last?.role === "assistant" && (last.state === "partial" || last.tools.length > 0);
   const isError = run.state === "failed" && Boolean(run.error);
@@ -38,7 +38,7 @@ function describeStop(run, isCut) {
 
 /** The last operation, if it removed messages, with its undo. @param {{notice: import("../lib/types.mjs").Notice, act: Function}} props */
 export function NoticeBanner({ notice, act }) {
-  const operation = useRef(newOperation()); // a double click is one request
+  const operation = useRef(createOperationId()); // a double click is one request
   return h(
     "div",
     { className: "notice", role: "status" },

@@ -1,7 +1,7 @@
 /** Join the socket: dispatch its frames, write the live text, and request new data when the server is ahead. */
 import { followThread } from "../lib/socket.mjs";
-import { tellIfSilent } from "../page/trouble.mjs";
-import { EMPTY_STREAM, knowsTheEnd, nextStream } from "./conversation.mjs";
+import { showOutageIfUnreachable } from "../page/outage.mjs";
+import { EMPTY_STREAM, hasRunEnd, nextStream } from "./conversation.mjs";
 import { LiveText } from "./live.mjs";
 
 const { useCallback, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } = window.React;
@@ -9,7 +9,7 @@ const { flushSync } = window.ReactDOM;
 
 /** The tab that changed something gets its data by callback. Other tabs request it after this delay. */
 const FOREIGN_CHANGE_MS = 500;
-const SILENT_MS = 4000; // after the connection counts as lost, which takes a second
+const CHECK_OUTAGE_AFTER_MS = 4000; // after the connection counts as lost, which takes a second
 
 /**
  * @param {import("../lib/types.mjs").TranscriptData} data
@@ -19,7 +19,7 @@ export function useStream(data, act) {
   const [stream, dispatch] = useReducer(nextStream, EMPTY_STREAM);
   const [lost, setLost] = useState(false);
   useEffect(() => {
-    const timer = lost ? setTimeout(tellIfSilent, SILENT_MS) : 0;
+    const timer = lost ? setTimeout(showOutageIfUnreachable, CHECK_OUTAGE_AFTER_MS) : 0;
     return () => clearTimeout(timer);
   }, [lost]);
   const latest = useRef(data);
@@ -33,13 +33,13 @@ export function useStream(data, act) {
 
   useLayoutEffect(() => {
     // Live text that outlasted its run is part of the data now.
-    if (stream.run && knowsTheEnd(data, stream.run)) live.replace("", "");
+    if (stream.run && hasRunEnd(data, stream.run)) live.replace("", "");
     dispatch({ k: "data", data });
   }, [data]); // once per delivery, not per frame
 
   useEffect(() => {
     if (data.thread === null) return undefined;
-    const refreshing = createRefreshing(latest, act);
+    const refreshing = createRefresher(latest, act);
     const onFrame = (frame) => {
       showFrame(frame, live, dispatch, latest.current.version);
       refreshing.onFrame(frame);
@@ -74,15 +74,15 @@ function endsLiveText(frame, version) {
 }
 
 /** Request new data when a frame is ahead of the page's data. @param {{current: import("../lib/types.mjs").TranscriptData}} latest */
-function createRefreshing(latest, act) {
-  let asked = -1;
+function createRefresher(latest, act) {
+  let requestedVersion = -1;
   let changeTimer = 0;
   const refresh = (version = latest.current.version) => {
-    asked = version;
+    requestedVersion = version;
     act("refresh", { version });
   };
   const refreshIfBehind = (version) => {
-    if (version > latest.current.version && version > asked) refresh(version);
+    if (version > latest.current.version && version > requestedVersion) refresh(version);
   };
   const onFrame = ({ k, version, run }) => {
     if (k === "start" || k === "head") {

@@ -12,13 +12,13 @@ export const joinTexts = (...texts) => texts.filter(Boolean).join("\n\n");
  * @param {"draft"|"queue"|"sent"} kind
  * @param {string|null} thread null for a conversation that has not begun
  */
-const place = (kind, thread) => `waymark-${kind}:${thread ?? ""}`;
+const getStorageKey = (kind, thread) => `waymark-${kind}:${thread ?? ""}`;
 
 /** @param {string|Waiting|null} value an empty one removes the entry */
-export function keepUnsent(kind, thread, value) {
+export function storeUnsent(kind, thread, value) {
   try {
-    if (value) sessionStorage.setItem(place(kind, thread), JSON.stringify(value));
-    else sessionStorage.removeItem(place(kind, thread));
+    if (value) sessionStorage.setItem(getStorageKey(kind, thread), JSON.stringify(value));
+    else sessionStorage.removeItem(getStorageKey(kind, thread));
   } catch {
     // The storage is full or blocked: typed text stays in the field while the page is open.
   }
@@ -27,7 +27,7 @@ export function keepUnsent(kind, thread, value) {
 /** @returns {string|Waiting|null} */
 export function readUnsent(kind, thread) {
   try {
-    return JSON.parse(sessionStorage.getItem(place(kind, thread)));
+    return JSON.parse(sessionStorage.getItem(getStorageKey(kind, thread)));
   } catch {
     return null;
   }
@@ -35,8 +35,8 @@ export function readUnsent(kind, thread) {
 
 /** Move the entry of a new conversation to the id that the conversation received. */
 export function moveUnsent(kind, thread) {
-  keepUnsent(kind, thread, readUnsent(kind, null));
-  keepUnsent(kind, null, null);
+  storeUnsent(kind, thread, readUnsent(kind, null));
+  storeUnsent(kind, null, null);
 }
 
 /**
@@ -47,14 +47,14 @@ export function moveUnsent(kind, thread) {
  */
 export function useDrafts(thread, box) {
   const files = useRef(new Map());
-  const shownFor = useRef(thread);
+  const shownThread = useRef(thread);
   const isExpected = useRef(false);
   const { attached } = box;
   useLayoutEffect(() => box.setText(readUnsent("draft", thread) ?? ""), []);
   useLayoutEffect(() => {
-    const before = shownFor.current;
+    const before = shownThread.current;
     if (before === thread) return;
-    shownFor.current = thread;
+    shownThread.current = thread;
     // A new conversation gets its id a moment after the reply to its first message. Text typed meanwhile belongs to it.
     const isBegun = before === null && isExpected.current;
     isExpected.current = false;
@@ -62,32 +62,32 @@ export function useDrafts(thread, box) {
       moveUnsent("draft", thread);
       return;
     }
-    keepUnsent("draft", before, box.read());
+    storeUnsent("draft", before, box.read());
     files.current.set(before, attached.current());
     box.setText(readUnsent("draft", thread) ?? "");
     attached.set(files.current.get(thread) ?? []);
   }, [thread]);
-  return useMemo(() => ({ expectThread: () => (isExpected.current = true), ...moveDrafts(files) }), []);
+  return useMemo(() => ({ expectThread: () => (isExpected.current = true), ...buildDraftActions(files) }), []);
 }
 
-function moveDrafts(files) {
-  const filesOf = (thread) => files.current.get(thread) ?? [];
+function buildDraftActions(files) {
+  const getFiles = (thread) => files.current.get(thread) ?? [];
   return {
     putBack: ({ text, files: more, thread }) => {
-      keepUnsent("draft", thread, joinTexts(text, readUnsent("draft", thread)));
-      files.current.set(thread, [...more, ...filesOf(thread)]);
+      storeUnsent("draft", thread, joinTexts(text, readUnsent("draft", thread)));
+      files.current.set(thread, [...more, ...getFiles(thread)]);
     },
-    takeOut: ({ text, files: gone, thread }) => {
+    takeOut: ({ text, files: removed, thread }) => {
       const draft = readUnsent("draft", thread) ?? "";
       if (!draft.startsWith(text)) return;
-      keepUnsent("draft", thread, draft.slice(text.length).trimStart());
-      files.current.set(thread, filesOf(thread).filter((file) => !gone.includes(file)));
+      storeUnsent("draft", thread, draft.slice(text.length).trimStart());
+      files.current.set(thread, getFiles(thread).filter((file) => !removed.includes(file)));
     },
   };
 }
 
 /** Put a text into an empty field, once for each key. The next text replaces it if the user has not edited it. */
-export function useFill(fill, { field, read, setText }) {
+export function useFilledText(fill, { field, read, setText }) {
   const filled = useRef({ key: null, text: "" });
   useEffect(() => {
     if (!fill || filled.current.key === fill.key) return;
