@@ -9,10 +9,10 @@ const { useCallback, useLayoutEffect, useRef, useState } = window.React;
  * @param {import("../lib/types.mjs").ComposerData} data
  * @param {{pending: object|null, problem: object|null, send: Function}} sending
  * @param {() => boolean} isBusy whether a new message must wait
- * @param {import("./message-box.mjs").MessageBox} box
+ * @param {import("./message-field.mjs").MessageFieldState} field
  * @param {ReturnType<import("./unsent-messages.mjs").useDrafts>} drafts
  */
-export function useQueue(data, { pending, problem, send }, isBusy, box, drafts) {
+export function useQueue(data, { pending, problem, send }, isBusy, field, drafts) {
   const [queued, setQueued] = useState(null);
   const thread = data.thread ?? null;
   const shownThread = useRef(thread);
@@ -31,30 +31,31 @@ export function useQueue(data, { pending, problem, send }, isBusy, box, drafts) 
     if (!hasChangedThread && !isRefused && (pending !== null || isBusy())) return;
     clearQueued(hasChangedThread ? previousThread : thread);
     if (hasChangedThread) drafts.putBack({ ...queued, thread: previousThread });
-    else if (isRefused || data.rest !== "done") box.putBack(queued);
+    else if (isRefused || data.rest !== "done") field.putBack(queued);
     else send(queued);
   }, [data, pending, problem, queued]);
 
-  const queue = ({ text, files }) => {
-    const waiting = { text: joinTexts(queued?.text, text), files: [...(queued?.files ?? []), ...files], op: queued?.op ?? createOperationId() };
-    setQueued(waiting);
-    storeUnsent("queue", thread, { ...waiting, files: waiting.files.length });
+  const addToQueue = ({ text, files }) => {
+    const message = { text: joinTexts(queued?.text, text), files: [...(queued?.files ?? []), ...files], op: queued?.op ?? createOperationId() };
+    setQueued(message);
+    storeUnsent("queue", thread, { ...message, files: message.files.length });
   };
-  const takeBack = () => {
+  const editQueued = () => {
     clearQueued(thread);
-    box.putBack(queued);
-    box.field.current.focus();
+    field.putBack(queued);
+    field.textarea.current.focus();
   };
-  return { queued, queue, takeBack, comeBack: () => queued === null && setQueued(recoverQueue(thread, box)) };
+  const recover = () => queued === null && setQueued(recoverQueued(thread, field));
+  return { queued, addToQueue, editQueued, recover };
 }
 
 /** Recover the queue after a reload of the tab. A message that lost its files returns to the field. */
-function recoverQueue(thread, box) {
+function recoverQueued(thread, field) {
   const stored = readUnsent("queue", thread);
   if (stored === null) return null;
   if (stored.files === 0) return { ...stored, files: [] };
   storeUnsent("queue", thread, null);
-  box.putBack({ text: stored.text, files: [] });
+  field.putBack({ text: stored.text, files: [] });
   showToast(FILES_NOT_KEPT);
   return null;
 }

@@ -18,26 +18,26 @@ const NO_REPLY_TEXT = {
  * @typedef {{type: "send"|"stop", text: string, files: object[], op: string, thread: string|null}} Sent
  * @param {import("../lib/types.mjs").ComposerData} data
  * @param {{reply?: import("../lib/types.mjs").Reply, act: import("../lib/types.mjs").Act}} server
- * @param {import("./message-box.mjs").MessageBox} box
+ * @param {import("./message-field.mjs").MessageFieldState} field
  * @param {ReturnType<import("./unsent-messages.mjs").useDrafts>} drafts
  */
-export function useSending(data, { reply, act }, box, drafts) {
+export function useSending(data, { reply, act }, field, drafts) {
   const [problem, setProblem] = useState(null);
   const acceptedWith = useRef(null); // the data shown when the server accepted a message; until newer data comes, the message's run is unknown
   const thread = data.thread ?? null;
-  const pickTarget = (sent) => (sent.thread === thread ? box : drafts);
+  const pickTarget = (sent) => (sent.thread === thread ? field : drafts);
 
   const onReply = (sent, { ok, text }, wasLate) => {
-    setProblem(ok ? null : { text: text ?? REFUSED_TEXT, again: false });
+    setProblem(ok ? null : { text: text ?? REFUSED_TEXT, canRetry: false });
     if (sent.type === "stop") return;
     if (!ok && !wasLate) pickTarget(sent).putBack(sent);
-    if (ok && wasLate) pickTarget(sent).takeOut(sent);
+    if (ok && wasLate) pickTarget(sent).removeMessage(sent);
     if (ok && sent.thread === null && thread === null) drafts.expectThread();
     acceptedWith.current = ok && sent.thread === thread ? data : null;
     if (readUnsent("sent", sent.thread)?.op === sent.op) storeUnsent("sent", sent.thread, null);
   };
   const onLate = (sent) => {
-    setProblem({ text: NO_REPLY_TEXT[sent.type], again: true });
+    setProblem({ text: NO_REPLY_TEXT[sent.type], canRetry: true });
     if (sent.type === "send") pickTarget(sent).putBack(sent);
   };
   const request = useRequest({ reply, onReply, onLate });
@@ -53,29 +53,29 @@ export function useSending(data, { reply, act }, box, drafts) {
     startRequest({ type: "send", text, files, op }, { text, ...(contents.length > 0 && { files: contents }), ...takeChoice(data.thread) });
   };
   const stop = () => startRequest({ type: "stop", text: "", files: [], op: request.pending?.type === "stop" ? request.pending.op : undefined }, {});
-  const endStop = () => {
+  const finishStop = () => {
     setProblem(null);
     request.end();
   };
-  return { ...request, problem, isRunExpected: acceptedWith.current === data, send, stop, endStop, repeat: () => repeatSent(request, thread, box, send) };
+  return { ...request, problem, isRunExpected: acceptedWith.current === data, send, stop, finishStop, repeat: () => repeatSent(request, thread, field, send) };
 }
 
 /** Send a returned message again, if the field begins with it unchanged. @returns {boolean} whether it was sent */
-function repeatSent({ pending, isLate }, thread, box, send) {
+function repeatSent({ pending, isLate }, thread, field, send) {
   const stored = readUnsent("sent", thread);
   const lastSent = pending?.type === "send" ? isLate && pending : stored && { ...stored, files: [], thread };
   if (!lastSent || lastSent.thread !== thread) return false;
-  const isUnchanged = box.takeOut(lastSent);
+  const isUnchanged = field.removeMessage(lastSent);
   if (isUnchanged) send(lastSent);
   else storeUnsent("sent", thread, null); // the user edited it: it is a new message
   return isUnchanged;
 }
 
 /** After a reload of the tab, return a message without a reply to the field. @param {string|null} op of this page's own request */
-export function recoverSent(thread, op, box) {
+export function recoverSent(thread, op, field) {
   const stored = readUnsent("sent", thread);
   if (stored === null || stored.op === op) return;
-  if (!box.read().startsWith(stored.text)) box.putBack({ text: stored.text, files: [] });
+  if (!field.getText().startsWith(stored.text)) field.putBack({ text: stored.text, files: [] });
   if (stored.files === 0) return;
   storeUnsent("sent", thread, null);
   showToast(FILES_NOT_KEPT);

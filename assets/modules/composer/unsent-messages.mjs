@@ -8,13 +8,13 @@ export const joinTexts = (...texts) => texts.filter(Boolean).join("\n\n");
 
 /**
  * Return the storage key of an unsent message: the draft, the queued message, or a sent message without a reply.
- * @typedef {{text: string, op: string, files: number}} Waiting  its operation id prevents a second send; `files` is their number
+ * @typedef {{text: string, op: string, files: number}} UnsentMessage  its operation id prevents a second send; `files` is their number
  * @param {"draft"|"queue"|"sent"} kind
  * @param {string|null} thread null for a conversation that has not begun
  */
 const getStorageKey = (kind, thread) => `waymark-${kind}:${thread ?? ""}`;
 
-/** @param {string|Waiting|null} value an empty one removes the entry */
+/** @param {string|UnsentMessage|null} value an empty one removes the entry */
 export function storeUnsent(kind, thread, value) {
   try {
     if (value) sessionStorage.setItem(getStorageKey(kind, thread), JSON.stringify(value));
@@ -24,7 +24,7 @@ export function storeUnsent(kind, thread, value) {
   }
 }
 
-/** @returns {string|Waiting|null} */
+/** @returns {string|UnsentMessage|null} */
 export function readUnsent(kind, thread) {
   try {
     return JSON.parse(sessionStorage.getItem(getStorageKey(kind, thread)));
@@ -41,60 +41,60 @@ export function moveUnsent(kind, thread) {
 
 /**
  * Keep the draft of each thread: its text while the tab is open, its files while the page is open.
- * @param {import("./message-box.mjs").MessageBox} box
- * @returns {{expectThread: () => void, putBack: Function, takeOut: Function}} `putBack` and `takeOut` change the
+ * @param {import("./message-field.mjs").MessageFieldState} field
+ * @returns {{expectThread: () => void, putBack: Function, removeMessage: Function}} `putBack` and `removeMessage` change the
  *   draft of a thread that is not shown; `expectThread` announces that the last message began the next thread
  */
-export function useDrafts(thread, box) {
-  const files = useRef(new Map());
+export function useDrafts(thread, field) {
+  const filesByThread = useRef(new Map());
   const shownThread = useRef(thread);
   const isExpected = useRef(false);
-  const { attached } = box;
-  useLayoutEffect(() => box.setText(readUnsent("draft", thread) ?? ""), []);
+  const { attachments } = field;
+  useLayoutEffect(() => field.setText(readUnsent("draft", thread) ?? ""), []);
   useLayoutEffect(() => {
-    const before = shownThread.current;
-    if (before === thread) return;
+    const previousThread = shownThread.current;
+    if (previousThread === thread) return;
     shownThread.current = thread;
     // A new conversation gets its id a moment after the reply to its first message. Text typed meanwhile belongs to it.
-    const isBegun = before === null && isExpected.current;
+    const isBegun = previousThread === null && isExpected.current;
     isExpected.current = false;
     if (isBegun) {
       moveUnsent("draft", thread);
       return;
     }
-    storeUnsent("draft", before, box.read());
-    files.current.set(before, attached.current());
-    box.setText(readUnsent("draft", thread) ?? "");
-    attached.set(files.current.get(thread) ?? []);
+    storeUnsent("draft", previousThread, field.getText());
+    filesByThread.current.set(previousThread, attachments.getFiles());
+    field.setText(readUnsent("draft", thread) ?? "");
+    attachments.replaceFiles(filesByThread.current.get(thread) ?? []);
   }, [thread]);
-  return useMemo(() => ({ expectThread: () => (isExpected.current = true), ...buildDraftActions(files) }), []);
+  return useMemo(() => ({ expectThread: () => (isExpected.current = true), ...buildDraftActions(filesByThread) }), []);
 }
 
-function buildDraftActions(files) {
-  const getFiles = (thread) => files.current.get(thread) ?? [];
+function buildDraftActions(filesByThread) {
+  const getFiles = (thread) => filesByThread.current.get(thread) ?? [];
   return {
-    putBack: ({ text, files: more, thread }) => {
+    putBack: ({ text, files, thread }) => {
       storeUnsent("draft", thread, joinTexts(text, readUnsent("draft", thread)));
-      files.current.set(thread, [...more, ...getFiles(thread)]);
+      filesByThread.current.set(thread, [...files, ...getFiles(thread)]);
     },
-    takeOut: ({ text, files: removed, thread }) => {
+    removeMessage: ({ text, files, thread }) => {
       const draft = readUnsent("draft", thread) ?? "";
       if (!draft.startsWith(text)) return;
       storeUnsent("draft", thread, draft.slice(text.length).trimStart());
-      files.current.set(thread, getFiles(thread).filter((file) => !removed.includes(file)));
+      filesByThread.current.set(thread, getFiles(thread).filter((file) => !files.includes(file)));
     },
   };
 }
 
 /** Put a text into an empty field, once for each key. The next text replaces it if the user has not edited it. */
-export function useFilledText(fill, { field, read, setText }) {
+export function useFilledText(fill, { textarea, getText, setText }) {
   const filled = useRef({ key: null, text: "" });
   useEffect(() => {
     if (!fill || filled.current.key === fill.key) return;
-    const isUntouched = read() === filled.current.text;
+    const isUntouched = getText() === filled.current.text;
     filled.current = fill;
-    if (read() !== "" && !isUntouched) return;
-    if (read() !== fill.text) setText(fill.text);
-    if (fill.text !== "") field.current.focus();
+    if (getText() !== "" && !isUntouched) return;
+    if (getText() !== fill.text) setText(fill.text);
+    if (fill.text !== "") textarea.current.focus();
   }, [fill]);
 }

@@ -3,13 +3,14 @@ import { lazy } from "../lib/lazy.mjs";
 
 const { useCallback, useEffect, useRef, useState } = window.React;
 
-const NOT_FETCHED = "The files could not be attached: the server does not answer.";
+const UNREACHABLE_TEXT = "The files could not be attached: the server does not answer.";
 
 const readFiles = lazy(() => import("./attachments.lazy.mjs"), "readFiles");
 
 /**
- * @returns {{files: import("../lib/types.mjs").ChosenFile[], problem: string|null, isReading: boolean, current: () => import("../lib/types.mjs").ChosenFile[], take: (list: Iterable<File>) => void, set: (files: import("../lib/types.mjs").ChosenFile[]) => void,
- *   put: (files: import("../lib/types.mjs").ChosenFile[]) => void, drop: (files: import("../lib/types.mjs").ChosenFile[]) => void}} the files of the unsent message
+ * @typedef {import("../lib/types.mjs").ChosenFile[]} Files
+ * @returns {{files: Files, problem: string|null, isReading: boolean, getFiles: () => Files, attach: (list: Iterable<File>) => void,
+ *   replaceFiles: (files: Files) => void, prependFiles: (files: Files) => void, removeFiles: (files: Files) => void}} the files of the unsent message
  */
 export function useAttachments() {
   const [files, setFiles] = useState([]);
@@ -18,59 +19,59 @@ export function useAttachments() {
   const latest = useRef(files);
   latest.current = files;
 
-  const set = useCallback((next) => {
+  const replaceFiles = useCallback((next) => {
     latest.current = next;
     setFiles(next);
     setProblem(null);
   }, []);
-  const put = useCallback((more) => set([...more, ...latest.current]), [set]);
-  const drop = useCallback((gone) => set(latest.current.filter((file) => !gone.includes(file))), [set]);
-  const take = useCallback(async (list) => {
+  const prependFiles = useCallback((first) => replaceFiles([...first, ...latest.current]), [replaceFiles]);
+  const removeFiles = useCallback((removed) => replaceFiles(latest.current.filter((file) => !removed.includes(file))), [replaceFiles]);
+  const attach = useCallback(async (list) => {
     const chosen = Array.from(list); // a copy: the input and the event clear their lists
     setReading((number) => number + 1);
     try {
       const read = await readFiles.load();
-      const found = await read(chosen, latest.current);
-      set([...latest.current, ...found.files]);
-      setProblem(found.problem);
+      const accepted = await read(chosen, latest.current);
+      replaceFiles([...latest.current, ...accepted.files]);
+      setProblem(accepted.problem);
     } catch {
-      setProblem(NOT_FETCHED);
+      setProblem(UNREACHABLE_TEXT);
     } finally {
       setReading((number) => number - 1);
     }
-  }, [set]);
-  useFileDrop(take);
-  const current = useCallback(() => latest.current, []);
-  return { files, problem, isReading: reading > 0, current, take, set, put, drop };
+  }, [replaceFiles]);
+  useFileDrop(attach);
+  const getFiles = useCallback(() => latest.current, []);
+  return { files, problem, isReading: reading > 0, getFiles, attach, replaceFiles, prependFiles, removeFiles };
 }
 
 /** Attach files that are dropped anywhere on the conversation. */
-function useFileDrop(take) {
+function useFileDrop(attach) {
   useEffect(() => {
     const pane = document.querySelector(".pane-chat");
     if (!pane) return undefined;
     // The import button handles files dropped on itself.
     const isOurs = (event) => event.dataTransfer?.types.includes("Files") && !event.target.closest?.("#upload");
-    const over = (event) => {
+    const onDragOver = (event) => {
       if (!isOurs(event)) return;
       event.preventDefault();
       pane.toggleAttribute("data-dropping", true);
     };
-    const leave = (event) => {
+    const onDragLeave = (event) => {
       if (!pane.contains(event.relatedTarget)) pane.removeAttribute("data-dropping");
     };
-    const dropped = (event) => {
+    const onDrop = (event) => {
       pane.removeAttribute("data-dropping");
       if (!isOurs(event)) return;
       event.preventDefault();
-      take(event.dataTransfer.files);
+      attach(event.dataTransfer.files);
     };
-    const heard = { dragover: over, dragleave: leave, drop: dropped };
-    for (const [type, listener] of Object.entries(heard)) pane.addEventListener(type, listener);
+    const listeners = { dragover: onDragOver, dragleave: onDragLeave, drop: onDrop };
+    for (const [type, listener] of Object.entries(listeners)) pane.addEventListener(type, listener);
     return () => {
-      for (const [type, listener] of Object.entries(heard)) pane.removeEventListener(type, listener);
+      for (const [type, listener] of Object.entries(listeners)) pane.removeEventListener(type, listener);
     };
-  }, [take]);
+  }, [attach]);
 }
 
 /** Return the pasted files. Text that comes with a picture of itself, as from a spreadsheet, is pasted as text. @param {ClipboardEvent} event */
