@@ -110,13 +110,18 @@ function QueuedMessage({ queued: { text, files }, onEdit }) {
   );
 }
 
+/** The line under the field. The demo's hint begins with the model, which is therefore not named again: both do not fit into one line. */
 function ComposerFoot({ data, tokens }) {
   return h(
-    "p",
+    "div",
     { className: "composer-foot" },
-    h("span", { className: "composer-demo" }, data.demo ?? h(KeysHint)),
-    data.meter && h(Meter, { thread: data.thread, version: data.version, meter: data.meter, typed: tokens }),
-    h("span", { className: "composer-model" }, data.model),
+    h("span", { className: "composer-hint" }, data.demo ?? h(KeysHint)),
+    h(
+      "div",
+      { className: "composer-status" },
+      data.meter && h(Meter, { thread: data.thread, version: data.version, meter: data.meter, typed: tokens }),
+      !data.demo && h("span", { className: "composer-model" }, data.model),
+    ),
   );
 }
 

@@ -5,7 +5,7 @@ import { AttachButton } from "./buttons.mjs";
 import { estimateTokens } from "./meter.mjs";
 import { joinTexts, storeUnsent } from "./unsent-messages.mjs";
 
-const { createElement: h, useCallback, useMemo, useRef, useState } = window.React;
+const { createElement: h, useCallback, useEffect, useMemo, useRef, useState } = window.React;
 
 const MAX_FIELD_HEIGHT_PX = 240;
 const COMMAND = /^\s*\/(c(o(m(p(a(c(t(\s[^]*)?)?)?)?)?)?)?)?$/; // /compact, or a prefix of it
@@ -32,6 +32,10 @@ export function useMessageField(thread) {
     setTokens(estimateTokens(textarea.current.value));
     setCommand(COMMAND.test(textarea.current.value));
   }, []);
+  useEffect(() => {
+    window.addEventListener("resize", measure);
+    return () => window.removeEventListener("resize", measure);
+  }, [measure]);
   const { files, isReading, getFiles, prependFiles, removeFiles } = attachments;
   const actions = useMemo(() => buildFieldActions(textarea, shownThread, measure, attachments), [measure, getFiles, prependFiles, removeFiles]);
   const isEmpty = (isBlank && files.length === 0) || isReading;
