@@ -217,10 +217,15 @@ def register(app: Page, services: Services) -> None:
         )
 
     app.clientside_callback(  # type: ignore[no-untyped-call]
-        ClientsideFunction("waymark", "navigate"), Output(page_state.Ids.URL, "pathname"), Input(page_state.Ids.UPDATE, "data")
+        ClientsideFunction("waymark", "navigate"),
+        Output(page_state.Ids.URL, "pathname"),
+        Input(page_state.Ids.UPDATE, "data"),
     )
     app.clientside_callback(  # type: ignore[no-untyped-call]
-        ClientsideFunction("waymark", "cycleTheme"), Output("theme", "key"), Input("theme", "n_clicks"), State("theme", "key")
+        ClientsideFunction("waymark", "cycleTheme"),
+        Output("theme", "key"),
+        Input("theme", "n_clicks"),
+        State("theme", "key"),
     )
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "toggleSheet"),
