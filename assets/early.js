@@ -1,9 +1,9 @@
 /* Runs before the first paint, as a classic script in <head>.
  *
  * 1. Sets the theme, so that a dark page never flashes white.
- * 2. Puts stand-ins on window.waymark. Dash fetches its layout while the browser is still fetching our modules;
- *    whichever is first, a stand-in waits for the module and then shows the real component inside itself.
- * It may be loaded twice (Dash adds every script of assets/ again at the end of the body): the second time does nothing.
+ * 2. Puts stand-ins on window.waymark. Dash fetches its layout while the browser still fetches our modules.
+ *    Whichever is first, a stand-in waits for the module and then renders the real component.
+ * Dash adds every script of assets/ again at the end of the body: the second run does nothing.
  */
 (function () {
   "use strict";
@@ -27,7 +27,7 @@
     };
   });
 
-  ["Threads", "Transcript", "Composer", "Timeline", "Log", "Settings", "Trouble", "Icon"].forEach(function (name) {
+  ["Threads", "Transcript", "Composer", "Timeline", "Log", "Settings", "OutageBanner", "Icon"].forEach(function (name) {
     waymark[name] = function (props) {
       var state = React.useState(Boolean(waymark.parts));
       React.useEffect(function () {
@@ -39,7 +39,7 @@
     };
   });
 
-  ["theme", "focus", "pane", "go", "close", "logWanted"].forEach(function (name) {
+  ["cycleTheme", "focusInDialog", "toggleSheet", "navigate", "closeDialog", "requestLog"].forEach(function (name) {
     waymark.clientside[name] = function () {
       var values = arguments;
       if (waymark.parts) return waymark.parts.clientside[name].apply(null, values);

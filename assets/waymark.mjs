@@ -1,5 +1,5 @@
 /**
- * The entry of the browser side: joins the components and puts them on `window.waymark`, our only global.
+ * Entry of the browser side: joins the components and puts them on `window.waymark`, the only global.
  *
  * The other modules have no effect when imported. That matters: Dash may load each of them a second time under
  * another address (`?m=...`), and only this entry may act.
@@ -8,24 +8,24 @@ import { Composer } from "./modules/composer/composer.mjs";
 import { Icon } from "./modules/lib/icons.mjs";
 import { watchExports } from "./modules/page/exporting.mjs";
 import { watchKeys } from "./modules/page/keys.mjs";
-import { Log, logWanted } from "./modules/page/log.mjs";
+import { Log, requestLog } from "./modules/page/log.mjs";
 import { watchRequests } from "./modules/page/request-timeout.mjs";
-import { close, focus, go, pane, watchShell } from "./modules/page/shell.mjs";
-import { theme, watchSystemTheme } from "./modules/page/theme.mjs";
-import { Trouble } from "./modules/page/trouble.mjs";
+import { closeDialog, focusInDialog, navigate, toggleSheet, watchShell } from "./modules/page/shell.mjs";
+import { cycleTheme, watchSystemTheme } from "./modules/page/theme.mjs";
+import { OutageBanner } from "./modules/page/outage.mjs";
 import { watchUploads } from "./modules/page/upload.mjs";
 import { Settings } from "./modules/settings/settings.mjs";
 import { Threads } from "./modules/threads/threads.mjs";
 import { Timeline } from "./modules/timeline/timeline.mjs";
 import { Transcript } from "./modules/transcript/transcript.mjs";
 
-const clientside = { theme, focus, pane, go, close, logWanted };
-const parts = { Threads, Transcript, Composer, Timeline, Log, Settings, Trouble, Icon, clientside };
+const clientside = { cycleTheme, focusInDialog, toggleSheet, navigate, closeDialog, requestLog };
+const parts = { Threads, Transcript, Composer, Timeline, Log, Settings, OutageBanner, Icon, clientside };
 
 if (window.waymark?.provide) {
   window.waymark.provide(parts);
 } else {
-  // Without early.js (a test page, say) the components stand there directly.
+  // Without early.js (on a test page, for example) the components are put there directly.
   window.waymark = parts;
   window.dash_clientside = Object.assign(window.dash_clientside ?? {}, { waymark: clientside });
 }

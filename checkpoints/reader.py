@@ -174,7 +174,7 @@ class Reader:
                 for path, n in zip(paths, shown, strict=True)
             ]
             is_torn = any(messages and messages[0].type == "tool" for messages in rest)
-            before = rows.select_messages(connection, paths[0], last=max_messages, before=shared) if is_torn else []
+            before = message_rows.select_messages(connection, paths[0], last=max_messages, before=shared) if is_torn else []
         left, right = (
             messages if len(messages) == length else history.drop_open_calls(messages)
             for messages, length in zip(rest, lengths, strict=True)

@@ -96,7 +96,7 @@ def register_confirmation(
 def register_dialog(app: Dash, identifier: str, first: str = "cancel") -> None:
     """Focus Cancel, or the part `X-first`, whenever the dialog opens; Cancel closes it, and so does another address."""
     app.clientside_callback(  # type: ignore[no-untyped-call]
-        ClientsideFunction("waymark", "focus"),
+        ClientsideFunction("waymark", "focusInDialog"),
         Output(f"{identifier}-cancel", "key"),
         Input(identifier, "is_open"),
         Input(f"{identifier}-{first}", "id"),
@@ -107,7 +107,7 @@ def register_dialog(app: Dash, identifier: str, first: str = "cancel") -> None:
 def close_on(app: Dash, identifier: str, *inputs: Input) -> None:
     """Close the dialog on any of the inputs, and when the address changes."""
     app.clientside_callback(  # type: ignore[no-untyped-call]
-        ClientsideFunction("waymark", "close"),
+        ClientsideFunction("waymark", "closeDialog"),
         Output(identifier, "is_open", allow_duplicate=True),
         *inputs,
         Input(page_state.Ids.URL, "pathname"),

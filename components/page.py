@@ -217,13 +217,18 @@ def register(app: Page, services: Services) -> None:
         )
 
     app.clientside_callback(  # type: ignore[no-untyped-call]
-        ClientsideFunction("waymark", "go"), Output(page_state.Ids.URL, "pathname"), Input(page_state.Ids.UPDATE, "data")
+        ClientsideFunction("waymark", "navigate"),
+        Output(page_state.Ids.URL, "pathname"),
+        Input(page_state.Ids.UPDATE, "data"),
     )
     app.clientside_callback(  # type: ignore[no-untyped-call]
-        ClientsideFunction("waymark", "theme"), Output("theme", "key"), Input("theme", "n_clicks"), State("theme", "key")
+        ClientsideFunction("waymark", "cycleTheme"),
+        Output("theme", "key"),
+        Input("theme", "n_clicks"),
+        State("theme", "key"),
     )
     app.clientside_callback(  # type: ignore[no-untyped-call]
-        ClientsideFunction("waymark", "pane"),
+        ClientsideFunction("waymark", "toggleSheet"),
         Output("shell", "key"),
         Input("show-threads", "n_clicks"),
         Input("show-timeline", "n_clicks"),

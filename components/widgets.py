@@ -52,7 +52,7 @@ class SettingsButton(_Widget):
 
 
 class OutageBanner(_Widget):
-    _type = "Trouble"
+    _type = "OutageBanner"
 
 
 class Icon(_Widget):

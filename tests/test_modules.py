@@ -1,4 +1,4 @@
-"""The browser's modules: who imports whom, what is fetched when, and how long things are. Nothing is run here."""
+"""The browser's modules: their imports, their loading and their size. No module is run."""
 
 import re
 from collections.abc import Iterator
@@ -39,28 +39,28 @@ FUNCTION = re.compile(
 )
 
 
-def _names(pattern: str) -> list[str]:
+def _list_files(pattern: str) -> list[str]:
     return sorted(path.relative_to(MODULES).as_posix() for path in MODULES.rglob(pattern))
 
 
-def _code(module: str) -> str:
+def _read_code(module: str) -> str:
     return COMMENT.sub("", (MODULES / module).read_text())
 
 
-def _target(module: str, address: str) -> str:
+def _resolve(module: str, address: str) -> str:
     return ((MODULES / module).parent / address).resolve().relative_to(MODULES).as_posix()
 
 
-def _static(module: str) -> dict[str, list[str]]:
-    """Imported modules, each with the names that are taken from it."""
-    return {_target(module, address): names.split(", ") for names, address in STATIC.findall(_code(module))}
+def _find_static_imports(module: str) -> dict[str, list[str]]:
+    """Return the imported modules, each with the names that are imported from it."""
+    return {_resolve(module, address): names.split(", ") for names, address in STATIC.findall(_read_code(module))}
 
 
-def _dynamic(module: str) -> set[str]:
-    return {_target(module, address) for address in DYNAMIC.findall(_code(module))}
+def _find_dynamic_imports(module: str) -> set[str]:
+    return {_resolve(module, address) for address in DYNAMIC.findall(_read_code(module))}
 
 
-def _room(module: str) -> str:
+def _get_room(module: str) -> str:
     return module.partition("/")[0]
 
 
@@ -68,8 +68,8 @@ def _is_lazy(module: str) -> bool:
     return module.endswith(".lazy.mjs")
 
 
-def _functions(code: str) -> Iterator[tuple[str, int]]:
-    """The first line of each function that has several, and how many it has."""
+def _measure_functions(code: str) -> Iterator[tuple[str, int]]:
+    """Yield the first line of each function that has several lines, and the number of its lines."""
     lines = code.splitlines()
     for first, line in enumerate(lines):
         if (found := FUNCTION.match(line)) and line.endswith(("{", "(", "=>")):
@@ -78,72 +78,75 @@ def _functions(code: str) -> Iterator[tuple[str, int]]:
             yield line.strip(), last - first + 1
 
 
-ALL = _names("*.mjs")
+ALL = _list_files("*.mjs")
 
 
-def test_no_module_imports_itself_over_others() -> None:
-    graph = {module: {*_static(module), *_dynamic(module)} for module in ALL}
-    assert list(TopologicalSorter(graph).static_order())  # raises CycleError, which names the circle
+def test_imports_have_no_circle() -> None:
+    graph = {module: {*_find_static_imports(module), *_find_dynamic_imports(module)} for module in ALL}
+    assert list(TopologicalSorter(graph).static_order())  # CycleError names the circle
 
 
 @pytest.mark.parametrize("module", ALL)
 def test_a_room_imports_only_from_the_rooms_below_it(module: str) -> None:
-    room = _room(module)
-    assert {_room(other) for other in {*_static(module), *_dynamic(module)}} <= {room, *MAY_IMPORT[room]}
+    room = _get_room(module)
+    assert {_get_room(other) for other in {*_find_static_imports(module), *_find_dynamic_imports(module)}} <= {
+        room,
+        *MAY_IMPORT[room],
+    }
 
 
-def test_the_rooms_stand_floor_by_floor() -> None:
+def test_each_room_imports_only_from_floors_below() -> None:
     assert {path.name for path in MODULES.iterdir()} == set(ROOMS) == set(MAY_IMPORT)
-    for place, room in enumerate(ROOMS):
-        assert MAY_IMPORT[room] <= set(ROOMS[:place])
+    for floor, room in enumerate(ROOMS):
+        assert MAY_IMPORT[room] <= set(ROOMS[:floor])
 
 
 @pytest.mark.parametrize("module", ALL)
-def test_every_imported_name_is_there(module: str) -> None:
-    taken = [(other, name) for other, names in _static(module).items() for name in names]
-    taken += [(_target(module, address), name) for address, name in LAZY.findall(_code(module))]
-    assert [(other, name) for other, name in taken if name not in EXPORT.findall(_code(other))] == []
+def test_every_imported_name_is_exported(module: str) -> None:
+    imported = [(other, name) for other, names in _find_static_imports(module).items() for name in names]
+    imported += [(_resolve(module, address), name) for address, name in LAZY.findall(_read_code(module))]
+    assert [(other, name) for other, name in imported if name not in EXPORT.findall(_read_code(other))] == []
 
 
 @pytest.mark.parametrize("module", ALL)
-def test_what_is_lazy_is_fetched_by_the_loader_alone(module: str) -> None:
-    assert [other for other in _static(module) if _is_lazy(other) and not _is_lazy(module)] == []
-    assert [other for other in _dynamic(module) if not _is_lazy(other)] == []
-    assert len(DYNAMIC.findall(_code(module))) == len(LAZY.findall(_code(module)))
+def test_only_the_loader_fetches_lazy_modules(module: str) -> None:
+    assert [other for other in _find_static_imports(module) if _is_lazy(other) and not _is_lazy(module)] == []
+    assert [other for other in _find_dynamic_imports(module) if not _is_lazy(other)] == []
+    assert len(DYNAMIC.findall(_read_code(module))) == len(LAZY.findall(_read_code(module)))
 
 
-def test_what_is_not_lazy_is_preloaded_and_needed() -> None:
+def test_every_eager_module_is_preloaded_and_needed() -> None:
     entry = STATIC.findall((MODULES.parent / "waymark.mjs").read_text())
     needed, new = set(), {address.removeprefix("./modules/") for _, address in entry}
     while new:
         needed |= new
-        new = {other for module in new for other in _static(module)} - needed
+        new = {other for module in new for other in _find_static_imports(module)} - needed
     assert list_eager_modules() == sorted(f"/assets/modules/{module}" for module in needed)
 
 
-@pytest.mark.parametrize("module", ALL)
+@pytest.mark.parametrize("module", [*ALL, "../waymark.mjs", "../early.js"])
 def test_functions_and_modules_stay_short(module: str) -> None:
     assert len((MODULES / module).read_text().splitlines()) <= MAX_FILE_LINES
-    assert [found for found in _functions(_code(module)) if found[1] > MAX_FUNCTION_LINES] == []
+    assert [found for found in _measure_functions(_read_code(module)) if found[1] > MAX_FUNCTION_LINES] == []
 
 
-def test_the_check_of_functions_sees_a_long_one() -> None:
+def test_the_size_check_finds_a_long_function() -> None:
     body = "\n".join(["  one();"] * MAX_FUNCTION_LINES)
     for first in ("export function long() {", "const long = (a, b) => {", "async function long() {"):
-        assert list(_functions(f"{first}\n{body}\n}}\n")) == [(first, MAX_FUNCTION_LINES + 2)]
+        assert list(_measure_functions(f"{first}\n{body}\n}}\n")) == [(first, MAX_FUNCTION_LINES + 2)]
 
 
-@pytest.mark.parametrize("sheet", _names("*.css"))
-def test_a_style_sheet_is_short_and_lies_in_the_room_that_it_dresses(sheet: str) -> None:
+@pytest.mark.parametrize("sheet", _list_files("*.css"))
+def test_a_style_sheet_is_short_and_a_lazy_one_has_its_module(sheet: str) -> None:
     assert len((MODULES / sheet).read_text().splitlines()) <= MAX_FILE_LINES
     if sheet.endswith(".lazy.css"):
         name = sheet.rpartition("/")[2]
-        assert f'loadStyle(new URL("./{name}", import.meta.url));' in _code(sheet.removesuffix(".css") + ".mjs")
+        assert f'loadStyle(new URL("./{name}", import.meta.url));' in _read_code(sheet.removesuffix(".css") + ".mjs")
 
 
-def test_the_modules_of_an_import_are_in_order() -> None:
-    """Other rooms first, then the own one, each by its path."""
+def test_imports_are_in_order() -> None:
+    """Check the order: modules of other rooms first, then of the own room, each sorted by path."""
     for module in ALL:
-        addresses = [address for _, address in STATIC.findall(_code(module))]
+        addresses = [address for _, address in STATIC.findall(_read_code(module))]
         keys = [(not address.startswith("../"), address) for address in addresses]
         assert all(one < other for one, other in pairwise(keys)), module

@@ -45,7 +45,7 @@ def register(app: Dash, services: Services) -> None:
     dialog.register_dialog(app, Ids.DIALOG)
 
     app.clientside_callback(  # type: ignore[no-untyped-call]
-        ClientsideFunction("waymark", "logWanted"),  # in the browser: a closed log sends no request
+        ClientsideFunction("waymark", "requestLog"),  # in the browser: a closed log sends no request
         Output(Ids.REQUEST, "data"),
         Input(Ids.BUTTON, "n_clicks"),
         Input(page_state.Ids.UPDATE, "data"),
@@ -82,7 +82,7 @@ async def _apply_step(services: Services, step: Callable[..., Receipt], action: 
 
 
 async def _show_more(_: Services, __: Action) -> Answer:
-    """Do nothing: the browser requests the longer log itself (see `logWanted`)."""
+    """Do nothing: the browser requests the longer log itself (see `requestLog`)."""
     return Answer()
 
 

@@ -15,7 +15,7 @@ def test_the_card_lists_the_ways_asks_first_and_opens_each(start: Start, visit: 
     page = visit(start())
     page.send("Please try two ways: tell me about tea; what is 2 * 21?")
     expect(page.approval).to_contain_text("The agent asks to try these approaches, each on its own branch.")
-    expect(page.log.locator(".ways li")).to_have_text(["tell me about tea", "what is 2 * 21?"])
+    expect(page.log.locator(".attempts li")).to_have_text(["tell me about tea", "what is 2 * 21?"])
     expect_accessible(page, "a fork that waits")
     page.approval.get_by_role("button", name="Allow", exact=True).click()
     expect(page.log.get_by_text("I tried each on a branch of its own.")).to_be_visible()

@@ -11,6 +11,8 @@ from tests.e2e.waymark import Page
 
 pytestmark = pytest.mark.e2e
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+LINES_OF_TEXT = "hint => { const text = new Range(); text.selectNodeContents(hint); return text.getClientRects().length }"
+FITS = "field => field.scrollHeight <= field.clientHeight"
 
 
 def test_conversations_are_begun_renamed_switched_and_named_by_the_address(server: Server, visit: Visit) -> None:
@@ -149,6 +151,21 @@ def test_the_theme_can_be_light_dark_or_as_the_system(shared_server: Server, vis
     expect(root).to_have_attribute("data-bs-theme", "light")
     page.reload()
     expect(root).to_have_attribute("data-bs-theme", "light")
+
+
+def test_the_demos_hint_takes_one_line_beside_the_meter(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server, viewport={"width": 1440, "height": 900})
+    page.say("Hello")
+    expect(page.tab.get_by_test_id("meter")).to_be_visible()
+    assert page.tab.locator(".composer-hint").evaluate(LINES_OF_TEXT) == 1
+
+
+def test_the_message_field_fits_its_text_after_a_resize(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server, viewport={"width": 1440, "height": 900})
+    field = page.tab.get_by_test_id("composer")
+    field.fill("word " * 30)
+    page.tab.set_viewport_size({"width": 390, "height": 844})
+    page.tab.wait_for_function(FITS, arg=field.element_handle())
 
 
 def test_on_a_phone_the_side_panes_are_sheets(shared_server: Server, visit: Visit) -> None:

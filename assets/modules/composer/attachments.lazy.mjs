@@ -1,15 +1,15 @@
-/** Files that are to be sent: read, checked, and shown above the field. */
+/** Read and check files before they are sent, and show them above the field. */
 import { icon } from "../lib/icons.mjs";
-import { sizeText } from "../message/attachments.lazy.mjs";
+import { formatSize } from "../message/attachments.lazy.mjs";
 
 const { createElement: h } = window.React;
 
-/** The limits of checkpoints/files.py, which has the last word. */
+/** The limits of checkpoints/files.py, which enforces them. */
 const MAX_FILES = 5;
-const MAX_BYTES = 10_000_000;
-const MAX_BYTES_OF = { image: 5_000_000, pdf: 5_000_000, text: 1_000_000 };
-const NOUNS = { image: "an image", pdf: "a PDF", text: "a text" };
-const BEGINNINGS = [
+const MAX_MESSAGE_BYTES = 10_000_000;
+const MAX_KIND_BYTES = { image: 5_000_000, pdf: 5_000_000, text: 1_000_000 };
+const KIND_NAMES = { image: "an image", pdf: "a PDF", text: "a text" };
+const SIGNATURES = [
   ["image/png", "image", /^\x89PNG\r\n\x1a\n/],
   ["image/jpeg", "image", /^\xff\xd8\xff/],
   ["image/gif", "image", /^GIF8[79]a/],
@@ -19,36 +19,36 @@ const BEGINNINGS = [
 
 /**
  * @param {File[]} chosen
- * @param {import("../lib/types.mjs").ChosenFile[]} held what is attached already
- * @returns {Promise<{files: import("../lib/types.mjs").ChosenFile[], problem: string|null}>} what can be attached, and why the first of the others cannot
+ * @param {import("../lib/types.mjs").ChosenFile[]} held files that are already attached
+ * @returns {Promise<{files: import("../lib/types.mjs").ChosenFile[], problem: string|null}>} the accepted files, and why the first refused one was refused
  */
-export async function readFiles(chosen, held) {
+export async function readFiles(chosen, attached) {
   const files = [];
   let problem = null;
   for (const file of chosen) {
-    const all = [...held, ...files];
-    const refused = await checkFile(file, all);
-    if (refused !== null) problem ??= refused;
+    const all = [...attached, ...files];
+    const refusal = await checkFile(file, all);
+    if (refusal !== null) problem ??= refusal;
     else files.push({ name: file.name, type: (await detectKind(file)).type, size: file.size, data: await encodeBase64(file) });
   }
   return { files, problem };
 }
 
-async function checkFile(file, held) {
-  const mine = await detectKind(file);
-  if (held.length >= MAX_FILES) return `A message takes at most ${MAX_FILES} files.`;
+async function checkFile(file, attached) {
+  const detected = await detectKind(file);
+  if (attached.length >= MAX_FILES) return `A message takes at most ${MAX_FILES} files.`;
   if (file.size === 0) return `${file.name} is empty.`;
-  if (file.size > MAX_BYTES_OF[mine.kind]) return `${file.name} is larger than ${MAX_BYTES_OF[mine.kind] / 1_000_000} MB, the most for ${NOUNS[mine.kind]}.`;
-  if (mine.kind === "text" && !(await isText(file))) return `${file.name} is neither an image (PNG, JPEG, WebP, GIF) nor a PDF nor text in UTF-8.`;
-  const together = held.reduce((sum, { size }) => sum + size, file.size);
-  return together > MAX_BYTES ? `The files of one message may have ${MAX_BYTES / 1_000_000} MB together.` : null;
+  if (file.size > MAX_KIND_BYTES[detected.kind]) return `${file.name} is larger than ${MAX_KIND_BYTES[detected.kind] / 1_000_000} MB, the most for ${KIND_NAMES[detected.kind]}.`;
+  if (detected.kind === "text" && !(await isText(file))) return `${file.name} is neither an image (PNG, JPEG, WebP, GIF) nor a PDF nor text in UTF-8.`;
+  const totalBytes = attached.reduce((sum, { size }) => sum + size, file.size);
+  return totalBytes > MAX_MESSAGE_BYTES ? `The files of one message may have ${MAX_MESSAGE_BYTES / 1_000_000} MB together.` : null;
 }
 
-/** By its first bytes: its name may say anything. */
+/** Detect the type by the first bytes: a file name proves nothing. */
 async function detectKind(file) {
   const bytes = new Uint8Array(await file.slice(0, 16).arrayBuffer());
-  const found = BEGINNINGS.find(([, , beginning]) => beginning.test(String.fromCharCode(...bytes)));
-  return found ? { type: found[0], kind: found[1] } : { type: "text/plain", kind: "text" };
+  const signature = SIGNATURES.find(([, , beginning]) => beginning.test(String.fromCharCode(...bytes)));
+  return signature ? { type: signature[0], kind: signature[1] } : { type: "text/plain", kind: "text" };
 }
 
 async function isText(file) {
@@ -68,7 +68,7 @@ const encodeBase64 = (file) =>
     reader.readAsDataURL(file);
   });
 
-/** @param {{files: import("../lib/types.mjs").ChosenFile[], onRemove: (file: object) => void}} props what is to be sent with the message */
+/** @param {{files: import("../lib/types.mjs").ChosenFile[], onRemove: (file: object) => void}} props files of the unsent message */
 export function Chips({ files, onRemove }) {
   return h(
     "ul",
@@ -81,7 +81,7 @@ export function Chips({ files, onRemove }) {
           ? h("img", { src: `data:${file.type};base64,${file.data}`, alt: "" })
           : icon("paperclip"),
         h("span", { className: "attached-name", title: file.name }, file.name),
-        h("span", { className: "attached-size" }, sizeText(file.size)),
+        h("span", { className: "attached-size" }, formatSize(file.size)),
         h(
           "button",
           { type: "button", className: "icon-button", "aria-label": `Remove ${file.name}`, title: "Remove", onClick: () => onRemove(file) },

@@ -8,7 +8,7 @@ export function AttachButton({ onChoose }) {
   const chooser = useRef(null);
   const onChange = ({ target }) => {
     onChoose(target.files);
-    target.value = ""; // or the same file could not be chosen again
+    target.value = ""; // else choosing the same file again fires no event
   };
   return h(
     Fragment,
@@ -32,7 +32,7 @@ export function SendButton({ isSending, isEmpty, onClick }) {
 }
 
 export function StopButton({ isStopping, onClick }) {
-  // The second press of a double click was meant for the Send button, which stood here.
+  // The second press of a double click was meant for the Send button, which was in this place.
   const onPress = (event) => !isStopping && event.detail < 2 && onClick();
   return h(
     "button",

@@ -1,18 +1,17 @@
-/** The field in which the user writes. What is typed stays in this component and this tab until it is sent. */
+/** The composer of messages. Typed text stays in this component and this tab until it is sent. */
 import { useActions } from "../lib/actions.mjs";
-import { count } from "../lib/format.mjs";
+import { formatCount } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
-import { isOvertaken } from "../lib/socket.mjs";
-import { isInTrouble } from "../page/trouble.mjs";
-import { useKept } from "../settings/settings.mjs";
-import { readPastedFiles } from "./attaching.mjs";
-import { AttachButton, SendButton, StopButton } from "./buttons.mjs";
-import { useDrafts, useFill } from "./drafts.mjs";
-import { useMessageBox } from "./message-box.mjs";
+import { isStreamAhead } from "../lib/socket.mjs";
+import { isOutageShown } from "../page/outage.mjs";
+import { useKeptChoice } from "../settings/settings.mjs";
+import { SendButton, StopButton } from "./buttons.mjs";
+import { MessageField, useMessageField } from "./message-field.mjs";
 import { Meter } from "./meter.mjs";
 import { useQueue } from "./queue.mjs";
-import { comeBackSent, useSending } from "./sending.mjs";
+import { recoverSent, useSending } from "./sending.mjs";
+import { useDrafts, useFilledText } from "./unsent-messages.mjs";
 
 const { createElement: h, useEffect, useLayoutEffect } = window.React;
 
@@ -20,138 +19,110 @@ const Chips = lazy(() => import("./attachments.lazy.mjs"), "Chips");
 
 /** @param {{id: string, data?: import("../lib/types.mjs").ComposerData, reply?: import("../lib/types.mjs").Reply, setProps: Function}} props */
 export function Composer(props) {
-  const { data: given = {} } = props;
-  const data = { ...given, ...useKept(given.thread) };
-  const thread = given.thread ?? null;
-  const box = useMessageBox(thread);
-  const { sending, isSending, queue, send } = useMessages(props, given, box);
-  useFill(data.fill, box);
+  const { data: serverData = {} } = props;
+  const data = { ...serverData, ...useKeptChoice(serverData.thread) };
+  const thread = serverData.thread ?? null;
+  const field = useMessageField(thread);
+  const { sending, isSending, queue, send } = useMessages(props, serverData, field);
+  useFilledText(data.fill, field);
   useEffect(() => {
-    // Not on touch screens, where focus would throw the keyboard over the page.
-    if (matchMedia("(pointer: fine)").matches && document.activeElement === document.body) box.field.current.focus();
+    // Not on touch screens, where the focus would open the keyboard over the page.
+    if (matchMedia("(pointer: fine)").matches && document.activeElement === document.body) field.textarea.current.focus();
   }, [data.thread]);
 
   const { pending } = sending;
-  const again = () => (pending?.type === "stop" ? sending.stop() : send());
+  const { attachments } = field;
+  const retry = () => (pending?.type === "stop" ? sending.stop() : send());
   return h(
     "section",
     { id: props.id, className: "composer", "aria-label": "Write a message" },
     h(
       "div",
       { className: "composer-column" },
-      h(Problem, { problem: sending.problem ?? (box.attached.problem && { text: box.attached.problem }), again }),
-      queue.queued !== null && h(Queued, { queued: queue.queued, onEdit: queue.takeBack }),
-      box.isCommand && h("p", { className: "quiet", role: "status" }, h("code", null, "/compact"), " summarises the conversation; after it you can say what to keep."),
-      box.attached.files.length > 0 && h(Chips, { files: box.attached.files, onRemove: (file) => box.attached.drop([file]) }),
+      h(SendProblem, { problem: sending.problem ?? (attachments.problem && { text: attachments.problem }), onRetry: retry }),
+      queue.queued !== null && h(QueuedMessage, { queued: queue.queued, onEdit: queue.editQueued }),
+      field.isCommand && h("p", { className: "quiet", role: "status" }, h("code", null, "/compact"), " summarises the conversation; after it you can say what to keep."),
+      attachments.files.length > 0 && h(Chips, { files: attachments.files, onRemove: (file) => attachments.removeFiles([file]) }),
       h(
-        Box,
-        { box, onSend: send },
+        MessageField,
+        { field, onSend: send },
         data.running
           ? h(StopButton, { isStopping: pending?.type === "stop", onClick: sending.stop })
-          : h(SendButton, { isSending, isEmpty: box.isEmpty, onClick: send }),
+          : h(SendButton, { isSending, isEmpty: field.isEmpty, onClick: send }),
       ),
-      h(Foot, { data, tokens: box.tokens }),
+      h(ComposerFoot, { data, tokens: field.tokens }),
     ),
   );
 }
 
-/** The ways of a message: out of the field, into the queue, to the server, and back. */
-function useMessages(props, data, box) {
+/** Move a message between the field, the queue and the server. */
+function useMessages(props, data, field) {
   const act = useActions(props);
   const thread = data.thread ?? null;
-  const drafts = useDrafts(thread, box);
-  const sending = useSending(data, { reply: props.reply, act }, box, drafts);
-  const { pending, isLate, hasRunToCome } = sending;
+  const drafts = useDrafts(thread, field);
+  const sending = useSending(data, { reply: props.reply, act }, field, drafts);
+  const { pending, isLate, isRunExpected } = sending;
   const isSending = pending?.type === "send" && !isLate;
-  const isBusy = () => isSending || hasRunToCome || data.running || isOvertaken(data.thread, data.version);
-  const queue = useQueue(data, sending, isBusy, box, drafts);
+  const isBusy = () => isSending || isRunExpected || data.running || isStreamAhead(data.thread, data.version);
+  const queue = useQueue(data, sending, isBusy, field, drafts);
   const isLoaded = data.version !== undefined;
   const isStopped = pending?.type === "stop" && !data.running;
   useLayoutEffect(() => {
-    if (isStopped) sending.endStop();
+    if (isStopped) sending.finishStop();
   }, [isStopped]);
   useLayoutEffect(() => {
     if (!isLoaded) return;
-    comeBackSent(thread, pending?.op, box);
-    queue.comeBack();
+    recoverSent(thread, pending?.op, field);
+    queue.recover();
   }, [thread, isLoaded]);
 
   const send = () => {
-    if (box.attached.isReading) return;
-    if (data.running && isInTrouble()) return; // nobody knows whether the answer goes on: the text stays in the field
+    if (field.attachments.isReading) return;
+    if (data.running && isOutageShown()) return; // the state of the run is unknown: the text stays in the field
     const isRepeated = sending.repeat();
-    // At once, and not with the reply: the same text under a second press would be a second message.
-    const message = box.takeAll();
+    // Empty the field at once, not with the reply: a second press would send the same text as a second message.
+    const message = field.takeMessage();
     if (message.text.trim() === "" && message.files.length === 0) return;
-    if (isRepeated || isBusy()) queue.queue(message);
+    if (isRepeated || isBusy()) queue.addToQueue(message);
     else sending.send(message);
   };
   return { sending, isSending, queue, send };
 }
 
-function Problem({ problem, again }) {
+function SendProblem({ problem, onRetry }) {
   if (!problem) return null;
   return h(
     "div",
     { className: "composer-problem", role: "alert" },
     icon("exclamation-circle"),
     h("p", null, problem.text),
-    problem.again && h("button", { type: "button", className: "quiet-button", onClick: again }, "Try again"),
+    problem.canRetry && h("button", { type: "button", className: "quiet-button", onClick: onRetry }, "Try again"),
   );
 }
 
-function Queued({ queued: { text, files }, onEdit }) {
+function QueuedMessage({ queued: { text, files }, onEdit }) {
   return h(
     "div",
     { className: "composer-queued", role: "status" },
     icon("clock-history"),
-    h("p", null, h("span", { className: "quiet" }, "Sent after this answer: "), [text, files.length > 0 && count(files.length, "file")].filter(Boolean).join(" · ")),
+    h("p", null, h("span", { className: "quiet" }, "Sent after this answer: "), [text, files.length > 0 && formatCount(files.length, "file")].filter(Boolean).join(" · ")),
     h("button", { type: "button", className: "quiet-button", onClick: onEdit }, "Edit"),
   );
 }
 
-function Box({ box, onSend, children }) {
-  const { field, attached } = box;
-  const onKeyDown = (event) => {
-    // keyCode 229: Safari ends a composition before the keydown of the Enter that chose the word.
-    const isComposing = event.nativeEvent.isComposing || event.keyCode === 229;
-    if (event.key !== "Enter" || event.shiftKey || isComposing) return;
-    event.preventDefault();
-    onSend();
-  };
-  const onPaste = (event) => {
-    const files = readPastedFiles(event);
-    if (files.length === 0) return;
-    event.preventDefault();
-    attached.take(files);
-  };
+/** The line under the field. The demo's hint begins with the model, which is therefore not named again: both do not fit into one line. */
+function ComposerFoot({ data, tokens }) {
   return h(
     "div",
-    { className: "composer-box", onClick: (event) => event.target === event.currentTarget && field.current.focus() },
-    h(AttachButton, { onChoose: attached.take }),
-    h("textarea", {
-      ref: field,
-      className: "composer-field",
-      "data-testid": "composer",
-      "aria-label": "Message",
-      placeholder: "Write a message",
-      rows: 1,
-      onInput: box.onInput,
-      onKeyDown,
-      onPaste,
-    }),
-    children,
-  );
-}
-
-function Foot({ data, tokens }) {
-  return h(
-    "p",
     { className: "composer-foot" },
-    h("span", { className: "composer-demo" }, data.demo ?? h(Keys)),
-    data.meter && h(Meter, { thread: data.thread, version: data.version, meter: data.meter, typed: tokens }),
-    h("span", { className: "composer-model" }, data.model),
+    h("span", { className: "composer-hint" }, data.demo ?? h(KeysHint)),
+    h(
+      "div",
+      { className: "composer-status" },
+      data.meter && h(Meter, { thread: data.thread, version: data.version, meter: data.meter, typed: tokens }),
+      !data.demo && h("span", { className: "composer-model" }, data.model),
+    ),
   );
 }
 
-const Keys = () => h("span", { className: "composer-keys" }, "Enter sends, Shift + Enter breaks the line", h("span", { className: "composer-more" }, ", Ctrl + K finds the rest"));
+const KeysHint = () => h("span", { className: "composer-keys" }, "Enter sends, Shift + Enter breaks the line", h("span", { className: "composer-more" }, ", Ctrl + K finds the rest"));

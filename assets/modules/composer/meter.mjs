@@ -1,18 +1,18 @@
-/** The context meter by the composer: how full the model's window is and, opened, what the conversation took so far. */
-import { count, money, usageText } from "../lib/format.mjs";
+/** The context meter: how full the model's window is and, when opened, how much the conversation has used. */
+import { formatCount, formatDollars, formatUsage } from "../lib/format.mjs";
 
 const { createElement: h, useEffect, useRef, useState } = window.React;
 
-const BYTES_PER_TOKEN = 4; // as the server guesses (agent/context/tokens.py)
+const BYTES_PER_TOKEN = 4; // the server's estimate (agent/context/tokens.py)
 const LEVELS = [[95, "danger"], [80, "warning"], [0, "calm"]];
 const PANEL = "meter-panel";
 
-/** @returns {number} tokens, a guess; in steps, so that not every key draws the page again */
+/** @returns {number} estimated tokens, in steps: most key presses then render nothing */
 export const estimateTokens = (text) => Math.floor(text.length / 1024) * (1024 / BYTES_PER_TOKEN);
 
 /** @param {{thread: string, version: number, meter: MeterView, typed: number}} props */
 export function Meter({ thread, version, meter, typed }) {
-  const { isOpen, setOpen, box, onKeyDown } = usePopover(thread);
+  const { isOpen, setOpen, root, onKeyDown } = usePopover(thread);
   const tokens = meter.tokens + typed;
   const percent = (100 * tokens) / meter.most;
   const [, level] = LEVELS.find(([least]) => percent >= least);
@@ -20,7 +20,7 @@ export function Meter({ thread, version, meter, typed }) {
   const share = percent < 1 ? "under 1 %" : `${about}${Math.round(percent)} %`;
   return h(
     "div",
-    { className: "meter", ref: box, onKeyDown },
+    { className: "meter", ref: root, onKeyDown },
     h(
       "button",
       {
@@ -36,69 +36,69 @@ export function Meter({ thread, version, meter, typed }) {
       h("span", { className: "visually-hidden" }, "Context: "),
       h("span", { className: "meter-bar", "aria-hidden": true }, h("span", { style: { width: `${Math.min(100, percent)}%` } })),
       h("span", null, share),
-      h("span", { className: "meter-of" }, ` of ${count(meter.most, "token")}`),
+      h("span", { className: "meter-of" }, ` of ${formatCount(meter.most, "token")}`),
     ),
     isOpen && h(Panel, { thread, version, meter, tokens, about }),
   );
 }
 
-/** Open or closed; another thread, a click elsewhere and Escape close it. */
+/** Open and close the panel. Another thread, a click outside and Escape close it. */
 function usePopover(thread) {
   const [isOpen, setOpen] = useState(false);
-  const box = useRef(null);
+  const root = useRef(null);
   useEffect(() => setOpen(false), [thread]);
   useEffect(() => {
     if (!isOpen) return undefined;
-    const leave = (event) => !box.current.contains(event.target) && setOpen(false);
-    document.addEventListener("pointerdown", leave);
-    return () => document.removeEventListener("pointerdown", leave);
+    const onPointerDown = (event) => !root.current.contains(event.target) && setOpen(false);
+    document.addEventListener("pointerdown", onPointerDown);
+    return () => document.removeEventListener("pointerdown", onPointerDown);
   }, [isOpen]);
   const onKeyDown = (event) => {
     if (event.key !== "Escape" || !isOpen) return;
     event.stopPropagation();
     setOpen(false);
-    box.current.querySelector("button").focus();
+    root.current.querySelector("button").focus();
   };
-  return { isOpen, setOpen, box, onKeyDown };
+  return { isOpen, setOpen, root, onKeyDown };
 }
 
 function Panel({ thread, version, meter, tokens, about }) {
   const { most, answer, messages, left_out: leftOut } = meter;
-  const whole = (number) => number.toLocaleString("en-GB");
-  const full = `${about}${whole(tokens)} of ${whole(most)} tokens; ${whole(answer)} more are reserved for the answer.`;
+  const formatInteger = (number) => number.toLocaleString("en-GB");
+  const sentence = `${about}${formatInteger(tokens)} of ${formatInteger(most)} tokens; ${formatInteger(answer)} more are reserved for the answer.`;
   return h(
     "div",
     { id: PANEL, className: "meter-panel", role: "group", "aria-label": "Context and usage" },
-    h("p", null, full.charAt(0).toUpperCase() + full.slice(1)),
+    h("p", null, sentence.charAt(0).toUpperCase() + sentence.slice(1)),
     h(
       "p",
       { className: leftOut > 0 ? "meter-left-out" : undefined },
       leftOut > 0
-        ? `The model no longer sees the first ${whole(leftOut)} of ${count(messages, "message")}. They stay in the conversation.`
-        : `The model sees ${messages === 1 ? "the message" : `all ${whole(messages)} messages`}.`,
+        ? `The model no longer sees the first ${formatInteger(leftOut)} of ${formatCount(messages, "message")}. They stay in the conversation.`
+        : `The model sees ${messages === 1 ? "the message" : `all ${formatInteger(messages)} messages`}.`,
     ),
-    h(Used, { thread, version }),
+    h(UsageSoFar, { thread, version }),
   );
 }
 
-/** Asked for when the panel opens: it takes reading the whole conversation. */
-function Used({ thread, version }) {
-  const [said, setSaid] = useState("…");
+/** The usage so far. Fetched when the panel opens, because the server reads the whole conversation for it. */
+function UsageSoFar({ thread, version }) {
+  const [text, setText] = useState("…");
   useEffect(() => {
-    const leaving = new AbortController();
-    fetch(`/api/threads/${encodeURIComponent(thread)}/usage`, { signal: leaving.signal })
+    const controller = new AbortController();
+    fetch(`/api/threads/${encodeURIComponent(thread)}/usage`, { signal: controller.signal })
       .then((reply) => (reply.ok ? reply.json() : Promise.reject(new Error(String(reply.status)))))
-      .then((used) => setSaid(describeUsage(used)))
-      .catch(() => leaving.signal.aborted || setSaid("Usage cannot be read right now."));
-    return () => leaving.abort();
+      .then((used) => setText(describeTotalUsage(used)))
+      .catch(() => controller.signal.aborted || setText("Usage cannot be read right now."));
+    return () => controller.abort();
   }, [thread, version]);
-  return h("p", { role: "status" }, said);
+  return h("p", { role: "status" }, text);
 }
 
 /** @param {import("../lib/types.mjs").Tokens & {answers: number, priced: number, cost: number}} used */
-function describeUsage(used) {
+function describeTotalUsage(used) {
   if (used.answers === 0) return "No usage reported yet.";
-  const cost = used.priced > 0 ? `, ${money(used.cost)}` : "";
-  const some = used.priced > 0 && used.priced < used.answers ? ` (without ${count(used.answers - used.priced, "answer")} of unknown price)` : "";
-  return `So far: ${usageText(used)}${cost}${some}.`;
+  const cost = used.priced > 0 ? `, ${formatDollars(used.cost)}` : "";
+  const unpriced = used.priced > 0 && used.priced < used.answers ? ` (without ${formatCount(used.answers - used.priced, "answer")} of unknown price)` : "";
+  return `So far: ${formatUsage(used)}${cost}${unpriced}.`;
 }

@@ -1,60 +1,61 @@
-/** What is sent while an answer is being written waits for its end. If that is no good one, it goes back into the field. */
-import { newOperation } from "../lib/actions.mjs";
-import { toast } from "../lib/toast.mjs";
-import { FILES_NOT_KEPT, joinTexts, keepUnsent, moveUnsent, readUnsent } from "./drafts.mjs";
+/** Queue messages that are sent during an answer. They are sent after a complete answer, and return to the field otherwise. */
+import { createOperationId } from "../lib/actions.mjs";
+import { showToast } from "../lib/toast.mjs";
+import { FILES_NOT_KEPT, joinTexts, moveUnsent, readUnsent, storeUnsent } from "./unsent-messages.mjs";
 
 const { useCallback, useLayoutEffect, useRef, useState } = window.React;
 
 /**
  * @param {import("../lib/types.mjs").ComposerData} data
  * @param {{pending: object|null, problem: object|null, send: Function}} sending
- * @param {() => boolean} isBusy whether a message would have to wait
- * @param {import("./message-box.mjs").MessageBox} box
- * @param {ReturnType<import("./drafts.mjs").useDrafts>} drafts
+ * @param {() => boolean} isBusy whether a new message must wait
+ * @param {import("./message-field.mjs").MessageFieldState} field
+ * @param {ReturnType<import("./unsent-messages.mjs").useDrafts>} drafts
  */
-export function useQueue(data, { pending, problem, send }, isBusy, box, drafts) {
+export function useQueue(data, { pending, problem, send }, isBusy, field, drafts) {
   const [queued, setQueued] = useState(null);
   const thread = data.thread ?? null;
-  const shownFor = useRef(thread);
-  const takeQueued = useCallback((from) => {
+  const shownThread = useRef(thread);
+  const clearQueued = useCallback((from) => {
     setQueued(null);
-    keepUnsent("queue", from, null);
+    storeUnsent("queue", from, null);
   }, []);
 
   useLayoutEffect(() => {
-    const before = shownFor.current;
-    const hasLeft = before !== null && before !== thread;
-    shownFor.current = thread;
+    const previousThread = shownThread.current;
+    const hasChangedThread = previousThread !== null && previousThread !== thread;
+    shownThread.current = thread;
     if (queued === null) return;
-    if (before !== thread && !hasLeft) moveUnsent("queue", thread); // it has begun
+    if (previousThread !== thread && !hasChangedThread) moveUnsent("queue", thread); // the new conversation got its id
     const isRefused = problem !== null && pending === null;
-    if (!hasLeft && !isRefused && (pending !== null || isBusy())) return;
-    takeQueued(hasLeft ? before : thread);
-    if (hasLeft) drafts.putBack({ ...queued, thread: before });
-    else if (isRefused || data.rest !== "done") box.putBack(queued);
+    if (!hasChangedThread && !isRefused && (pending !== null || isBusy())) return;
+    clearQueued(hasChangedThread ? previousThread : thread);
+    if (hasChangedThread) drafts.putBack({ ...queued, thread: previousThread });
+    else if (isRefused || data.rest !== "done") field.putBack(queued);
     else send(queued);
   }, [data, pending, problem, queued]);
 
-  const queue = ({ text, files }) => {
-    const waiting = { text: joinTexts(queued?.text, text), files: [...(queued?.files ?? []), ...files], op: queued?.op ?? newOperation() };
-    setQueued(waiting);
-    keepUnsent("queue", thread, { ...waiting, files: waiting.files.length });
+  const addToQueue = ({ text, files }) => {
+    const message = { text: joinTexts(queued?.text, text), files: [...(queued?.files ?? []), ...files], op: queued?.op ?? createOperationId() };
+    setQueued(message);
+    storeUnsent("queue", thread, { ...message, files: message.files.length });
   };
-  const takeBack = () => {
-    takeQueued(thread);
-    box.putBack(queued);
-    box.field.current.focus();
+  const editQueued = () => {
+    clearQueued(thread);
+    field.putBack(queued);
+    field.textarea.current.focus();
   };
-  return { queued, queue, takeBack, comeBack: () => queued === null && setQueued(recoverQueue(thread, box)) };
+  const recover = () => queued === null && setQueued(recoverQueued(thread, field));
+  return { queued, addToQueue, editQueued, recover };
 }
 
-/** What this tab kept when it was loaded anew. Without its files a message goes back into the field. */
-function recoverQueue(thread, box) {
-  const kept = readUnsent("queue", thread);
-  if (kept === null) return null;
-  if (kept.files === 0) return { ...kept, files: [] };
-  keepUnsent("queue", thread, null);
-  box.putBack({ text: kept.text, files: [] });
-  toast(FILES_NOT_KEPT);
+/** Recover the queue after a reload of the tab. A message that lost its files returns to the field. */
+function recoverQueued(thread, field) {
+  const stored = readUnsent("queue", thread);
+  if (stored === null) return null;
+  if (stored.files === 0) return { ...stored, files: [] };
+  storeUnsent("queue", thread, null);
+  field.putBack({ text: stored.text, files: [] });
+  showToast(FILES_NOT_KEPT);
   return null;
 }

@@ -1,82 +1,82 @@
-/** Sending and stopping. A message is in one place at a time: in the field, in the queue, or under way. */
+/** Send messages and stop runs. A message is in one place at a time: in the field, in the queue, or in a request. */
 import { useRequest } from "../lib/request.mjs";
-import { toast } from "../lib/toast.mjs";
+import { showToast } from "../lib/toast.mjs";
 import { takeChoice } from "../settings/settings.mjs";
-import { FILES_NOT_KEPT, keepUnsent, readUnsent } from "./drafts.mjs";
+import { FILES_NOT_KEPT, readUnsent, storeUnsent } from "./unsent-messages.mjs";
 
 const { useRef, useState } = window.React;
 
-const REFUSED = "That did not work. Your text is kept.";
+const REFUSED_TEXT = "That did not work. Your text is kept.";
 const NO_REPLY_TEXT = {
   send: "Not sent yet: the server does not answer. Your text is kept.",
   stop: "Not stopped yet: the server does not answer.",
 };
 
 /**
- * A message that the server refuses, or does not answer in time, comes back into the field. Sent again as it was, it keeps its
- * operation id, so that it cannot act twice.
+ * A message that the server refuses, or does not answer in time, returns to the field. Sent again unchanged, it keeps its
+ * operation id and therefore has no second effect.
  * @typedef {{type: "send"|"stop", text: string, files: object[], op: string, thread: string|null}} Sent
  * @param {import("../lib/types.mjs").ComposerData} data
  * @param {{reply?: import("../lib/types.mjs").Reply, act: import("../lib/types.mjs").Act}} server
- * @param {import("./message-box.mjs").MessageBox} box
- * @param {ReturnType<import("./drafts.mjs").useDrafts>} drafts
+ * @param {import("./message-field.mjs").MessageFieldState} field
+ * @param {ReturnType<import("./unsent-messages.mjs").useDrafts>} drafts
  */
-export function useSending(data, { reply, act }, box, drafts) {
+export function useSending(data, { reply, act }, field, drafts) {
   const [problem, setProblem] = useState(null);
-  const taken = useRef(null); // what was shown when the server took a message: as long as it is, the run of that is to come
+  const acceptedWith = useRef(null); // the data shown when the server accepted a message; until newer data comes, the message's run is unknown
   const thread = data.thread ?? null;
-  const homeOf = (sent) => (sent.thread === thread ? box : drafts);
+  const pickTarget = (sent) => (sent.thread === thread ? field : drafts);
 
   const onReply = (sent, { ok, text }, wasLate) => {
-    setProblem(ok ? null : { text: text ?? REFUSED, again: false });
+    setProblem(ok ? null : { text: text ?? REFUSED_TEXT, canRetry: false });
     if (sent.type === "stop") return;
-    if (!ok && !wasLate) homeOf(sent).putBack(sent);
-    if (ok && wasLate) homeOf(sent).takeOut(sent);
+    if (!ok && !wasLate) pickTarget(sent).putBack(sent);
+    if (ok && wasLate) pickTarget(sent).removeMessage(sent);
     if (ok && sent.thread === null && thread === null) drafts.expectThread();
-    taken.current = ok && sent.thread === thread ? data : null;
-    if (readUnsent("sent", sent.thread)?.op === sent.op) keepUnsent("sent", sent.thread, null);
+    acceptedWith.current = ok && sent.thread === thread ? data : null;
+    if (readUnsent("sent", sent.thread)?.op === sent.op) storeUnsent("sent", sent.thread, null);
   };
   const onLate = (sent) => {
-    setProblem({ text: NO_REPLY_TEXT[sent.type], again: true });
-    if (sent.type === "send") homeOf(sent).putBack(sent);
+    setProblem({ text: NO_REPLY_TEXT[sent.type], canRetry: true });
+    if (sent.type === "send") pickTarget(sent).putBack(sent);
   };
   const request = useRequest({ reply, onReply, onLate });
 
-  const report = (sent, fields) => {
+  const startRequest = (sent, fields) => {
     setProblem(null);
     const op = act(sent.type, fields, sent.op);
-    if (sent.type === "send") keepUnsent("sent", thread, { text: sent.text, op, files: sent.files.length });
+    if (sent.type === "send") storeUnsent("sent", thread, { text: sent.text, op, files: sent.files.length });
     request.start({ ...sent, op, thread });
   };
   const send = ({ text, files, op }) => {
     const contents = files.map(({ name, data: content }) => ({ name, data: content }));
-    report({ type: "send", text, files, op }, { text, ...(contents.length > 0 && { files: contents }), ...takeChoice(data.thread) });
+    startRequest({ type: "send", text, files, op }, { text, ...(contents.length > 0 && { files: contents }), ...takeChoice(data.thread) });
   };
-  const stop = () => report({ type: "stop", text: "", files: [], op: request.pending?.type === "stop" ? request.pending.op : undefined }, {});
-  const endStop = () => {
+  const stop = () => startRequest({ type: "stop", text: "", files: [], op: request.pending?.type === "stop" ? request.pending.op : undefined }, {});
+  const finishStop = () => {
     setProblem(null);
     request.end();
   };
-  return { ...request, problem, hasRunToCome: taken.current === data, send, stop, endStop, repeat: () => repeatSent(request, thread, box, send) };
+  return { ...request, problem, isRunExpected: acceptedWith.current === data, send, stop, finishStop, repeat: () => repeatSent(request, thread, field, send) };
 }
 
-/** Send once more what came back, if it stands in the field as it was. @returns {boolean} */
-function repeatSent({ pending, isLate }, thread, box, send) {
-  const kept = readUnsent("sent", thread);
-  const before = pending?.type === "send" ? isLate && pending : kept && { ...kept, files: [], thread };
-  if (!before || before.thread !== thread) return false;
-  const isAsBefore = box.takeOut(before);
-  if (isAsBefore) send(before);
-  else keepUnsent("sent", thread, null); // it is another message now
-  return isAsBefore;
+/** Send a returned message again, if the field begins with it unchanged. @returns {boolean} whether it was sent */
+function repeatSent({ pending, isLate }, thread, field, send) {
+  const stored = readUnsent("sent", thread);
+  const lastSent = pending?.type === "send" ? isLate && pending : stored && { ...stored, files: [], thread };
+  if (!lastSent || lastSent.thread !== thread) return false;
+  const isUnchanged = field.removeMessage(lastSent);
+  if (isUnchanged) send(lastSent);
+  else storeUnsent("sent", thread, null); // the user edited it: it is a new message
+  return isUnchanged;
 }
 
-/** Put back what was under way when this tab was loaded anew. @param {string|null} op of the message that this page has sent */
-export function comeBackSent(thread, op, box) {
-  const kept = readUnsent("sent", thread);
-  if (kept === null || kept.op === op) return;
-  if (!box.read().startsWith(kept.text)) box.putBack({ text: kept.text, files: [] });
-  if (kept.files === 0) return;
-  keepUnsent("sent", thread, null);
-  toast(FILES_NOT_KEPT);
+/** After a reload of the tab, return a message without a reply to the field. @param {string|null} op of this page's own request */
+export function recoverSent(thread, op, field) {
+  const stored = readUnsent("sent", thread);
+  if (stored === null || stored.op === op) return;
+  if (!field.getText().startsWith(stored.text)) field.putBack({ text: stored.text, files: [] });
+  if (stored.files === 0) return;
+  storeUnsent("sent", thread, null);
+  showToast(FILES_NOT_KEPT);
 }

@@ -1,4 +1,4 @@
-/** How a component tells the server what the user did. */
+/** Report the user's actions to the server. */
 const { useCallback, useEffect, useRef } = window.React;
 
 /** Two `setProps` in one task would reach the server as one: Dash sends the last value only. */
@@ -7,7 +7,7 @@ const GAP_MS = 60;
 let lastNumber = 0;
 
 /** @returns {string} a new operation id; `crypto.randomUUID` is missing on plain http away from localhost */
-export function newOperation() {
+export function createOperationId() {
   if (crypto.randomUUID) return crypto.randomUUID();
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6] & 0x0f) | 0x40;
@@ -18,26 +18,26 @@ export function newOperation() {
 
 /**
  * @param {{data?: {version?: number}, setProps: Function}} props of a component
- * @returns {(type: string, fields?: object, operation?: string) => string} reports an action, gives back its operation id
+ * @returns {(type: string, fields?: object, operation?: string) => string} reports an action and returns its operation id
  */
 export function useActions(props) {
   const latest = useRef(props);
   const outbox = useRef({ waiting: [], timer: 0 });
   latest.current = props;
 
-  const drain = useCallback(() => {
+  const sendNext = useCallback(() => {
     const action = outbox.current.waiting.shift();
-    outbox.current.timer = action ? setTimeout(drain, GAP_MS) : 0;
+    outbox.current.timer = action ? setTimeout(sendNext, GAP_MS) : 0;
     if (action) latest.current.setProps({ action });
   }, []);
   useEffect(() => () => clearTimeout(outbox.current.timer), []);
 
-  return useCallback((type, fields = {}, operation = newOperation()) => {
+  return useCallback((type, fields = {}, operation = createOperationId()) => {
     lastNumber = Math.max(lastNumber + 1, Date.now());
     const version = latest.current.data?.version;
     const action = { type, n: lastNumber, op: operation, ...fields };
     outbox.current.waiting.push(version === undefined ? action : { version, ...action });
-    if (!outbox.current.timer) drain();
+    if (!outbox.current.timer) sendNext();
     return operation;
-  }, [drain]);
+  }, [sendNext]);
 }

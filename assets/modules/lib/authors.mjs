@@ -1,4 +1,4 @@
-/** Who made a checkpoint or a change, as it is shown. */
+/** Names and icons for the authors of checkpoints and changes. */
 export const AUTHORS = {
   user: { sign: "person", name: "you" },
   agent: { sign: "robot", name: "the agent" },

@@ -8,6 +8,6 @@ export function useNow() {
     const timer = setInterval(() => setNow(Date.now()), 30_000);
     return () => clearInterval(timer);
   }, []);
-  // Data newer than the last tick must not read as lying in the future: "now" covers that.
+  // Data newer than the last tick reads as "now", not as a time in the future.
   return now;
 }

@@ -1,21 +1,21 @@
-/** What can be done and where one can go: the components offer it as long as they stand, the palette lists it. */
+/** Commands of the palette. Each mounted component offers its own. */
 const { useEffect, useRef } = window.React;
 
-export const BACK = "Go back to";
-const offers = new Map();
+export const GO_BACK = "Go back to";
+const commandsByOwner = new Map();
 
 /**
- * @param {string} from whose offer it is
- * @param {() => Command[]} offer asked for when somebody looks
+ * @param {string} owner name of the component that offers
+ * @param {() => Command[]} list called when the palette opens
  */
-export function useOffer(from, offer) {
-  const latest = useRef(offer);
-  latest.current = offer;
+export function useCommands(owner, list) {
+  const latest = useRef(list);
+  latest.current = list;
   useEffect(() => {
-    offers.set(from, () => latest.current());
-    return () => offers.delete(from);
-  }, [from]);
+    commandsByOwner.set(owner, () => latest.current());
+    return () => commandsByOwner.delete(owner);
+  }, [owner]);
 }
 
-/** @returns {Command[]} all that is offered now; whichever component stood first */
-export const listOffers = () => [...offers].sort(([one], [other]) => (one < other ? -1 : 1)).flatMap(([, offer]) => offer());
+/** @returns {Command[]} all current offers; the order in which components were mounted has no effect */
+export const listCommands = () => [...commandsByOwner].sort(([one], [other]) => (one < other ? -1 : 1)).flatMap(([, list]) => list());

@@ -1,7 +1,7 @@
-/** Dialogs of the browser's own. */
+/** Native dialogs. */
 const { createElement: h, useId, useLayoutEffect, useRef } = window.React;
 
-/** A dialog of the browser's own, as long as the component stands; going to another address closes it. @param {() => void} onClose */
+/** Show a native dialog while the component is mounted. Navigation to another address closes it. @param {() => void} onClose */
 export function useDialog(onClose) {
   const dialog = useRef(null);
   useLayoutEffect(() => {
@@ -10,13 +10,13 @@ export function useDialog(onClose) {
     window.addEventListener("popstate", onClose);
     return () => {
       window.removeEventListener("popstate", onClose);
-      element.close(); // gives the focus back to what had it
+      element.close(); // returns the focus to the element that had it
     };
   }, []);
   return dialog;
 }
 
-/** A dialog to read in. @param {{title: string, size?: "lg"|"xl", className: string, buttons?: any, onClose: () => void, children: any}} props */
+/** A dialog with text to read. @param {{title: string, size?: "lg"|"xl", className: string, buttons?: any, onClose: () => void, children: any}} props */
 export function ReadingDialog({ title, size = "lg", className, buttons = null, onClose, children }) {
   const id = useId();
   const dialog = useDialog(onClose);

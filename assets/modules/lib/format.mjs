@@ -1,61 +1,61 @@
-/** Times, durations and counts as people read them. Pure functions. */
+/** Format times, durations and counts for people. Pure functions. */
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-// By hand: the browser's own formats take 40 ms of every page's start to load, and would say the same.
+// By hand: the browser's own formats take 40 ms of every page's start to load, and give the same text.
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-const day = (date) => `${date.getDate()} ${MONTHS[date.getMonth()]}`;
-const ofDay = (date) => `${String(date.getHours()).padStart(2, "0")}:${String(date.getMinutes()).padStart(2, "0")}`;
+const formatDay = (date) => `${date.getDate()} ${MONTHS[date.getMonth()]}`;
+const formatTimeOfDay = (date) => `${String(date.getHours()).padStart(2, "0")}:${String(date.getMinutes()).padStart(2, "0")}`;
 
-const startOfDay = (time) => new Date(time).setHours(0, 0, 0, 0);
-/** Whole days between two moments by the calendar; rounding forgives the hour that summer time moves. */
-const daysBetween = (time, now) => Math.round((startOfDay(now) - startOfDay(time)) / DAY);
+const findStartOfDay = (time) => new Date(time).setHours(0, 0, 0, 0);
+/** Count the calendar days between two moments. Rounding absorbs the hour of a summer time change. */
+const countDaysBetween = (time, now) => Math.round((findStartOfDay(now) - findStartOfDay(time)) / DAY);
 
 /**
  * @param {string} iso a moment, ISO-8601
  * @param {number} now milliseconds
  * @returns {string} "now", "5 min ago", "3 h ago", "yesterday", "12 Nov"
  */
-export function relativeTime(iso, now) {
+export function formatAge(iso, now) {
   const time = Date.parse(iso);
   if (Number.isNaN(time)) return "";
   const age = now - time;
   if (age < MINUTE) return "now";
   if (age < HOUR) return `${Math.floor(age / MINUTE)} min ago`;
-  const days = daysBetween(time, now);
+  const days = countDaysBetween(time, now);
   if (days < 1) return `${Math.floor(age / HOUR)} h ago`;
   if (days === 1) return "yesterday";
   const date = new Date(time);
   const year = date.getFullYear();
-  return year === new Date(now).getFullYear() ? day(date) : `${day(date)} ${year}`;
+  return year === new Date(now).getFullYear() ? formatDay(date) : `${formatDay(date)} ${year}`;
 }
 
-/** @returns {string} the heading under which a thread of that age is listed */
-export function ageGroup(iso, now) {
-  const days = daysBetween(Date.parse(iso), now);
+/** @returns {string} the heading for threads of that age */
+export function nameAgeGroup(iso, now) {
+  const days = countDaysBetween(Date.parse(iso), now);
   if (!(days >= 1)) return "Today";
   if (days === 1) return "Yesterday";
   return days <= 7 ? "Last seven days" : "Earlier";
 }
 
 /** @returns {string} the full local date and time, for tooltips */
-export function fullTime(iso) {
+export function formatDateTime(iso) {
   const time = Date.parse(iso);
   if (Number.isNaN(time)) return "";
   const date = new Date(time);
-  return `${day(date)} ${date.getFullYear()}, ${ofDay(date)}`;
+  return `${formatDay(date)} ${date.getFullYear()}, ${formatTimeOfDay(date)}`;
 }
 
 /** @returns {string} the local time of day, "14:05" */
-export function clockTime(iso) {
+export function formatClockTime(iso) {
   const time = Date.parse(iso);
   if (Number.isNaN(time)) return "";
-  return ofDay(new Date(time));
+  return formatTimeOfDay(new Date(time));
 }
 
 /** @param {number|null} milliseconds */
-export function duration(milliseconds) {
+export function formatDuration(milliseconds) {
   if (milliseconds === null || milliseconds === undefined) return "";
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
   if (milliseconds < 9950) return `${(milliseconds / 1000).toFixed(1)} s`;
@@ -64,19 +64,19 @@ export function duration(milliseconds) {
 }
 
 /** @returns {string} "12", "3.4k" */
-export const figure = (number) => (number < 1000 ? String(number) : `${(number / 1000).toFixed(number < 9950 ? 1 : 0)}k`);
+export const formatNumber = (number) => (number < 1000 ? String(number) : `${(number / 1000).toFixed(number < 9950 ? 1 : 0)}k`);
 
 /** @returns {string} "1 message", "12 messages", "3.4k tokens" */
-export const count = (number, noun) => `${figure(number)} ${noun}${number === 1 ? "" : "s"}`;
+export const formatCount = (number, noun) => `${formatNumber(number)} ${noun}${number === 1 ? "" : "s"}`;
 
 /** @param {number} dollars @returns {string} "$1.20", "$0.034", "$0.0012" */
-export function money(dollars) {
+export function formatDollars(dollars) {
   if (dollars > 0 && dollars < 0.0001) return "under $0.0001";
   return `$${dollars >= 1 || dollars === 0 ? dollars.toFixed(2) : dollars >= 0.01 ? dollars.toFixed(3) : dollars.toFixed(4)}`;
 }
 
 /** @param {import("./types.mjs").Tokens} used @returns {string} "1.2k tokens in (1.0k cached), 340 tokens out (120 reasoning)" */
-export function usageText({ input, cached, output, reasoning }) {
-  const of = (part, word) => (part > 0 ? ` (${figure(part)} ${word})` : "");
-  return `${count(input, "token")} in${of(cached, "cached")}, ${count(output, "token")} out${of(reasoning, "reasoning")}`;
+export function formatUsage({ input, cached, output, reasoning }) {
+  const of = (part, word) => (part > 0 ? ` (${formatNumber(part)} ${word})` : "");
+  return `${formatCount(input, "token")} in${of(cached, "cached")}, ${formatCount(output, "token")} out${of(reasoning, "reasoning")}`;
 }

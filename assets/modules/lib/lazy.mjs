@@ -1,14 +1,14 @@
-/** Parts of the page that are fetched when they are first needed. */
-import { toast } from "./toast.mjs";
+/** Load parts of the page when they are first needed. */
+import { showToast } from "./toast.mjs";
 
 const { createElement: h, useEffect, useState } = window.React;
 
 /**
- * A component in a module that is fetched when it is first shown. Until then, and without a server, nothing stands in its place.
+ * Wrap a component whose module is fetched when it is first shown. Until then, and without a server, it renders nothing.
  * @param {() => Promise<object>} fetchModule
  * @param {string} name of the export
  * @param {string|null} [failureText] shown when the module cannot be fetched; the component's `onClose` is called as well
- * @returns {Function & {load: () => Promise<Function|null>}} `load` fetches without showing; null when that failed
+ * @returns {Function & {load: () => Promise<Function|null>}} `load` fetches without showing, and resolves to null on failure
  */
 export function lazy(fetchModule, name, failureText = null) {
   let part = null;
@@ -19,7 +19,7 @@ export function lazy(fetchModule, name, failureText = null) {
     try {
       part = (await loading)[name];
     } catch {
-      if (loading !== null && failureText !== null) toast(failureText); // once for all who wait
+      if (loading !== null && failureText !== null) showToast(failureText); // one toast for all waiting callers
       loading = null;
     }
     return part;
@@ -28,7 +28,7 @@ export function lazy(fetchModule, name, failureText = null) {
   function Lazy(props) {
     const [isLoaded, setLoaded] = useState(part !== null);
     useEffect(() => {
-      if (!isLoaded) load().then((found) => (found === null ? props.onClose?.() : setLoaded(true)));
+      if (!isLoaded) load().then((loaded) => (loaded === null ? props.onClose?.() : setLoaded(true)));
     }, []);
     return isLoaded ? h(part, props) : null;
   }

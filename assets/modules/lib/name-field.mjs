@@ -1,8 +1,8 @@
-/** A name that is being changed in its place. */
+/** A text field that edits a name in place. */
 const { createElement: h, useEffect, useRef } = window.React;
 
 /**
- * Enter or leaving the field keeps the new name, Escape drops it; so does an empty one.
+ * Enter and leaving the field save the new name. Escape discards it, and so does an empty field.
  * @param {{label: string, value: string, maxLength: number, onDone: (name: string|null) => void}} props
  */
 export function NameField({ label, value, maxLength, onDone }) {
@@ -17,7 +17,7 @@ export function NameField({ label, value, maxLength, onDone }) {
   const onKeyDown = (event) => {
     if (event.nativeEvent.isComposing || event.keyCode === 229) return;
     if (event.key !== "Enter" && event.key !== "Escape") return;
-    event.preventDefault(); // or the same Enter would press the button that has the focus next
+    event.preventDefault(); // else the same Enter would press the button that has the focus next
     finish(event.key === "Enter" ? field.current.value.trim() : null);
   };
   return h("input", {

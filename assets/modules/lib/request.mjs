@@ -1,23 +1,24 @@
-/** A request to the server that is under way: it may be late, and can be made again without acting twice. */
+/** Track a request to the server. It may be late, and repeating it has no second effect. */
 const { useCallback, useEffect, useLayoutEffect, useRef, useState } = window.React;
 
 const NO_REPLY_MS = 6000;
-const LOST = "waymark-request-lost";
-const ignore = () => undefined;
+const LOST_EVENT = "waymark-request-lost";
+const doNothing = () => undefined;
 
-/** Tell all who wait for a reply that none may come. */
-export const reportLostRequest = () => document.dispatchEvent(new Event(LOST));
+/** Report to all pending requests that their replies may never come. */
+export const reportLostRequest = () => document.dispatchEvent(new Event(LOST_EVENT));
 
 /**
- * Wait for the reply to one request at a time. Late means: no reply in time, or a request was lost; the reply may still come.
- * Each handler is called once for a request, whatever happens in one moment: `current` is the truth between two renderings.
+ * Wait for the reply to one request at a time. A request is late without a reply after NO_REPLY_MS, or after any request was
+ * lost; its reply may still come. Each handler is called once per request, even if several events happen between two
+ * renderings: until the next rendering, only `current` is up to date.
  *
- * @template {{op: string}} R  a request, with the operation id that `act` gave back; made again, it carries the same one
+ * @template {{op: string}} R  a request, with the operation id that `act` returned; a repetition has the same id
  * @param {{reply?: import("./types.mjs").Reply, onReply?: (request: R, reply: object, wasLate: boolean) => void,
  *   onLate?: (request: R) => void}} options
  * @returns {{pending: R|null, isLate: boolean, start: (request: R) => void, end: () => void}}
  */
-export function useRequest({ reply, onReply = ignore, onLate = ignore }) {
+export function useRequest({ reply, onReply = doNothing, onLate = doNothing }) {
   const current = useRef({ request: null, isLate: false });
   const handlers = useRef({});
   const [{ request, isLate }, show] = useState(current.current);
@@ -27,10 +28,10 @@ export function useRequest({ reply, onReply = ignore, onLate = ignore }) {
   const end = useCallback(() => set({ request: null, isLate: false }), [set]);
 
   useLayoutEffect(() => {
-    const { request: asked, isLate: wasLate } = current.current;
-    if (asked === null || reply?.op !== asked.op) return;
+    const { request: answered, isLate: wasLate } = current.current;
+    if (answered === null || reply?.op !== answered.op) return;
     end();
-    handlers.current.onReply(asked, reply, wasLate);
+    handlers.current.onReply(answered, reply, wasLate);
   }, [reply, request, end]);
   useEffect(() => {
     if (request === null) return undefined;
@@ -40,10 +41,10 @@ export function useRequest({ reply, onReply = ignore, onLate = ignore }) {
       handlers.current.onLate(request);
     };
     const timer = setTimeout(fallLate, NO_REPLY_MS);
-    document.addEventListener(LOST, fallLate);
+    document.addEventListener(LOST_EVENT, fallLate);
     return () => {
       clearTimeout(timer);
-      document.removeEventListener(LOST, fallLate);
+      document.removeEventListener(LOST_EVENT, fallLate);
     };
   }, [request, set]);
   return { pending: request, isLate, start, end };

@@ -1,13 +1,13 @@
-/** The thread's event stream: one WebSocket that comes back by itself. */
+/** The thread's event stream: one WebSocket that reconnects by itself. */
 const FIRST_WAIT_MS = 200;
 const MAX_WAIT_MS = 5000;
-const SAY_SO_AFTER_MS = 1000;
+const LOST_AFTER_MS = 1000;
 const THREAD_IS_GONE = 4404;
 
-let heard = { thread: null, version: 0 };
+let newestFrame = { thread: null, version: 0 };
 
-/** Whether a panel that shows this version has yet to read what the stream has told: the answer is on the screen before its end is. */
-export const isOvertaken = (thread, version) => heard.thread === thread && heard.version > version;
+/** Return whether the stream has reported a newer version than this. An answer is on the screen before the data that ends it. */
+export const isStreamAhead = (thread, version) => newestFrame.thread === thread && newestFrame.version > version;
 
 /**
  * @param {string} thread
@@ -62,7 +62,7 @@ class ThreadSocket {
       this.#noticeTimer = 0;
       this.#on.onConnection(false);
     }
-    if (frame.version !== undefined) heard = { thread: this.#thread, version: frame.version };
+    if (frame.version !== undefined) newestFrame = { thread: this.#thread, version: frame.version };
     this.#on.onFrame(frame);
   }
 
@@ -73,13 +73,13 @@ class ThreadSocket {
       this.#on.onGone();
       return;
     }
-    this.#noticeTimer ||= setTimeout(() => this.#on.onConnection(true), SAY_SO_AFTER_MS);
+    this.#noticeTimer ||= setTimeout(() => this.#on.onConnection(true), LOST_AFTER_MS);
     const wait = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** this.#attempts);
     this.#attempts += 1;
     this.#retryTimer = setTimeout(() => this.open(), wait + Math.random() * wait * 0.25);
   }
 
-  /** The network is back, or the user is: do not make them wait for the timer. */
+  /** Reconnect at once, without the timer, when the network or the user is back. */
   #hurry = () => {
     if (!this.#isClosed && document.visibilityState === "visible" && this.#socket?.readyState === WebSocket.CLOSED) this.open();
   };

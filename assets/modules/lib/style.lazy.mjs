@@ -1,4 +1,4 @@
-/** Rules that only a lazy part needs, fetched with it. @param {URL} address of the stylesheet beside the part */
+/** Load the stylesheet of a lazy module, once. @param {URL} address of the stylesheet */
 export function loadStyle({ href }) {
   if (document.querySelector(`link[href="${href}"]`)) return;
   document.head.append(Object.assign(document.createElement("link"), { rel: "stylesheet", href }));

@@ -1,7 +1,7 @@
-/** A short word in the corner, said by the page itself; components/toast.py says those of the server. */
+/** Toasts of the page itself. Those of the server come from components/panels/toast.py. */
 
 /** @param {string} text one plain sentence */
-export function toast(text) {
+export function showToast(text) {
   const { set_props: setProps } = window.dash_clientside;
   setProps("toast-text", { children: text });
   setProps("toast-undo", { style: { display: "none" } });

@@ -1,16 +1,16 @@
 /**
- * Views that the server makes for the page, and shapes that pass between rooms. Types only: nothing imports this module at run time.
+ * Views that the server builds for the page, and types that several rooms share. No module imports this file at run time.
  *
  * @typedef {{op: string, ok: boolean, text: string|null}} Reply  the server's answer to an action
- * @typedef {(type: string, fields?: object, operation?: string) => string} Act  reports an action, gives back its operation id
+ * @typedef {(type: string, fields?: object, operation?: string) => string} Act  reports an action and returns its operation id
  *
  * @typedef {{group: string, name: string, detail?: string, run: () => void}} Command  a line of the palette
  *
  * @typedef {{id: string, name: string, arguments: string, status: "running"|"waiting"|"queued"|"done"|"error"|"stopped",
  *   duration_ms: number|null, result: string|null, message_id: string|null,
  *   move: MoveView|null, agent: string, work: WorkView|null, ways: AttemptView[]}} ToolView
- * @typedef {{target: string, number: number, leaves: string, argument: string, words: string, read: string[]}} MoveView  what goto asks for
- * @typedef {{agent: string, question: string, messages: number, waiting: ToolView[]}} WorkView  what an agent does for a call
+ * @typedef {{target: string, number: number, leaves: string, argument: string, words: string, read: string[]}} MoveView  the move that a goto call requests
+ * @typedef {{agent: string, question: string, messages: number, waiting: ToolView[]}} WorkView  a sub-agent's work for a call
  * @typedef {{branch: string, name: string, done: boolean}} AttemptView
  * @typedef {{input: number, cached: number, output: number, reasoning: number}} Tokens
  * @typedef {{removed: number, before: number, after: number, address: string}} RemovalView
@@ -20,7 +20,7 @@
  *   time: string, tools: ToolView[], siblings: string[], files: FileView[], trace: string|null, summary: SummaryView|null,
  *   left: RemovalView|null, usage: (Tokens & {cost: number|null})|null}} MessageView
  * @typedef {{id: string, state: string, error: string|null, compacts?: boolean}} RunView
- * @typedef {{op: string, text: string}} Notice  what the last operation did
+ * @typedef {{op: string, text: string}} Notice  describes the last operation
  * @typedef {{thread: string|null, version: number, title: string, messages: MessageView[], earlier: boolean, later: boolean,
  *   run: RunView|null, notice: Notice|null, suggestions: string[]}} TranscriptData
  *
@@ -38,8 +38,8 @@
  * @typedef {{id: string, title: string, updated: string, running: boolean}} ThreadItem
  * @typedef {ThreadItem & {version: number}} DeletedItem
  *
- * @typedef {{model?: string, instructions?: string, time_travel?: string}} Choice  settings of a conversation; empty: not chosen
- * @typedef {{choice: Choice, model: string, demo: string|null}} KeptChoice  with what the page says of the chosen model
+ * @typedef {{model?: string, instructions?: string, time_travel?: string}} Choice  settings of a conversation; an empty text means the default
+ * @typedef {{choice: Choice, model: string, demo: string|null}} KeptChoice  with the texts about its model
  * @typedef {{thread: string|null, choice: Required<Choice>, models: {name: string, demo: string|null}[], default: string,
  *   time_travel: "ask"|"allow"|"off", longest: number}} SettingsData
  */

@@ -1,9 +1,9 @@
-/** Decisions about a tool call that waits: let it run, change its arguments, answer in its place, refuse. */
+/** Approval of a waiting tool call: allow it, edit its arguments, answer instead of the tool, or deny it. */
 const { createElement: h, useEffect, useId, useState } = window.React;
 
-const ASKED_MS = 4000; // a decision is answered within this, or it may be made again
+const RETRY_AFTER_MS = 4000; // without an answer by then, the decision may be made again
 const MAX_ROWS = 10;
-const WAYS = {
+const FORMS = {
   edit: { label: "Arguments, as JSON", button: "Run with these" },
   words: { label: "Note the agent keeps", button: "Go back with this" },
   respond: { label: "Answer instead of the tool", button: "Answer" },
@@ -11,14 +11,14 @@ const WAYS = {
 
 /** @param {{tool: import("../lib/types.mjs").ToolView, act: Function}} props */
 export function Approval({ tool, act }) {
-  const [way, setWay] = useState(null);
-  const { isAsked, decide } = useDecision(tool, act);
+  const [form, setForm] = useState(null);
+  const { isPending, decide } = useDecision(tool, act);
   const label = useId();
   const decideButton = (name, style, kind, fields, title) =>
-    h("button", { type: "button", className: `btn ${style}`, title, "aria-disabled": isAsked || undefined, onClick: () => decide(kind, fields) }, name);
-  const openButton = (name, next) => {
-    const onClick = () => setWay(way === next ? null : next);
-    return h("button", { type: "button", className: "btn btn-outline-secondary", "aria-disabled": isAsked || undefined, "aria-expanded": way === next, onClick }, name);
+    h("button", { type: "button", className: `btn ${style}`, title, "aria-disabled": isPending || undefined, onClick: () => decide(kind, fields) }, name);
+  const formButton = (name, next) => {
+    const onClick = () => setForm(form === next ? null : next);
+    return h("button", { type: "button", className: "btn btn-outline-secondary", "aria-disabled": isPending || undefined, "aria-expanded": form === next, onClick }, name);
   };
   return h(
     "div",
@@ -26,64 +26,64 @@ export function Approval({ tool, act }) {
     tool.move ? h(Move, { id: label, move: tool.move }) : h("p", { id: label }, describeCall(tool)),
     h(
       "div",
-      { className: "approval-ways" },
+      { className: "approval-buttons" },
       decideButton("Allow", "btn-primary", "allow"),
       tool.move && decideButton("Always allow", "btn-outline-secondary", "allow", { always: true }, "Always allow in this conversation"),
-      tool.move && openButton("Change the note", "words"),
-      !tool.move && openButton("Change arguments", "edit"),
-      !tool.move && openButton("Answer instead", "respond"),
+      tool.move && formButton("Change the note", "words"),
+      !tool.move && formButton("Change arguments", "edit"),
+      !tool.move && formButton("Answer instead", "respond"),
       decideButton("Deny", "btn-outline-secondary", "deny"),
     ),
-    way !== null && h(AnswerForm, { key: way, tool, way, isAsked, decide }),
+    form !== null && h(AnswerForm, { key: form, tool, form, isPending, decide }),
   );
 }
 
-/** A decision is made once, until it has gone unanswered for a while. */
+/** Send one decision, and allow the next only after a time without an answer. */
 function useDecision(tool, act) {
-  const [isAsked, setAsked] = useState(false);
+  const [isPending, setPending] = useState(false);
   useEffect(() => {
-    if (!isAsked) return undefined;
-    const timer = setTimeout(() => setAsked(false), ASKED_MS);
+    if (!isPending) return undefined;
+    const timer = setTimeout(() => setPending(false), RETRY_AFTER_MS);
     return () => clearTimeout(timer);
-  }, [isAsked]);
+  }, [isPending]);
   const decide = (kind, fields = {}) => {
-    if (isAsked) return;
-    setAsked(true);
+    if (isPending) return;
+    setPending(true);
     act("decide", { call: tool.id, kind, ...fields });
   };
-  return { isAsked, decide };
+  return { isPending, decide };
 }
 
 function describeCall({ agent, name }) {
-  const asker = agent === "main" ? "The agent" : agent;
-  return `${asker} asks to ${name === "fork" ? "try these approaches, each on its own branch" : `use ${name}`}.`;
+  const requester = agent === "main" ? "The agent" : agent;
+  return `${requester} asks to ${name === "fork" ? "try these approaches, each on its own branch" : `use ${name}`}.`;
 }
 
-/** The field for other arguments, another note, or an answer in the tool's place. */
-function AnswerForm({ tool, way, isAsked, decide }) {
-  const [text, setText] = useState({ edit: tool.arguments, words: tool.move?.words, respond: "" }[way]);
+/** The form for other arguments, another note, or an answer instead of the tool's. */
+function AnswerForm({ tool, form, isPending, decide }) {
+  const [text, setText] = useState({ edit: tool.arguments, words: tool.move?.words, respond: "" }[form]);
   const onSubmit = (event) => {
     event.preventDefault();
     if (text.trim() === "") return;
-    if (way === "words") decide("edit", { text: JSON.stringify({ ...JSON.parse(tool.arguments), [tool.move.argument]: text }) });
-    else decide(way, { text });
+    if (form === "words") decide("edit", { text: JSON.stringify({ ...JSON.parse(tool.arguments), [tool.move.argument]: text }) });
+    else decide(form, { text });
   };
   return h(
     "form",
     { onSubmit },
     h("textarea", {
       className: "form-control",
-      "aria-label": WAYS[way].label,
+      "aria-label": FORMS[form].label,
       rows: Math.min(MAX_ROWS, text.split("\n").length + 1),
       value: text,
       autoFocus: true,
       onChange: (event) => setText(event.target.value),
     }),
-    h("button", { type: "submit", className: "btn btn-primary", "aria-disabled": isAsked || undefined }, WAYS[way].button),
+    h("button", { type: "submit", className: "btn btn-primary", "aria-disabled": isPending || undefined }, FORMS[form].button),
   );
 }
 
-/** What would leave, and where the conversation would go on. */
+/** A requested move: its target, the messages it would remove, and its note. */
 function Move({ id, move }) {
   return h(
     "div",

@@ -7,13 +7,13 @@ const { createElement: h, useState } = window.React;
 loadStyle(new URL("./attachments.lazy.css", import.meta.url));
 
 /** @param {number} bytes @returns {string} "850 B", "12 kB", "3.4 MB" */
-export function sizeText(bytes) {
+export function formatSize(bytes) {
   if (bytes < 1000) return `${bytes} B`;
   return bytes < 999_500 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
 /** @param {{files: import("../lib/types.mjs").FileView[]}} props sent with a message */
-export function Attached({ files }) {
+export function AttachedFiles({ files }) {
   return h(
     "ul",
     { className: "attached", "aria-label": "Attached files" },
@@ -26,7 +26,7 @@ function Picture({ file }) {
   if (isLost) return h("span", { className: "attached-chip attached-lost" }, icon("exclamation-triangle"), `${file.name} is damaged and is not shown.`);
   return h(
     "button",
-    { type: "button", className: "attached-picture", "aria-label": `Open ${file.name}`, title: `${file.name} · ${sizeText(file.size)}`, onClick: () => enlarge(file) },
+    { type: "button", className: "attached-picture", "aria-label": `Open ${file.name}`, title: `${file.name} · ${formatSize(file.size)}`, onClick: () => enlarge(file) },
     h("img", { src: file.address, alt: file.name, loading: "lazy", onError: () => setLost(true) }),
   );
 }
@@ -37,11 +37,11 @@ function Download({ file }) {
     { className: "attached-chip", href: file.address, download: file.name },
     icon("paperclip"),
     h("span", { className: "attached-name", title: file.name }, file.name),
-    h("span", { className: "attached-size" }, sizeText(file.size)),
+    h("span", { className: "attached-size" }, formatSize(file.size)),
   );
 }
 
-/** A dialog of the browser's own: Escape closes it, and the focus goes back to where it was. */
+/** Show a picture in a native dialog: Escape closes it and returns the focus. */
 function enlarge(file) {
   const make = (tag, properties, ...children) => {
     const element = Object.assign(document.createElement(tag), properties);
@@ -51,9 +51,9 @@ function enlarge(file) {
   const dialog = make("dialog", { className: "attached-large", ariaLabel: file.name });
   const close = make("button", { type: "button", className: "btn btn-secondary", textContent: "Close", onclick: () => dialog.close() });
   const keep = make("a", { href: file.address, download: file.name, className: "btn btn-primary", textContent: "Download" });
-  const name = make("p", { textContent: `${file.name} · ${sizeText(file.size)}` });
+  const name = make("p", { textContent: `${file.name} · ${formatSize(file.size)}` });
   dialog.append(make("img", { src: file.address, alt: file.name }), make("div", { className: "attached-bar" }, name, keep, close));
-  dialog.onclick = (event) => event.target === dialog && dialog.close(); // beside the picture
+  dialog.onclick = (event) => event.target === dialog && dialog.close(); // outside the picture
   dialog.onclose = () => dialog.remove();
   document.body.append(dialog);
   dialog.showModal();

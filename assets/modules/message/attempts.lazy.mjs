@@ -1,4 +1,4 @@
-/** The attempts that the agent makes at once: on the card of the call, each prompt with its branch. */
+/** The agent's parallel attempts, on the card of their fork call: each prompt with its branch. */
 import { icon } from "../lib/icons.mjs";
 
 const { createElement: h } = window.React;
@@ -6,8 +6,8 @@ const { createElement: h } = window.React;
 /** @param {import("../lib/types.mjs").ToolView} tool @returns {string[]} prompts of the call; none if its arguments are malformed */
 function readPrompts(tool) {
   try {
-    const given = JSON.parse(tool.arguments).prompts;
-    return Array.isArray(given) ? given.map(String) : [];
+    const prompts = JSON.parse(tool.arguments).prompts;
+    return Array.isArray(prompts) ? prompts.map(String) : [];
   } catch {
     return [];
   }
@@ -16,31 +16,31 @@ function readPrompts(tool) {
 /** "3 of 5 done" */
 export function AttemptsDone({ tool }) {
   const all = tool.ways.length || readPrompts(tool).length;
-  const ways = `${all} way${all === 1 ? "" : "s"}`;
-  return tool.ways.length > 0 ? `${tool.ways.filter((way) => way.done).length} of ${all} done` : ways;
+  const label = `${all} attempt${all === 1 ? "" : "s"}`;
+  return tool.ways.length > 0 ? `${tool.ways.filter((attempt) => attempt.done).length} of ${all} done` : label;
 }
 
 /** @param {{tool: import("../lib/types.mjs").ToolView, act: Function|null}} props */
 export function Attempts({ tool, act }) {
-  if (tool.ways.length === 0) return h("ol", { className: "ways" }, readPrompts(tool).map((text, place) => h("li", { key: place }, text)));
+  if (tool.ways.length === 0) return h("ol", { className: "attempts" }, readPrompts(tool).map((text, place) => h("li", { key: place }, text)));
   const isRunning = tool.status === "running";
   return h(
     "ol",
-    { className: "ways" },
-    tool.ways.map((way) => h(Attempt, { key: way.branch, way, isRunning, act })),
+    { className: "attempts" },
+    tool.ways.map((attempt) => h(AttemptRow, { key: attempt.branch, attempt, isRunning, act })),
   );
 }
 
-function Attempt({ way, isRunning, act }) {
-  const state = way.done ? "done" : isRunning ? "running" : "not finished";
-  const sign = way.done ? icon("check-lg") : isRunning ? h("span", { className: "spinner" }) : icon("stop-circle");
+function AttemptRow({ attempt, isRunning, act }) {
+  const state = attempt.done ? "done" : isRunning ? "running" : "not finished";
+  const sign = attempt.done ? icon("check-lg") : isRunning ? h("span", { className: "spinner" }) : icon("stop-circle");
   return h(
     "li",
-    { className: "way", "data-testid": "way", "data-state": state },
-    h("span", { className: "way-name" }, way.name),
+    { className: "attempt", "data-testid": "way", "data-state": state },
+    h("span", { className: "attempt-name" }, attempt.name),
     h("span", { className: "tool-sign" }, sign, h("span", { className: "visually-hidden" }, state)),
     act &&
-      !isRunning && // the conversation stays where it is while the run is at work
-      h("button", { type: "button", className: "text-button", "aria-label": `Open ${way.name}`, onClick: () => act("switch", { branch: way.branch }) }, "Open"),
+      !isRunning && // no switch of branches while the run is active
+      h("button", { type: "button", className: "text-button", "aria-label": `Open ${attempt.name}`, onClick: () => act("switch", { branch: attempt.branch }) }, "Open"),
   );
 }

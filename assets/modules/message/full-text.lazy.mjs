@@ -1,24 +1,24 @@
-/** What a summary stands for, read-only, and the way to go on from there. */
+/** The messages that a summary replaced, read-only, with a button to branch from them. */
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { useFetch } from "../lib/fetch.lazy.mjs";
 import { ReadOnlyMessage } from "./read-only-message.lazy.mjs";
 
 const { createElement: h } = window.React;
 
-const NOT_HERE = "The full text is not available: it was erased, or it is in the conversation this one was copied from.";
+const GONE_TEXT = "The full text is not available: it was erased, or it is in the conversation this one was copied from.";
 
 /** @param {{title: string, address: string, act: Function, onClose: () => void}} props */
 export function FullText({ title, address, act, onClose }) {
-  const { found, status } = useFetch(address, NOT_HERE);
+  const { content, status } = useFetch(address, GONE_TEXT);
   const branch = () => {
     onClose();
-    act("fork", { message: found.head });
+    act("fork", { message: content.head });
   };
-  const buttons = found && h("button", { type: "button", className: "btn btn-primary", onClick: branch }, "Branch from there");
+  const buttons = content && h("button", { type: "button", className: "btn btn-primary", onClick: branch }, "Branch from there");
   return h(
     ReadingDialog,
     { title, className: "full-text", buttons, onClose },
     status && h("p", { role: "status" }, status),
-    found?.messages.map((message) => h(ReadOnlyMessage, { key: message.id, message })),
+    content?.messages.map((message) => h(ReadOnlyMessage, { key: message.id, message })),
   );
 }

@@ -1,9 +1,9 @@
-/** The sanitised html of a message, and its tools: copy buttons, and scrolling by keyboard. */
+/** The sanitised HTML of a message, with copy buttons and scrolling by keyboard. */
 const { createElement: h, useLayoutEffect, useRef } = window.React;
 
 const COPIED_FOR_MS = 1600;
 
-const iconHtml = (name) => `<svg class="icon" aria-hidden="true"><use href="/vendor/icons.svg#${name}"></use></svg>`;
+const buildIconHtml = (name) => `<svg class="icon" aria-hidden="true"><use href="/vendor/icons.svg#${name}"></use></svg>`;
 
 /** @returns {Promise<boolean>} whether the text is on the clipboard */
 export async function copyText(text) {
@@ -29,10 +29,10 @@ function copyBySelection(text) {
 }
 
 /**
- * Give the code blocks and tables below an element their tools. May be called again: what is done is skipped.
+ * Add copy buttons and keyboard scrolling to the code blocks and tables below an element. A second call skips finished ones.
  * @param {Element} root
  */
-export function decorate(root) {
+export function decorateProse(root) {
   for (const block of root.querySelectorAll(".code:not([data-ready])")) decorateCode(block);
   for (const table of root.querySelectorAll("table:not(.wide-content > table)")) decorateTable(table);
 }
@@ -50,7 +50,7 @@ function decorateCode(block) {
   button.className = "code-copy";
   button.setAttribute("aria-label", "Copy code");
   button.title = "Copy code";
-  button.innerHTML = iconHtml("copy");
+  button.innerHTML = buildIconHtml("copy");
   block.append(button);
 }
 
@@ -65,23 +65,23 @@ function decorateTable(table) {
 }
 
 /**
- * One listener for all copy buttons of a container.
+ * Copy the code block whose copy button was clicked. One listener serves all buttons of a container.
  * @param {MouseEvent} event
- * @param {(text: string) => void} announce tells a screen reader
+ * @param {(text: string) => void} announce speaks to a screen reader
  */
 export async function copyCodeOnClick(event, announce) {
   const button = event.target.closest?.(".code-copy");
   const code = button?.closest(".code")?.querySelector("pre");
   if (!code) return;
   const copied = await copyText(code.textContent.replace(/\n$/, ""));
-  button.innerHTML = iconHtml(copied ? "check-lg" : "exclamation-circle");
+  button.innerHTML = buildIconHtml(copied ? "check-lg" : "exclamation-circle");
   announce(copied ? "Code copied" : "Copying was not allowed");
-  setTimeout(() => (button.innerHTML = iconHtml("copy")), COPIED_FOR_MS);
+  setTimeout(() => (button.innerHTML = buildIconHtml("copy")), COPIED_FOR_MS);
 }
 
-/** Sanitised html of the server. Its text changes rarely; React leaves it alone until then. */
+/** The server's sanitised HTML. React does not touch it until the text changes. */
 export function Prose({ html }) {
   const ref = useRef(null);
-  useLayoutEffect(() => decorate(ref.current), [html]);
+  useLayoutEffect(() => decorateProse(ref.current), [html]);
   return h("div", { className: "prose", ref, dangerouslySetInnerHTML: { __html: html } });
 }

@@ -1,17 +1,17 @@
-/** A message of a conversation, to read. */
+/** A message without actions, for dialogs. */
 import { Prose } from "./prose.mjs";
 import { ToolCard } from "./tool-card.mjs";
 
 const { createElement: h } = window.React;
 
-const SPEAKERS = { user: "You", assistant: "Waymark", note: "Note" };
+const SPEAKER_NAMES = { user: "You", assistant: "Waymark", note: "Note" };
 
 /** @param {{message: import("../lib/types.mjs").MessageView}} props */
 export function ReadOnlyMessage({ message }) {
   return h(
     "section",
     null,
-    h("h3", { className: "tool-label" }, SPEAKERS[message.role], message.state === "partial" && h("span", { className: "cut-off" }, " · Cut off")),
+    h("h3", { className: "tool-label" }, SPEAKER_NAMES[message.role], message.state === "partial" && h("span", { className: "cut-off" }, " · Cut off")),
     message.label !== null && h("p", { className: "note-label" }, message.label),
     message.html !== "" && h(Prose, { html: message.html }),
     message.files.map(({ name }) => h("p", { key: name, className: "quiet" }, name)),

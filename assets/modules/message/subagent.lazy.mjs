@@ -1,4 +1,4 @@
-/** The messages of an agent that was asked: those of one call in the fold below it, and all of them as a transcript. */
+/** The messages of a sub-agent: those of one call in the fold below its card, and all of them in a dialog. */
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { useFetch } from "../lib/fetch.lazy.mjs";
 import { icon } from "../lib/icons.mjs";
@@ -8,24 +8,24 @@ import { Prose } from "./prose.mjs";
 const { Fragment, createElement: h, useState } = window.React;
 const { createPortal } = window.ReactDOM;
 
-const GONE = "This is no longer part of the conversation.";
+const GONE_TEXT = "This is no longer part of the conversation.";
 
 loadStyle(new URL("./subagent.lazy.css", import.meta.url));
 
 /**
  * @param {string} agent
- * @param {string|null} question the id of the message that began the work; null: all that the agent remembers
- * @param {number} [news] changes when there is more to read
+ * @param {string|null} question the id of the message that began the work; null: everything that the agent remembers
+ * @param {number} [revision] changes when there is more to fetch
  * @returns {{messages: import("../lib/types.mjs").MessageView[], status: string|null}}
  */
-function useMemory(agent, question, news) {
+function useMemory(agent, question, revision) {
   const thread = location.pathname.slice("/t/".length);
   const only = question ? `?question=${encodeURIComponent(question)}` : "";
-  const { found, status } = useFetch(`/api/threads/${thread}/agents/${encodeURIComponent(agent)}${only}`, GONE, news);
-  return { messages: found ?? [], status };
+  const { content, status } = useFetch(`/api/threads/${thread}/agents/${encodeURIComponent(agent)}${only}`, GONE_TEXT, revision);
+  return { messages: content ?? [], status };
 }
 
-/** @param {{work: import("../lib/types.mjs").WorkView, Tool: Function}} props `Tool` draws the card of a call */
+/** @param {{work: import("../lib/types.mjs").WorkView, Tool: Function}} props `Tool` renders the card of a call */
 export function SubagentSteps({ work, Tool }) {
   const { messages, status } = useMemory(work.agent, work.question, work.messages);
   const [isOpen, setOpen] = useState(false);
@@ -62,7 +62,7 @@ function SubagentMessage({ message, Tool }) {
   );
 }
 
-/** All that an agent remembers here. */
+/** Everything that a sub-agent remembers in this conversation. */
 function AllMessages({ agent, Tool, onClose }) {
   return h(ReadingDialog, { title: `Everything ${agent} remembers`, className: "agent-steps", onClose }, h(Memory, { ...useMemory(agent, null), Tool }));
 }

@@ -1,5 +1,5 @@
 /** Notes: the card of a summary, and the line under a move of the agent. */
-import { count, figure } from "../lib/format.mjs";
+import { formatCount, formatNumber } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { Prose } from "./prose.mjs";
@@ -20,7 +20,7 @@ function ShowFullText({ title, address, act }) {
   );
 }
 
-const tokensText = ({ before, after }) => `${figure(before)} → ${count(after, "token")}`;
+const formatReduction = ({ before, after }) => `${formatNumber(before)} → ${formatCount(after, "token")}`;
 
 /** @param {{message: import("../lib/types.mjs").MessageView, act: Function}} props */
 export function Removal({ message, act }) {
@@ -28,15 +28,15 @@ export function Removal({ message, act }) {
   return h(
     "p",
     { className: "note-left quiet" },
-    h("span", { title: "Tokens, about" }, tokensText(message.left)),
-    h(ShowFullText, { title: `${count(removed, "message")} removed`, address, act }),
+    h("span", { title: "Tokens, about" }, formatReduction(message.left)),
+    h(ShowFullText, { title: `${formatCount(removed, "message")} removed`, address, act }),
   );
 }
 
 /** @param {{message: import("../lib/types.mjs").MessageView, act: Function}} props */
 export function Summary({ message, act }) {
   const { removed, sources, address } = message.summary;
-  const title = `${count(removed, "message")} summarised`;
+  const title = `${formatCount(removed, "message")} summarised`;
   return h(
     "details",
     { className: "tool summary" },
@@ -45,7 +45,7 @@ export function Summary({ message, act }) {
       null,
       icon("chevron-right", "tool-fold"),
       h("span", { className: "tool-preview" }, title),
-      h("span", { className: "tool-time", title: "Tokens, about" }, tokensText(message.summary)),
+      h("span", { className: "tool-time", title: "Tokens, about" }, formatReduction(message.summary)),
     ),
     h(
       "div",

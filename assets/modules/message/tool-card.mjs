@@ -1,5 +1,5 @@
-/** The card of a tool call, and below it what an agent did for the call. */
-import { duration } from "../lib/format.mjs";
+/** The card of a tool call, and below it a sub-agent's work for the call. */
+import { formatDuration } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { Approval } from "./approval.mjs";
@@ -9,7 +9,7 @@ const { Fragment, createElement: h, useState } = window.React;
 const TOOL_SIGNS = { waiting: "hand-index", queued: "clock-history", done: "check-lg", error: "exclamation-circle", stopped: "stop-circle" };
 const TOOL_WORDS = { running: "running", waiting: "waiting for you", queued: "queued", done: "done", error: "failed", stopped: "stopped" };
 const TOOL_STATES = { running: "partial", waiting: "partial", queued: "partial", done: "done", error: "error", stopped: "partial" };
-const PREVIEW_CHARS = 120;
+const MAX_PREVIEW_CHARS = 120;
 
 const Attempts = lazy(() => import("./attempts.lazy.mjs"), "Attempts");
 const AttemptsDone = lazy(() => import("./attempts.lazy.mjs"), "AttemptsDone");
@@ -18,10 +18,10 @@ const SubagentSteps = lazy(() => import("./subagent.lazy.mjs"), "SubagentSteps")
 /** @returns {string} a tool's arguments on one line, without the outer braces */
 function previewArguments(argumentsText) {
   const line = argumentsText.replace(/\s+/g, " ").replace(/^\{ ?| ?\}$/g, "");
-  return line.length > PREVIEW_CHARS ? `${line.slice(0, PREVIEW_CHARS)}…` : line;
+  return line.length > MAX_PREVIEW_CHARS ? `${line.slice(0, MAX_PREVIEW_CHARS)}…` : line;
 }
 
-/** @param {{tool: import("../lib/types.mjs").ToolView, act: Function|null}} props without `act`, nothing can be decided here */
+/** @param {{tool: import("../lib/types.mjs").ToolView, act: Function|null}} props without `act` the card is read-only */
 export function ToolCard({ tool, act }) {
   const hooks = tool.message_id
     ? {
@@ -47,7 +47,7 @@ function ToolSummary({ tool }) {
     icon("chevron-right", "tool-fold"),
     h("span", { className: "tool-name" }, tool.name),
     h("span", { className: "tool-preview" }, tool.name === "fork" ? h(AttemptsDone, { tool }) : previewArguments(tool.arguments)),
-    h("span", { className: "tool-time" }, duration(tool.duration_ms)),
+    h("span", { className: "tool-time" }, formatDuration(tool.duration_ms)),
     h("span", { className: "tool-sign" }, sign, h("span", { className: "visually-hidden" }, TOOL_WORDS[tool.status])),
   );
 }
@@ -57,14 +57,14 @@ function ToolBody({ tool, act }) {
     "div",
     { className: "tool-body" },
     tool.name === "fork" && h(Attempts, { tool, act }),
-    !tool.move && tool.name !== "fork" && h(ToolText, { label: "Arguments", text: tool.arguments }), // the card of a move says it in words
+    !tool.move && tool.name !== "fork" && h(ToolText, { label: "Arguments", text: tool.arguments }), // the approval of a move describes its arguments
     act && tool.status === "waiting" && !tool.work && h(Approval, { tool, act }),
     act && tool.work?.waiting.map((call) => h(ToolCard, { key: call.id, tool: call, act })),
     tool.result !== null && h(ToolText, { label: tool.status === "error" ? "Error" : "Result", text: tool.result }),
   );
 }
 
-/** The work of an agent that was asked. Its messages are fetched when this is opened. */
+/** The work of a sub-agent. Its messages are fetched when the fold is opened. */
 function SubagentWork({ work, isAtWork }) {
   const [wasOpened, setOpened] = useState(false);
   return h(
@@ -78,11 +78,11 @@ function SubagentWork({ work, isAtWork }) {
       h("span", { className: "tool-preview" }, work.messages === 1 ? "1 message" : `${work.messages} messages`),
       isAtWork && h("span", { className: "tool-time" }, "working…"),
     ),
-    wasOpened && h(SubagentSteps, { work, Tool }), // handed over: its steps hold cards, and cards hold steps
+    wasOpened && h(SubagentSteps, { work, Tool }), // passed as a value: steps contain cards and cards contain steps, and imports may not be circular
   );
 }
 
-/** The card of a call, and below it the work of an agent for it. @param {{tool: import("../lib/types.mjs").ToolView, act: Function|null}} props */
+/** The card of a call, and below it a sub-agent's work for it. @param {{tool: import("../lib/types.mjs").ToolView, act: Function|null}} props */
 export function Tool({ tool, act }) {
   const work = tool.work && h(SubagentWork, { work: tool.work, isAtWork: tool.status === "running" });
   return h(Fragment, null, h(ToolCard, { tool, act }), work);

@@ -1,5 +1,5 @@
-/** The export's form, sent without leaving the page: a refusal is a word in the corner, and what to redact is in no address. */
-import { toast } from "../lib/toast.mjs";
+/** Submit the export form without leaving the page: a refusal becomes a toast, and texts to redact stay out of the URL. */
+import { showToast } from "../lib/toast.mjs";
 
 /** @param {Response} answer @returns {string} the name that the server gave the file */
 function readFileName(answer) {
@@ -21,7 +21,7 @@ async function submitExport(event) {
     Object.assign(document.createElement("a"), { download: name, href }).click();
     setTimeout(() => URL.revokeObjectURL(href), 60_000); // the browser is still writing the file
   } catch (error) {
-    toast(error instanceof TypeError ? "The server did not answer. Nothing was exported." : `Nothing was exported. ${error.message}`);
+    showToast(error instanceof TypeError ? "The server did not answer. Nothing was exported." : `Nothing was exported. ${error.message}`);
   }
 }
 

@@ -1,20 +1,20 @@
-/** Keys that work anywhere on the page, and what they open. Nothing is done by a key alone that would move a conversation. */
+/** Keys that work anywhere on the page, and the dialogs that they open. No key alone moves a conversation. */
 import { lazy } from "../lib/lazy.mjs";
 
 const { createElement: h } = window.React;
 const { createRoot, flushSync } = window.ReactDOM;
 
-const TWICE_MS = 1000;
-const NOT_OPENED = "This could not be loaded. Please try again.";
+const MAX_DOUBLE_PRESS_MS = 1000;
+const FAILURE_TEXT = "This could not be loaded. Please try again.";
 
-const Palette = lazy(() => import("./palette.lazy.mjs"), "Palette", NOT_OPENED);
-const KeysHelp = lazy(() => import("./palette.lazy.mjs"), "KeysHelp", NOT_OPENED);
+const Palette = lazy(() => import("./palette.lazy.mjs"), "Palette", FAILURE_TEXT);
+const KeysHelp = lazy(() => import("./palette.lazy.mjs"), "KeysHelp", FAILURE_TEXT);
 
 const isField = (element) => element instanceof HTMLElement && (element.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName));
 const isCovered = () => document.querySelector(".modal.show") !== null;
 
-/** Shows a dialog, and takes it away when it is closed. @param {Function} Dialog a lazy component @param {object} props */
-async function open(Dialog, props = {}) {
+/** Show a dialog, and remove it when it is closed. @param {Function} Dialog a lazy component @param {object} props */
+async function showDialog(Dialog, props = {}) {
   if ((await Dialog.load()) === null || isCovered()) return; // covered: the key was pressed twice
   const place = document.body.appendChild(document.createElement("div"));
   const root = createRoot(place);
@@ -22,24 +22,24 @@ async function open(Dialog, props = {}) {
   flushSync(() => root.render(h(Dialog, { ...props, onClose }))); // so that a second press finds it
 }
 
-/** Ctrl+K the palette, ? the keys; Escape twice in an empty field the list of places to go back to. */
+/** Open the palette on Ctrl+K, the list of keys on ?, and the positions to go back to on Escape twice in an empty field. */
 export function watchKeys() {
-  let escaped = -Infinity;
+  let lastEscape = -Infinity;
   document.addEventListener("keydown", (event) => {
     const isFind = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k";
-    if (isFind) event.preventDefault(); // also of a key that is held: the browser would go to its own field
+    if (isFind) event.preventDefault(); // also for a repeated key: the browser would focus its own search field
     if (event.isComposing || event.repeat || isCovered()) return;
     if (isFind) {
-      open(Palette);
+      showDialog(Palette);
     } else if (event.key === "?" && !event.ctrlKey && !event.metaKey && !isField(event.target)) {
       event.preventDefault();
-      open(KeysHelp);
+      showDialog(KeysHelp);
     } else if (event.key === "Escape" && !event.defaultPrevented && event.target.dataset?.testid === "composer" && event.target.value === "") {
-      const isSecond = event.timeStamp - escaped < TWICE_MS;
-      escaped = isSecond ? -Infinity : event.timeStamp;
+      const isSecond = event.timeStamp - lastEscape < MAX_DOUBLE_PRESS_MS;
+      lastEscape = isSecond ? -Infinity : event.timeStamp;
       if (!isSecond) return;
-      event.preventDefault(); // or the same Escape would close the dialog that it opens
-      open(Palette, { onlyBack: true });
-    } else escaped = -Infinity;
+      event.preventDefault(); // else the same Escape would close the dialog that it opens
+      showDialog(Palette, { onlyBack: true });
+    } else lastEscape = -Infinity;
   });
 }

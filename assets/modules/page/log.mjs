@@ -1,27 +1,27 @@
-/** The log of the conversation: what was done, by whom and when; undo and redo from there. */
+/** The log of the conversation: each change with its author and time, and buttons for undo and redo. */
 import { useActions } from "../lib/actions.mjs";
 import { AUTHORS } from "../lib/authors.mjs";
 import { useNow } from "../lib/clock.mjs";
-import { fullTime, relativeTime } from "../lib/format.mjs";
+import { formatAge, formatDateTime } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 
 const { createElement: h } = window.React;
 
-const SHOWN = 200; // changes at first, and more that each "Show more" brings
-let clicksSeen = 0;
+const PAGE_ENTRIES = 200; // changes at first; each "Show more" adds as many
+let lastClicks = 0;
 
 /**
- * A clientside callback: whether the log is to be read (it is being opened, or it is open), and how much of it.
+ * Clientside callback: request the log when it is being opened or is open, and say how many entries to read.
  * @param {number|undefined} clicks of the button that opens it
- * @param {object|undefined} head says with every new one that there is news
- * @param {{type: string, count: number}|undefined} action the log's last one
+ * @param {object|undefined} head each new value means that there are new entries
+ * @param {{type: string, count: number}|undefined} action the log's last action
  * @param {boolean} isOpen
  */
-export function logWanted(clicks, head, action, isOpen) {
-  const opening = (clicks ?? 0) > clicksSeen;
-  clicksSeen = clicks ?? 0;
+export function requestLog(clicks, head, action, isOpen) {
+  const opening = (clicks ?? 0) > lastClicks;
+  lastClicks = clicks ?? 0;
   if (!opening && !isOpen) return window.dash_clientside.no_update;
-  return { opening, count: opening ? SHOWN : (action?.count ?? SHOWN), at: Date.now() };
+  return { opening, count: opening ? PAGE_ENTRIES : (action?.count ?? PAGE_ENTRIES), at: Date.now() };
 }
 
 /**
@@ -50,7 +50,7 @@ export function Log(props) {
     data.more &&
       h(
         "button",
-        { type: "button", className: "quiet-button", onClick: () => act("more", { thread, count: count + SHOWN }) },
+        { type: "button", className: "quiet-button", onClick: () => act("more", { thread, count: count + PAGE_ENTRIES }) },
         "Show more",
       ),
   );
@@ -81,7 +81,7 @@ function Entry({ entry, now }) {
         "p",
         { className: "change-meta" },
         h("span", { className: "change-who" }, author.name),
-        h("time", { dateTime: entry.time, title: fullTime(entry.time) }, relativeTime(entry.time, now)),
+        h("time", { dateTime: entry.time, title: formatDateTime(entry.time) }, formatAge(entry.time, now)),
         entry.undone && h("span", null, "undone"),
       ),
     ),

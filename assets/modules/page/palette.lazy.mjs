@@ -1,19 +1,19 @@
-/** The palette: places and actions found by a few letters. With it, the list of places to go back to, and what the keys do. */
-import { BACK, listOffers } from "../lib/commands.mjs";
+/** The palette finds positions and actions by a few letters. This module also has the positions to go back to, and the list of keys. */
+import { GO_BACK, listCommands } from "../lib/commands.mjs";
 import { ReadingDialog, useDialog } from "../lib/dialog.lazy.mjs";
-import { count, figure } from "../lib/format.mjs";
+import { formatCount, formatNumber } from "../lib/format.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 
 const { Fragment, createElement: h, useEffect, useId, useMemo, useState } = window.React;
 
-const GROUPS = ["Actions", BACK, "Branches", "Conversations"];
-const MAX_LINES = 50; // who looks for more types more letters
-const MOD = /Mac|iP(hone|ad)/.test(navigator.platform) ? "⌘" : "Ctrl";
+const GROUPS = ["Actions", GO_BACK, "Branches", "Conversations"];
+const MAX_LINES = 50; // typing more letters narrows a longer list
+const MODIFIER_KEY = /Mac|iP(hone|ad)/.test(navigator.platform) ? "⌘" : "Ctrl";
 const KEYS = [
   [["Enter"], "send"],
   [["Shift", "Enter"], "begin a new line"],
-  [[MOD, "K"], "find a place or an action"],
-  [[MOD, "S"], "save a checkpoint"],
+  [[MODIFIER_KEY, "K"], "find a place or an action"],
+  [[MODIFIER_KEY, "S"], "save a checkpoint"],
   [["Esc", "Esc"], "in the empty field: choose a place to go back to"],
   [["Alt", "↑"], "show the checkpoint before"],
   [["Alt", "↓"], "show the checkpoint after"],
@@ -23,17 +23,17 @@ const KEYS = [
 
 loadStyle(new URL("./palette.lazy.css", import.meta.url));
 
-/** @returns {import("../lib/types.mjs").Command[]} what the buttons of the page do, those that can be pressed now */
+/** @returns {import("../lib/types.mjs").Command[]} commands for the enabled buttons of the page */
 function listButtons() {
   const buttons = [...document.querySelectorAll(".conversation-bar button[aria-label]:not(#show-more), #theme")];
-  const able = buttons.filter((button) => !button.disabled && !button.hidden && button.getAttribute("aria-disabled") !== "true");
-  return able.map((button) => ({ group: "Actions", name: button.getAttribute("aria-label"), run: () => button.click() }));
+  const enabled = buttons.filter((button) => !button.disabled && !button.hidden && button.getAttribute("aria-disabled") !== "true");
+  return enabled.map((button) => ({ group: "Actions", name: button.getAttribute("aria-label"), run: () => button.click() }));
 }
 
-/** What belongs together stands together. @param {import("../lib/types.mjs").Command[]} commands */
+/** Order commands by their groups. @param {import("../lib/types.mjs").Command[]} commands */
 const groupCommands = (commands) => GROUPS.flatMap((wanted) => commands.filter(({ group }) => group === wanted));
 
-/** @param {import("../lib/types.mjs").Command[]} commands @param {string} text @returns those that have all of its words */
+/** @param {import("../lib/types.mjs").Command[]} commands @param {string} text @returns the commands that contain all words of the text */
 function matchWords(commands, text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   return commands.filter(({ group, name }) => words.every((word) => `${group} ${name}`.toLowerCase().includes(word)));
@@ -43,18 +43,18 @@ function matchWords(commands, text) {
 export function Palette({ onlyBack = false, onClose }) {
   const id = useId();
   const dialog = useDialog(onClose);
-  const commands = useMemo(() => (onlyBack ? listOffers().filter(({ group }) => group === BACK) : groupCommands([...listOffers(), ...listButtons()])), []);
-  const { matched, found, at, onType, onStep } = useLines(commands, dialog);
+  const commands = useMemo(() => (onlyBack ? listCommands().filter(({ group }) => group === GO_BACK) : groupCommands([...listCommands(), ...listButtons()])), []);
+  const { matches, lines, selected, onType, onStep } = useLines(commands, dialog);
   const choose = (command) => {
     onClose();
     command.run();
   };
   const onKeyDown = (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (event.nativeEvent.isComposing || (!step && event.key !== "Enter") || found.length === 0) return;
+    if (event.nativeEvent.isComposing || (!step && event.key !== "Enter") || lines.length === 0) return;
     event.preventDefault();
     if (step) onStep(step);
-    else choose(found[at]);
+    else choose(lines[selected]);
   };
   const name = onlyBack ? "Go back to a place" : "Find a conversation, checkpoint or action";
   return h(
@@ -63,76 +63,76 @@ export function Palette({ onlyBack = false, onClose }) {
     h(
       "div",
       { className: "palette-box" },
-      h(SearchField, { id, name, found, at, onType, onKeyDown }),
+      h(SearchField, { id, name, lines, selected, onType, onKeyDown }),
       h(
         "div",
         { id: `${id}-list`, role: "listbox", tabIndex: -1, "aria-label": name, onMouseDown: (event) => event.preventDefault() }, // the field keeps the focus
-        GROUPS.filter((group) => found.some((command) => command.group === group)).map((group) => h(Group, { key: group, group, found, at, id, onChoose: choose })),
+        GROUPS.filter((group) => lines.some((command) => command.group === group)).map((group) => h(Group, { key: group, group, lines, selected, id, onChoose: choose })),
       ),
-      h(PaletteFoot, { total: commands.length, matched, onlyBack }),
+      h(PaletteFoot, { total: commands.length, matches, onlyBack }),
     ),
   );
 }
 
-/** The lines that match what is typed, and the one that is chosen among them. */
+/** Filter the lines by the typed text, and track the selected line. */
 function useLines(commands, dialog) {
   const [text, setText] = useState("");
-  const [place, setPlace] = useState(0);
-  const matched = matchWords(commands, text);
-  const found = matched.slice(0, MAX_LINES);
-  const at = Math.min(place, found.length - 1);
+  const [position, setPosition] = useState(0);
+  const matches = matchWords(commands, text);
+  const lines = matches.slice(0, MAX_LINES);
+  const selected = Math.min(position, lines.length - 1);
   useEffect(() => {
     dialog.current.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
-  }, [at, text]);
-  const onType = (typed) => (setText(typed), setPlace(0));
-  const onStep = (step) => setPlace((at + step + found.length) % found.length);
-  return { matched, found, at, onType, onStep };
+  }, [selected, text]);
+  const onType = (typed) => (setText(typed), setPosition(0));
+  const onStep = (step) => setPosition((selected + step + lines.length) % lines.length);
+  return { matches, lines, selected, onType, onStep };
 }
 
-function SearchField({ id, name, found, at, onType, onKeyDown }) {
+function SearchField({ id, name, lines, selected, onType, onKeyDown }) {
   return h("input", {
     type: "text",
     role: "combobox",
     className: "form-control",
     placeholder: name,
     "aria-label": name,
-    "aria-expanded": found.length > 0,
+    "aria-expanded": lines.length > 0,
     "aria-controls": `${id}-list`,
-    "aria-activedescendant": at >= 0 ? `${id}-${at}` : undefined,
+    "aria-activedescendant": selected >= 0 ? `${id}-${selected}` : undefined,
     autoComplete: "off",
     onChange: (event) => onType(event.target.value),
     onKeyDown,
   });
 }
 
-function PaletteFoot({ total, matched, onlyBack }) {
-  const nothing = total === 0 ? "There is nothing to go back to yet." : "No matches.";
+function PaletteFoot({ total, matches, onlyBack }) {
+  const emptyText = total === 0 ? "There is nothing to go back to yet." : "No matches.";
   return h(
     Fragment,
     null,
-    total > 0 && h("p", { className: "visually-hidden", role: "status" }, `${count(matched.length, "line")} found`),
-    matched.length > MAX_LINES && h("p", { className: "palette-foot quiet" }, `… and ${figure(matched.length - MAX_LINES)} more. Type to narrow.`),
-    matched.length === 0 && h("p", { className: "pane-empty", role: "status" }, nothing),
+    total > 0 && h("p", { className: "visually-hidden", role: "status" }, `${formatCount(matches.length, "line")} found`),
+    matches.length > MAX_LINES && h("p", { className: "palette-foot quiet" }, `… and ${formatNumber(matches.length - MAX_LINES)} more. Type to narrow.`),
+    matches.length === 0 && h("p", { className: "pane-empty", role: "status" }, emptyText),
     onlyBack && h("p", { className: "palette-foot quiet" }, "Nothing happens until you confirm."),
   );
 }
 
-/** Lines of one kind under their name. @param {{group: string, found: import("../lib/types.mjs").Command[], at: number, id: string, onChoose: Function}} props */
-function Group({ group, found, at, id, onChoose }) {
+/** The lines of one group under its heading. @param {{group: string, lines: import("../lib/types.mjs").Command[], selected: number, id: string, onChoose: Function}} props */
+function Group({ group, lines, selected, id, onChoose }) {
   const line = (command, index) =>
     command.group === group &&
     h(
       "div",
-      { key: index, id: `${id}-${index}`, role: "option", "aria-selected": index === at, onClick: () => onChoose(command) },
+      { key: index, id: `${id}-${index}`, role: "option", "aria-selected": index === selected, onClick: () => onChoose(command) },
       h("span", { className: "palette-name" }, command.name),
       command.detail && h("span", { className: "palette-detail" }, command.detail),
     );
-  return h("div", { role: "group", "aria-label": group }, h("div", { className: "palette-group", "aria-hidden": true }, group), found.map(line));
+  return h("div", { role: "group", "aria-label": group }, h("div", { className: "palette-group", "aria-hidden": true }, group), lines.map(line));
 }
 
 /** @param {{onClose: () => void}} props */
 export function KeysHelp({ onClose }) {
   const row = ([keys, does]) =>
-    h("div", { key: keys.join() }, h("dt", null, keys.map((key, place) => h("kbd", { key: place }, key))), h("dd", null, does));
+    h("div", { key: keys.join() }, h("dt", null, keys.map((key, position) => h("kbd", { key: position }, key))), h("dd", null, does));
   return h(ReadingDialog, { title: "Keys", className: "keys-help", onClose }, h("dl", null, KEYS.map(row)));
 }

@@ -1,4 +1,4 @@
-/** The heading of a side pane, with the button that closes it where it is a sheet. */
+/** The heading of a side pane, with the button that closes the pane as a sheet. */
 import { icon } from "../lib/icons.mjs";
 import { closeSheets } from "./shell.mjs";
 

@@ -1,20 +1,20 @@
-/** Says so when the server does not answer: Dash itself would leave a click without any sign. */
+/** Report a server that does not answer: Dash itself shows nothing after a click. */
 import { reportLostRequest } from "../lib/request.mjs";
-import { toast } from "../lib/toast.mjs";
+import { showToast } from "../lib/toast.mjs";
 
-const PATIENCE_MS = 6000;
+const NOTICE_AFTER_MS = 6000;
 const CALLBACKS = "_dash-update-component";
 
-/** Dash has no place to hear of a request that failed, so its requests are watched on their way. */
+/** Wrap `fetch` to watch Dash's requests: Dash has no hook for a request that failed. */
 export function watchRequests() {
-  const send = window.fetch;
+  const originalFetch = window.fetch;
   window.fetch = async (address, options) => {
-    if (!String(address).includes(CALLBACKS)) return send(address, options);
-    const timer = setTimeout(() => toast("The server has not answered yet."), PATIENCE_MS);
+    if (!String(address).includes(CALLBACKS)) return originalFetch(address, options);
+    const timer = setTimeout(() => showToast("The server has not answered yet."), NOTICE_AFTER_MS);
     try {
-      return await send(address, options);
+      return await originalFetch(address, options);
     } catch (error) {
-      toast("The server does not answer. Nothing was done; please try again.");
+      showToast("The server does not answer. Nothing was done; please try again.");
       reportLostRequest();
       throw error;
     } finally {

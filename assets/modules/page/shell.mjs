@@ -1,23 +1,23 @@
-/** The frame of the page: side panes that become sheets below 1024 px, and where the focus goes. */
+/** The frame of the page: side panes that become sheets below 1024 px, with their focus. */
 const NARROW = "(max-width: 1023.98px)";
 const SHEETS = { threads: "show-threads", timeline: "show-timeline" };
 const FOCUSABLE = 'button:not([disabled]), a[href], input, [tabindex="0"]';
 
-const seen = { threads: 0, timeline: 0 };
+const handledClicks = { threads: 0, timeline: 0 };
 let opener = null;
 
-const shell = () => document.getElementById("shell");
-const noUpdate = () => window.dash_clientside?.no_update;
+const findShell = () => document.getElementById("shell");
+const getNoUpdate = () => window.dash_clientside?.no_update;
 
 /** @returns {boolean} whether the side panes are sheets now */
 export const isNarrow = () => matchMedia(NARROW).matches;
 
-/** The rest of the page can be neither clicked nor tabbed into while a sheet is open. */
+/** Block or allow clicks and Tab in the rest of the page. It is blocked while a sheet is open. */
 function setOthersInert(inert) {
   for (const part of document.querySelectorAll("#shell > .topbar, #shell > .pane-chat")) part.inert = inert;
 }
 
-function backdrop() {
+function ensureBackdrop() {
   let element = document.querySelector(".backdrop");
   if (!element) {
     element = document.createElement("div");
@@ -28,25 +28,25 @@ function backdrop() {
   return element;
 }
 
-/** Close any sheet; the focus goes back to what opened it. */
+/** Close any sheet, and return the focus to the element that opened it. */
 export function closeSheets({ restoreFocus = true } = {}) {
-  const root = shell();
+  const root = findShell();
   if (!root || !Object.values(SHEETS).some((name) => root.classList.contains(name))) return;
   root.classList.remove(...Object.values(SHEETS));
-  backdrop().classList.remove("shown");
+  ensureBackdrop().classList.remove("shown");
   setOthersInert(false);
   if (restoreFocus && opener?.isConnected) opener.focus();
   opener = null;
 }
 
-/** @param {"threads"|"timeline"} name the sheet to show; does nothing where the panes stand side by side */
+/** @param {"threads"|"timeline"} name the sheet to show; without effect where the panes are side by side */
 export function openSheet(name) {
-  const root = shell();
+  const root = findShell();
   if (!root || !isNarrow() || root.classList.contains(SHEETS[name])) return;
   closeSheets({ restoreFocus: false });
   opener = document.activeElement;
   root.classList.add(SHEETS[name]);
-  backdrop().classList.add("shown");
+  ensureBackdrop().classList.add("shown");
   setOthersInert(true);
   const pane = root.querySelector(`.pane-${name}`);
   requestAnimationFrame(() => {
@@ -55,30 +55,30 @@ export function openSheet(name) {
 }
 
 /**
- * A clientside callback for the two buttons that show the side panes on a narrow screen.
+ * Clientside callback: open or close the pane of the clicked button on a narrow screen.
  * @param {number|undefined} threadsClicks
  * @param {number|undefined} timelineClicks
  */
-export function pane(threadsClicks, timelineClicks) {
+export function toggleSheet(threadsClicks, timelineClicks) {
   const clicks = { threads: threadsClicks ?? 0, timeline: timelineClicks ?? 0 };
   for (const name of Object.keys(SHEETS)) {
-    if (clicks[name] > seen[name]) {
-      if (shell()?.classList.contains(SHEETS[name])) closeSheets();
+    if (clicks[name] > handledClicks[name]) {
+      if (findShell()?.classList.contains(SHEETS[name])) closeSheets();
       else openSheet(name);
     }
-    seen[name] = clicks[name];
+    handledClicks[name] = clicks[name];
   }
-  return noUpdate();
+  return getNoUpdate();
 }
 
 /**
- * A clientside callback: focus an element once its dialog is shown.
+ * Clientside callback: focus an element once its dialog is shown.
  * @param {boolean} isOpen
  * @param {string} elementId
  */
-export function focus(isOpen, elementId) {
+export function focusInDialog(isOpen, elementId) {
   if (isOpen) {
-    // The dialog comes some frames later and takes the focus itself first; give up after a second.
+    // The dialog appears some frames later and first takes the focus itself. Give up after a second.
     const until = performance.now() + 1000;
     const attempt = () => {
       const element = document.getElementById(elementId);
@@ -87,29 +87,32 @@ export function focus(isOpen, elementId) {
     };
     requestAnimationFrame(attempt);
   }
-  return noUpdate();
+  return getNoUpdate();
 }
 
-/** A clientside callback: whatever asks for it, the dialog closes. */
-export function close() {
+/** Clientside callback: close the dialog, whatever triggered it. */
+export function closeDialog() {
   return false;
 }
 
 /**
- * A clientside callback: go where a command led to, unless the page is there.
+ * Clientside callback: navigate to the address that a command returned, unless the page is already there.
  * @param {{go?: string}|undefined} head
  */
-export function go(head) {
-  return head?.go && head.go !== location.pathname ? head.go : noUpdate();
+export function navigate(head) {
+  return head?.go && head.go !== location.pathname ? head.go : getNoUpdate();
 }
 
-/** What stands behind "More" on a phone: shown by its button, gone after any other press. */
+/** Show or hide the buttons behind "More" on a phone. */
 function showMore(shown) {
   document.getElementById("show-more")?.setAttribute("aria-expanded", String(shown));
   document.getElementById("more")?.classList.toggle("shown", shown);
 }
 
-/** Escape closes a sheet (unless a dialog is above it), and so does making the window wide. */
+/**
+ * Close sheets on Escape, unless a dialog is above, and when the window becomes wide. Open "More" by its button, and close
+ * it on any other press.
+ */
 export function watchShell() {
   document.addEventListener("click", ({ target }) => {
     const button = target instanceof Element && target.closest("#show-more");

@@ -1,8 +1,8 @@
-/** Theme: light, dark or system has it. early.js applies the choice before the first paint, with the same key. */
+/** Theme: light, dark or system. early.js applies the choice before the first paint, with the same key. */
 const KEY = "waymark.theme";
 const CHOICES = ["light", "dark", "system"];
 
-const systemDark = () => matchMedia("(prefers-color-scheme: dark)");
+const matchSystemDark = () => matchMedia("(prefers-color-scheme: dark)");
 
 function readChoice() {
   try {
@@ -17,25 +17,25 @@ function storeChoice(choice) {
   try {
     localStorage.setItem(KEY, choice);
   } catch {
-    // Storage is blocked: the choice holds until the page is left.
+    // Storage is blocked: the choice lasts until the page is closed.
   }
 }
 
 /** @param {string} choice one of CHOICES */
 function applyChoice(choice) {
-  const dark = choice === "dark" || (choice === "system" && systemDark().matches);
+  const dark = choice === "dark" || (choice === "system" && matchSystemDark().matches);
   const root = document.documentElement;
   root.setAttribute("data-bs-theme", dark ? "dark" : "light");
   root.setAttribute("data-theme-choice", choice);
 }
 
 /**
- * A clientside callback: every click goes to the next choice.
- * @param {number|undefined} clicks nothing yet: only tell the choice
- * @param {string|null} [current] the choice now; without it, the stored one
- * @returns {string} the choice that holds
+ * Clientside callback: apply the next choice after a click, and the stored one before.
+ * @param {number|undefined} clicks undefined before the first click
+ * @param {string|null} [current] the current choice; without it, the stored one
+ * @returns {string} the applied choice
  */
-export function theme(clicks, current) {
+export function cycleTheme(clicks, current) {
   const now = CHOICES.includes(current) ? current : readChoice();
   const choice = clicks ? CHOICES[(CHOICES.indexOf(now) + 1) % CHOICES.length] : readChoice();
   if (clicks) storeChoice(choice);
@@ -43,9 +43,9 @@ export function theme(clicks, current) {
   return choice;
 }
 
-/** Follow the system when it turns dark in the evening. */
+/** Follow the system between light and dark. */
 export function watchSystemTheme() {
-  systemDark().addEventListener("change", () => {
+  matchSystemDark().addEventListener("change", () => {
     if (document.documentElement.getAttribute("data-theme-choice") === "system") applyChoice("system");
   });
 }

@@ -1,4 +1,4 @@
-/** The dialog in which a person chooses for one conversation: the model, the instructions, and whether the agent may go back. */
+/** The dialog for the settings of one conversation: the model, the instructions, and whether the agent may go back. */
 import { useDialog } from "../lib/dialog.lazy.mjs";
 import { useRequest } from "../lib/request.mjs";
 
@@ -12,8 +12,8 @@ const POLICIES = {
 };
 
 /**
- * @typedef {{title: string, data: import("../lib/types.mjs").SettingsData, kept: import("../lib/types.mjs").KeptChoice|null,
- *   keep: (next: import("../lib/types.mjs").KeptChoice|null) => void,
+ * @typedef {{title: string, data: import("../lib/types.mjs").SettingsData, keptChoice: import("../lib/types.mjs").KeptChoice|null,
+ *   keepChoice: (next: import("../lib/types.mjs").KeptChoice|null) => void,
  *   reply?: import("../lib/types.mjs").Reply & {choice?: import("../lib/types.mjs").Choice}, act: Function, onClose: () => void}} Props
  * @param {Props} props
  */
@@ -52,15 +52,15 @@ export function SettingsDialog({ title, onClose, ...props }) {
   );
 }
 
-/** The choice that is being made, and saving it. @param {Props} props */
-function useSettingsForm({ data, kept, keep, reply, act, onClose }) {
-  const [seen, setSeen] = useState(data.choice);
-  const [choice, setChoice] = useState({ ...data.choice, ...(data.thread === null ? kept?.choice : {}) });
+/** Edit and save the settings. @param {Props} props */
+function useSettingsForm({ data, keptChoice, keepChoice, reply, act, onClose }) {
+  const [loaded, setLoaded] = useState(data.choice);
+  const [choice, setChoice] = useState({ ...data.choice, ...(data.thread === null ? keptChoice?.choice : {}) });
   const [problem, setProblem] = useState(null);
   const onReply = (_, { ok, text, choice: saved }) => {
     if (ok) onClose();
     else setProblem(text);
-    if (saved) setSeen(saved);
+    if (saved) setLoaded(saved);
   };
   const { pending, isLate, start } = useRequest({ reply, onReply, onLate: () => setProblem(NO_REPLY_TEXT) });
 
@@ -72,20 +72,20 @@ function useSettingsForm({ data, kept, keep, reply, act, onClose }) {
   const onSubmit = (event) => {
     event.preventDefault();
     if (pending !== null && !isLate) return;
-    const changed = Object.keys(seen).filter((part) => choice[part].trim() !== seen[part]);
-    const of = (values) => Object.fromEntries(changed.map((part) => [part, values[part]]));
+    const changed = Object.keys(loaded).filter((part) => choice[part].trim() !== loaded[part]);
+    const pickChanged = (values) => Object.fromEntries(changed.map((part) => [part, values[part]]));
     if (data.thread !== null && changed.length > 0) {
-      save({ thread: data.thread, choice: of(choice), seen: of(seen) });
+      save({ thread: data.thread, choice: pickChanged(choice), seen: pickChanged(loaded) });
       return;
     }
-    if (data.thread === null) keep(changed.length > 0 ? { choice: of(choice), ...describeModel(data, choice.model) } : null);
+    if (data.thread === null) keepChoice(changed.length > 0 ? { choice: pickChanged(choice), ...describeModel(data, choice.model) } : null);
     onClose();
   };
   const change = (part) => (event) => setChoice({ ...choice, [part]: event.target.value });
   return { choice, change, isSaving: pending !== null && !isLate, problem, onSubmit };
 }
 
-/** Name and demo text of a model; empty: the default. */
+/** Return the name and demo text of a model. An empty name means the default. */
 function describeModel(data, model) {
   const name = model || data.default;
   return { model: name, demo: data.models.find((each) => each.name === name)?.demo ?? null };

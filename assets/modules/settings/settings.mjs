@@ -1,4 +1,4 @@
-/** The settings of a conversation: the button to their dialog, and the choice for a conversation that has not begun. */
+/** The settings of a conversation: the button to their dialog, and the choice for a new conversation. */
 import { useActions } from "../lib/actions.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
@@ -8,37 +8,37 @@ const { createPortal } = window.ReactDOM;
 
 const SettingsDialog = lazy(() => import("./settings-dialog.lazy.mjs"), "SettingsDialog", "The settings could not be loaded. Please try again.");
 
-/** @type {import("../lib/types.mjs").KeptChoice|null} for the conversation that begins with the next message, as long as the page is open */
-let kept = null;
-let isSent = false;
+/** @type {import("../lib/types.mjs").KeptChoice|null} for the conversation that the next message begins; kept while the page is open */
+let keptChoice = null;
+let isChoiceSent = false;
 const listeners = new Set();
 
-const listen = (listener) => {
+const subscribe = (listener) => {
   listeners.add(listener);
   return () => listeners.delete(listener);
 };
 
 /** @param {import("../lib/types.mjs").KeptChoice|null} next */
-export function keep(next) {
-  kept = next;
-  isSent = false;
+export function keepChoice(next) {
+  keptChoice = next;
+  isChoiceSent = false;
   for (const listener of listeners) listener();
 }
 
-/** @returns {{choice?: import("../lib/types.mjs").Choice}} what comes along with the message that begins a conversation */
+/** @returns {{choice?: import("../lib/types.mjs").Choice}} fields to send with the first message of a conversation */
 export function takeChoice(thread) {
-  if (thread || kept === null) return {};
-  isSent = true;
-  return { choice: kept.choice };
+  if (thread || keptChoice === null) return {};
+  isChoiceSent = true;
+  return { choice: keptChoice.choice };
 }
 
-/** @returns {import("../lib/types.mjs").KeptChoice|null} what is kept for the conversation that is shown; once it has begun, the server knows it */
-export function useKept(thread) {
-  const now = useSyncExternalStore(listen, () => kept);
+/** @returns {import("../lib/types.mjs").KeptChoice|null} the choice for the shown new conversation; once it has begun, the server has it */
+export function useKeptChoice(thread) {
+  const current = useSyncExternalStore(subscribe, () => keptChoice);
   useEffect(() => {
-    if (thread && isSent) keep(null);
+    if (thread && isChoiceSent) keepChoice(null);
   }, [thread]);
-  return thread ? null : now;
+  return thread ? null : current;
 }
 
 /** @param {{id: string, data?: object, reply?: object, setProps: Function}} props */
@@ -55,6 +55,6 @@ export function Settings(props) {
     Fragment,
     null,
     h("button", { type: "button", id: props.id, className: "btn", "aria-label": name, title: name, onClick: open }, icon("sliders")),
-    isOpen && createPortal(h(SettingsDialog, { title: name, data: props.data, reply: props.reply, kept, keep, act, onClose: () => setOpening(null) }), document.body),
+    isOpen && createPortal(h(SettingsDialog, { title: name, data: props.data, reply: props.reply, keptChoice, keepChoice, act, onClose: () => setOpening(null) }), document.body),
   );
 }

@@ -1,13 +1,13 @@
-/** The conversations that were deleted last, each with the way back. */
+/** The last deleted conversations, each with a button to bring it back. */
 const { createElement: h } = window.React;
 
-/** @param {{found: DeletedItem[], onBringBack: (fields: {thread: string, version: number}) => void}} props */
-export function Deleted({ found, onBringBack }) {
-  if (found.length === 0) return h("p", { className: "pane-empty" }, "No deleted conversations.");
+/** @param {{deleted: DeletedItem[], onBringBack: (fields: {thread: string, version: number}) => void}} props */
+export function Deleted({ deleted, onBringBack }) {
+  if (deleted.length === 0) return h("p", { className: "pane-empty" }, "No deleted conversations.");
   return h(
     "ul",
     null,
-    found.map(({ id, title, version }) =>
+    deleted.map(({ id, title, version }) =>
       h(
         "li",
         { key: id, className: "thread-row thread-deleted" },

@@ -1,8 +1,8 @@
 /** The list of conversations. */
 import { useActions } from "../lib/actions.mjs";
 import { useNow } from "../lib/clock.mjs";
-import { useOffer } from "../lib/commands.mjs";
-import { ageGroup, fullTime, relativeTime } from "../lib/format.mjs";
+import { useCommands } from "../lib/commands.mjs";
+import { formatAge, formatDateTime, nameAgeGroup } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { NameField } from "../lib/name-field.mjs";
@@ -24,7 +24,7 @@ export function Threads(props) {
     act(type, fields);
     closeSheets({ restoreFocus: false });
   };
-  useOffer("threads", () => listThreadCommands(threads, current, now, open));
+  useCommands("threads", () => listThreadCommands(threads, current, now, open));
   const row = (thread) =>
     h(Row, { key: thread.id, thread, now, act, isCurrent: thread.id === current, onOpen: () => open("open", { thread: thread.id }) });
 
@@ -45,38 +45,38 @@ export function Threads(props) {
       groupByAge(threads, now).map(({ name, items }) =>
         h("section", { key: name, "aria-label": name }, h("h3", null, name), h("ul", null, items.map(row))),
       ),
-      h(DeletedFold, { found: props.reply, threads, act, onBringBack: (thread) => open("bring-back", thread) }),
+      h(DeletedFold, { deleted: props.reply, threads, act, onBringBack: (thread) => open("bring-back", thread) }),
     ),
   );
 }
 
-/** The lines of the list in the palette. @returns {import("../lib/types.mjs").Command[]} */
+/** List the conversations as commands of the palette. @returns {import("../lib/types.mjs").Command[]} */
 function listThreadCommands(threads, current, now, open) {
   const others = threads.filter(({ id }) => id !== current);
-  const line = ({ id, title, updated }) => ({ group: "Conversations", name: title, detail: relativeTime(updated, now), run: () => open("open", { thread: id }) });
+  const line = ({ id, title, updated }) => ({ group: "Conversations", name: title, detail: formatAge(updated, now), run: () => open("open", { thread: id }) });
   return [{ group: "Actions", name: "New conversation", run: () => open("new") }, ...others.map(line)];
 }
 
-/** What was deleted and can be brought back: asked for when it is opened, and when the list changes while it is open. */
-function DeletedFold({ found, threads, act, onBringBack }) {
+/** Deleted conversations that can be brought back: requested when the fold opens, and again when the list changes. */
+function DeletedFold({ deleted, threads, act, onBringBack }) {
   const [isOpen, setOpen] = useState(false);
-  const listed = threads.map(({ id }) => id).join();
+  const listedIds = threads.map(({ id }) => id).join();
   useEffect(() => {
     if (isOpen) act("deleted");
-  }, [isOpen, listed, act]);
+  }, [isOpen, listedIds, act]);
   return h(
     "section",
     { "aria-label": "Deleted" },
     h("button", { type: "button", className: "text-button", "aria-expanded": isOpen, onClick: () => setOpen(!isOpen) }, "Deleted"),
-    isOpen && found && h(Deleted, { found, onBringBack }),
+    isOpen && deleted && h(Deleted, { deleted, onBringBack }),
   );
 }
 
-/** Threads under headings by age, in the order in which they came. */
+/** Group threads under headings by age, without changing their order. */
 function groupByAge(threads, now) {
   const byName = new Map();
   for (const thread of threads) {
-    const name = ageGroup(thread.updated, now);
+    const name = nameAgeGroup(thread.updated, now);
     byName.set(name, [...(byName.get(name) ?? []), thread]);
   }
   return Array.from(byName, ([name, items]) => ({ name, items }));
@@ -100,7 +100,7 @@ function ThreadRow({ thread, now, isCurrent, onOpen, onRename, onDelete }) {
     // Anything but a plain click belongs to the browser: a new tab, a new window, a download.
     if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
-    if (!isCurrent && event.detail < 2) onOpen(); // the second click of a double click is on its way to a rename
+    if (!isCurrent && event.detail < 2) onOpen(); // the second click of a double click begins a rename
   };
   return h(
     "li",
@@ -122,7 +122,7 @@ function ThreadRow({ thread, now, isCurrent, onOpen, onRename, onDelete }) {
         { className: "thread-meta" },
         thread.running
           ? h("span", { className: "thread-running" }, h("span", { className: "running-dot" }), "answering")
-          : h("time", { dateTime: thread.updated, title: fullTime(thread.updated) }, relativeTime(thread.updated, now)),
+          : h("time", { dateTime: thread.updated, title: formatDateTime(thread.updated) }, formatAge(thread.updated, now)),
       ),
     ),
     h(

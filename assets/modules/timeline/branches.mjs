@@ -1,11 +1,11 @@
-/** The branches of the conversation as a small tree: where each leaves the path that is shown. */
-import { count } from "../lib/format.mjs";
+/** The branches of the conversation as a small tree: where each diverges from the current path. */
+import { formatCount } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { NameField } from "../lib/name-field.mjs";
 
 const { Fragment, createElement: h, useEffect, useRef, useState } = window.React;
 
-const MAX_NAME_CHARS = 120;
+const MAX_BRANCH_NAME_CHARS = 120;
 
 /**
  * @param {{branches: BranchView[], act: Function, onCompare: (place: string) => void}} props
@@ -14,7 +14,7 @@ export function Branches({ branches, act, onCompare }) {
   const { list, renaming, setRenaming, rename } = useRenaming(act);
   const row = (branch) =>
     renaming === branch.id
-      ? h(NameField, { label: "Name of the branch", value: branch.name, maxLength: MAX_NAME_CHARS, onDone: (name) => rename(branch.id, name) })
+      ? h(NameField, { label: "Name of the branch", value: branch.name, maxLength: MAX_BRANCH_NAME_CHARS, onDone: (name) => rename(branch.id, name) })
       : h(Branch, { branch, act, onCompare, onRename: () => setRenaming(branch.id) });
   return h(
     "div",
@@ -35,7 +35,7 @@ export function Branches({ branches, act, onCompare }) {
   );
 }
 
-/** The branch whose name is being changed; afterwards it gets the focus that is gone with the field. */
+/** Track the branch that is being renamed. Afterwards its button gets the focus, which the field took with it. */
 function useRenaming(act) {
   const [renaming, setRenaming] = useState(null);
   const list = useRef(null);
@@ -88,9 +88,9 @@ function Branch({ branch, act, onCompare, onRename }) {
   );
 }
 
-/** Where a branch stands to the one that is shown, and how long it is. */
+/** Describe where a branch diverges from the current one, and how long it is. */
 function describePlace({ current, messages, shared }) {
-  if (current) return `you are here · ${count(messages, "message")}`;
+  if (current) return `you are here · ${formatCount(messages, "message")}`;
   const from = shared === messages ? `at message ${messages}` : `from message ${shared}`;
-  return `${shared ? from : "from the beginning"} · ${count(messages, "message")}`;
+  return `${shared ? from : "from the beginning"} · ${formatCount(messages, "message")}`;
 }

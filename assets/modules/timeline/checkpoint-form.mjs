@@ -1,7 +1,7 @@
-/** A name and a description, of a new checkpoint or of one that is there. */
+/** The form for the name and description of a new or existing checkpoint. */
 const { Fragment, createElement: h, useEffect, useId, useRef } = window.React;
 
-const MAX_NAME_CHARS = 120;
+const MAX_CHECKPOINT_NAME_CHARS = 120;
 const MAX_DESCRIPTION_CHARS = 500;
 
 /**
@@ -26,7 +26,7 @@ export function CheckpointForm({ title, checkpoint, onSave, onCancel }) {
   return h(
     "form",
     { className: "save-form", "aria-label": title, onSubmit, onKeyDown },
-    h(Field, { id: `${id}-name`, label: "Name", input: name, value: checkpoint?.name, maxLength: MAX_NAME_CHARS, isOptional: !checkpoint }),
+    h(Field, { id: `${id}-name`, label: "Name", input: name, value: checkpoint?.name, maxLength: MAX_CHECKPOINT_NAME_CHARS, isOptional: !checkpoint }),
     h(Field, { id: `${id}-description`, label: "Description", input: description, value: checkpoint?.description, maxLength: MAX_DESCRIPTION_CHARS, isOptional: true }),
     h(
       "div",

@@ -1,6 +1,6 @@
-/** One checkpoint on the line: what it is, and what can be done with it. */
+/** One checkpoint of the track: its name, its figures and its actions. */
 import { AUTHORS } from "../lib/authors.mjs";
-import { count, fullTime } from "../lib/format.mjs";
+import { formatCount, formatDateTime } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { CheckpointForm } from "./checkpoint-form.mjs";
 
@@ -11,11 +11,11 @@ const { Fragment, createElement: h, memo, useRef, useState } = window.React;
  *   onCompare: (place: string) => void}} Props
  */
 
-/** Saved by the judge, by itself. */
+/** Return whether the judge saved the checkpoint by itself. */
 export const isMilestone = (checkpoint) => checkpoint.created_by === "judge";
 
-/** Every answer brings all checkpoints as new objects; of a thousand, only those that changed are drawn again. */
-const isSame = (one, other) =>
+/** Every answer brings all checkpoints as new objects. Of a thousand, only changed ones are rendered again. */
+const isSameCheckpoint = (one, other) =>
   one.ago === other.ago && one.selected === other.selected && JSON.stringify(one.checkpoint) === JSON.stringify(other.checkpoint);
 
 /** @param {Props} props */
@@ -24,7 +24,7 @@ function CheckpointRow({ checkpoint, ago, act, selected, onShow, onCompare }) {
   const row = useRef(null);
   const close = () => {
     setRenaming(false);
-    // The form is gone with its focus: give it back to the button that stands there again.
+    // The closed form took the focus with it: return the focus to the button that replaces it.
     requestAnimationFrame(() => row.current?.querySelector(".rename")?.focus());
   };
   const onSave = (name, description) => {
@@ -48,14 +48,14 @@ function CheckpointRow({ checkpoint, ago, act, selected, onShow, onCompare }) {
     h("span", { className: "mark", "aria-hidden": true }),
     isRenaming
       ? h(CheckpointForm, { title: "Rename checkpoint", checkpoint, onSave, onCancel: close })
-      : h(Shown, { checkpoint, ago, act, selected, onShow, onCompare, onRename: () => setRenaming(true) }),
+      : h(CheckpointSummary, { checkpoint, ago, act, selected, onShow, onCompare, onRename: () => setRenaming(true) }),
   );
 }
 
-export const Checkpoint = memo(CheckpointRow, isSame);
+export const Checkpoint = memo(CheckpointRow, isSameCheckpoint);
 
 /** @param {Props & {onRename: () => void}} props */
-function Shown({ checkpoint, ago, act, selected, onShow, onCompare, onRename }) {
+function CheckpointSummary({ checkpoint, ago, act, selected, onShow, onCompare, onRename }) {
   const show = { type: "button", className: "place-jump", "aria-pressed": selected, onClick: () => onShow(checkpoint) };
   return h(
     Fragment,
@@ -85,17 +85,17 @@ function Shown({ checkpoint, ago, act, selected, onShow, onCompare, onRename }) 
       "div",
       { className: "place-details" },
       checkpoint.description && h("p", { className: "place-description" }, checkpoint.description),
-      h(Figures, { checkpoint, ago }),
-      h(Tools, { checkpoint, act, onCompare, onRename }),
+      h(CheckpointFigures, { checkpoint, ago }),
+      h(CheckpointTools, { checkpoint, act, onCompare, onRename }),
     ),
   );
 }
 
-function Figures({ checkpoint, ago }) {
+function CheckpointFigures({ checkpoint, ago }) {
   const author = AUTHORS[checkpoint.created_by];
   const saved = `Saved by ${author.name}`;
-  const figures = [count(checkpoint.messages, "message")];
-  if (checkpoint.tokens) figures.push(count(checkpoint.tokens, "token"));
+  const figures = [formatCount(checkpoint.messages, "message")];
+  if (checkpoint.tokens) figures.push(formatCount(checkpoint.tokens, "token"));
   return h(
     "p",
     { className: "place-meta" },
@@ -106,12 +106,12 @@ function Figures({ checkpoint, ago }) {
       icon(author.sign),
       h("span", { className: "visually-hidden" }, saved),
     ),
-    h("time", { dateTime: checkpoint.time, title: fullTime(checkpoint.time) }, ago),
+    h("time", { dateTime: checkpoint.time, title: formatDateTime(checkpoint.time) }, ago),
     figures.map((figure) => h("span", { key: figure }, figure)),
   );
 }
 
-function Tools({ checkpoint, act, onCompare, onRename }) {
+function CheckpointTools({ checkpoint, act, onCompare, onRename }) {
   const { id, name, pinned } = checkpoint;
   const tool = (label, sign, onClick, more = {}) =>
     h("button", { type: "button", className: "icon-button", "aria-label": label, title: label, onClick, ...more }, icon(sign));

@@ -1,12 +1,12 @@
-/** How the conversation grew: a line of tokens, with the checkpoints on it and what a summary saved. */
+/** A plot of the conversation's tokens, with its checkpoints and the tokens that summaries saved. */
 import { useFetch } from "../lib/fetch.lazy.mjs";
-import { count, figure } from "../lib/format.mjs";
+import { formatCount, formatNumber } from "../lib/format.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 
 const { createElement: h } = window.React;
 
-const GONE = "This conversation no longer exists.";
-const SHARES = 60; // of the width; of the checkpoints that fall into one share the last is drawn
+const GONE_TEXT = "This conversation no longer exists.";
+const MARK_COLUMNS = 60; // equal parts of the width; only the last checkpoint in each is drawn
 
 loadStyle(new URL("./growth.lazy.css", import.meta.url));
 
@@ -16,10 +16,10 @@ loadStyle(new URL("./growth.lazy.css", import.meta.url));
  * @param {{data: import("../lib/types.mjs").TimelineData, onShow: (checkpoint: import("../lib/types.mjs").CheckpointView) => void}} props
  */
 export function Growth({ data, onShow }) {
-  const { found, status } = useFetch(`/api/threads/${data.thread}/growth`, GONE, data.version);
-  if (!found) return h("p", { className: "quiet", role: "status" }, status);
-  if (found.points.length < 2) return h("p", { className: "growth-saved" }, found.points.length ? describeGrowth(found.points[0], found.drops) : "No messages yet.");
-  return h(Plot, { growth: found, checkpoints: data.checkpoints, onShow });
+  const { content, status } = useFetch(`/api/threads/${data.thread}/growth`, GONE_TEXT, data.version);
+  if (!content) return h("p", { className: "quiet", role: "status" }, status);
+  if (content.points.length < 2) return h("p", { className: "growth-saved" }, content.points.length ? describeGrowth(content.points[0], content.drops) : "No messages yet.");
+  return h(Plot, { growth: content, checkpoints: data.checkpoints, onShow });
 }
 
 /** @param {{growth: GrowthView, checkpoints: import("../lib/types.mjs").CheckpointView[], onShow: Function}} props */
@@ -28,7 +28,7 @@ function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
   const x = (messages) => (100 * (messages - 1)) / (last.messages - 1);
   const y = (tokens) => 100 - (100 * tokens) / Math.max(1, most);
   const line = points.map(({ messages, tokens }) => `${x(messages)},${y(tokens)}`).join(" ");
-  const at = (messages) => (points.findLast((point) => point.messages <= messages) ?? points[0]).tokens;
+  const estimateTokensAt = (messages) => (points.findLast((point) => point.messages <= messages) ?? points[0]).tokens;
   return h(
     "figure",
     { className: "growth" },
@@ -47,29 +47,29 @@ function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
           key: checkpoint.id,
           type: "button",
           className: "growth-mark",
-          tabIndex: -1, // each is in the list below, for keys as well
+          tabIndex: -1, // the list below has each of them, for the keyboard as well
           "aria-hidden": true,
-          title: `${checkpoint.name} · ${count(checkpoint.tokens ?? at(checkpoint.messages), "token")}`,
-          style: { left: `${x(checkpoint.messages)}%`, top: `${y(at(checkpoint.messages))}%` },
+          title: `${checkpoint.name} · ${formatCount(checkpoint.tokens ?? estimateTokensAt(checkpoint.messages), "token")}`,
+          style: { left: `${x(checkpoint.messages)}%`, top: `${y(estimateTokensAt(checkpoint.messages))}%` },
           onClick: () => onShow(checkpoint),
         }),
       ),
     ),
-    h("figcaption", null, h("span", null, `About ${count(last.tokens, "token")}`), h("span", null, `at most ${figure(most)}`)),
+    h("figcaption", null, h("span", null, `About ${formatCount(last.tokens, "token")}`), h("span", null, `at most ${formatNumber(most)}`)),
     drops.length > 0 && h("p", { className: "growth-saved" }, describeSaving(drops.at(-1))),
   );
 }
 
-/** Those that can be told apart at this width, the last of each place. */
+/** Pick the checkpoints that are distinguishable at this width: the last one in each column. */
 function pickMarks(checkpoints, messages) {
   const places = new Map();
   for (const checkpoint of checkpoints) {
-    if (checkpoint.message !== null) places.set(Math.round((SHARES * checkpoint.messages) / messages), checkpoint);
+    if (checkpoint.message !== null) places.set(Math.round((MARK_COLUMNS * checkpoint.messages) / messages), checkpoint);
   }
   return [...places.values()];
 }
 
-const describeSaving = ({ messages, before, after }) => `At message ${figure(messages)}, about ${figure(before)} were reduced to ${figure(after)}.`;
+const describeSaving = ({ messages, before, after }) => `At message ${formatNumber(messages)}, about ${formatNumber(before)} were reduced to ${formatNumber(after)}.`;
 
-/** The line in words. */
-const describeGrowth = (last, drops) => [`The conversation uses about ${count(last.tokens, "token")} after ${count(last.messages, "message")}.`, ...drops.map(describeSaving)].join(" ");
+/** Describe the plot in words. */
+const describeGrowth = (last, drops) => [`The conversation uses about ${formatCount(last.tokens, "token")} after ${formatCount(last.messages, "message")}.`, ...drops.map(describeSaving)].join(" ");

@@ -1,10 +1,10 @@
-/** Saving a checkpoint: the key, the button, and a save that is under way. */
+/** Save a checkpoint: the key, the button, and the pending save. */
 import { icon } from "../lib/icons.mjs";
 import { useRequest } from "../lib/request.mjs";
 
 const { createElement: h, useEffect, useLayoutEffect, useRef } = window.React;
 
-/** Ctrl+S or Cmd+S from anywhere on the page, instead of the browser's "save this page". */
+/** Save on Ctrl+S or Cmd+S anywhere on the page, instead of the browser's "save this page". */
 export function useSaveKey(onSave) {
   const latest = useRef(onSave);
   latest.current = onSave;
@@ -20,7 +20,7 @@ export function useSaveKey(onSave) {
   }, []);
 }
 
-/** A save that is under way; any new data is the reply to it. */
+/** Track a pending save. Any new data is its reply. */
 export function useSaving(data, act) {
   const { pending, isLate, start, end } = useRequest({});
   const seen = useRef(data);
@@ -29,7 +29,7 @@ export function useSaving(data, act) {
     seen.current = data;
   }, [data, end]);
   const save = ({ name, description, op }) => start({ name, description, op: act("save", { name, description }, op) });
-  return { pending, isLate, save, again: () => save(pending) };
+  return { pending, isLate, save, retry: () => save(pending) };
 }
 
 export function SaveButton({ save, onClick }) {

@@ -1,14 +1,14 @@
-/** Going through the checkpoints one by one: the transcript shows each place, and nothing moves. */
+/** Step through the checkpoints: the transcript shows the message of each, and no head moves. */
 import { icon } from "../lib/icons.mjs";
-import { toast } from "../lib/toast.mjs";
+import { showToast } from "../lib/toast.mjs";
 
 const { createElement: h, useCallback, useEffect, useRef, useState } = window.React;
 const { flushSync } = window.ReactDOM;
 
 /**
- * In the order of the conversation; after the last checkpoint comes where the conversation stands.
+ * Step in the order of the conversation. The current position comes after the last checkpoint.
  * @param {import("../lib/types.mjs").CheckpointView[]} checkpoints
- * @returns {{selected: string|null, show: Function, back: Function|null, forward: Function|null}}
+ * @returns {{selected: string|null, show: Function, stepBack: Function|null, stepForward: Function|null}}
  */
 export function useStepping(checkpoints, thread) {
   const [selected, setSelected] = useState(null);
@@ -16,24 +16,24 @@ export function useStepping(checkpoints, thread) {
   const show = useCallback((checkpoint) => {
     setSelected(checkpoint?.id ?? null);
     const message = checkpoint?.message ?? null;
-    if (checkpoint && message === null) toast(`${checkpoint.name} is not on the current path. Restore it to see its messages.`);
+    if (checkpoint && message === null) showToast(`${checkpoint.name} is not on the current path. Restore it to see its messages.`);
     else document.dispatchEvent(new CustomEvent("waymark-show", { detail: { message } }));
   }, []);
 
-  const places = [...checkpoints].sort((one, other) => one.messages - other.messages);
-  const at = places.findIndex(({ id }) => id === selected);
-  const here = places.findIndex((place) => place.here);
-  const now = at >= 0 ? at : here >= 0 ? here : places.length;
-  const back = now > 0 ? () => show(places[now - 1]) : null;
-  const forward = at >= 0 ? () => show(places[now + 1] ?? null) : null;
-  useStepKeys(back, forward);
-  return { selected, show, back, forward };
+  const ordered = [...checkpoints].sort((one, other) => one.messages - other.messages);
+  const selectedIndex = ordered.findIndex(({ id }) => id === selected);
+  const hereIndex = ordered.findIndex((place) => place.here);
+  const currentIndex = selectedIndex >= 0 ? selectedIndex : hereIndex >= 0 ? hereIndex : ordered.length;
+  const stepBack = currentIndex > 0 ? () => show(ordered[currentIndex - 1]) : null;
+  const stepForward = selectedIndex >= 0 ? () => show(ordered[currentIndex + 1] ?? null) : null;
+  useStepKeys(stepBack, stepForward);
+  return { selected, show, stepBack, stepForward };
 }
 
-/** Alt with the arrow keys; not in a field with text, where they move the caret. */
-function useStepKeys(back, forward) {
+/** Step on Alt with an arrow key, except in a field with text, where these keys move the caret. */
+function useStepKeys(stepBack, stepForward) {
   const latest = useRef({});
-  latest.current = { ArrowUp: back, ArrowDown: forward };
+  latest.current = { ArrowUp: stepBack, ArrowDown: stepForward };
   useEffect(() => {
     const onKeyDown = (event) => {
       const isOther = !event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || document.querySelector(".modal.show");
@@ -55,7 +55,7 @@ export function Step({ name, sign, keys, onStep }) {
       type: "button",
       className: "icon-button",
       "aria-label": name,
-      "aria-disabled": onStep === null, // not disabled: the button that was pressed would lose the focus
+      "aria-disabled": onStep === null, // not `disabled`: the pressed button would lose the focus
       "aria-keyshortcuts": `Alt+${keys}`,
       title: `${name} (Alt+${keys === "ArrowUp" ? "↑" : "↓"})`,
       onClick: () => onStep?.(),

@@ -1,10 +1,10 @@
-/** The checkpoints of the conversation, the current place among them, and its branches. */
+/** The timeline: the conversation's checkpoints, its current position, and its branches. */
 import { useActions } from "../lib/actions.mjs";
-import { BACK, useOffer } from "../lib/commands.mjs";
-import { count } from "../lib/format.mjs";
+import { GO_BACK, useCommands } from "../lib/commands.mjs";
+import { formatCount } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
-import { toast } from "../lib/toast.mjs";
+import { showToast } from "../lib/toast.mjs";
 import { PaneHead } from "../page/pane-head.mjs";
 import { closeSheets, openSheet } from "../page/shell.mjs";
 import { Branches } from "./branches.mjs";
@@ -17,57 +17,57 @@ import { Track } from "./track.mjs";
 const { createElement: h, useCallback, useEffect, useState } = window.React;
 const { createPortal } = window.ReactDOM;
 
-const FEW = 8; // checkpoints that need no search
-const NOTHING = { thread: null, checkpoints: [], branches: [], save: { enabled: false, reason: null } };
+const MAX_UNSEARCHED_CHECKPOINTS = 8; // with more, the search is shown
+const EMPTY_TIMELINE = { thread: null, checkpoints: [], branches: [], save: { enabled: false, reason: null } };
 const Compare = lazy(() => import("./compare.lazy.mjs"), "Compare", "The comparison could not be shown. Please try again.");
 const Growth = lazy(() => import("./growth.lazy.mjs"), "Growth", "The plot could not be loaded. Please try again.");
 
 /** @param {{id: string, data?: import("../lib/types.mjs").TimelineData, setProps: Function}} props */
 export function Timeline(props) {
-  const data = props.data ?? NOTHING;
+  const data = props.data ?? EMPTY_TIMELINE;
   const act = useActions(props);
   const saving = useSaving(props.data, act);
   const comparing = useComparing(data.thread);
   const search = useSearch(data);
-  const stepping = useStepping(search.found, data.thread);
+  const stepping = useStepping(search.matches, data.thread);
   const form = useForm(data);
   const onShow = useCallback((checkpoint) => {
-    closeSheets(); // on a narrow screen the place would stay behind it
+    closeSheets(); // on a narrow screen the sheet would cover the message
     stepping.show(checkpoint);
   }, [stepping.show]);
-  useOffer("timeline", () => listTimelineCommands(data, act, form.open, comparing.start));
+  useCommands("timeline", () => listTimelineCommands(data, act, form.open, comparing.start));
 
   return h(
     "div",
     { id: props.id, className: "timeline" },
     h(PaneHead, { title: "Timeline", id: "timeline-heading" }, data.checkpoints.length > 0 && h(Steps, { search, stepping })),
-    h("div", { className: "timeline-save" }, h(Save, { data, form, saving })),
-    data.save.enabled && h(Tokens, { key: `tokens-${data.thread}`, data, onShow }),
+    h("div", { className: "timeline-save" }, h(SaveControl, { data, form, saving })),
+    data.save.enabled && h(TokenPlot, { key: `tokens-${data.thread}`, data, onShow }),
     data.branches.length > 1 && h(Branches, { branches: data.branches, act, onCompare: comparing.start }),
-    data.checkpoints.length > FEW && h(Search, { sought: search.sought, onSeek: search.seek }),
-    h(Track, { key: data.thread, data, found: search.found, words: search.words, saving, act, stepping, onShow, onCompare: comparing.start }),
+    data.checkpoints.length > MAX_UNSEARCHED_CHECKPOINTS && h(Search, { query: search.query, onQuery: search.setQuery }),
+    h(Track, { key: data.thread, data, matches: search.matches, words: search.words, saving, act, stepping, onShow, onCompare: comparing.start }),
     comparing.place !== null &&
       createPortal(h(Compare, { key: comparing.place, data, place: comparing.place, act, onClose: comparing.end }), document.body),
   );
 }
 
-/** The checkpoints that are found by their words, or as milestones. */
+/** Filter the checkpoints by words, or to milestones only. */
 function useSearch({ thread, checkpoints }) {
-  const [sought, seek] = useState("");
+  const [query, setQuery] = useState("");
   const [isOnlyMilestones, setOnlyMilestones] = useState(false);
   useEffect(() => {
-    seek("");
+    setQuery("");
     setOnlyMilestones(false);
   }, [thread]);
   const milestones = checkpoints.filter(isMilestone);
   const isMixed = milestones.length > 0 && milestones.length < checkpoints.length;
-  const words = checkpoints.length > FEW ? sought.trim().toLowerCase() : "";
+  const words = checkpoints.length > MAX_UNSEARCHED_CHECKPOINTS ? query.trim().toLowerCase() : "";
   const hasWords = ({ name, description }) => `${name}\n${description}`.toLowerCase().includes(words);
-  const found = (isMixed && isOnlyMilestones ? milestones : checkpoints).filter(hasWords);
-  return { sought, seek, words, found, isMixed, isOnlyMilestones, toggleMilestones: () => setOnlyMilestones(!isOnlyMilestones) };
+  const matches = (isMixed && isOnlyMilestones ? milestones : checkpoints).filter(hasWords);
+  return { query, setQuery, words, matches, isMixed, isOnlyMilestones, toggleMilestones: () => setOnlyMilestones(!isOnlyMilestones) };
 }
 
-/** The form that names a new checkpoint: opened by its button, its key or the palette. */
+/** Open and close the form for a new checkpoint: by its button, its key or the palette. */
 function useForm({ thread, save }) {
   const [isOpen, setOpen] = useState(false);
   useEffect(() => setOpen(false), [thread]);
@@ -75,18 +75,18 @@ function useForm({ thread, save }) {
     if (save.enabled) {
       openSheet("timeline");
       setOpen(true);
-    } else if (save.reason) toast(save.reason);
+    } else if (save.reason) showToast(save.reason);
   };
   useSaveKey(open);
   const close = () => {
     setOpen(false);
-    // The form is gone with its focus: give it back to the button that stands there again.
+    // The closed form took the focus with it: return the focus to the button that replaces it.
     requestAnimationFrame(() => document.querySelector('[data-testid="save"]')?.focus());
   };
   return { isOpen, open, close };
 }
 
-function Save({ data, form, saving }) {
+function SaveControl({ data, form, saving }) {
   const onSave = (name, description) => {
     form.close();
     saving.save({ name, description });
@@ -102,27 +102,27 @@ function Steps({ search, stepping }) {
     "div",
     { className: "steps" },
     isMixed && h("button", { type: "button", className: "text-button", "aria-pressed": isOnlyMilestones, onClick: toggleMilestones }, "Milestones"),
-    h(Step, { name: "Previous checkpoint", sign: "arrow-up", keys: "ArrowUp", onStep: stepping.back }),
-    h(Step, { name: "Next checkpoint", sign: "arrow-down", keys: "ArrowDown", onStep: stepping.forward }),
+    h(Step, { name: "Previous checkpoint", sign: "arrow-up", keys: "ArrowUp", onStep: stepping.stepBack }),
+    h(Step, { name: "Next checkpoint", sign: "arrow-down", keys: "ArrowDown", onStep: stepping.stepForward }),
   );
 }
 
-/** The timeline's lines in the palette. @returns {import("../lib/types.mjs").Command[]} */
+/** List the timeline's commands for the palette. @returns {import("../lib/types.mjs").Command[]} */
 function listTimelineCommands({ checkpoints, branches, save }, act, onSave, onCompare) {
   const newest = [...checkpoints].reverse();
   const others = branches.filter(({ current }) => !current);
-  const apart = [...others.map(({ id }) => `branch:${id}`), ...newest.filter(({ here }) => !here).map(({ id }) => `checkpoint:${id}`)];
-  const place = (group, { name, messages }, run) => ({ group, name, detail: count(messages, "message"), run });
+  const comparable = [...others.map(({ id }) => `branch:${id}`), ...newest.filter(({ here }) => !here).map(({ id }) => `checkpoint:${id}`)];
+  const place = (group, { name, messages }, run) => ({ group, name, detail: formatCount(messages, "message"), run });
   return [
     ...(save.enabled ? [{ group: "Actions", name: "Save checkpoint", run: onSave }] : []),
-    ...(apart.length > 0 ? [{ group: "Actions", name: "Compare", run: () => onCompare(apart[0]) }] : []),
-    ...newest.map((checkpoint) => place(BACK, checkpoint, () => act("restore", { checkpoint: checkpoint.id }))),
+    ...(comparable.length > 0 ? [{ group: "Actions", name: "Compare", run: () => onCompare(comparable[0]) }] : []),
+    ...newest.map((checkpoint) => place(GO_BACK, checkpoint, () => act("restore", { checkpoint: checkpoint.id }))),
     ...others.map((branch) => place("Branches", branch, () => act("switch", { branch: branch.id }))),
   ];
 }
 
 /**
- * Two places side by side, once somebody asks for that.
+ * Open and close the comparison of two positions.
  * @returns {{place: string|null, start: (place: string) => void, end: () => void}}
  */
 function useComparing(thread) {
@@ -132,8 +132,8 @@ function useComparing(thread) {
   return { place, start, end };
 }
 
-/** The plot of tokens, folded: it is read when somebody opens it. */
-function Tokens({ data, onShow }) {
+/** The plot of tokens in a fold. It is fetched when the fold opens. */
+function TokenPlot({ data, onShow }) {
   const [isOpen, setOpen] = useState(false);
   return h(
     "details",
@@ -143,13 +143,13 @@ function Tokens({ data, onShow }) {
   );
 }
 
-function Search({ sought, onSeek }) {
+function Search({ query, onQuery }) {
   return h("input", {
     type: "search",
     className: "form-control timeline-search",
     placeholder: "Search checkpoints",
     "aria-label": "Search checkpoints",
-    value: sought,
-    onChange: (event) => onSeek(event.target.value),
+    value: query,
+    onChange: (event) => onQuery(event.target.value),
   });
 }

@@ -1,31 +1,31 @@
-/** The line of checkpoints with its marks. */
+/** The track of checkpoints. */
 import { useNow } from "../lib/clock.mjs";
-import { relativeTime } from "../lib/format.mjs";
+import { formatAge } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { Checkpoint } from "./checkpoint.mjs";
 
 const { createElement: h, useEffect, useRef, useState } = window.React;
 
-const SHOWN_AT_FIRST = 200; // checkpoints, the newest, and more that each "Show earlier" brings
+const PAGE_CHECKPOINTS = 200; // the newest checkpoints; each "Show earlier" adds as many
 
-/** The line with its marks, oldest first; it ends where the conversation stands. What is pinned stands above it. */
-export function Track({ data, found, words, saving, act, stepping, onShow, onCompare }) {
+/** The track, oldest checkpoint first, down to the current position. Pinned checkpoints are above it. */
+export function Track({ data, matches, words, saving, act, stepping, onShow, onCompare }) {
   const now = useNow();
   const scroll = useRef(null);
-  const [shown, setShown] = useState(SHOWN_AT_FIRST);
+  const [shown, setShown] = useState(PAGE_CHECKPOINTS);
   const { selected } = stepping;
   const isHereMarked = data.checkpoints.some((checkpoint) => checkpoint.here);
   useScrollToPlaces(scroll, data, isHereMarked, selected);
 
-  const pinned = found.filter((checkpoint) => checkpoint.pinned);
-  const others = found.filter((checkpoint) => !checkpoint.pinned);
+  const pinned = matches.filter((checkpoint) => checkpoint.pinned);
+  const others = matches.filter((checkpoint) => !checkpoint.pinned);
   const place = others.findIndex(({ id }) => id === selected);
-  const seen = place < 0 ? shown : Math.max(shown, others.length - place);
+  const visible = place < 0 ? shown : Math.max(shown, others.length - place);
   const row = (checkpoint) =>
     h(Checkpoint, {
       key: checkpoint.id,
       checkpoint,
-      ago: relativeTime(checkpoint.time, now),
+      ago: formatAge(checkpoint.time, now),
       act,
       selected: checkpoint.id === selected,
       onShow,
@@ -37,16 +37,16 @@ export function Track({ data, found, words, saving, act, stepping, onShow, onCom
     "div",
     { className: "timeline-scroll", ref: scroll, tabIndex: 0, role: "region", "aria-label": "Checkpoints" },
     isBare && h(NoCheckpoints),
-    words && found.length === 0 && h("p", { className: "pane-empty" }, "No matching checkpoints."),
+    words && matches.length === 0 && h("p", { className: "pane-empty" }, "No matching checkpoints."),
     pinned.length > 0 && h("h3", { className: "timeline-heading" }, "Pinned"),
     pinned.length > 0 && h("ol", { className: "track" }, pinned.map(row)),
     pinned.length > 0 && others.length > 0 && h("h3", { className: "timeline-heading" }, "Others"),
-    others.length > seen && h(EarlierButton, { hidden: others.length - seen, onClick: () => setShown(seen + SHOWN_AT_FIRST) }),
-    h("ol", { className: "track" }, others.slice(-seen).map(row), saving.pending && h(SavingRow, { saving }), isHereOpen && h(HereRow)),
+    others.length > visible && h(EarlierButton, { hidden: others.length - visible, onClick: () => setShown(visible + PAGE_CHECKPOINTS) }),
+    h("ol", { className: "track" }, others.slice(-visible).map(row), saving.pending && h(SavingRow, { saving }), isHereOpen && h(HereRow)),
   );
 }
 
-/** Keeps in view where the conversation stands, and what is stepped to. */
+/** Keep the current position and the selected checkpoint in view. */
 function useScrollToPlaces(scroll, { thread, checkpoints }, isHereMarked, selected) {
   const lastId = checkpoints.at(-1)?.id;
   useEffect(() => {
@@ -93,7 +93,7 @@ function SavingRow({ saving }) {
       saving.isLate
         ? h("p", { className: "place-meta" }, "Not saved yet: the server does not answer.")
         : h("p", { className: "place-meta" }, h("span", { className: "spinner" }), "Saving…"),
-      saving.isLate && h("button", { type: "button", className: "quiet-button", onClick: saving.again }, "Try again"),
+      saving.isLate && h("button", { type: "button", className: "quiet-button", onClick: saving.retry }, "Try again"),
     ),
   );
 }

@@ -1,50 +1,50 @@
-/** Where the attention goes when a run begins or ends, and when a message was edited: the view, the focus, a screen reader. */
+/** Direct the view, the focus and the screen reader when a run begins or ends, and after an edit. */
 const { useCallback, useEffect, useLayoutEffect, useRef } = window.React;
 
-const SPOKEN = { stopped: "Answer stopped", failed: "Answer failed", interrupted: "Answer stopped" };
+const SPOKEN_STATES = { stopped: "Answer stopped", failed: "Answer failed", interrupted: "Answer stopped" };
 
-/** Tells a screen reader that an answer began or ended, and never its text. */
+/** Announce to a screen reader that an answer began or ended, but never its text. */
 export function useSpokenRun(run, announce) {
   const before = useRef(null);
   const state = run?.state ?? null;
   useEffect(() => {
     if (state === "running") announce("Answering…");
-    else if (before.current === "running") announce(SPOKEN[state] ?? "Answer finished");
+    else if (before.current === "running") announce(SPOKEN_STATES[state] ?? "Answer finished");
     before.current = state;
   }, [state, announce]);
 }
 
 /**
- * A run that begins, or a banner at the boundary, is brought into view even from further up; what is done in place is not.
- * @returns {() => void} says that the next change is made in place
+ * Bring a new run or a new notice into view, even from further up. A change made in place is not scrolled to.
+ * @returns {() => void} marks the next change as made in place
  */
-export function useJumps(runningId, notice, { jump, stay }) {
-  const mounted = useRef(false);
-  const inPlace = useRef(false);
+export function useScrollToChanges(runningId, notice, { jumpToEnd, stopFollowing }) {
+  const isMounted = useRef(false);
+  const isInPlace = useRef(false);
   useLayoutEffect(() => {
-    if (mounted.current && runningId !== null) jump();
-  }, [runningId, jump]);
+    if (isMounted.current && runningId !== null) jumpToEnd();
+  }, [runningId, jumpToEnd]);
   useLayoutEffect(() => {
-    if (mounted.current && notice && !inPlace.current) jump();
-    inPlace.current = false;
-    mounted.current = true;
-  }, [notice?.op, jump]);
+    if (isMounted.current && notice && !isInPlace.current) jumpToEnd();
+    isInPlace.current = false;
+    isMounted.current = true;
+  }, [notice?.op, jumpToEnd]);
   return useCallback(() => {
-    inPlace.current = true;
-    stay();
-  }, [stay]);
+    isInPlace.current = true;
+    stopFollowing();
+  }, [stopFollowing]);
 }
 
-/** The field is gone with its focus: it goes to the message, or to the one that comes to stand in its place. */
+/** Move the focus after an edit to the message, or to its replacement: the closed field took the focus with it. */
 export function useFocusAfterEdit({ draft, pending }, messages) {
-  const left = useRef(null);
-  if (draft) left.current = { id: draft.id, isSent: pending !== null };
+  const closedEdit = useRef(null);
+  if (draft) closedEdit.current = { id: draft.id, isSent: pending !== null };
   useEffect(() => {
-    if (draft || left.current === null) return;
-    const { id, isSent } = left.current;
+    if (draft || closedEdit.current === null) return;
+    const { id, isSent } = closedEdit.current;
     const place = messages.find((message) => (isSent ? message.id !== id && message.siblings.includes(id) : message.id === id));
     if (!place) return;
-    left.current = null;
+    closedEdit.current = null;
     if (document.activeElement !== document.body) return;
     document.querySelector(`[data-message-id="${CSS.escape(place.id)}"] .edit-button`)?.focus({ preventScroll: true });
   }, [draft, messages]);

@@ -1,20 +1,20 @@
 /**
- * What the transcript shows, from two sources: `data`, which callbacks bring, and the socket's frames. Pure functions.
+ * Merge the transcript's two sources: `data` from callbacks, and the socket's frames. Pure functions.
  *
- * The rule: union by message id; `data` wins for the order and, once its version has caught up, for everything.
+ * The rule: union by message id. `data` decides the order and, once its version has caught up, everything.
  */
 
 /**
- * @typedef {{id: string|null, state: string, error: string|null, version: number}} StreamRun  a run as the socket tells it
+ * @typedef {{id: string|null, state: string, error: string|null, version: number}} StreamRun  a run as the socket reports it
  * @typedef {{arrived: {message: MessageView, version: number, after?: string|null}[], run: StreamRun|null}} Stream
  */
 
 /** @type {Stream} */
 export const EMPTY_STREAM = { arrived: [], run: null };
 
-const RESTING_WITH_NEWS = ["stopped", "failed", "interrupted"];
+const BAD_ENDS = ["stopped", "failed", "interrupted"];
 
-const insert = (arrived, { message, version, after }) => {
+const insertMessage = (arrived, { message, version, after }) => {
   const before = arrived.find((item) => item.message.id === message.id);
   return [...arrived.filter((item) => item !== before), { message, version, after: after === undefined ? before?.after : after }];
 };
@@ -27,22 +27,22 @@ const insert = (arrived, { message, version, after }) => {
 export function nextStream(stream, frame) {
   switch (frame.kind) {
     case "hello":
-      return { ...stream, run: frame.run ? beginRun(frame.run.id, frame.version) : endUnseen(stream.run, frame.version) };
+      return { ...stream, run: frame.run ? beginRun(frame.run.id, frame.version) : endMissedRun(stream.run, frame.version) };
     case "start":
       return {
-        arrived: frame.message ? insert(stream.arrived, frame) : stream.arrived,
+        arrived: frame.message ? insertMessage(stream.arrived, frame) : stream.arrived,
         run: beginRun(frame.run, frame.version),
       };
     case "delta":
       return stream.run?.state === "running" ? stream : { ...stream, run: beginRun(null, 0) };
     case "message":
-      return { ...stream, arrived: insert(stream.arrived, frame) };
+      return { ...stream, arrived: insertMessage(stream.arrived, frame) };
     case "end":
       return { ...stream, run: { id: stream.run?.id ?? null, state: frame.state, error: frame.error, version: frame.version } };
     case "dismiss":
       return { ...stream, run: null };
     case "data":
-      return catchUp(stream, frame.data);
+      return dropKnown(stream, frame.data);
     default:
       return stream;
   }
@@ -50,32 +50,32 @@ export function nextStream(stream, frame) {
 
 const beginRun = (id, version) => ({ id, state: "running", error: null, version });
 
-/** The run came to rest while the socket was down; how, the data will tell. */
-const endUnseen = (run, version) => (run?.state === "running" ? { ...run, state: "unknown", version } : run);
+/** End a run that ended while the socket was down. The data will report its state. */
+const endMissedRun = (run, version) => (run?.state === "running" ? { ...run, state: "unknown", version } : run);
 
 /**
- * @returns {boolean} whether the data knows how this run ended. Rest is final, whoever tells it first; but a reply
- *   made before the run's end may still call it running.
+ * @returns {boolean} whether the data has this run's end. A final state counts from either source, but a reply made
+ *   before the run's end may still report it as running.
  */
-export function knowsTheEnd(data, run) {
+export function hasRunEnd(data, run) {
   if (run === null) return true;
   if (data.run?.id === run.id) return data.run.state !== "running";
   return run.state !== "running" && run.version <= data.version;
 }
 
-/** Forget what the data now knows better. */
-const catchUp = (stream, data) => ({
+/** Drop messages and runs that the data now includes. */
+const dropKnown = (stream, data) => ({
   arrived: stream.arrived.filter((item) => item.version > data.version),
-  run: knowsTheEnd(data, stream.run) ? null : stream.run,
+  run: hasRunEnd(data, stream.run) ? null : stream.run,
 });
 
-/** @returns {MessageView[]} every message once, in the order of `data`, then what is newer than `data` */
+/** @returns {MessageView[]} every message once, in the order of `data`, then newer messages */
 export function mergeMessages(data, stream) {
   const newer = new Map();
   for (const { message, version } of stream.arrived) if (version >= data.version) newer.set(message.id, message);
   const known = new Set(data.messages.map((message) => message.id));
   let shown = data.messages.map((message) =>
-    // Of alternatives only the data knows.
+    // Only the data knows the alternatives.
     newer.has(message.id) ? { ...newer.get(message.id), siblings: message.siblings } : message,
   );
   for (const { message, version, after } of stream.arrived) {
@@ -84,14 +84,14 @@ export function mergeMessages(data, stream) {
   return shown;
 }
 
-/** What stays when a message comes after another one than the last: something was changed there, or the agent went back. */
+/** Keep the messages up to `after`. If it is not the last one, a message was edited there or the agent went back. */
 function cutAfter(messages, after) {
   if (after === null) return [];
   const place = messages.findLastIndex(({ id, tools }) => id === after || tools.some((tool) => tool.message_id === after));
   return place < 0 ? messages : messages.slice(0, place + 1);
 }
 
-/** @returns {{id: string|null, state: string, error: string|null}|null} the newest run, as far as either source knows */
+/** @returns {{id: string|null, state: string, error: string|null}|null} the newest run that either source knows */
 export function pickNewestRun(data, stream) {
   const { run } = stream;
   if (!run) return data.run;
@@ -100,4 +100,4 @@ export function pickNewestRun(data, stream) {
   return run.version >= data.version ? run : data.run;
 }
 
-export const hasNews = (run) => run !== null && RESTING_WITH_NEWS.includes(run.state);
+export const hasEndedBadly = (run) => run !== null && BAD_ENDS.includes(run.state);

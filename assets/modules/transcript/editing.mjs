@@ -1,11 +1,11 @@
-/** A user's message as a field: another text can stand in its place, and the agent can be asked again. */
+/** Edit a user's message: replace its text only, or ask the agent again from there. */
 import { useRequest } from "../lib/request.mjs";
 import { fitHeight } from "../lib/text-field.mjs";
 
 const { createElement: h, useCallback, useLayoutEffect, useMemo, useRef, useState } = window.React;
 
 const NO_REPLY_TEXT = "Not sent yet: the server does not answer. Your text is kept.";
-const MAX_HEIGHT_PX = 320;
+const MAX_EDITOR_HEIGHT_PX = 320;
 
 /**
  * @typedef {{id: string, text: string, problem: string|null}} Draft  of the message with that id
@@ -13,11 +13,11 @@ const MAX_HEIGHT_PX = 320;
  * @typedef {{draft: Draft|null, pending: EditRequest|null, open: Function, type: Function, cancel: Function, ask: Function}} Editing
  * @param {import("../lib/types.mjs").Reply|undefined} reply
  * @param {import("../lib/types.mjs").Act} act
- * @returns {Editing} stays as the conversation is rendered anew or left for another: what was typed is kept
+ * @returns {Editing} kept across renderings and other conversations, so that no typed text is lost
  */
 export function useEditing(reply, act) {
   const [draft, setDraft] = useState(null);
-  const unsent = useRef(new Map()); // texts of the messages that were left for another one, by message id
+  const unsent = useRef(new Map()); // texts of interrupted edits, by message id
   const setProblem = (problem) => setDraft((now) => now && { ...now, problem });
   const onReply = (_, { ok, text }) => (ok ? setDraft(null) : setProblem(text));
   const { pending, start, end } = useRequest({ reply, onReply, onLate: () => setProblem(NO_REPLY_TEXT) });
@@ -64,7 +64,7 @@ export function Editor({ editing, isLast }) {
     "form",
     { className: "editor", "aria-label": "Edit message", onKeyDown, onSubmit: (event) => event.preventDefault() },
     h(EditorField, { editing }),
-    draft.problem && h(EditorProblem, { problem: draft.problem, again: pending && (() => ask(pending.type, draft)) }),
+    draft.problem && h(EditorProblem, { problem: draft.problem, onRetry: pending && (() => ask(pending.type, draft)) }),
     !isLast && h("p", { className: "editor-hint" }, "Send asks again from here. What follows is set aside and can be brought back."),
     h(
       "div",
@@ -78,7 +78,7 @@ export function Editor({ editing, isLast }) {
 
 function EditorField({ editing: { draft, pending, type } }) {
   const field = useRef(null);
-  useLayoutEffect(() => fitHeight(field.current, MAX_HEIGHT_PX), [draft.text]);
+  useLayoutEffect(() => fitHeight(field.current, MAX_EDITOR_HEIGHT_PX), [draft.text]);
   useLayoutEffect(() => {
     field.current.focus({ preventScroll: true });
     field.current.setSelectionRange(draft.text.length, draft.text.length);
@@ -95,11 +95,11 @@ function EditorField({ editing: { draft, pending, type } }) {
   });
 }
 
-function EditorProblem({ problem, again }) {
+function EditorProblem({ problem, onRetry }) {
   return h(
     "div",
     { className: "editor-problem", role: "alert" },
     h("p", null, problem),
-    again && h("button", { type: "button", className: "quiet-button", onClick: again }, "Try again"),
+    onRetry && h("button", { type: "button", className: "quiet-button", onClick: onRetry }, "Try again"),
   );
 }

@@ -1,9 +1,9 @@
-/** The bubble of the answer that is being written. React renders it once; the stream writes into it. */
-import { decorate } from "../message/prose.mjs";
+/** The bubble of the running answer. React renders it once; the stream writes into it. */
+import { decorateProse } from "../message/prose.mjs";
 
 const { createElement: h, memo } = window.React;
 
-/** Writes deltas into the bubble, at most once a frame. Lives outside React so that a delta renders nothing. */
+/** Write deltas into the bubble, at most once per animation frame. It is outside React, so that a delta renders nothing. */
 export class LiveText {
   #findBubble;
   #stable = "";
@@ -11,7 +11,7 @@ export class LiveText {
   #shownChars = 0;
   #frame = 0;
 
-  /** @param {() => Element|null} findBubble it may come and go */
+  /** @param {() => Element|null} findBubble returns null while no bubble is mounted */
   constructor(findBubble) {
     this.#findBubble = findBubble;
   }
@@ -22,7 +22,7 @@ export class LiveText {
     this.#frame ||= requestAnimationFrame(() => this.#paint());
   }
 
-  /** Start over with this text; also fills a bubble that has just come. */
+  /** Start over with this text. */
   replace(newStable, newTail) {
     this.#stable = newStable;
     this.#tail = newTail;
@@ -52,7 +52,7 @@ export class LiveText {
     const [stableElement, tailElement] = bubble.children;
     if (this.#stable.length > this.#shownChars) {
       stableElement.insertAdjacentHTML("beforeend", this.#stable.slice(this.#shownChars));
-      decorate(stableElement);
+      decorateProse(stableElement);
       this.#shownChars = this.#stable.length;
     }
     tailElement.innerHTML = this.#tail;

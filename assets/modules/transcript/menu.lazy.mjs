@@ -12,10 +12,10 @@ export function Menu({ name, items, onClose }) {
     element.children[0].focus({ preventScroll: true });
     const { bottom } = element.getBoundingClientRect();
     element.toggleAttribute("data-above", bottom > (element.closest(".log")?.getBoundingClientRect().bottom ?? window.innerHeight));
-    const leave = (event) => element.contains(event.target) || onClose();
-    document.addEventListener("pointerdown", leave);
+    const onPointerDown = (event) => element.contains(event.target) || onClose();
+    document.addEventListener("pointerdown", onPointerDown);
     return () => {
-      document.removeEventListener("pointerdown", leave);
+      document.removeEventListener("pointerdown", onPointerDown);
       if (element.contains(document.activeElement)) opener?.focus({ preventScroll: true });
     };
   }, []);

@@ -1,17 +1,17 @@
-/** The line under a message: its time, its cost, and what can be done with it. */
-import { clockTime, figure, fullTime, money, usageText } from "../lib/format.mjs";
+/** The line under a message: its time, its cost and its actions. */
+import { formatClockTime, formatDateTime, formatDollars, formatNumber, formatUsage } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { copyText } from "../message/prose.mjs";
 
 const { Fragment, createElement: h, useEffect, useRef, useState } = window.React;
 
-const ASKED_MS = 1000; // a click on an arrow is answered within this, or it may be made again
+const RETRY_AFTER_MS = 1000; // without an answer by then, an arrow may be clicked again
 const COPIED_FOR_MS = 1600;
 
 const Menu = lazy(() => import("./menu.lazy.mjs"), "Menu", "The menu could not be loaded. Please try again.");
 
-/** Copies a message's text; says so by its sign for a moment. */
+/** Copy a message's text, and show the result as an icon for a moment. */
 function CopyButton({ text, announce }) {
   const [copied, setCopied] = useState(null);
   useEffect(() => {
@@ -34,20 +34,20 @@ function CopyButton({ text, announce }) {
 
 /** @param {{name: string, sign: string, onClick: () => void}} props */
 function ActionButton({ name, sign, onClick, ...hooks }) {
-  const once = (event) => event.detail < 2 && onClick(); // a double click is one wish
-  return h("button", { type: "button", className: "icon-button", "aria-label": name, title: name, ...hooks, onClick: once }, icon(sign));
+  const onSingleClick = (event) => event.detail < 2 && onClick(); // a double click is one request
+  return h("button", { type: "button", className: "icon-button", "aria-label": name, title: name, ...hooks, onClick: onSingleClick }, icon(sign));
 }
 
-/** Goes through the alternatives of a message: what was edited, or answered again. */
+/** Switch between the alternatives of a message: its edits or its repeated answers. */
 function Alternatives({ message, act, announce }) {
   const { id, siblings } = message;
   const place = siblings.indexOf(id);
-  const asked = useRef({ from: null, at: 0 });
+  const lastChoice = useRef({ from: null, at: 0 });
   const choose = (target) => {
     const now = performance.now();
-    const isAsked = asked.current.from === id && now - asked.current.at < ASKED_MS;
-    if (!(target in siblings) || isAsked) return;
-    asked.current = { from: id, at: now };
+    const isPending = lastChoice.current.from === id && now - lastChoice.current.at < RETRY_AFTER_MS;
+    if (!(target in siblings) || isPending) return;
+    lastChoice.current = { from: id, at: now };
     act("choose", { message: siblings[target] });
     announce(`Alternative ${target + 1} of ${siblings.length}`);
   };
@@ -66,17 +66,17 @@ function ArrowButton({ name, turn, isEnabled, onClick }) {
   return h("button", { type: "button", className: `icon-button${turn}`, "aria-label": name, title: name, "aria-disabled": disabled, onClick }, icon("chevron-right"));
 }
 
-const opinions = new Map(); // about answers, by their ids; Langfuse alone keeps them longer than the page
+const ratings = new Map(); // of answers, by message id; only Langfuse keeps them longer than the page
 
-/** The user's opinion of a traced answer, and the way to its trace. */
+/** The user's rating of a traced answer, and the link to its trace. */
 function Rating({ message, act }) {
   const { id, trace } = message;
-  const [good, setGood] = useState(opinions.get(id) ?? null);
-  const thumb = (name, sign, wanted) => {
-    const isPressed = good === wanted;
+  const [good, setGood] = useState(ratings.get(id) ?? null);
+  const thumb = (name, sign, value) => {
+    const isPressed = good === value;
     const rate = () => {
-      const next = isPressed ? null : wanted;
-      opinions.set(id, next);
+      const next = isPressed ? null : value;
+      ratings.set(id, next);
       setGood(next);
       act("feedback", { message: id, good: next });
     };
@@ -97,18 +97,18 @@ function Rating({ message, act }) {
 }
 
 function Usage({ usage }) {
-  const cost = usage.cost === null ? "" : ` · ${money(usage.cost)}`;
-  const title = `${usageText(usage)}${cost}`;
+  const cost = usage.cost === null ? "" : ` · ${formatDollars(usage.cost)}`;
+  const title = `${formatUsage(usage)}${cost}`;
   return h(
     "span",
     { className: "usage", title },
-    h("span", { "aria-hidden": true }, `${figure(usage.input)} → ${figure(usage.output)}${cost}`),
+    h("span", { "aria-hidden": true }, `${formatNumber(usage.input)} → ${formatNumber(usage.output)}${cost}`),
     h("span", { className: "visually-hidden" }, title),
   );
 }
 
-/** Seldom needed actions, in a menu that is fetched when it is opened. */
-function More({ id, act }) {
+/** Rarely needed actions, in a menu that is fetched when it opens. */
+function MoreActions({ id, act }) {
   const [isOpen, setOpen] = useState(false);
   const items = [
     ["Summarise from here", () => act("summarise", { message: id, side: "from" })],
@@ -136,8 +136,8 @@ export function MessageFoot({ message, announce, act, onEdit }) {
     "footer",
     { className: "message-foot" },
     message.state === "partial" && h("span", { className: "cut-off" }, "Cut off"),
-    !isUser && alternatives, // always seen, so it stands at the edge, where the hidden buttons leave no gap
-    h("time", { dateTime: message.time, title: fullTime(message.time) }, clockTime(message.time)),
+    !isUser && alternatives, // always visible, so it is at the edge, where the hidden buttons leave no gap
+    h("time", { dateTime: message.time, title: formatDateTime(message.time) }, formatClockTime(message.time)),
     message.usage !== null && h(Usage, { usage: message.usage }),
     text !== "" && h(CopyButton, { text, announce }),
     isUser
@@ -145,7 +145,7 @@ export function MessageFoot({ message, announce, act, onEdit }) {
       : h(ActionButton, { name: "Answer again", sign: "arrow-repeat", onClick: () => act("regenerate", { message: id }) }),
     message.trace !== null && h(Rating, { message, act }),
     h(ActionButton, { name: "Branch from here", sign: "diagram-2", "data-testid": "fork", onClick: () => act("fork", { message: id }) }),
-    h(More, { id, act }),
+    h(MoreActions, { id, act }),
     isUser && alternatives,
   );
 }

@@ -7,11 +7,11 @@ import { MessageFoot } from "./message-foot.mjs";
 
 const { createElement: h, memo } = window.React;
 
-const SPEAKERS = { user: "You said", assistant: "Waymark said", note: "Note" };
+const SPEAKER_LABELS = { user: "You said", assistant: "Waymark said", note: "Note" };
 
 const Summary = lazy(() => import("../message/summary.lazy.mjs"), "Summary");
 const Removal = lazy(() => import("../message/summary.lazy.mjs"), "Removal");
-const Attached = lazy(() => import("../message/attachments.lazy.mjs"), "Attached");
+const AttachedFiles = lazy(() => import("../message/attachments.lazy.mjs"), "AttachedFiles");
 
 /**
  * @param {{message: import("../lib/types.mjs").MessageView, announce: (text: string) => void, act: Function, onEdit: Function,
@@ -27,19 +27,19 @@ function MessageArticle({ message, announce, act, onEdit, editing, isLast }) {
   const hasFoot = message.role !== "note" && (message.html !== "" || message.files.length > 0 || message.siblings.length > 1);
   return h(
     "article",
-    { className: `message message-${message.role}`, "aria-label": SPEAKERS[message.role], ...hooks },
+    { className: `message message-${message.role}`, "aria-label": SPEAKER_LABELS[message.role], ...hooks },
     message.label !== null && h("p", { className: "note-label" }, message.label),
     editing ? h(Editor, { editing, isLast }) : message.html !== "" && !message.summary && h(Prose, { html: message.html }),
     message.summary && h(Summary, { message, act }),
     message.left && h(Removal, { message, act }),
-    message.files.length > 0 && h(Attached, { files: message.files }),
+    message.files.length > 0 && h(AttachedFiles, { files: message.files }),
     message.tools.length > 0 &&
       h("div", { className: "tools" }, message.tools.map((tool) => h(Tool, { key: tool.id, tool, act }))),
     hasFoot && !editing && h(MessageFoot, { message, announce, act, onEdit }),
   );
 }
 
-/** Callbacks deliver every message anew as JSON; only a message that says something else is rendered again. */
+/** Callbacks deliver every message as a new object. Only a message with other content is rendered again. */
 const isSameMessage = (before, after) =>
   before.editing === after.editing &&
   before.act === after.act &&

@@ -1,13 +1,13 @@
-/** What stands under the last message: how the answer ended, and what the last operation did. */
-import { newOperation } from "../lib/actions.mjs";
+/** Banners under the last message: how the answer ended, and the last operation. */
+import { createOperationId } from "../lib/actions.mjs";
 import { icon } from "../lib/icons.mjs";
 
 const { createElement: h, useRef } = window.React;
 
-/** How the newest run ended, if it ended badly, and what can be done about it. @param {{run: import("../lib/types.mjs").RunView, last: import("../lib/types.mjs").MessageView|undefined, act: Function, onDismiss: Function}} props */
+/** How the newest run ended, if it ended badly, with buttons to continue or retry. @param {{run: import("../lib/types.mjs").RunView, last: import("../lib/types.mjs").MessageView|undefined, act: Function, onDismiss: Function}} props */
 export function Outcome({ run, last, act, onDismiss }) {
-  const operation = useRef(newOperation()); // a double click is one wish
-  // In its text, or after it had asked for tools: what they gave is there, and none runs again by itself.
+  const operation = useRef(createOperationId()); // a double click is one request
+  // Cut off in its text or after its tool calls. The results of finished tools are kept, and no tool runs again by itself.
   const isCut = last?.role === "assistant" && (last.state === "partial" || last.tools.length > 0);
   const isError = run.state === "failed" && Boolean(run.error);
   const button = (label, type, sign) =>
@@ -36,9 +36,9 @@ function describeStop(run, isCut) {
   return isCut ? "This answer was cut off" : "This answer was cut off before it began";
 }
 
-/** The last operation, where it removed messages, and the way back. @param {{notice: import("../lib/types.mjs").Notice, act: Function}} props */
+/** The last operation, if it removed messages, with its undo. @param {{notice: import("../lib/types.mjs").Notice, act: Function}} props */
 export function NoticeBanner({ notice, act }) {
-  const operation = useRef(newOperation()); // as above
+  const operation = useRef(createOperationId()); // a double click is one request
   return h(
     "div",
     { className: "notice", role: "status" },

@@ -1,86 +1,86 @@
-/** Bringing a message into view that another panel asks for. */
+/** Scroll to a message that another panel requests. */
 const { useCallback, useEffect, useLayoutEffect, useRef } = window.React;
 
-/** A reader who does one of these goes on. */
+/** Events with which the reader takes over the scrolling. */
 const READER_EVENTS = ["wheel", "touchmove", "pointerdown", "keydown"];
 
 /**
- * Shows the message that another panel asks for ("waymark-show"; without one, the latest), wherever it is, and marks it. What the
- * page does not hold is asked for first.
+ * Show and mark the message that a "waymark-show" event names; without one, show the latest. A message that is not loaded is
+ * requested first.
  * @param {{messages: object[], later: boolean}} data
  * @returns {() => void} brings the latest into view
  */
-export function useScrollToMessage(data, act, { scroller, jump, stay }) {
+export function useScrollToMessage(data, act, { scroller, jumpToEnd, stopFollowing }) {
   const latest = useRef(data);
-  const wanted = useRef(null);
+  const wantedId = useRef(null);
   latest.current = data;
 
-  const toLatest = useCallback(() => {
-    release();
-    mark(null);
-    wanted.current = null;
-    jump();
+  const showLatest = useCallback(() => {
+    stopKeeping();
+    markArticle(null);
+    wantedId.current = null;
+    jumpToEnd();
     if (latest.current.later) act("latest");
-  }, [act, jump]);
+  }, [act, jumpToEnd]);
 
   const show = useCallback((message) => {
     const element = document.querySelector(`#transcript [data-message-id="${CSS.escape(message)}"]`);
     if (element === null) return false;
-    stay();
-    mark(element.closest("article"));
-    hold(() => bringIntoView(element, scroller.current), element.closest(".log-column"));
+    stopFollowing();
+    markArticle(element.closest("article"));
+    keepInView(() => bringIntoView(element, scroller.current), element.closest(".log-column"));
     return true;
-  }, [scroller, stay]);
+  }, [scroller, stopFollowing]);
 
   useLayoutEffect(() => {
-    if (wanted.current !== null && show(wanted.current)) wanted.current = null;
+    if (wantedId.current !== null && show(wantedId.current)) wantedId.current = null;
   }, [data.messages, show]);
 
   const onShow = useCallback(({ detail: { message } }) => {
-    if (message === null) toLatest();
+    if (message === null) showLatest();
     else if (!show(message)) {
-      wanted.current = message;
-      stay();
+      wantedId.current = message;
+      stopFollowing();
       act("show", { message });
     }
-  }, [act, show, stay, toLatest]);
+  }, [act, show, stopFollowing, showLatest]);
   useShowRequests(onShow);
-  return toLatest;
+  return showLatest;
 }
 
 function useShowRequests(onShow) {
   useEffect(() => {
     document.addEventListener("waymark-show", onShow);
     return () => {
-      release();
+      stopKeeping();
       document.removeEventListener("waymark-show", onShow);
     };
   }, [onShow]);
 }
 
-/** Its end is the place. Not by scrollIntoView, which moves the whole page as well. */
+/** Scroll to the end of the element. Not by scrollIntoView, which moves the whole page as well. */
 function bringIntoView(element, scroller) {
   if (!element.isConnected) return;
   const [view, box] = [scroller, element].map((each) => each.getBoundingClientRect());
   scroller.scrollTop += box.bottom - view.bottom + Math.max(view.height / 4, (view.height - box.height) / 2);
 }
 
-let release = () => undefined;
+let stopKeeping = () => undefined;
 
-/** Until the reader does something: content-visibility gives what was out of sight its true height only when it comes near. */
-function hold(bring, column) {
-  release();
+/** Repeat until the reader acts: content-visibility gives a hidden message its true height only when it comes near. */
+function keepInView(bring, column) {
+  stopKeeping();
   const observer = new ResizeObserver(bring);
   observer.observe(column);
-  release = () => {
+  stopKeeping = () => {
     observer.disconnect();
-    for (const kind of READER_EVENTS) document.removeEventListener(kind, release, true);
+    for (const kind of READER_EVENTS) document.removeEventListener(kind, stopKeeping, true);
   };
-  for (const kind of READER_EVENTS) document.addEventListener(kind, release, true);
+  for (const kind of READER_EVENTS) document.addEventListener(kind, stopKeeping, true);
 }
 
-/** Not by React: the next rendering of the message would have to know of it. */
-function mark(article) {
+/** Mark an article outside React: else every rendering of the message would need to know the mark. */
+function markArticle(article) {
   document.querySelector("[data-place]")?.removeAttribute("data-place");
   article?.setAttribute("data-place", "");
 }

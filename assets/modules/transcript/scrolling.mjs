@@ -1,71 +1,71 @@
-/** Where the transcript is scrolled to: at the end unless the reader went up, and still there when history is put above. */
+/** Scroll the transcript: at the end unless the reader went up, and unmoved when earlier messages are added above. */
 const { useCallback, useEffect, useLayoutEffect, useRef, useState } = window.React;
 
 /** Closer to the end than this counts as being there. */
 const AT_END_PX = 40;
-/** Earlier messages are asked for when the top is this near. */
+/** Earlier messages are requested this close to the top. */
 const NEAR_TOP_PX = 600;
 
 const distanceToEnd = (element) => element.scrollHeight - element.scrollTop - element.clientHeight;
 
 /**
  * @param {{firstId: string|undefined, onNearTop: () => void}} options
- * @returns {{scroller: object, column: object, onScroll: () => void, away: boolean, jump: () => void, stay: () => void}}
+ * @returns {{scroller: object, column: object, onScroll: () => void, isAway: boolean, jumpToEnd: () => void, stopFollowing: () => void}}
  */
 export function useScrolling({ firstId, onNearTop }) {
   const scroller = useRef(null);
   const column = useRef(null);
-  const atEnd = useRef(true);
+  const isAtEnd = useRef(true);
   const lastTop = useRef(0);
-  const [away, setAway] = useState(false);
+  const [isAway, setIsAway] = useState(false);
   const scrollTo = useCallback((top) => {
     scroller.current.scrollTop = top;
     lastTop.current = scroller.current.scrollTop;
   }, []);
-  const toEnd = useCallback(() => scrollTo(scroller.current.scrollHeight), [scrollTo]);
-  const jump = useCallback(() => {
-    atEnd.current = true;
-    setAway(false);
-    toEnd();
-  }, [toEnd]);
-  /** What changes next is not followed: the reader looks at something further up. */
-  const stay = useCallback(() => {
-    atEnd.current = false;
+  const scrollToEnd = useCallback(() => scrollTo(scroller.current.scrollHeight), [scrollTo]);
+  const jumpToEnd = useCallback(() => {
+    isAtEnd.current = true;
+    setIsAway(false);
+    scrollToEnd();
+  }, [scrollToEnd]);
+  /** Do not follow the next changes: the reader looks at something further up. */
+  const stopFollowing = useCallback(() => {
+    isAtEnd.current = false;
   }, []);
 
   const onScroll = useCallback(() => {
     const element = scroller.current;
-    // Text may grow between our scroll and its event: only a move upwards is the reader's wish to leave the end.
-    if (distanceToEnd(element) <= AT_END_PX) atEnd.current = true;
-    else if (element.scrollTop < lastTop.current - 1) atEnd.current = false;
+    // Text may grow between our scroll and its event: only a move upwards shows that the reader leaves the end.
+    if (distanceToEnd(element) <= AT_END_PX) isAtEnd.current = true;
+    else if (element.scrollTop < lastTop.current - 1) isAtEnd.current = false;
     lastTop.current = element.scrollTop;
-    setAway(!atEnd.current);
+    setIsAway(!isAtEnd.current);
     if (element.scrollTop < NEAR_TOP_PX) onNearTop();
   }, [onNearTop]);
   useResize([column, scroller], () => {
-    if (atEnd.current) toEnd();
-    else setAway(distanceToEnd(scroller.current) > AT_END_PX);
+    if (isAtEnd.current) scrollToEnd();
+    else setIsAway(distanceToEnd(scroller.current) > AT_END_PX);
   });
-  useAnchor({ scroller, column, atEnd, firstId, toEnd, scrollTo });
-  return { scroller, column, onScroll, away, jump, stay };
+  useAnchor({ scroller, column, isAtEnd, firstId, scrollToEnd, scrollTo });
+  return { scroller, column, onScroll, isAway, jumpToEnd, stopFollowing };
 }
 
-/** Messages came above: what the reader was looking at stays where it was. */
-function useAnchor({ scroller, column, atEnd, firstId, toEnd, scrollTo }) {
+/** Keep the first visible message in place when messages are added above. */
+function useAnchor({ scroller, column, isAtEnd, firstId, scrollToEnd, scrollTo }) {
   const anchor = useRef(null);
   const knownFirst = useRef(firstId);
-  // Read while the old messages still stand on the page. Places noted at the last scroll would be stale by now:
+  // Read while the old messages are still on the page. Positions from the last scroll would be stale:
   // content-visibility gives messages their true height only afterwards.
-  if (firstId !== knownFirst.current && scroller.current && !atEnd.current) {
+  if (firstId !== knownFirst.current && scroller.current && !isAtEnd.current) {
     anchor.current = findFirstVisible(scroller.current, column.current);
   }
   knownFirst.current = firstId;
   useLayoutEffect(() => {
-    const kept = anchor.current;
-    if (atEnd.current) toEnd();
-    else if (kept?.element.isConnected) scrollTo(scroller.current.scrollTop + kept.element.getBoundingClientRect().top - kept.top);
+    const visible = anchor.current;
+    if (isAtEnd.current) scrollToEnd();
+    else if (visible?.element.isConnected) scrollTo(scroller.current.scrollTop + visible.element.getBoundingClientRect().top - visible.top);
     anchor.current = null;
-  }, [firstId, toEnd, scrollTo]);
+  }, [firstId, scrollToEnd, scrollTo]);
 }
 
 /** @param {{current: Element}[]} elements @param {() => void} onResize */
@@ -79,7 +79,7 @@ function useResize(elements, onResize) {
   }, []);
 }
 
-/** @returns {{element: Element, top: number}|null} the message at the upper edge, and where it stands */
+/** @returns {{element: Element, top: number}|null} the message at the upper edge, and its position */
 function findFirstVisible(scroller, column) {
   const edge = scroller.getBoundingClientRect().top;
   for (const element of column.querySelectorAll(":scope > article")) {

@@ -1,15 +1,15 @@
-/** Joins the socket: its frames, the live text, and asking for fresh data when the server is ahead. */
+/** Join the socket: dispatch its frames, write the live text, and request new data when the server is ahead. */
 import { followThread } from "../lib/socket.mjs";
-import { tellIfSilent } from "../page/trouble.mjs";
-import { EMPTY_STREAM, knowsTheEnd, nextStream } from "./conversation.mjs";
+import { showOutageIfUnreachable } from "../page/outage.mjs";
+import { EMPTY_STREAM, hasRunEnd, nextStream } from "./conversation.mjs";
 import { LiveText } from "./live.mjs";
 
 const { useCallback, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } = window.React;
 const { flushSync } = window.ReactDOM;
 
-/** The tab that changed something gets its data by callback; another tab asks for it after this pause. */
+/** The tab that changed something gets its data by callback. Other tabs request it after this delay. */
 const FOREIGN_CHANGE_MS = 500;
-const SILENT_MS = 4000; // after the connection was called lost, which takes a second
+const CHECK_OUTAGE_AFTER_MS = 4000; // after the connection counts as lost, which takes a second
 
 /**
  * @param {import("../lib/types.mjs").TranscriptData} data
@@ -19,7 +19,7 @@ export function useStream(data, act) {
   const [stream, dispatch] = useReducer(nextStream, EMPTY_STREAM);
   const [lost, setLost] = useState(false);
   useEffect(() => {
-    const timer = lost ? setTimeout(tellIfSilent, SILENT_MS) : 0;
+    const timer = lost ? setTimeout(showOutageIfUnreachable, CHECK_OUTAGE_AFTER_MS) : 0;
     return () => clearTimeout(timer);
   }, [lost]);
   const latest = useRef(data);
@@ -32,14 +32,14 @@ export function useStream(data, act) {
   latest.current = data;
 
   useLayoutEffect(() => {
-    // Text that was still shown when its run ended is part of the data now.
-    if (stream.run && knowsTheEnd(data, stream.run)) live.replace("", "");
+    // Live text that outlasted its run is part of the data now.
+    if (stream.run && hasRunEnd(data, stream.run)) live.replace("", "");
     dispatch({ kind: "data", data });
-  }, [data]); // once for each delivery, not for each frame
+  }, [data]); // once per delivery, not per frame
 
   useEffect(() => {
     if (data.thread === null) return undefined;
-    const refreshing = createRefreshing(latest, act);
+    const refreshing = createRefresher(latest, act);
     const onFrame = (frame) => {
       showFrame(frame, live, dispatch, latest.current.version);
       refreshing.onFrame(frame);
@@ -67,22 +67,22 @@ function showFrame(frame, live, dispatch, version) {
   flushSync(() => dispatch(frame));
 }
 
-/** Without a message of its own, text stays until the data brings it; if the data is level already, it was never kept. */
+/** Return whether to empty the bubble. Text without a message stays until the data has it, unless the data is already current. */
 function endsLiveText(frame, version) {
   if (frame.kind === "start" || frame.kind === "message") return true;
   return (frame.kind === "hello" || frame.kind === "end") && frame.version <= version;
 }
 
-/** Asks for fresh data when a frame is ahead of what the page shows. @param {{current: import("../lib/types.mjs").TranscriptData}} latest */
-function createRefreshing(latest, act) {
-  let asked = -1;
+/** Request new data when a frame is ahead of the page's data. @param {{current: import("../lib/types.mjs").TranscriptData}} latest */
+function createRefresher(latest, act) {
+  let requestedVersion = -1;
   let changeTimer = 0;
   const refresh = (version = latest.current.version) => {
-    asked = version;
+    requestedVersion = version;
     act("refresh", { version });
   };
   const refreshIfBehind = (version) => {
-    if (version > latest.current.version && version > asked) refresh(version);
+    if (version > latest.current.version && version > requestedVersion) refresh(version);
   };
   const onFrame = ({ kind, version, run }) => {
     if (kind === "start" || kind === "head") {

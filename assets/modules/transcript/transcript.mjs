@@ -1,11 +1,11 @@
 /** The conversation: history from `data`, the running answer from the socket. */
 import { useActions } from "../lib/actions.mjs";
-import { BACK, useOffer } from "../lib/commands.mjs";
+import { GO_BACK, useCommands } from "../lib/commands.mjs";
 import { icon } from "../lib/icons.mjs";
 import { copyCodeOnClick } from "../message/prose.mjs";
 import { takeChoice } from "../settings/settings.mjs";
-import { useFocusAfterEdit, useJumps, useSpokenRun } from "./attention.mjs";
-import { hasNews, mergeMessages, pickNewestRun } from "./conversation.mjs";
+import { useFocusAfterEdit, useScrollToChanges, useSpokenRun } from "./attention.mjs";
+import { hasEndedBadly, mergeMessages, pickNewestRun } from "./conversation.mjs";
 import { useEditing } from "./editing.mjs";
 import { Live } from "./live.mjs";
 import { Message } from "./message.mjs";
@@ -17,7 +17,7 @@ import { Welcome } from "./welcome.mjs";
 
 const { Fragment, createElement: h, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } = window.React;
 
-const MAX_QUOTE_CHARS = 120; // of a message that the palette names
+const MAX_QUOTE_CHARS = 120; // of a message in the palette
 
 /** @param {{id: string, data?: import("../lib/types.mjs").TranscriptData, reply?: import("../lib/types.mjs").Reply, setProps: Function}} props */
 export function Transcript(props) {
@@ -28,66 +28,66 @@ export function Transcript(props) {
     document.title = title ? `${title} · Waymark` : "Waymark";
   }, [title]);
   if (!props.data) return h("div", { id: props.id, className: "transcript" });
-  // Another thread is another conversation: nothing of the old one may linger.
+  // A new key for another thread: no state of the old conversation may remain.
   return h(Conversation, { key: props.data.thread ?? "none", id: props.id, data: props.data, act, editing });
 }
 
 function Conversation({ id, data, act, editing }) {
   const [spoken, announce] = useState("");
   const stream = useStream(data, act);
-  // What is new stands at the end, which is not there while the page holds an earlier stretch.
+  // New messages belong to the end, which is not loaded while the page shows an earlier part.
   const messages = useMemo(() => (data.later ? data.messages : mergeMessages(data, stream.stream)), [data, stream.stream]);
   const run = pickNewestRun(data, stream.stream);
   const firstId = messages[0]?.id;
   const loadEarlier = useEarlier(data, firstId, act);
   const scrolling = useScrolling({ firstId, onNearTop: loadEarlier });
   useSpokenRun(run, announce);
-  const toLatest = useScrollToMessage(data, act, scrolling);
-  const stay = useJumps(run?.state === "running" ? run.id : null, data.notice, { jump: toLatest, stay: scrolling.stay });
+  const showLatest = useScrollToMessage(data, act, scrolling);
+  const stayInPlace = useScrollToChanges(run?.state === "running" ? run.id : null, data.notice, { jumpToEnd: showLatest, stopFollowing: scrolling.stopFollowing });
   useFocusAfterEdit(editing, messages);
   const isChanged = editing.pending?.type === "change";
   useLayoutEffect(() => {
-    if (isChanged) stay();
-  }, [isChanged, stay]);
-  useOffer("transcript", () => listPlaces(messages, act));
+    if (isChanged) stayInPlace();
+  }, [isChanged, stayInPlace]);
+  useCommands("transcript", () => listPlaces(messages, act));
 
   const showLater = () => {
-    scrolling.stay();
+    scrolling.stopFollowing();
     act("later");
   };
   return h(
     "section",
     { id, className: "transcript", onClick: (event) => copyCodeOnClick(event, announce) },
-    h(TranscriptLog, { data, messages, run, stream, scrolling, editing, act, stay, announce, onEarlier: () => loadEarlier(true), onLater: showLater }),
-    (scrolling.away || data.later) &&
-      h("button", { type: "button", className: "jump", onClick: toLatest }, icon("arrow-down"), "Jump to latest"),
+    h(TranscriptLog, { data, messages, run, stream, scrolling, editing, act, stayInPlace, announce, onEarlier: () => loadEarlier(true), onLater: showLater }),
+    (scrolling.isAway || data.later) &&
+      h("button", { type: "button", className: "jump", onClick: showLatest }, icon("arrow-down"), "Jump to latest"),
     h("div", { className: "connection", role: "status" }, stream.lost && h("span", null, h("span", { className: "spinner" }), "Reconnecting…")),
     h("div", { className: "visually-hidden", role: "status", "aria-live": "polite" }, spoken),
   );
 }
 
-/** Asks for earlier messages, once for each first message; `insist` asks again. */
+/** Request earlier messages, once for each first message; `insist` repeats the request. */
 function useEarlier({ earlier }, firstId, act) {
-  const askedBefore = useRef(null);
+  const requestedFirst = useRef(null);
   useEffect(() => {
-    askedBefore.current = null; // another stretch may begin there again
+    requestedFirst.current = null; // another part may begin with the same message
   }, [firstId]);
   return useCallback((insist) => {
-    if (!earlier || (askedBefore.current === firstId && insist !== true)) return;
-    askedBefore.current = firstId;
+    if (!earlier || (requestedFirst.current === firstId && insist !== true)) return;
+    requestedFirst.current = firstId;
     act("earlier", { before: firstId });
   }, [earlier, firstId, act]);
 }
 
-/** The user's messages as places to go back to, newest first. @returns {import("../lib/types.mjs").Command[]} */
+/** List the user's messages as positions to go back to, newest first. @returns {import("../lib/types.mjs").Command[]} */
 function listPlaces(messages, act) {
-  const asked = messages.filter(({ role, text }) => role === "user" && text !== "");
-  const place = ({ id: message, text }) => ({ group: BACK, name: `“${text.slice(0, MAX_QUOTE_CHARS)}”`, detail: "your message", run: () => act("fork", { message }) });
-  return asked.map(place).reverse();
+  const questions = messages.filter(({ role, text }) => role === "user" && text !== "");
+  const place = ({ id: message, text }) => ({ group: GO_BACK, name: `“${text.slice(0, MAX_QUOTE_CHARS)}”`, detail: "your message", run: () => act("fork", { message }) });
+  return questions.map(place).reverse();
 }
 
-/** The part that scrolls: the messages, the answer that is being written, and the banners under them. */
-function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, stay, announce, onEarlier, onLater }) {
+/** The scrolling part: the messages, the running answer, and the banners. */
+function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, stayInPlace, announce, onEarlier, onLater }) {
   const isRunning = run?.state === "running";
   const showLive = !data.later && (isRunning || !stream.isLiveEmpty());
   const isEmpty = messages.length === 0 && !showLive;
@@ -108,23 +108,23 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
       { className: `log-column${isEmpty ? " log-column-empty" : ""}`, ref: scrolling.column },
       data.earlier && h("button", { type: "button", className: "quiet-button earlier", onClick: onEarlier }, icon("clock-history"), "Earlier messages"),
       isEmpty && h(Welcome, { suggestions: data.suggestions, onSuggest }),
-      h(Messages, { messages, later: data.later, editing, act, stay, announce }),
+      h(MessageRows, { messages, later: data.later, editing, act, stayInPlace, announce }),
       showLive && h(Live, { key: "live", bubbleRef: stream.bubbleRef, busy: isRunning, label: run?.compacts ? "Summarising…" : null }),
       data.later && h("button", { type: "button", className: "quiet-button earlier", onClick: onLater }, icon("arrow-down"), "Later messages"),
-      !data.later && hasNews(run) && h(Outcome, { key: `outcome ${run.id}`, run, last: messages.at(-1), act, onDismiss: stream.dismissRun }),
+      !data.later && hasEndedBadly(run) && h(Outcome, { key: `outcome ${run.id}`, run, last: messages.at(-1), act, onDismiss: stream.dismissRun }),
       !data.later && data.notice && h(NoticeBanner, { key: data.notice.op, notice: data.notice, act }),
     ),
   );
 }
 
-function Messages({ messages, later, editing, act, stay, announce }) {
+function MessageRows({ messages, later, editing, act, stayInPlace, announce }) {
   const onAct = useCallback((type, fields) => {
-    if (type === "choose") stay();
+    if (type === "choose") stayInPlace();
     act(type, fields);
-  }, [act, stay]);
+  }, [act, stayInPlace]);
   const row = (message, place) =>
     h(Message, {
-      key: message.siblings[0] ?? message.id, // alternatives take turns in one element: the focus stays in it
+      key: message.siblings[0] ?? message.id, // alternatives share one element, so that the focus stays in it
       message,
       announce,
       act: onAct,

@@ -1,12 +1,12 @@
-/** A conversation that has not begun: a greeting, and suggestions. */
-import { newOperation } from "../lib/actions.mjs";
+/** The greeting and the suggestions of a new conversation. */
+import { createOperationId } from "../lib/actions.mjs";
 import { icon } from "../lib/icons.mjs";
 
 const { createElement: h, useRef } = window.React;
 
 /** @param {{suggestions: string[], onSuggest: (text: string, operation: string) => void}} props */
 export function Welcome({ suggestions, onSuggest }) {
-  const operation = useRef(newOperation()); // a double click is one wish
+  const operation = useRef(createOperationId()); // a double click is one request
   return h(
     "div",
     { className: "welcome" },

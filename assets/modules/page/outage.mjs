@@ -1,14 +1,14 @@
-/** The banner while the database takes no part. It asks the server until all is well, and goes by itself. */
+/** The banner during an outage. It polls the server and disappears after the recovery. */
 import { useActions } from "../lib/actions.mjs";
 import { icon } from "../lib/icons.mjs";
 import { reportLostRequest } from "../lib/request.mjs";
 
 const { createElement: h, useEffect, useState } = window.React;
 
-const ASK_AGAIN_MS = 2000;
+const POLL_MS = 2000;
 
 /** @returns {Promise<{status: string, store: string}|null>} null when the server itself does not answer */
-async function health() {
+async function fetchHealth() {
   try {
     return await (await fetch("/healthz")).json();
   } catch {
@@ -16,16 +16,16 @@ async function health() {
   }
 }
 
-/** @returns {boolean} whether the banner stands there */
-export const isInTrouble = () => document.querySelector(".trouble") !== null;
+/** @returns {boolean} whether the banner is shown */
+export const isOutageShown = () => document.querySelector(".outage") !== null;
 
-/** What has lost its connection asks whether the server is there at all; if it is not, the banner says so until it is. */
-export async function tellIfSilent() {
-  if ((await health()) === null) window.dash_clientside.set_props("trouble", { data: { text: "The server does not answer." } });
+/** After a lost connection, show the banner if the server does not answer at all. */
+export async function showOutageIfUnreachable() {
+  if ((await fetchHealth()) === null) window.dash_clientside.set_props("trouble", { data: { text: "The server does not answer." } });
 }
 
 /** @param {{id: string, data?: {text: string}, setProps: Function}} props */
-export function Trouble(props) {
+export function OutageBanner(props) {
   const act = useActions(props);
   const [text, setText] = useState("");
   const isShown = text !== "";
@@ -38,21 +38,21 @@ export function Trouble(props) {
   useEffect(() => {
     if (!isShown) return undefined;
     let timer = 0;
-    let isOver = false;
-    const ask = async () => {
-      const answer = await health();
-      if (isOver) return;
+    let isUnmounted = false;
+    const poll = async () => {
+      const answer = await fetchHealth();
+      if (isUnmounted) return;
       if (answer?.status === "ok") {
         setText("");
         act("recovered");
         return;
       }
       if (answer?.status === "degraded") setText(answer.store);
-      timer = setTimeout(ask, ASK_AGAIN_MS);
+      timer = setTimeout(poll, POLL_MS);
     };
-    timer = setTimeout(ask, ASK_AGAIN_MS);
+    timer = setTimeout(poll, POLL_MS);
     return () => {
-      isOver = true;
+      isUnmounted = true;
       clearTimeout(timer);
     };
   }, [isShown, act]);
@@ -60,7 +60,7 @@ export function Trouble(props) {
   if (!isShown) return null;
   return h(
     "div",
-    { id: props.id, className: "trouble", role: "alert", "data-testid": "trouble" },
+    { id: props.id, className: "outage", role: "alert", "data-testid": "trouble" },
     icon("exclamation-circle"),
     h("p", null, `${text} Your text is kept.`),
   );

@@ -1,0 +1,117 @@
+/** The message field: the field for the text and its attachments. `useMessageField` keeps the unsent message, `MessageField` shows it. */
+import { fitHeight } from "../lib/text-field.mjs";
+import { readPastedFiles, useAttachments } from "./attachments.mjs";
+import { AttachButton } from "./buttons.mjs";
+import { estimateTokens } from "./meter.mjs";
+import { joinTexts, storeUnsent } from "./unsent-messages.mjs";
+
+const { createElement: h, useCallback, useEffect, useMemo, useRef, useState } = window.React;
+
+const MAX_FIELD_HEIGHT_PX = 240;
+const COMMAND = /^\s*\/(c(o(m(p(a(c(t(\s[^]*)?)?)?)?)?)?)?)?$/; // /compact, or a prefix of it
+
+/**
+ * @typedef {{text: string, files: import("../lib/types.mjs").ChosenFile[]}} Message
+ * @typedef {{textarea: {current: HTMLTextAreaElement}, attachments: ReturnType<useAttachments>, isEmpty: boolean, tokens: number, isCommand: boolean,
+ *   onInput: () => void, getText: () => string, setText: (text: string) => void, takeMessage: () => Message,
+ *   removeMessage: (message: Message) => boolean, putBack: (message: Message) => void}} MessageFieldState
+ * @param {string|null} thread whose draft is stored
+ * @returns {MessageFieldState}
+ */
+export function useMessageField(thread) {
+  const textarea = useRef(null);
+  const shownThread = useRef(thread);
+  shownThread.current = thread;
+  const attachments = useAttachments();
+  const [isBlank, setBlank] = useState(true);
+  const [tokens, setTokens] = useState(0);
+  const [isCommand, setCommand] = useState(false);
+  const measure = useCallback(() => {
+    fitHeight(textarea.current, MAX_FIELD_HEIGHT_PX);
+    setBlank(textarea.current.value.trim() === "");
+    setTokens(estimateTokens(textarea.current.value));
+    setCommand(COMMAND.test(textarea.current.value));
+  }, []);
+  useEffect(() => {
+    window.addEventListener("resize", measure);
+    return () => window.removeEventListener("resize", measure);
+  }, [measure]);
+  const { files, isReading, getFiles, prependFiles, removeFiles } = attachments;
+  const actions = useMemo(() => buildFieldActions(textarea, shownThread, measure, attachments), [measure, getFiles, prependFiles, removeFiles]);
+  const isEmpty = (isBlank && files.length === 0) || isReading;
+  return { textarea, attachments, isEmpty, tokens, isCommand, ...actions };
+}
+
+/** Build the functions that move text and files into and out of the field. They store the remaining text as the draft. */
+function buildFieldActions(textarea, shownThread, measure, { getFiles, prependFiles, removeFiles }) {
+  const storeDraft = () => storeUnsent("draft", shownThread.current, textarea.current.value);
+  const setText = (text) => {
+    textarea.current.value = text;
+    measure();
+  };
+  const changeText = (text) => {
+    setText(text);
+    storeDraft();
+  };
+  return {
+    setText,
+    getText: () => textarea.current.value,
+    onInput: () => {
+      measure();
+      storeDraft();
+    },
+    takeMessage: () => {
+      const message = { text: textarea.current.value, files: getFiles() };
+      changeText("");
+      removeFiles(message.files);
+      return message;
+    },
+    /** @returns {boolean} false if the field does not begin with the unchanged message */
+    removeMessage: ({ text, files }) => {
+      const { value } = textarea.current;
+      if (!value.startsWith(text)) return false;
+      changeText(value.slice(text.length).trimStart());
+      removeFiles(files);
+      return true;
+    },
+    putBack: ({ text, files }) => {
+      changeText(joinTexts(text, textarea.current.value));
+      prependFiles(files);
+    },
+  };
+}
+
+/** The field with its attach button. Enter sends. @param {{field: MessageFieldState, onSend: () => void, children: any}} props `children` is the button to send or stop */
+export function MessageField({ field, onSend, children }) {
+  const { textarea, attachments } = field;
+  const onKeyDown = (event) => {
+    // keyCode 229: Safari ends a composition before the keydown of the Enter that chose the word.
+    const isComposing = event.nativeEvent.isComposing || event.keyCode === 229;
+    if (event.key !== "Enter" || event.shiftKey || isComposing) return;
+    event.preventDefault();
+    onSend();
+  };
+  const onPaste = (event) => {
+    const files = readPastedFiles(event);
+    if (files.length === 0) return;
+    event.preventDefault();
+    attachments.attach(files);
+  };
+  return h(
+    "div",
+    { className: "message-field", onClick: (event) => event.target === event.currentTarget && textarea.current.focus() },
+    h(AttachButton, { onChoose: attachments.attach }),
+    h("textarea", {
+      ref: textarea,
+      className: "message-field-text",
+      "data-testid": "composer",
+      "aria-label": "Message",
+      placeholder: "Write a message",
+      rows: 1,
+      onInput: field.onInput,
+      onKeyDown,
+      onPaste,
+    }),
+    children,
+  );
+}
