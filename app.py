@@ -22,11 +22,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 import commands
 from agent.context.prices import ModelPrice
+from agent.graph.budgets import Budget
 from agent.graph.graph import build_graph
 from agent.graph.state import Limits
 from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys
+from agent.models.parameters import ModelParameters
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.run.judge import Judge
@@ -35,8 +37,8 @@ from agent.subagents.agents import BUILT_IN_AGENTS, Agent, Agents
 from agent.time_travel.policy import TimeTravelEvent
 from agent.tools.ask_agent import ask_agent
 from agent.tools.mcp import McpServer, McpServers
+from agent.tools.registry import MAIN_AGENT_TOOLS, select_graph_tools, select_tools
 from agent.tools.registry import TOOL_NAMES as TOOLS
-from agent.tools.registry import select_tools
 from agent.tracing.environment import switch_off_library_tracing
 from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import MAIN, Database, Runs, Store, StoreUnavailableError, TakesTooLongError
@@ -170,7 +172,14 @@ def _build_models(settings: Settings) -> ConfiguredModels:
         other_keys={name: key for name, key in settings.provider_keys.items() if key is not None},
     )
     offered, seconds = settings.models_offered or (), settings.demo_seconds_per_token
-    return ConfiguredModels(keys, settings.model, offered=offered, demo_seconds_per_token=seconds)
+    parameters = ModelParameters(
+        temperature=settings.model_temperature,
+        top_p=settings.model_top_p,
+        max_tokens=settings.model_max_tokens,
+        reasoning_effort=settings.model_reasoning_effort,
+        extra_body=settings.model_extra_body,
+    )
+    return ConfiguredModels(keys, settings.model, offered=offered, demo_seconds_per_token=seconds, parameters=parameters)
 
 
 def _open_store(settings: Settings) -> Store:
@@ -214,14 +223,14 @@ def _build_services(
 ) -> Services:
     pool = ThreadPoolExecutor(MAX_POOL_THREADS, thread_name_prefix="waymark")
     hub, runs = RunHub(), Runs(store)
-    limits = Limits(idle_seconds=settings.model_idle_seconds, max_window_tokens=settings.model_window)
+    limits = _build_limits(settings)
     prices = {spec: ModelPrice(price.input, price.output, price.cached) for spec, price in settings.prices.items()}
     blocking = BlockingPool(pool)
     runner = build_runner(
         store,
         runs,
         hub,
-        build_graph(tools, approval=approval),
+        build_graph(tools, approval=approval, graph_tools=select_graph_tools(settings.tools_enabled)),
         models,
         blocking=blocking,
         limits=limits,
@@ -232,6 +241,18 @@ def _build_services(
         agents=sub_agents,
     )
     return Services(store, runs, runner, hub, pool, models=models, tracer=tracer, prices=prices, renderer=Renderer())
+
+
+def _build_limits(settings: Settings) -> Limits:
+    return Limits(
+        idle_seconds=settings.model_idle_seconds,
+        max_window_tokens=settings.model_window,
+        tool_seconds=settings.limits_tool_seconds,
+        run=Budget(settings.limits_run_answers, settings.limits_run_calls, settings.limits_run_seconds),
+        agent=Budget(settings.limits_agent_answers, settings.limits_agent_calls, settings.limits_agent_seconds),
+        branch=Budget(settings.limits_branch_answers, settings.limits_branch_calls, settings.limits_branch_seconds),
+        max_depth=settings.limits_depth,
+    )
 
 
 def _build_tools(settings: Settings) -> list[BaseTool]:
@@ -255,6 +276,8 @@ def _build_agents(settings: Settings, models: ConfiguredModels) -> Agents:
         for tool in definition.tools:
             if tool not in TOOLS and tool.partition("__")[0] not in settings.mcp:
                 raise SettingsError(f"{place} tools in waymark.toml: there is no tool {tool[:80]!r}.")
+            if tool in MAIN_AGENT_TOOLS:
+                raise SettingsError(f"{place} tools in waymark.toml: {tool} is a tool of the main agent alone.")
         try:
             models.load_model(definition.model)
         except ModelConfigurationError as error:

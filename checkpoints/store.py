@@ -43,7 +43,7 @@ from checkpoints.reader import Reader
 from checkpoints.storage import checkpoint_rows, rows, schema
 from checkpoints.storage.database import Database, tried_again
 
-_LONG_SETTINGS = ("instructions",)  # an operation's changes hold their texts, its detail does not
+_LONG_SETTINGS = ("instructions", "extra_body")  # an operation's changes hold their texts, its detail does not
 _ALWAYS_ALLOW = ("time_travel", "allow")  # given for one conversation: it does not hold in another
 
 

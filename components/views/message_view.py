@@ -7,6 +7,7 @@ from typing import Any, Literal, TypedDict
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from agent.context.prices import Prices, read_usage
+from agent.context.request import WITHOUT_TOOLS_KEY
 from agent.run import compaction
 from agent.subagents.delegation import find_open_calls, find_undecided_calls
 from agent.time_travel.dependence import list_call_ids, read_question_mark
@@ -35,6 +36,8 @@ from components.views.tool_cards import (
     fill_tool_card,
     list_sources,
 )
+
+WITHOUT_TOOLS_LABEL = "answered without tools: this model takes none"
 
 
 class UsageView(TypedDict):
@@ -169,7 +172,9 @@ def _describe_message(stored: Message, message: BaseMessage, to_html: Callable[[
 
 
 def _said(stored: Message) -> str | None:
-    """Return the label of a message: its author, or the number of calls that are not shown."""
+    """Return the label of a message: its author, the number of calls not shown, or that its model takes no tools."""
+    if (stored.body["data"].get("response_metadata") or {}).get(WITHOUT_TOOLS_KEY) is True:
+        return WITHOUT_TOOLS_LABEL
     more = len(list_call_ids(stored)) - waymark.MAX_CALLS
     return f"{pluralize(more, 'more tool call')} not shown" if more > 0 else _build_question_label(stored)
 
