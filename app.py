@@ -19,7 +19,6 @@ import commands
 import parts
 from agent.context.prices import ModelPrice
 from agent.graph.graph import Graph, build_graph
-from agent.graph.state import Limits
 from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
 from agent.run.blocking import BlockingPool
@@ -29,6 +28,7 @@ from agent.run.runner import build_runner
 from agent.subagents.agents import Agents
 from agent.time_travel.policy import TimeTravelEvent
 from agent.tools.mcp import McpServers
+from agent.tools.registry import select_graph_tools
 from agent.tracing.environment import switch_off_library_tracing
 from agent.tracing.protocol import Tracer
 from checkpoints import Runs, Store, StoreUnavailableError, TakesTooLongError
@@ -125,7 +125,7 @@ def create_app(
     agents = parts.build_agents(settings, models)
     store = store or parts.open_store(settings)
     mcp = McpServers(parts.build_mcp_servers(settings), tools, approval)
-    graph = build_graph(tools, approval=approval)
+    graph = build_graph(tools, approval=approval, graph_tools=select_graph_tools(settings.tools_enabled))
     services = _build_services(settings, store, models, tracer, graph, agents, on_time_travel)
     services.runs.interrupt_orphans()
     session = None if settings.auth == "none" else Session(_load_secret(settings.data_dir), port=port)
@@ -162,7 +162,7 @@ def _build_services(
         graph,
         models,
         blocking=blocking,
-        limits=Limits(idle_seconds=settings.model_idle_seconds, max_window_tokens=settings.model_window),
+        limits=parts.build_limits(settings),
         tracer=tracer,
         default_policy=settings.time_travel,
         on_time_travel=on_time_travel,

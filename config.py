@@ -6,6 +6,7 @@ Named tables exist in `waymark.toml` alone: `[agents.NAME]`, `[mcp.NAME]` and `[
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tomllib
@@ -68,6 +69,14 @@ def _split_list(value: Any) -> Any:
     return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else value
 
 
+def _write_json(value: Any) -> Any:
+    """Return a JSON object as text; an environment knows no tables."""
+    found = json.loads(value) if isinstance(value, str) else value
+    if found is not None and not isinstance(found, dict):
+        raise ValueError
+    return None if found is None else json.dumps(found)
+
+
 def _check_loopback(value: str) -> str:
     if value != "localhost" and not ip_address(value).is_loopback:
         raise ValueError
@@ -82,10 +91,22 @@ Address = Annotated[
 ]
 
 
+Count = Annotated[int, Field(ge=1, le=100_000, description="a whole number from 1 to 100,000")]
+Seconds = Annotated[float, Field(gt=0, le=604_800, description="a number of seconds above 0 and up to 604,800")]
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 Names = Annotated[tuple[str, ...] | None, BeforeValidator(_split_list)]
+ExtraBody = Annotated[str | None, BeforeValidator(_write_json)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
 NAME_RULE = "small letters, digits and _, at most 31, beginning with a letter"
-PLAIN_TABLES = {"tools": ("enabled", "approval"), "models": ("offered",)}  # of waymark.toml
+PLAIN_TABLES = {  # of waymark.toml
+    "tools": ("enabled", "approval"),
+    "models": ("offered",),
+    "model": ("temperature", "top_p", "max_tokens", "reasoning_effort", "extra_body"),
+    "limits": (
+        *(f"{owner}_{unit}" for owner in ("run", "agent", "branch") for unit in ("answers", "calls", "seconds")),
+        *("tool_seconds", "depth"),
+    ),
+}
 NAMED_TABLES = ("agents", "mcp", "prices")  # its tables of tables
 PROVIDER_KEYS = (  # of the providers that are no settings of ours otherwise (agent.models.providers)
     "ANTHROPIC_API_KEY",
@@ -157,6 +178,11 @@ class Settings(BaseSettings):
     model: str | None = None  # agent.models knows the usable names; None: the first that the keys allow
     model_idle_seconds: float = Field(60.0, gt=0, le=3600, description="a number of seconds above 0 and up to 3600")
     model_window: int | None = Field(None, ge=1_000, description="a number of tokens, at least 1000")
+    model_temperature: float | None = Field(None, ge=0, le=2, description="a number from 0 to 2")
+    model_top_p: float | None = Field(None, ge=0, le=1, description="a number from 0 to 1")
+    model_max_tokens: int | None = Field(None, ge=1, le=999_999_999, description="a whole number of tokens above 0")
+    model_reasoning_effort: Effort | None = Field(None, description="none, minimal, low, medium, high or xhigh")
+    model_extra_body: ExtraBody = Field(None, description="a JSON object, or a table in waymark.toml")
     demo_seconds_per_token: float = Field(0.02, ge=0, le=10, description="a number of seconds from 0 to 10")
 
     openai_api_key: Key = None
@@ -181,6 +207,17 @@ class Settings(BaseSettings):
     tools_enabled: Names = Field(None, description="a list of tools' names")  # None: all that can work
     tools_approval: Names = Field(None, description="a list of tools' names")  # these wait for a person's approval
     models_offered: Names = Field(None, description="a list of models, such as openai:NAME")
+    limits_run_answers: Count = 500  # of all agents and branches of a run together
+    limits_run_calls: Count = 1_000
+    limits_run_seconds: Seconds = 3_600.0
+    limits_agent_answers: Count = 100  # of the main agent in a run, and of a sub-agent for each question
+    limits_agent_calls: Count = 200
+    limits_agent_seconds: Seconds = 1_800.0
+    limits_branch_answers: Count = 50  # of each branch of a fork
+    limits_branch_calls: Count = 100
+    limits_branch_seconds: Seconds = 600.0
+    limits_tool_seconds: Seconds = 60.0
+    limits_depth: int = Field(5, ge=1, le=20, description="a whole number from 1 to 20")
     agents: dict[Name, AgentDefinition] = Field({}, description="a table with instructions")
     mcp: dict[Name, McpServerDefinition] = Field({}, description="a table with either command or url")
     prices: dict[str, PriceDefinition] = Field({}, description="a table with input and output")  # by the model's whole name

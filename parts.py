@@ -5,13 +5,16 @@ Each function raises `SettingsError` for a setting that it cannot use.
 
 from langchain_core.tools import BaseTool
 
+from agent.graph.budgets import Budget
+from agent.graph.state import Limits
 from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys
+from agent.models.parameters import ModelParameters
 from agent.subagents.agents import BUILT_IN_AGENTS, Agent, Agents
 from agent.tools.ask_agent import ask_agent
 from agent.tools.mcp import McpServer
-from agent.tools.registry import TOOL_NAMES, select_tools
+from agent.tools.registry import MAIN_AGENT_TOOLS, TOOL_NAMES, select_tools
 from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import MAIN, Database, Store, StoreUnavailableError
 from config import Settings, SettingsError
@@ -30,7 +33,14 @@ def build_models(settings: Settings) -> ConfiguredModels:
         other_keys={name: key for name, key in settings.provider_keys.items() if key is not None},
     )
     offered, seconds = settings.models_offered or (), settings.demo_seconds_per_token
-    return ConfiguredModels(keys, settings.model, offered=offered, demo_seconds_per_token=seconds)
+    parameters = ModelParameters(
+        temperature=settings.model_temperature,
+        top_p=settings.model_top_p,
+        max_tokens=settings.model_max_tokens,
+        reasoning_effort=settings.model_reasoning_effort,
+        extra_body=settings.model_extra_body,
+    )
+    return ConfiguredModels(keys, settings.model, offered=offered, demo_seconds_per_token=seconds, parameters=parameters)
 
 
 def open_store(settings: Settings) -> Store:
@@ -74,6 +84,18 @@ def build_tools(settings: Settings) -> list[BaseTool]:
     )
 
 
+def build_limits(settings: Settings) -> Limits:
+    return Limits(
+        idle_seconds=settings.model_idle_seconds,
+        max_window_tokens=settings.model_window,
+        tool_seconds=settings.limits_tool_seconds,
+        run=Budget(settings.limits_run_answers, settings.limits_run_calls, settings.limits_run_seconds),
+        agent=Budget(settings.limits_agent_answers, settings.limits_agent_calls, settings.limits_agent_seconds),
+        branch=Budget(settings.limits_branch_answers, settings.limits_branch_calls, settings.limits_branch_seconds),
+        max_depth=settings.limits_depth,
+    )
+
+
 def build_agents(settings: Settings, models: ConfiguredModels) -> Agents:
     """Return the sub-agents: the built-in ones, overridden by the file's; none where `ask_agent` is not enabled."""
     for name, definition in settings.agents.items():
@@ -83,6 +105,8 @@ def build_agents(settings: Settings, models: ConfiguredModels) -> Agents:
         for tool in definition.tools:
             if tool not in TOOL_NAMES and tool.partition("__")[0] not in settings.mcp:
                 raise SettingsError(f"{place} tools in waymark.toml: there is no tool {tool[:80]!r}.")
+            if tool in MAIN_AGENT_TOOLS:
+                raise SettingsError(f"{place} tools in waymark.toml: {tool} is a tool of the main agent alone.")
         try:
             models.load_model(definition.model)
         except ModelConfigurationError as error:

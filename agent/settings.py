@@ -1,20 +1,20 @@
-"""A person's choices for one conversation: the model, the instructions and the time-travel policy.
+"""A person's choices for one conversation: the model and its parameters, the instructions and the time-travel policy.
 
 The thread's settings hold them. An empty value follows the app's settings.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Protocol, Self
 
 from langchain_core.language_models import BaseChatModel
 
 from agent.models.errors import ModelConfigurationError
+from agent.models.parameters import DEFAULT_PARAMETERS, InvalidParameterError, ModelParameters, parse_parameters
 from agent.time_travel.policy import POLICIES, Policy
 from checkpoints import StateError, Thread, serde
 
 MAX_INSTRUCTIONS_CHARS = 8_000
-_SETTING_NAMES = ("instructions", "model", "time_travel")
 
 
 class ModelCatalog(Protocol):
@@ -26,7 +26,7 @@ class ModelCatalog(Protocol):
     @property
     def specs(self) -> Sequence[str]: ...
 
-    def load_model(self, spec: str | None = None) -> BaseChatModel: ...
+    def load_model(self, spec: str | None = None, parameters: ModelParameters = ...) -> BaseChatModel: ...
 
 
 class InvalidSettingsError(StateError, ValueError):
@@ -47,16 +47,22 @@ class ChosenModel:
     """The model of one run, with its spec."""
 
     spec: str
-    chat: BaseChatModel
+    chat: BaseChatModel  # with the parameters
+    parameters: ModelParameters = DEFAULT_PARAMETERS
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadSettings:
-    """The settings of one conversation."""
+    """The settings of one conversation, as the texts that a person wrote."""
 
     instructions: str = ""
     model: str = ""
     time_travel: str = ""
+    temperature: str = ""
+    top_p: str = ""
+    max_tokens: str = ""
+    reasoning_effort: str = ""
+    extra_body: str = ""
 
     @classmethod
     def from_thread(cls, thread: Thread) -> Self:
@@ -73,18 +79,28 @@ class ThreadSettings:
             raise InvalidSettingsError(f"The instructions are longer than {MAX_INSTRUCTIONS_CHARS:,} characters.")
         if chosen.time_travel not in ("", *POLICIES):
             raise InvalidSettingsError("Going back can be asked for, allowed or off.")
+        chosen.read_parameters()
         return chosen
 
     def changes_since(self, before: "ThreadSettings") -> dict[str, str]:
         """Return the changed values, in the form of a thread's settings."""
         return {key: value for key, value in asdict(self).items() if value != getattr(before, key)}
 
+    def read_parameters(self) -> ModelParameters:
+        """Return the parameters of the model. Raises `InvalidSettingsError`."""
+        try:
+            return parse_parameters(asdict(self))
+        except InvalidParameterError as error:
+            raise InvalidSettingsError(str(error)) from error
+
     def resolve_model(self, catalog: ModelCatalog) -> ChosenModel:
         """Return the model for a run. Raises `ModelUnavailableError`."""
         if self.model and self.model not in catalog.specs:
             raise ModelUnavailableError(self.model)
+        parameters = self.read_parameters()
         try:
-            return ChosenModel(self.model or catalog.default_spec, catalog.load_model(self.model or None))
+            model = catalog.load_model(self.model or None, parameters)
+            return ChosenModel(self.model or catalog.default_spec, model, parameters)
         except ModelConfigurationError as error:
             raise ModelUnavailableError(self.model or catalog.default_spec) from error
 
@@ -92,6 +108,9 @@ class ThreadSettings:
         """Return the time-travel policy. An app that is set to `off` allows no other choice."""
         chosen_policy = next((policy for policy in POLICIES if policy == self.time_travel), None)
         return chosen_policy if chosen_policy and default_policy != "off" else default_policy
+
+
+_SETTING_NAMES = tuple(each.name for each in fields(ThreadSettings))
 
 
 def _filter_settings(values: Mapping[str, Any]) -> list[tuple[str, Any]]:

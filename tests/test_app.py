@@ -373,6 +373,7 @@ def test_a_setting_that_cannot_be_used_is_one_sentence_that_names_it(tmp_path: P
     [
         ("main", {}, "[agents.main] in waymark.toml cannot be: main is the agent that the user talks to."),
         ("ann", {"tools": ("fly",)}, "[agents.ann] tools in waymark.toml: there is no tool 'fly'."),
+        ("ann", {"tools": ("goto",)}, "[agents.ann] tools in waymark.toml: goto is a tool of the main agent alone."),
         ("ann", {"model": "gpt"}, "[agents.ann] model in waymark.toml cannot be used. "),
     ],
 )
@@ -383,6 +384,14 @@ def test_an_agent_that_cannot_work_is_one_sentence_that_names_it(
     with pytest.raises(SettingsError) as refused:
         create_app(Settings(data_dir=tmp_path, model="demo", agents=agents), port=8050)
     assert str(refused.value).startswith(said)
+
+
+def test_the_design_names_time_travel_tools_like_any_other(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with opened(tmp_path / "data", tools_enabled=("goto", "read_file", "calculator"), tools_approval=("fork",)):
+            pass
+
+    asyncio.run(story())
 
 
 def test_a_data_folder_that_cannot_be_used_is_told_also_when_the_database_is_elsewhere(tmp_path: Path) -> None:

@@ -73,6 +73,14 @@ def test_the_process_environment_is_read_when_none_is_given(tmp_path: Path, monk
         ("MODEL_IDLE_SECONDS", "nan"),
         ("MODEL_WINDOW", "999"),
         ("DEMO_SECONDS_PER_TOKEN", "-1"),
+        ("LIMITS_RUN_ANSWERS", "-7"),
+        ("LIMITS_AGENT_CALLS", "many"),
+        ("LIMITS_BRANCH_SECONDS", "inf"),
+        ("LIMITS_DEPTH", "21"),
+        ("MODEL_TEMPERATURE", "2.1"),
+        ("MODEL_REASONING_EFFORT", "much"),
+        ("MODEL_EXTRA_BODY", "[7]"),
+        ("MODEL_EXTRA_BODY", "{"),
         ("OPENAI_API_KEY", f"{CANARY}…"),
         ("TAVILY_API_KEY", f"{CANARY} two"),
         ("AZURE_OPENAI_API_KEY", f"{CANARY}\nX: y"),
@@ -88,6 +96,26 @@ def test_a_bad_value_is_one_sentence_that_names_the_key_and_shows_no_value(tmp_p
     assert value not in sentence
     assert CANARY not in sentence
     assert caught.value.__suppress_context__
+
+
+def test_limits_and_model_parameters_are_tables_below_the_environment(tmp_path: Path) -> None:
+    text = """
+        [limits]
+        agent_calls = 300
+        branch_seconds = 90.5
+        depth = 2
+        [model]
+        temperature = 0.2
+        reasoning_effort = "low"
+        extra_body = {seed = 7}
+        """
+    path = tmp_path / "waymark.toml"
+    path.write_text(text)
+    found = load_settings({"LIMITS_AGENT_CALLS": "400"}, dotenv=tmp_path / ".env", tables=path)
+    assert (found.limits_agent_calls, found.limits_branch_seconds, found.limits_depth) == (400, 90.5, 2)
+    assert (found.model_temperature, found.model_reasoning_effort, found.model_extra_body) == (0.2, "low", '{"seed": 7}')
+    found = load_settings({"MODEL_EXTRA_BODY": '{"top_k": 3}'}, dotenv=tmp_path / ".env", tables=path)
+    assert found.model_extra_body == '{"top_k": 3}'
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
@@ -152,6 +180,8 @@ def test_the_tables_are_read_below_the_environment(tmp_path: Path) -> None:
         ("model = 'demo'", "model in waymark.toml is not a setting."),
         ("[tool]\nenabled = []", "[tool] enabled in waymark.toml is not a setting."),
         ("[tools]\nenabled = 3", "TOOLS_ENABLED must be a list of tools' names."),
+        ("[limits]\nsteps = 9", "[limits] steps in waymark.toml is not a setting."),
+        ("[limits]\nrun_answers = 0", "LIMITS_RUN_ANSWERS must be a whole number from 1 to 100,000."),
         ("[tools", "waymark.toml cannot be read as TOML"),
     ],
 )

@@ -21,6 +21,13 @@ from tests.fakes.openai import Call, FakeOpenAI, Say
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
+SAMPLES = {  # values of settings that have no default
+    "temperature": "0.5",
+    "top_p": "0.5",
+    "max_tokens": "9",
+    "reasoning_effort": '"low"',
+    "extra_body": "{seed = 7}",
+}
 TABLES = ("agents", "mcp", "prices")  # settings that are tables of waymark.toml
 
 
@@ -124,7 +131,10 @@ def test_the_table_of_settings_shows_the_default(name: str) -> None:
 def test_the_table_of_settings_names_the_place_in_waymark_toml(tmp_path: Path) -> None:
     for name, (_, where) in read_settings_table().items():
         for table, key in re.findall(r"\[(\w+)\] (\w+)", where):
-            assert getattr(load_text(tmp_path, toml=f'[{table}]\n{key} = ["some"]'), name.lower()) == ("some",)
+            default, value = getattr(Settings(), name.lower()), SAMPLES.get(key)
+            value = value or ('["some"]' if default is None else "7")
+            found = getattr(load_text(tmp_path, toml=f"[{table}]\n{key} = {value}"), name.lower())
+            assert found not in (None, default)
         assert ("environment" in where) == (not name.startswith("["))
 
 

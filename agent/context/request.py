@@ -15,6 +15,7 @@ from checkpoints import DamagedMessageError, Message, MessageStatus, files
 
 NOT_CARRIED_OUT_TEXT = "This call was not carried out: the run was stopped before it."
 SIZE_NOTE_KEY = "request"  # in the metadata of an answer: the size of its request (see ModelRequest)
+WITHOUT_TOOLS_KEY = "without_tools"  # in the metadata of an answer whose model takes no tools
 _ID = re.compile(r"msg_([0-9]+)")
 _UNSENDABLE = re.compile(r"[^a-zA-Z0-9_-]")
 

@@ -11,9 +11,10 @@ from agent.tools.approval import DENIED_TEXT, Decision, format_response
 from agent.tools.fork import fork
 
 
-def needs_decision(call: ToolCall, approval: Collection[str], context: RunContext) -> bool:
+def needs_decision(call: ToolCall, approval: Collection[str], tools: Collection[str], context: RunContext) -> bool:
     """Return whether a call needs a decision that no person has made yet."""
-    is_fork = context.fork_explorer is not None and context.fork_explorer.needs_approval and call["name"] == fork.name
+    explorer = context.fork_explorer
+    is_fork = explorer is not None and explorer.needs_approval and call["name"] == fork.name in tools
     return (is_fork or call["name"] in approval) and not _is_decided(call, context)
 
 

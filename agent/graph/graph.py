@@ -4,10 +4,11 @@ Compiled without a checkpointer: the store is the only truth, and each node comm
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
@@ -17,70 +18,39 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from agent.context.attachments import describe_attachments, load_attachments
-from agent.context.request import SIZE_NOTE_KEY, add_numbers, complete_tool_pairs, make_message_id
+from agent.context.request import SIZE_NOTE_KEY, WITHOUT_TOOLS_KEY, add_numbers, complete_tool_pairs, make_message_id
 from agent.context.window import find_window, fit_to_window
 from agent.graph.answer import BoundModel, stream_answer
-from agent.graph.state import AgentState, LimitReached, Limits, RunContext
+from agent.graph.state import AgentState, Limits, RunContext
 from agent.graph.tool_calls import run_tool_calls
-from agent.models.errors import refuses_files
+from agent.models.errors import refuses_files, refuses_tools
 from agent.settings import ChosenModel
 from agent.tools.approval import find_unanswered_calls
 from agent.tools.ask_agent import ask_agent
 from agent.tools.fork import fork
-from agent.tools.time_travel import TIME_TRAVEL_TOOLS
+from agent.tools.registry import GRAPH_TOOLS
+from agent.tools.time_travel import MOVE_TOOLS
 from checkpoints import files
 
 Graph = CompiledStateGraph[AgentState, RunContext, AgentState, AgentState]
 
 
-class _Node(Protocol):
-    """A node of the graph: the new messages, from the state and the run's context."""
-
-    async def __call__(self, state: AgentState, runtime: Runtime[RunContext]) -> dict[str, Any]: ...
-
-
-def build_graph(tools: Sequence[BaseTool], *, approval: Collection[str] = ()) -> Graph:
+def build_graph(
+    tools: Sequence[BaseTool], *, approval: Collection[str] = (), graph_tools: Sequence[BaseTool] = GRAPH_TOOLS
+) -> Graph:
     """Build agent -> tools -> agent … -> end. A run starts at the tools where waiting calls were decided about.
 
     The model is the run's. Tools named in `approval` run only after a person's decision; until then the run rests
-    (`AwaitingDecision`). Both collections may change while the app runs: they are read anew each time.
+    (`AwaitingDecision`). Both collections may change while the app runs: they are read anew each time. `graph_tools` are the
+    tools that the graph carries out itself, where the run has the means for them.
     """
-    bound, refusals = _BoundModels(), _RefusedFiles()
-
-    async def ask_model(state: AgentState, runtime: Runtime[RunContext]) -> dict[str, Any]:
-        can_move, model = runtime.context.time_travel is not None, runtime.context.model
-        assert model is not None
-        _count_answer(runtime.context)
-        request = fit_to_window(
-            complete_tool_pairs(state["messages"]),
-            find_window(model.chat, runtime.context.limits.max_window_tokens).max_request_tokens,
-        )
-        messages = add_numbers(request.messages) if can_move else request.messages
-        # The requested model; the answer's metadata names the one that wrote it.
-        runtime.context.trace.on_request(str(getattr(model.chat, "model_name", model.spec)), describe_attachments(messages))
-        offered = [*_tools_for_agent(tools, runtime.context), *(TIME_TRAVEL_TOOLS if can_move else ())]
-        with refusals.track_refusals(model, messages) as refused:
-            sent = await runtime.context.recorder.run_blocking(
-                partial(load_attachments, messages, runtime.context.read_files, refused)
-            )
-            answer = await stream_answer(bound.bind_tools(model, offered), sent, runtime.context)
-        for call in (*answer.tool_calls, *answer.invalid_tool_calls):
-            call["id"] = runtime.context.recorder.unique_call_id(call["id"] or "")
-        answer.response_metadata |= {"spec": model.spec, SIZE_NOTE_KEY: request.size_note}
-        runtime.context.trace.on_answer(answer)
-        answer.id = make_message_id(await runtime.context.recorder.commit(answer))
-        return {"messages": [answer]}
 
     async def run_tools(state: AgentState, runtime: Runtime[RunContext]) -> dict[str, Any]:
-        allowed = {tool.name: tool for tool in _tools_for_agent(tools, runtime.context)}
+        allowed = {tool.name: tool for tool in _list_tools(tools, graph_tools, runtime.context)}
         return {"messages": await run_tool_calls(state["messages"], allowed, approval, runtime.context)}
 
-    return _connect_nodes(ask_model, run_tools)
-
-
-def _connect_nodes(ask_model: _Node, run_tools: _Node) -> Graph:
     graph = StateGraph(AgentState, context_schema=RunContext)
-    graph.add_node("agent", ask_model)
+    graph.add_node("agent", _ModelNode(tools, graph_tools).ask_model)
     graph.add_node("tools", run_tools)
     graph.add_conditional_edges(START, _route_start, ["agent", "tools"])
     graph.add_conditional_edges("agent", _route_answer, ["tools", END])
@@ -92,10 +62,14 @@ class _BoundModels:
     """Models with their tools bound, each made once: describing the tools takes longer than the rest of a request."""
 
     def __init__(self) -> None:
-        self._bound_models: dict[tuple[str, ...], tuple[Sequence[BaseTool], BoundModel]] = {}
+        self._bound_models: dict[Hashable, tuple[Sequence[BaseTool], BoundModel]] = {}
 
     def bind_tools(self, model: ChosenModel, tools: Sequence[BaseTool]) -> BoundModel:
-        key = (model.spec, *(tool.name for tool in tools))  # with their names: tools may be added while the app runs
+        key = (
+            model.spec,
+            model.parameters,
+            *(tool.name for tool in tools),
+        )  # with their names: tools may be added while the app runs
         known = self._bound_models.get(key)
         # A server that comes back may have another tool of the same name.
         if known is None or any(one is not other for one, other in zip(known[0], tools, strict=True)):
@@ -122,26 +96,76 @@ class _RefusedFiles:
             raise
 
 
-def _tools_for_agent(tools: Sequence[BaseTool], context: RunContext) -> list[BaseTool]:
-    """List the tools of the agent that acts, except those that move through time."""
-    others = [ask_agent] if context.delegator is not None else []
-    others += [fork] if context.fork_explorer is not None else []
-    return [tool for tool in (*tools, *others) if context.tool_names is None or tool.name in context.tool_names]
+@dataclass(frozen=True, slots=True)
+class _ModelNode:
+    """The node that asks the model of a run, and what it has learned about the models."""
+
+    tools: Sequence[BaseTool]
+    graph_tools: Sequence[BaseTool]
+    bound: _BoundModels = field(default_factory=_BoundModels)
+    refused_files: _RefusedFiles = field(default_factory=_RefusedFiles)
+    without_tools: set[str] = field(default_factory=set)  # specs of models that refused tools
+
+    async def ask_model(self, state: AgentState, runtime: Runtime[RunContext]) -> dict[str, Any]:
+        """Commit and return an answer. A model that refuses tools gets the same request without them, from now on."""
+        context, model = runtime.context, runtime.context.model
+        assert model is not None
+        _count_answer(context)
+        offered = [] if model.spec in self.without_tools else _list_tools(self.tools, self.graph_tools, context)
+        try:
+            return await self._answer(state, context, model, offered)
+        except Exception as error:
+            if not offered or not refuses_tools(error):
+                raise
+        self.without_tools.add(model.spec)
+        return await self._answer(state, context, model, [])
+
+    async def _answer(
+        self, state: AgentState, context: RunContext, model: ChosenModel, offered: Sequence[BaseTool]
+    ) -> dict[str, Any]:
+        request = fit_to_window(
+            complete_tool_pairs(state["messages"]),
+            find_window(model.chat, context.limits.max_window_tokens).max_request_tokens,
+        )
+        can_move = any(tool in MOVE_TOOLS for tool in offered)
+        messages = add_numbers(request.messages) if can_move else request.messages
+        # The requested model; the answer's metadata names the one that wrote it.
+        context.trace.on_request(str(getattr(model.chat, "model_name", model.spec)), describe_attachments(messages))
+        with self.refused_files.track_refusals(model, messages) as refused:
+            sent = await context.recorder.run_blocking(partial(load_attachments, messages, context.read_files, refused))
+            answer = await stream_answer(self.bound.bind_tools(model, offered), sent, context)
+        for call in (*answer.tool_calls, *answer.invalid_tool_calls):
+            call["id"] = context.recorder.unique_call_id(call["id"] or "")
+        answer.response_metadata |= {"spec": model.spec, SIZE_NOTE_KEY: request.size_note}
+        if model.spec in self.without_tools:
+            answer.response_metadata[WITHOUT_TOOLS_KEY] = True
+        context.trace.on_answer(answer)
+        answer.id = make_message_id(await context.recorder.commit(answer))
+        return {"messages": [answer]}
+
+
+def _list_tools(tools: Sequence[BaseTool], graph_tools: Sequence[BaseTool], context: RunContext) -> list[BaseTool]:
+    """List the tools of the agent that acts."""
+    means = {ask_agent.name: context.delegator, fork.name: context.fork_explorer}
+    possible = [tool for tool in graph_tools if means.get(tool.name, context.time_travel) is not None]
+    return [tool for tool in (*tools, *possible) if context.tool_names is None or tool.name in context.tool_names]
 
 
 def _count_answer(context: RunContext) -> None:
-    """Count an answer. Raises `LimitReached` when the agents of the run have answered as often as they may.
+    """Count an answer of the agent and of the run. Raises `LimitReached` when one of them has used its budget.
 
-    Branches and sub-agents keep one answer for each agent that waits for them: it must read their results.
+    Of the run's budget, branches and sub-agents keep one answer for each agent that waits for them: it must read their
+    results.
     """
-    if context.usage.answers >= context.limits.max_steps - context.reserved_answers:
-        raise LimitReached(f"The agent was stopped after {context.limits.max_steps} steps.")
-    context.usage.answers += 1
+    context.own_usage.check_answer()
+    context.run_usage.check_answer(context.reserved_answers)
+    context.own_usage.answers += 1
+    context.run_usage.answers += 1
 
 
 def build_config(limits: Limits) -> RunnableConfig:
     """Set the library's limit of nodes, high enough that a run reaches its own limit of answers first."""
-    return {"recursion_limit": 2 * limits.max_steps + 2}
+    return {"recursion_limit": 2 * limits.run.answers + 2}
 
 
 def _route_start(state: AgentState) -> str:

@@ -8,6 +8,7 @@ from langchain_core.messages import AnyMessage, BaseMessage, ToolCall
 from langgraph.graph.message import add_messages
 
 from agent.context.attachments import FileReader
+from agent.graph.budgets import Budget, BudgetUsage
 from agent.settings import ChosenModel
 from agent.time_travel.protocol import TimeTravel
 from agent.tools.approval import Decision
@@ -15,6 +16,10 @@ from agent.tracing.run_trace import RunTrace, make_null_trace
 from checkpoints import MAIN, MessageStatus
 
 T = TypeVar("T")
+_RUN_BUDGET = Budget(answers=500, calls=1_000, seconds=3_600.0)
+_AGENT_BUDGET = Budget(answers=100, calls=200, seconds=1_800.0)
+_BRANCH_BUDGET = Budget(answers=50, calls=100, seconds=600.0)
+RUN_OWNER, AGENT_OWNER, BRANCH_OWNER = "The run", "The agent", "The branch"  # of budgets
 
 
 class AgentState(TypedDict):
@@ -90,25 +95,24 @@ class Limits:
 
     idle_seconds: float = 60.0  # how long a model may be silent
     tool_seconds: float = 60.0
-    fork_seconds: float = 600.0  # for each branch of a fork
     stop_seconds: float = 0.5  # that the work of a stopped run has to end; then it is abandoned
     watch_seconds: float = 5.0  # between two looks for runs that no task drives
     draft_seconds: float = 1.0  # a crash loses at most this much of an answer
     max_window_tokens: int | None = None  # tokens of a model's window; None: as its package reports
     max_messages: int = 6_400  # read from the path's end to build a request
-    max_steps: int = 25  # answers of the model in one run
-    max_tool_calls: int = 50  # in one run
+    run: Budget = _RUN_BUDGET  # all agents and branches together
+    agent: Budget = _AGENT_BUDGET  # the main agent in a run, and each sub-agent with one question
+    branch: Budget = _BRANCH_BUDGET  # each branch of a fork
+    max_depth: int = 5  # sub-agents below the main agent that wait for each other
     max_answer_chars: int = 500_000  # characters of one answer, its calls' arguments included
     max_result_chars: int = 100_000  # characters of a tool's result
 
 
 @dataclass(slots=True)
-class LimitUsage:
-    """The use of its limits by a run, all its agents together."""
+class RunUsage(BudgetUsage):
+    """The use of a run's budget by all its agents together."""
 
-    tool_calls: int = 0
     branches: int = 0  # opened by forks
-    answers: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,9 @@ class RunContext:
     recorder: Recorder
     limits: Limits = Limits()
     model: ChosenModel | None = None  # None: no model is asked
-    usage: LimitUsage = field(default_factory=LimitUsage)
+    run_usage: RunUsage = field(default_factory=lambda: RunUsage(Limits().run, RUN_OWNER))
+    own_usage: BudgetUsage = field(default_factory=lambda: BudgetUsage(Limits().agent, AGENT_OWNER))  # by this agent alone
+    depth: int = 0  # agents that wait for this one
     decisions: Mapping[str, Decision] = field(default_factory=dict)  # by the call's id
     trace: RunTrace = field(default_factory=make_null_trace)
     time_travel: TimeTravel | None = None  # None: this agent does not move through time
@@ -129,7 +135,3 @@ class RunContext:
     fork_explorer: ForkExplorer | None = None  # None: this agent does not fork
     is_unattended: bool = False  # no person can approve: calls that need approval are refused
     reserved_answers: int = 0  # answers of the run kept for the agents that wait for this one
-
-
-class LimitReached(Exception):
-    """The run went as far as its limits allow. The text is a sentence for people."""

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Collection, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, InvalidToolCall, ToolCall, ToolMessage
@@ -16,13 +17,13 @@ from pydantic import ValidationError
 from agent.context.request import make_message_id
 from agent.graph.answer import TOO_DEEP
 from agent.graph.decisions import apply_decision, needs_decision, settle_call
-from agent.graph.state import LimitReached, RunContext, ToolOutcome
+from agent.graph.state import RunContext, ToolOutcome
 from agent.time_travel.moves import MoveRefused
-from agent.time_travel.protocol import MOVE_NAMES, TimeTravel
+from agent.time_travel.protocol import MOVE_NAMES
 from agent.tools.approval import AwaitingDecision, find_unanswered_calls
 from agent.tools.ask_agent import ask_agent
 from agent.tools.fork import fork
-from agent.tools.time_travel import list_checkpoints, save_checkpoint
+from agent.tools.time_travel import TIME_TRAVEL_TOOLS, list_checkpoints, save_checkpoint
 from checkpoints import serde
 from checkpoints.text import shorten_for_model
 
@@ -52,10 +53,10 @@ async def run_tool_calls(
     refused = [_reject_unreadable(call) for call in answer.invalid_tool_calls]
     for refusal in refused:
         await context.recorder.commit(refusal)
-    split = _split_at_move(find_unanswered_calls(messages), context.time_travel)
+    split = _split_at_move(find_unanswered_calls(messages), tools)
     refused += [await _refuse_call(call, AFTER_MOVE_TEXT, context) for call in split.after]
     calls = split.before
-    undecided = [call for call in calls if needs_decision(call, approval, context)]
+    undecided = [call for call in calls if needs_decision(call, approval, tools, context)]
     if context.is_unattended:
         refused += [await _refuse_call(call, NOBODY_TO_ASK_TEXT, context) for call in undecided]
         calls, undecided = [call for call in calls if call not in undecided], []
@@ -65,21 +66,21 @@ async def run_tool_calls(
     if len(results) < len(ready):
         raise AwaitingDecision
     if split.move is not None:
-        results.append(await _make_move(split.move, context))
+        results.append(await _make_move(split.move, approval, context))
     if len(ready) < len(calls):
         raise AwaitingDecision
     return [*refused, *results]
 
 
-def _split_at_move(calls: list[ToolCall], time_travel: TimeTravel | None) -> _SplitCalls:
-    moves = (index for index, call in enumerate(calls) if call["name"] in MOVE_NAMES)
-    first = None if time_travel is None else next(moves, None)
+def _split_at_move(calls: list[ToolCall], tools: Collection[str]) -> _SplitCalls:
+    moves = (index for index, call in enumerate(calls) if call["name"] in MOVE_NAMES and call["name"] in tools)
+    first = next(moves, None)
     if first is None:
         return _SplitCalls(calls, None, [])
     return _SplitCalls(calls[:first], calls[first], calls[first + 1 :])
 
 
-async def _make_move(call: ToolCall, context: RunContext) -> ToolMessage:
+async def _make_move(call: ToolCall, approval: Collection[str], context: RunContext) -> ToolMessage:
     """Move as the call requests. A refused move is a result like any other.
 
     Raises `PathChanged` after the move, and `AwaitingDecision` when a person must decide first.
@@ -92,7 +93,7 @@ async def _make_move(call: ToolCall, context: RunContext) -> ToolMessage:
         move = await context.recorder.run_blocking(partial(context.time_travel.plan_call, call, decision))
     except MoveRefused as reason:
         return await _refuse_call(call, str(reason), context)
-    if context.time_travel.policy == "ask" and decision is None:
+    if decision is None and (context.time_travel.policy == "ask" or call["name"] in approval):
         raise AwaitingDecision
     raise await context.recorder.run_blocking(partial(context.time_travel.make_move, move))
 
@@ -109,10 +110,12 @@ async def _run_all(tools: dict[str, BaseTool], calls: Sequence[ToolCall], contex
     Checkpoints are saved last, behind all results, with nothing between the result "Saved" and the checkpoint. So a run
     that is stopped while another call is at work never reports a checkpoint that does not exist.
 
-    Raises `LimitReached` after `max_tool_calls` of the run.
+    Raises `LimitReached` after the calls that the budgets of the agent and of the run allow.
     """
-    allowed = calls[: context.limits.max_tool_calls - context.usage.tool_calls]
-    context.usage.tool_calls += len(allowed)
+    tightest = min(context.own_usage, context.run_usage, key=attrgetter("remaining_calls"))
+    allowed = calls[: tightest.remaining_calls]
+    context.own_usage.calls += len(allowed)
+    context.run_usage.calls += len(allowed)
     saving = [call for call in allowed if call["name"] == save_checkpoint.name]
     answers = await _run_side_by_side([_run_one(tools, call, context) for call in allowed if call not in saving])
     try:
@@ -121,7 +124,7 @@ async def _run_all(tools: dict[str, BaseTool], calls: Sequence[ToolCall], contex
         if context.time_travel is not None:
             await context.recorder.run_blocking(context.time_travel.flush_checkpoints)
     if len(allowed) < len(calls):
-        raise LimitReached(f"The agent was stopped after {context.limits.max_tool_calls} tool calls.")
+        raise tightest.describe_limit("tool calls", tightest.budget.calls)
     return answers
 
 
@@ -165,10 +168,10 @@ async def _dispatch_call(tools: dict[str, BaseTool], context: RunContext, call: 
         return await context.delegator.ask(call, context)
     if context.fork_explorer is not None and call["name"] == fork.name in tools:
         return await context.fork_explorer.explore(call, context)
-    if executor is not None and call["name"] == save_checkpoint.name:
+    if executor is not None and call["name"] == save_checkpoint.name in tools:
         saving = partial(executor.request_checkpoint, str(arguments.get("name", "")), str(arguments.get("description", "")))
         return ToolOutcome(await context.recorder.run_blocking(saving))
-    if executor is not None and call["name"] == list_checkpoints.name:
+    if executor is not None and call["name"] == list_checkpoints.name in tools:
         return ToolOutcome(await context.recorder.run_blocking(executor.describe_checkpoints))
     return await _invoke_tool(tools, call, context.limits.tool_seconds)
 
@@ -185,7 +188,7 @@ async def _invoke_tool(tools: dict[str, BaseTool], call: ToolCall, max_seconds: 
     tool = tools.get(call["name"])
     if tool is None:
         unknown = f"There is no tool {call['name']!r}. There are: {', '.join(tools) or 'none'}."
-        is_switched_off = call["name"] in (*MOVE_NAMES, fork.name)
+        is_switched_off = call["name"] in (*(tool.name for tool in TIME_TRAVEL_TOOLS), fork.name)
         return ToolOutcome(SWITCHED_OFF_TEXT if is_switched_off else unknown, is_failed=True)
     try:
         async with asyncio.timeout(max_seconds):

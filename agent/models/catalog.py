@@ -1,6 +1,7 @@
 """The catalogue of chat models: it resolves a spec to a model. Only this folder names providers."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from langchain_core.language_models import BaseChatModel
 
@@ -8,10 +9,12 @@ from agent.demo.model import DemoChatModel
 from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys, is_present
 from agent.models.pacing import StreamPacer
+from agent.models.parameters import DEFAULT_PARAMETERS, ModelParameters, apply_parameters
 from agent.models.providers import PROVIDERS, load_provider_model
 
 DEFAULT_OPENAI_MODEL = "gpt-5.4-mini"  # the newest small model with tools in Chat Completions
 DEMO_SPEC = "demo"
+MAX_ADJUSTED_MODELS = 64  # models with parameters of conversations that stay loaded
 
 
 class ConfiguredModels:
@@ -28,23 +31,33 @@ class ConfiguredModels:
         *,
         offered: Sequence[str] = (),
         demo_seconds_per_token: float = 0.02,
+        parameters: ModelParameters = DEFAULT_PARAMETERS,
     ) -> None:
+        """`parameters` are those of every model, where a conversation has none of its own."""
         self._keys = keys
         self._pacer = StreamPacer()
         self._demo_seconds_per_token = demo_seconds_per_token
+        self._parameters = parameters
         self._loaded_models: dict[str, BaseChatModel] = {}
+        self._adjust_model = lru_cache(MAX_ADJUSTED_MODELS)(
+            lambda spec, chosen: apply_parameters(self.load_model(spec), chosen)
+        )
         self.default_spec = default or choose_default_spec(keys)
         self.specs = tuple(dict.fromkeys((self.default_spec, *offered, DEMO_SPEC)))
         for name in self.specs:
             self.load_model(name)
 
-    def load_model(self, spec: str | None = None) -> BaseChatModel:
-        """Return the model of a spec, the same one each time; None: the default. Raises ModelConfigurationError."""
+    def load_model(self, spec: str | None = None, parameters: ModelParameters = DEFAULT_PARAMETERS) -> BaseChatModel:
+        """Return the model of a spec with a conversation's parameters, the same one each time; None: the default.
+
+        Raises ModelConfigurationError.
+        """
         wanted = spec or self.default_spec
+        if parameters != DEFAULT_PARAMETERS:
+            return self._adjust_model(wanted, parameters)
         if wanted not in self._loaded_models:
-            self._loaded_models[wanted] = load_chat_model(
-                wanted, self._keys, self._pacer, demo_seconds_per_token=self._demo_seconds_per_token
-            )
+            loaded = load_chat_model(wanted, self._keys, self._pacer, demo_seconds_per_token=self._demo_seconds_per_token)
+            self._loaded_models[wanted] = apply_parameters(loaded, self._parameters)
         return self._loaded_models[wanted]
 
 

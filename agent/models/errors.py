@@ -27,6 +27,13 @@ _FILES_REFUSED = re.compile(  # the words of OpenAI, Azure, OpenRouter, Ollama, 
     r"image_url|image input|(?:not|n't) support\w* (?:image|vision|file)|multimodal|file_data|input_file|input_image",
     re.IGNORECASE,
 )
+_TOOLS_REFUSED = re.compile(  # the words of Ollama, OpenAI, Azure, Groq, DeepSeek, OpenRouter, vLLM and llama.cpp
+    r"(?:not|n't) support\w* (?:tool|function)"
+    r"|\b(?:tools?|functions?|(?:tool|function)[ _]call(?:ing|s)?)\W+(?:is|are) not supported"
+    r"|unsupported parameter: \W*tools\b|no endpoints found that support tool use|enable-auto-tool-choice"
+    r"|tools param requires",
+    re.IGNORECASE,
+)
 _FILTERED = "The model provider's content filter stopped this answer; rephrase the message."
 _RESPONSES = "With tools, this model works through Responses only; name it openai-responses:NAME or azure-responses:NAME."
 _QUOTA = "The model provider's quota for this API key is used up; check the plan and its billing."
@@ -74,6 +81,16 @@ def describe_model_error(error: BaseException) -> str:
 def refuses_files(error: BaseException) -> bool:
     """Return whether a model refused the attached files, and not the rest of the request."""
     return describe_model_error(error) == _NO_FILES
+
+
+def refuses_tools(error: BaseException) -> bool:
+    """Return whether a model takes no tools at all, and may answer the same request without them."""
+    chain, kinds, codes = _inspect_error(error)
+    return (
+        _find_refusal(chain, codes)[1] != 0
+        and _explain_content(error, kinds, codes) is None
+        and bool(_TOOLS_REFUSED.search(str(error)))
+    )
 
 
 def retry_after(error: BaseException) -> float | None:

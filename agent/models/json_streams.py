@@ -5,7 +5,7 @@ the server's work for an answer, and more for Responses.
 """
 
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -31,7 +31,7 @@ class JsonCompletions:
 
     async def create(self, **payload: Any) -> AsyncStream[object]:
         events: _JsonStream = await self._client.post(
-            "/chat/completions", body=payload, cast_to=object, stream=True, stream_cls=_JsonStream
+            "/chat/completions", body=_merge_extra_body(payload), cast_to=object, stream=True, stream_cls=_JsonStream
         )
         events.pacer = self._pacer
         return events
@@ -51,10 +51,16 @@ class JsonResponses:
 
     async def create(self, **payload: Any) -> "_ResponseStream":
         events: _ResponseStream = await self._client.post(
-            "/responses", body=payload, cast_to=object, stream=True, stream_cls=_ResponseStream
+            "/responses", body=_merge_extra_body(payload), cast_to=object, stream=True, stream_cls=_ResponseStream
         )
         events.pacer, events.event_type = self._pacer, self._event_type
         return events
+
+
+def _merge_extra_body(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body of a request: the extra fields stand beside the others."""
+    body = dict(payload)
+    return body | (body.pop("extra_body", None) or {})
 
 
 class _JsonStream(AsyncStream[object]):

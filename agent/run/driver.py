@@ -8,8 +8,9 @@ from langchain_core.messages import AnyMessage
 from agent.context.prompts import COMPACTION_PROMPT
 from agent.context.request import NOT_CARRIED_OUT_TEXT
 from agent.events import HeadMoved
+from agent.graph.budgets import BudgetUsage
 from agent.graph.graph import Graph, build_config
-from agent.graph.state import Limits, RunContext
+from agent.graph.state import AGENT_OWNER, RUN_OWNER, Limits, RunContext, RunUsage
 from agent.run import compaction
 from agent.run.announcer import MoveAnnouncer
 from agent.run.blocking import BlockingPool
@@ -66,6 +67,8 @@ class RunDriver:
         return RunContext(
             recorder=recorder,
             limits=self.limits,
+            run_usage=RunUsage(self.limits.run, RUN_OWNER),
+            own_usage=BudgetUsage(self.limits.agent, AGENT_OWNER),
             model=model,
             decisions={decision.call_id: decision} if decision else {},
             trace=prepared.trace,

@@ -5,18 +5,19 @@ import logging
 from dataclasses import dataclass
 
 from agent.graph.answer import AnswerCutOff
-from agent.graph.state import LimitReached
+from agent.graph.budgets import LimitReached
 from agent.models.errors import describe_model_error
 from agent.tools.approval import AwaitingDecision
 from checkpoints import Run, RunState, StateError
 
+GO_ON_TEXT = "Go on?"  # the page shows the button beside it; the next run has a fresh budget
 _UNKNOWN_TEXT = "Something went wrong that cannot be told."
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """The state to write for a run. `error` is a sentence for people when it failed."""
+    """The state to write for a run. `error` is a sentence for people when it failed, or stopped at a limit."""
 
     state: RunState
     error: str | None = None
@@ -33,6 +34,8 @@ def read_outcome(run: Run, work: asyncio.Task[None], *, is_stopped: bool, is_clo
             return RunOutcome(RunState.DONE)
         if isinstance(error, AwaitingDecision):
             return RunOutcome(RunState.WAITING)
+        if isinstance(error, LimitReached) and not is_stopped:
+            return RunOutcome(RunState.STOPPED, f"{error} {GO_ON_TEXT}")
         sentence = describe_run_failure(error, run)
         if not is_stopped:
             return RunOutcome(RunState.FAILED, sentence)

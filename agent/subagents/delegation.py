@@ -16,17 +16,20 @@ from agent.context.prompts import AGENT_PROMPT, compose_system_text
 from agent.context.reading import read_recent_messages
 from agent.context.request import build_request
 from agent.context.window import find_window
+from agent.graph.budgets import BudgetUsage, LimitReached
 from agent.graph.graph import Graph, build_config
-from agent.graph.state import Limits, RunContext, ToolOutcome
+from agent.graph.state import AGENT_OWNER, Limits, RunContext, ToolOutcome
 from agent.marks import CallKey, QuestionMark
 from agent.settings import ChosenModel, ModelCatalog
 from agent.subagents.agents import Agent, Agents, describe_agents
 from agent.time_travel.dependence import list_call_ids
 from agent.tools.approval import AwaitingDecision, find_unanswered_calls
 from agent.tools.ask_agent import ask_agent
-from checkpoints import MAIN, Message, MessageStatus, Store
+from checkpoints import MAIN, Message, MessageStatus, Store, pluralize
 
 _FIRST_READ_MESSAGES = 60  # messages
+_ANSWER_TEXT = "Answer with what you have."
+_KEPT_WORK_TEXT = "It remembers its work: ask it to go on, or go on without it."
 _EMPTY_ANSWER_TEXT = "(The agent had nothing to say.)"
 
 
@@ -160,7 +163,10 @@ class RunDelegator:
         if question is None and not text:
             return ToolOutcome("The question is empty: write what the agent should find out or do.", is_failed=True)
         if self._waits_for(name, context.agent):
-            refusal = f"{name} is itself waiting for this work, so it cannot be asked. Answer with what you have."
+            refusal = f"{name} is itself waiting for this work, so it cannot be asked. {_ANSWER_TEXT}"
+            return ToolOutcome(refusal, is_failed=True)
+        if question is None and context.depth >= context.limits.max_depth:
+            refusal = f"No more than {pluralize(context.limits.max_depth, 'agent')} may wait for each other. {_ANSWER_TEXT}"
             return ToolOutcome(refusal, is_failed=True)
         self._asked_agents[context.agent].append(name)
         try:
@@ -176,8 +182,9 @@ class RunDelegator:
         self, agent: Agent, call: ToolCall, question: Message | str, context: RunContext
     ) -> ToolOutcome:
         """Return the sub-agent's answer, or a sentence with the reason for none. The calling agent goes on."""
-        key, sub_context = CallKey(context.agent, call["id"] or ""), self._build_context(agent, context)
+        key = CallKey(context.agent, call["id"] or "")
         await self._await_turn(agent.name, key)
+        sub_context = self._build_context(agent, context)  # only now: the wait does not count as the agent's time
         try:
             return ToolOutcome(await self._work_on_question(agent, key, question, sub_context))
         except AwaitingDecision:
@@ -187,7 +194,8 @@ class RunDelegator:
             failed = self._sub_agents.describe_failure(error)
             sub_context.trace.cut_off(failed)
             await sub_context.recorder.cut_off()
-            return ToolOutcome(f"{agent.name} could not answer: {failed}", is_failed=True)
+            hint = f" {_KEPT_WORK_TEXT}" if isinstance(error, LimitReached) else ""
+            return ToolOutcome(f"{agent.name} could not answer: {failed}{hint}", is_failed=True)
         finally:
             if agent.name not in self._waiting_agents:
                 del self._at_work[agent.name]
@@ -204,6 +212,8 @@ class RunDelegator:
             recorder=context.recorder.for_agent(agent.name),
             trace=trace,
             time_travel=None,
+            own_usage=BudgetUsage(context.limits.agent, AGENT_OWNER),
+            depth=context.depth + 1,
             reserved_answers=context.reserved_answers + 1,
         )
 

@@ -14,8 +14,9 @@ from typing import TypeVar
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall
 
 from agent.context.request import build_request
+from agent.graph.budgets import BudgetUsage
 from agent.graph.graph import Graph, build_config
-from agent.graph.state import Limits, Recorder, RunContext, ToolOutcome
+from agent.graph.state import BRANCH_OWNER, Limits, Recorder, RunContext, ToolOutcome
 from agent.marks import AttemptMark
 from agent.subagents.delegation import load_last_turn
 from agent.time_travel.dependence import list_call_ids
@@ -51,10 +52,10 @@ class RunForkExplorer:
         if (refusal := _check_prompts(prompts)) is not None:
             return ToolOutcome(refusal, is_failed=True)
         assert isinstance(prompts, list)
-        if context.usage.branches + len(prompts) > MAX_BRANCHES_PER_RUN:
+        if context.run_usage.branches + len(prompts) > MAX_BRANCHES_PER_RUN:
             refusal = f"No more than {MAX_BRANCHES_PER_RUN} ways are tried in one run."
             return ToolOutcome(f"{refusal} Nothing was done. Go on with what there is.", is_failed=True)
-        context.usage.branches += len(prompts)
+        context.run_usage.branches += len(prompts)
         path, system = await context.recorder.run_blocking(
             lambda: (self._load_path(call, context.limits), self.load_system_text())
         )
@@ -91,6 +92,12 @@ class RunForkExplorer:
         self, branch_id: str, system: str, path: list[Message], context: RunContext, slots: asyncio.Semaphore
     ) -> dict[str, str]:
         """Return the answer of one branch. Its failure is a result, and no reason to end the others."""
+        async with slots:
+            return await self._answer_on_branch(branch_id, system, path, context)
+
+    async def _answer_on_branch(
+        self, branch_id: str, system: str, path: list[Message], context: RunContext
+    ) -> dict[str, str]:
         recorder = BranchRecorder(self.runs, self.run, branch_id, context.recorder, self.publish_head)
         branch_context = replace(
             context,
@@ -101,25 +108,25 @@ class RunForkExplorer:
             fork_explorer=None,
             decisions={},
             is_unattended=True,
+            own_usage=BudgetUsage(context.limits.branch, BRANCH_OWNER),
             reserved_answers=context.reserved_answers + 1,
         )
-        async with slots:
-            try:
-                async with asyncio.timeout(context.limits.fork_seconds) as deadline:
-                    # Not before its turn, and not on the event loop: of a long path a request takes half a second.
-                    messages = await recorder.run_blocking(partial(build_request, system, path))
-                    state = await self.graph.ainvoke(
-                        {"messages": messages}, build_config(context.limits), context=branch_context
-                    )
-            except asyncio.CancelledError:
-                await recorder.cut_off()
-                raise
-            except Exception as error:  # noqa: BLE001  a branch's outer edge: every failure becomes a sentence
-                late = f"It took longer than {context.limits.fork_seconds:g} s and was stopped."
-                failed = late if deadline.expired() else self.describe_failure(error)
-                branch_context.trace.cut_off(failed)
-                await recorder.cut_off()
-                return {"failed": failed}
+        try:
+            async with asyncio.timeout(context.limits.branch.seconds) as deadline:
+                # Not on the event loop: of a long path a request takes half a second.
+                messages = await recorder.run_blocking(partial(build_request, system, path))
+                state = await self.graph.ainvoke(
+                    {"messages": messages}, build_config(context.limits), context=branch_context
+                )
+        except asyncio.CancelledError:
+            await recorder.cut_off()
+            raise
+        except Exception as error:  # noqa: BLE001  a branch's outer edge: every failure becomes a sentence
+            late = f"It took longer than {context.limits.branch.seconds:g} s and was stopped."
+            failed = late if deadline.expired() else self.describe_failure(error)
+            branch_context.trace.cut_off(failed)
+            await recorder.cut_off()
+            return {"failed": failed}
         text = str(state["messages"][-1].text) or _EMPTY_BRANCH_TEXT
         return {"answer": shorten_for_model(text, MAX_BRANCH_ANSWER_CHARS)}
 

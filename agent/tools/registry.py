@@ -8,11 +8,15 @@ from pydantic import SecretStr
 
 from agent.tools.ask_agent import ask_agent
 from agent.tools.calculator import calculator
+from agent.tools.fork import fork
 from agent.tools.read_file import make_read_file_tool
+from agent.tools.time_travel import TIME_TRAVEL_TOOLS
 from agent.tools.web_search import make_web_search_tool
 
 PLAIN: tuple[BaseTool, ...] = (calculator,)  # tools that need no settings: add a new one here
-TOOL_NAMES = (*(tool.name for tool in PLAIN), "web_search", "read_file", ask_agent.name)
+GRAPH_TOOLS: tuple[BaseTool, ...] = (ask_agent, fork, *TIME_TRAVEL_TOOLS)  # the graph of a run carries them out
+MAIN_AGENT_TOOLS = frozenset(tool.name for tool in (fork, *TIME_TRAVEL_TOOLS))
+TOOL_NAMES = (*(tool.name for tool in PLAIN), "web_search", "read_file", *(tool.name for tool in GRAPH_TOOLS))
 
 
 def select_tools(
@@ -32,3 +36,8 @@ def select_tools(
     if files_dir is not None:
         tools.append(make_read_file_tool(files_dir))
     return [tool for tool in tools if enabled is None or tool.name in enabled]
+
+
+def select_graph_tools(enabled: Collection[str] | None) -> list[BaseTool]:
+    """Return the enabled tools that the graph of a run carries out."""
+    return [tool for tool in GRAPH_TOOLS if enabled is None or tool.name in enabled]

@@ -8,7 +8,7 @@ from checkpoints.model import clean_name
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.storage import checkpoint_rows
 
-_LONG_SETTINGS = ("instructions",)  # an operation's changes hold their texts, its detail does not
+_LONG_SETTINGS = ("instructions", "extra_body")  # an operation's changes hold their texts, its detail does not
 
 
 def clear_head(transaction: Transaction) -> None:

@@ -4,12 +4,14 @@ The browser builds the dialog when it is first opened. Settings chosen before th
 sent with that message.
 """
 
+from dataclasses import asdict
 from enum import StrEnum
 from typing import Any
 
 from dash import Dash, Input, Output, State, no_update
 from dash.development.base_component import Component
 
+from agent.models.parameters import REASONING_EFFORTS
 from agent.settings import MAX_INSTRUCTIONS_CHARS, ThreadSettings
 from checkpoints import Caller, ConflictError, StateError, ThreadNotFoundError
 from components import page_state
@@ -66,9 +68,15 @@ def _read_thread_settings(services: Services, thread_id: str | None) -> dict[str
     except ThreadNotFoundError:  # its address remains, and the next message begins another
         thread_id, choice = None, ThreadSettings()
     names = [{"name": name, "demo": services.describe_demo(name)} for name in services.models.specs]
-    chosen = {"model": choice.model, "instructions": choice.instructions, "time_travel": choice.time_travel}
     general = {"default": services.models.default_spec, "time_travel": services.runner.default_policy}
-    return {"thread": thread_id, "choice": chosen, "models": names, **general, "longest": MAX_INSTRUCTIONS_CHARS}
+    return {
+        "thread": thread_id,
+        "choice": asdict(choice),
+        "efforts": REASONING_EFFORTS,
+        "models": names,
+        **general,
+        "longest": MAX_INSTRUCTIONS_CHARS,
+    }
 
 
 async def _save_thread_settings(services: Services, action: dict[str, Any]) -> page_state.PageUpdate:

@@ -8,6 +8,7 @@ from typing import Literal, TypedDict
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, InvalidToolCall, ToolCall
 
 from agent.context.prices import Prices, read_usage
+from agent.context.request import WITHOUT_TOOLS_KEY
 from agent.marks import MoveMark, QuestionMark
 from agent.run import compaction
 from agent.subagents.delegation import OpenCall, find_open_calls, find_undecided_calls
@@ -41,6 +42,8 @@ from components.views.tool_cards import (
     list_sources,
     pair_results,
 )
+
+WITHOUT_TOOLS_LABEL = "answered without tools: this model takes none"
 
 
 class UsageView(TypedDict):
@@ -205,11 +208,13 @@ def _describe_message(stored: Message, message: BaseMessage, extras: MessageExtr
 
 
 def _build_label(stored: Message, mark: MoveMark | None, *, is_note: bool) -> str | None:
-    """Return the label of a message: a move, a note, its author, or the number of calls that are not shown."""
+    """Return the label of a message: a move, a note, its author, a model without tools, or the calls that are not shown."""
     if mark is not None:
         return _build_move_label(mark)
     if is_note:
         return "note"
+    if (stored.body["data"].get("response_metadata") or {}).get(WITHOUT_TOOLS_KEY) is True:
+        return WITHOUT_TOOLS_LABEL
     more = len(list_call_ids(stored)) - waymark.MAX_CALLS
     return f"{pluralize(more, 'more tool call')} not shown" if more > 0 else _build_question_label(stored)
 

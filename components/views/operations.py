@@ -10,7 +10,17 @@ from typing import Final, TypedDict
 
 from checkpoints import Actor, Operation, OperationDetail, OperationKind, Removal, pluralize
 
-_SETTING_LABELS: Final = {"instructions": "the instructions", "model": "the model", "time_travel": "time travel"}
+_SETTING_LABELS: Final = {
+    "instructions": "the instructions",
+    "model": "the model",
+    "time_travel": "time travel",
+    "temperature": "the temperature",
+    "top_p": "top P",
+    "max_tokens": "the longest answer",
+    "reasoning_effort": "the reasoning effort",
+    "extra_body": "the extra body",
+}
+_LONG_SETTINGS: Final = frozenset({"instructions", "extra_body"})  # named without their values
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +194,7 @@ def _describe_savings(detail: OperationDetail) -> str:
 def describe_settings(values: Mapping[str, str]) -> str:
     """Return changed settings and their new values in words, in the order of the dialog."""
     labels = {key: _SETTING_LABELS.get(key, key) for key in (*_SETTING_LABELS, *values) if key in values}
-    shown = {key: "" if key == "instructions" else f" to {values[key] or 'the default'}" for key in labels}
+    shown = {key: "" if key in _LONG_SETTINGS else f" to {values[key] or 'the default'}" for key in labels}
     return " and ".join(f"{label}{shown[key]}" for key, label in labels.items())
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.tools import BaseTool, StructuredTool
@@ -58,6 +58,7 @@ def perform(
     policy: Policy = "off",
     approval: Sequence[str] = (),
     idle_seconds: float = 5.0,
+    limits: Mapping[str, Any] | None = None,
     **parts: Sequence[Line],
 ) -> list[str]:
     """The story with these agents and a tool `send`, which notes to whom; main's part is `main`. What was sent."""
@@ -74,7 +75,7 @@ def perform(
     async def whole(cast: Cast) -> None:
         known = {each.name: each for each in agents}
         more: Any = {"approval": approval, "time_travel": policy, "agents": known}
-        more["idle_seconds"] = idle_seconds
+        more |= {"idle_seconds": idle_seconds, **(limits or {})}
         async with model_at(cast) as model, running(model, tools, **more) as chat:
             await story(chat, cast)
 

@@ -13,10 +13,12 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import SecretStr
 
 from agent.events import Event, RunFinished, TextDelta
+from agent.graph.budgets import Budget
 from agent.graph.graph import build_graph
 from agent.graph.state import Limits
 from agent.models.catalog import load_chat_model
 from agent.models.keys import ProviderKeys
+from agent.models.parameters import DEFAULT_PARAMETERS, ModelParameters, apply_parameters
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.run.judge import Judge
@@ -25,12 +27,17 @@ from agent.settings import ModelCatalog
 from agent.subagents.agents import Agents
 from agent.time_travel.policy import Policy, TimeTravelEvent
 from agent.tools.calculator import calculator
+from agent.tools.registry import GRAPH_TOOLS
 from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import Caller, Database, Message, Run, Runs, Store
 from tests.fakes.openai import FakeOpenAI
 
 KEY = "sk-very-secret-0123456789"
 LIMITS = Limits(idle_seconds=60, tool_seconds=60, draft_seconds=0.02)
+
+
+def budget(answers: int = 1_000, calls: int = 1_000, seconds: float = 600.0) -> Budget:
+    return Budget(answers, calls, seconds)
 
 
 @asynccontextmanager
@@ -51,8 +58,8 @@ class Only:
     default_spec: str = "openai:some"
     specs: Sequence[str] = ()
 
-    def load_model(self, spec: str | None = None) -> BaseChatModel:
-        return self.chat
+    def load_model(self, spec: str | None = None, parameters: ModelParameters = DEFAULT_PARAMETERS) -> BaseChatModel:
+        return apply_parameters(self.chat, parameters)
 
 
 @dataclass
@@ -113,21 +120,22 @@ async def running(
     tools: Sequence[BaseTool] = (calculator,),
     *,
     approval: Collection[str] = (),
+    graph_tools: Sequence[BaseTool] = GRAPH_TOOLS,
     tracer: Tracer = NO_TRACING,
     time_travel: Policy = "off",
     heard: list[TimeTravelEvent] | None = None,
     models: ModelCatalog | None = None,
     judge: float | None = None,  # seconds that it has; None: there is none
     agents: Agents | None = None,
-    **limits: float,
+    **limits: Any,
 ) -> AsyncIterator[Running]:
     pool = ThreadPoolExecutor(4)
     blocking = BlockingPool(pool)
     database = Database.in_memory()
     store, hub = Store(database), RunHub()
     runs = Runs(store)
-    graph = build_graph(tools, approval=approval)
-    kept: Any = replace(LIMITS, **limits)  # type: ignore[arg-type]
+    graph = build_graph(tools, approval=approval, graph_tools=graph_tools)
+    kept = replace(LIMITS, **limits)
     told = [] if heard is None else [heard.append]
     moving: Any = {"default_policy": time_travel, "on_time_travel": told, "agents": agents}
     offer = models or Only(model)

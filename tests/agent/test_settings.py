@@ -13,6 +13,7 @@ from agent.context.prompts import INSTRUCTIONS_HEADING, SYSTEM_PROMPT
 from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys
+from agent.models.parameters import DEFAULT_PARAMETERS, ModelParameters
 from agent.settings import MAX_INSTRUCTIONS_CHARS, InvalidSettingsError, ThreadSettings
 from agent.tracing.events import ModelAnswered
 from checkpoints import Caller, RunState
@@ -92,7 +93,7 @@ def test_a_model_that_is_not_offered_any_more_fails_with_a_sentence_and_no_other
 
 def test_a_model_that_cannot_be_loaded_any_more_fails_with_the_same_sentence() -> None:
     class Broken(Only):
-        def load_model(self, spec: str | None = None) -> BaseChatModel:
+        def load_model(self, spec: str | None = None, parameters: ModelParameters = DEFAULT_PARAMETERS) -> BaseChatModel:
             raise ModelConfigurationError("OPENAI_API_KEY is missing.")
 
     async def whole() -> None:
@@ -102,6 +103,21 @@ def test_a_model_that_cannot_be_loaded_any_more_fails_with_the_same_sentence() -
             assert "The model of this conversation, openai:other, cannot be used any more" in str(ended.error)
 
     asyncio.run(whole())
+
+
+def test_a_conversation_has_model_parameters_of_its_own() -> None:
+    async def story(chat: Running, fake: FakeOpenAI, _: Listener) -> None:
+        await chat.say("hello")
+        choose(chat, temperature="0.2", max_tokens="99", extra_body='{"seed": 7}')
+        await chat.say("and now?")
+        choose(chat, temperature="")
+        await chat.say("and now?")
+        assert [request.get("temperature") for request in fake.requests] == [None, 0.2, None]
+        assert [request.get("max_completion_tokens") for request in fake.requests] == [None, 99, 99]
+        assert [request.get("seed") for request in fake.requests] == [None, 7, 7]
+        assert all(request["tools"] for request in fake.requests)
+
+    play(story, Say("Hi."), Say("Hi again."), Say("Still here."))
 
 
 def test_instructions_stand_after_the_general_ones_in_every_request_of_a_run() -> None:
@@ -136,6 +152,7 @@ def test_what_was_chosen_before_the_first_message_is_there_with_it() -> None:
     [
         ({"model": "openai:gpt-9"}, "There is no model 'openai:gpt-9' to choose."),
         ({"instructions": "x" * (MAX_INSTRUCTIONS_CHARS + 1)}, "The instructions are longer than 8,000 characters."),
+        ({"temperature": "3"}, "The temperature must be a number from 0 to 2."),
         ({"time_travel": "always"}, "Going back can be asked for, allowed or off."),
     ],
 )

@@ -10,7 +10,7 @@ from playwright.sync_api import Route, WebSocketRoute, expect
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.server import Server
 from tests.e2e.waymark import SHOWN, Message, Page
-from tests.fakes.openai import FakeOpenAI, Say
+from tests.fakes.openai import Call, FakeOpenAI, Say
 
 pytestmark = pytest.mark.e2e
 POEM = "The first line stands.\n\nThe second line runs.\n\nThe third line ends it all."
@@ -237,3 +237,19 @@ def test_what_waited_is_sent_once_when_the_page_comes_back_after_the_answer(talk
     talking.wait_for_answer()
     expect(talking.composer).to_have_value("")
     expect(talking.queued).to_have_count(0)
+
+
+def test_a_run_at_its_limit_asks_and_goes_on(
+    start: Start, visit: Visit, openai_settings: dict[str, str], fake_openai: FakeOpenAI
+) -> None:
+    page = visit(start(**openai_settings, limits_agent_answers="2"))
+    sums = [Call("calculator", {"expression": f"{number}+1"}) for number in range(3)]
+    fake_openai.script(*sums, Say("All are done."))
+    page.composer.fill("calculate")
+    page.composer.press("Enter")
+    status = page.tab.get_by_role("group", name="Status of the answer")
+    expect(status).to_contain_text("The agent reached the limit of 2 answers. Go on?")
+    expect(status.get_by_role("button")).to_have_text(["Continue", "Dismiss"])
+    status.get_by_role("button", name="Continue").click()
+    expect(page.log).to_contain_text("All are done.")
+    expect(status).to_have_count(0)

@@ -81,3 +81,24 @@ def test_two_tabs_cannot_lose_instructions(shared_openai_server: Server, visit: 
     expect(dialog.get_by_role("alert")).to_contain_text(ELSEWHERE)
     other.confirm("Save")  # again, and knowingly
     assert settings(page).get_by_label("Instructions").input_value() == "Be kind."
+
+
+def test_a_conversation_has_model_parameters_of_its_own(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(shared_openai_server)
+    dialog = settings(page)
+    dialog.get_by_text("Model parameters").click()
+    expect_accessible(page, "model parameters")
+    dialog.get_by_label("Temperature").fill("0.2")
+    dialog.get_by_label("Reasoning effort").select_option("low")
+    dialog.get_by_label("Extra body").fill('{"seed": 7}')
+    page.confirm("Save")
+    fake_openai.script(Say("Hi."))
+    page.say("hello")
+    [request] = fake_openai.requests
+    assert (request["temperature"], request["reasoning_effort"], request["seed"]) == (0.2, "low", 7)
+    dialog = settings(page)
+    dialog.get_by_label("Extra body").fill("seven")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("The extra body must be a JSON object")

@@ -12,7 +12,7 @@ from agent.tools.approval import STOPPED_TEXT
 from agent.tools.calculator import calculator
 from checkpoints import Run, RunState
 from checkpoints.operation import Caller
-from tests.agent.running import Running, model_at, running, tool
+from tests.agent.running import Running, budget, model_at, running, tool
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
 
 HANGING = tool("slow", lambda: asyncio.sleep(600))
@@ -52,8 +52,8 @@ def flood(*replies: Any, tools: Sequence[BaseTool] = (calculator, HANGING), **li
 
 
 def test_a_thousand_calls_in_one_answer_stop_at_the_budget() -> None:
-    ended, _, said = flood(THOUSAND)
-    assert ended.error == "The agent was stopped after 50 tool calls."
+    ended, _, said = flood(THOUSAND, agent=budget(calls=50))
+    assert ended.error == "The agent reached the limit of 50 tool calls. Go on?"
     results = [text for kind, _, text in said if kind == "tool"]
     assert (len(results), results.count(STOPPED_TEXT)) == (1_000, 950)
 

@@ -38,9 +38,10 @@
  * @typedef {{id: string, title: string, updated: string, running: boolean}} ThreadItem
  * @typedef {ThreadItem & {version: number}} DeletedItem
  *
- * @typedef {{model?: string, instructions?: string, time_travel?: string}} Choice  settings of a conversation; an empty text means the default
- * @typedef {{choice: Choice, model: string, demo: string|null}} KeptChoice  with the texts about its model
+ * @typedef {{model?: string, instructions?: string, time_travel?: string, temperature?: string, top_p?: string,
+ *   max_tokens?: string, reasoning_effort?: string, extra_body?: string}} Choice  settings of a conversation; empty: not chosen
+ * @typedef {{choice: Choice, model: string, demo: string|null}} KeptChoice  with what the page says of the chosen model
  * @typedef {{thread: string|null, choice: Required<Choice>, models: {name: string, demo: string|null}[], default: string,
- *   time_travel: "ask"|"allow"|"off", longest: number}} SettingsData
+ *   time_travel: "ask"|"allow"|"off", longest: number, efforts: string[]}} SettingsData
  */
 export {};

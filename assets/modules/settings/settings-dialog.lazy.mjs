@@ -5,6 +5,11 @@ import { useRequest } from "../lib/request.mjs";
 const { createElement: h, useId, useState } = window.React;
 
 const NO_REPLY_TEXT = "Not saved yet: the server does not answer. Your changes are kept here.";
+const NUMBER_FIELDS = [
+  ["temperature", "Temperature", { min: 0, max: 2, step: "any" }],
+  ["top_p", "Top P", { min: 0, max: 1, step: "any" }],
+  ["max_tokens", "Longest answer (tokens)", { min: 1, step: 1 }],
+];
 const POLICIES = {
   ask: ["Ask me", "Each move waits until you allow it."],
   allow: ["Allow", "It goes back by itself; you can undo each move."],
@@ -37,6 +42,7 @@ export function SettingsDialog({ title, onClose, ...props }) {
           { className: "modal-body" },
           h(ModelField, { id: `${id}-model`, data, value: choice.model, onChange: change("model") }),
           h(InstructionsField, { id: `${id}-instructions`, longest: data.longest, value: choice.instructions, onChange: change("instructions") }),
+          h(ParameterFields, { id, efforts: data.efforts, choice, change }),
           h(PolicyField, { name: `${id}-policy`, general: data.time_travel, value: choice.time_travel, onChange: change("time_travel") }),
           h("p", { className: "quiet" }, "Takes effect from the next answer."),
           problem && h("p", { className: "settings-problem", role: "alert" }, problem),
@@ -128,6 +134,30 @@ function InstructionsField({ id, longest, value, onChange }) {
       h("span", null, `${value.length.toLocaleString("en")} / ${longest.toLocaleString("en")}`),
     ),
   ];
+}
+
+/** The parameters of the model, folded: few conversations have their own. */
+function ParameterFields({ id, efforts, choice, change }) {
+  const isChosen = [...NUMBER_FIELDS.map(([part]) => part), "reasoning_effort", "extra_body"].some((part) => choice[part] !== "");
+  return h(
+    "details",
+    { className: "settings-parameters", open: isChosen || undefined },
+    h("summary", { className: "form-label" }, "Model parameters"),
+    h("p", { className: "quiet" }, "An empty field leaves the choice to the settings of the app and to the provider."),
+    NUMBER_FIELDS.map(([part, label, rule]) => [
+      h("label", { key: `${part}-label`, className: "form-label", htmlFor: `${id}-${part}` }, label),
+      h("input", { key: part, id: `${id}-${part}`, className: "form-control", type: "number", ...rule, value: choice[part], onChange: change(part) }),
+    ]),
+    h("label", { className: "form-label", htmlFor: `${id}-effort` }, "Reasoning effort"),
+    h(
+      "select",
+      { id: `${id}-effort`, className: "form-select", value: choice.reasoning_effort, onChange: change("reasoning_effort") },
+      h("option", { value: "" }, "default"),
+      efforts.map((effort) => h("option", { key: effort, value: effort }, effort)),
+    ),
+    h("label", { className: "form-label", htmlFor: `${id}-body` }, "Extra body (JSON)"),
+    h("textarea", { id: `${id}-body`, className: "form-control", rows: 2, value: choice.extra_body, onChange: change("extra_body"), placeholder: '{"seed": 7}' }),
+  );
 }
 
 function PolicyField({ name, general, value, onChange }) {

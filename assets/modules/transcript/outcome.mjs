@@ -10,6 +10,8 @@ export function Outcome({ run, last, act, onDismiss }) {
   // Cut off in its text or after its tool calls. The results of finished tools are kept, and no tool runs again by itself.
   const isCut = last?.role === "assistant" && (last.state === "partial" || last.tools.length > 0);
   const isError = run.state === "failed" && Boolean(run.error);
+  const isAtLimit = run.state === "stopped" && Boolean(run.error); // the agent goes on with a fresh budget
+  const canContinue = isAtLimit || isCut;
   const button = (label, type, sign) =>
     h("button", { type: "button", className: "quiet-button", onClick: () => act(type, {}, operation.current) }, sign && icon(sign), label);
   const dismiss = () => {
@@ -20,12 +22,12 @@ export function Outcome({ run, last, act, onDismiss }) {
     "div",
     { className: `outcome${isError ? " outcome-error" : ""}`, role: isError ? "alert" : "group", "aria-label": "Status of the answer" },
     icon(isError ? "exclamation-triangle" : "stop-circle"),
-    h("p", null, isError ? run.error : describeStop(run, isCut)),
+    h("p", null, isError || isAtLimit ? run.error : describeStop(run, isCut)),
     h(
       "div",
       { className: "outcome-buttons" },
-      isCut && !run.compacts && button("Continue", "continue"),
-      (isError || !isCut) && !run.compacts && button("Retry", "retry", "arrow-repeat"),
+      canContinue && !run.compacts && button("Continue", "continue"),
+      (isError || !canContinue) && !run.compacts && button("Retry", "retry", "arrow-repeat"),
       h("button", { type: "button", className: "quiet-button", onClick: dismiss }, "Dismiss"),
     ),
   );

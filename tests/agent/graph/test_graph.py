@@ -10,12 +10,12 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from agent.context.prompts import SYSTEM_PROMPT
 from agent.tools.approval import STOPPED_TEXT
 from agent.tools.calculator import calculator
-from checkpoints import Run, RunState
-from tests.agent.running import model_at, raising, running, tool
+from checkpoints import Caller, Run, RunState
+from tests.agent.running import budget, model_at, raising, running, tool
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
 
 
-def run(*replies: Any, tools: tuple[BaseTool, ...] = (calculator,), **limits: float) -> tuple[Run, list[Any], FakeOpenAI]:
+def run(*replies: Any, tools: tuple[BaseTool, ...] = (calculator,), **limits: Any) -> tuple[Run, list[Any], FakeOpenAI]:
     """How the run ended, what was said, and the fake, which must not have had to refuse anything."""
 
     async def story(fake: FakeOpenAI) -> tuple[Run, list[Any]]:
@@ -29,6 +29,10 @@ def run(*replies: Any, tools: tuple[BaseTool, ...] = (calculator,), **limits: fl
         ended, said = asyncio.run(story(fake))
         assert fake.violations == []
     return ended, said, fake
+
+
+def sums(count: int) -> list[Call]:
+    return [Call("calculator", {"expression": f"{number}+1"}) for number in range(count)]
 
 
 def test_an_answer_without_calls_is_one_request() -> None:
@@ -119,26 +123,56 @@ def test_arguments_that_do_not_fit_are_explained_to_the_model() -> None:
     assert "The arguments do not fit: expression" in said[2][2]
 
 
-def test_a_model_that_never_stops_calling_is_stopped() -> None:
-    calls = [Call("calculator", {"expression": f"{number}+1"}) for number in range(9)]
-    ended, _, fake = run(*calls, max_steps=6)
-    assert (ended.state, ended.error) == (RunState.FAILED, "The agent was stopped after 6 steps.")
+def test_a_model_that_never_stops_calling_is_stopped_with_a_question() -> None:
+    ended, _, fake = run(*sums(9), agent=budget(answers=6))
+    assert (ended.state, ended.error) == (RunState.STOPPED, "The agent reached the limit of 6 answers. Go on?")
     assert len(fake.requests) == 6
 
 
 def test_a_thousand_calls_in_one_answer_are_stopped_at_the_limit_and_all_have_a_result() -> None:
     calls = tuple(Call("calculator", {"expression": f"{number}+1"}) for number in range(1_000))
-    ended, said, fake = run(Calls(calls))
-    assert (ended.state, ended.error) == (RunState.FAILED, "The agent was stopped after 50 tool calls.")
+    ended, said, fake = run(Calls(calls), agent=budget(calls=50))
+    assert (ended.state, ended.error) == (RunState.STOPPED, "The agent reached the limit of 50 tool calls. Go on?")
     results = [text for kind, _, text in said if kind == "tool"]
     assert (len(results), results.count(STOPPED_TEXT)) == (1_000, 950)
     assert len(fake.requests) == 1
 
 
-def test_the_limit_of_calls_is_counted_over_the_whole_run() -> None:
-    ended, said, _ = run(*[Call("calculator", {"expression": f"{number}+1"}) for number in range(9)], max_tool_calls=4)
-    assert ended.error == "The agent was stopped after 4 tool calls."
+def test_the_limit_of_calls_is_counted_over_all_answers() -> None:
+    ended, said, _ = run(*sums(9), agent=budget(calls=4))
+    assert ended.error == "The agent reached the limit of 4 tool calls. Go on?"
     assert [text for kind, _, text in said if kind == "tool"] == ["1", "2", "3", "4", STOPPED_TEXT]
+
+
+def test_one_agent_may_make_more_calls_than_the_default_allows_by_a_setting() -> None:
+    answers = [Calls(tuple(sums(60)))] * 4
+    ended, said, _ = run(*answers, Say("Done."), agent=budget(calls=240))
+    assert (ended.state, said[-1]) == (RunState.DONE, ("ai", "done", "Done."))
+    assert [kind for kind, _, _ in said].count("tool") == 240
+
+
+def test_a_run_that_took_too_long_asks_before_its_next_answer() -> None:
+    slow = tool("slow", lambda: asyncio.sleep(0.2, "slept"))
+    ended, said, fake = run(Call("slow", {}), tools=(slow,), run=budget(seconds=0.1))
+    assert ended.error == "The run reached the limit of 0.1 seconds. Go on?"
+    assert (said[-1][2], len(fake.requests)) == ("slept", 1)
+
+
+@pytest.mark.parametrize("limit", [{"agent": budget(calls=2)}, {"agent": budget(answers=3)}, {"run": budget(calls=2)}])
+def test_going_on_after_a_limit_grants_a_fresh_budget(limit: dict[str, Any]) -> None:
+    async def story(fake: FakeOpenAI) -> None:
+        async with model_at(fake) as model, running(model, **limit) as chat:
+            assert (await chat.say("please")).state is RunState.STOPPED
+            assert chat.unanswered() == set()
+            again = await chat.runner.continue_answer(chat.thread_id, caller=Caller())
+            assert (await chat.end(again)).state is RunState.DONE
+            assert chat.said()[-1] == ("ai", "done", "Done.")
+            assert [message.type for message in chat.path()].count("human") == 1
+
+    with FakeOpenAI() as fake:
+        fake.reply(*sums(4), Say("Done."))
+        asyncio.run(story(fake))
+        assert fake.violations == []
 
 
 def test_an_answer_that_grows_without_end_is_cut_and_kept_as_far_as_it_may_go() -> None:

@@ -15,7 +15,7 @@ from checkpoints import MAIN, Caller, NewMessage, OperationKind, RunState, serde
 from checkpoints.interchange import reading, transfer
 from components.views import message_view
 from tests.agent.cast import Cast, agent, ask, chain, memory, perform, replaced
-from tests.agent.running import Running
+from tests.agent.running import Running, budget
 from tests.checkpoints.conversations import picture
 from tests.fakes.openai import Call, Calls, Fault, Say
 
@@ -245,17 +245,34 @@ def test_after_a_crash_what_was_asked_goes_on_and_nothing_else_is_done_again() -
     assert perform(story, *people, main=[Say("So.")], ann=[Say("a")], cid=[Say("c")]) == []
 
 
+KEPT = "It remembers its work: ask it to go on, or go on without it."
+
+
 def test_an_agent_that_reaches_the_limits_of_the_run_leaves_an_answer_to_each_one_that_waits() -> None:
     async def story(chat: Running, cast: Cast) -> None:
         assert (await chat.say("hello")).state is RunState.DONE
         assert len(cast.requests) == 25
-        assert memory(chat, "ann")[-2:] == ["ben could not answer: The agent was stopped after 25 steps.", "No."]
+        assert memory(chat, "ann")[-2:] == [f"ben could not answer: The run reached the limit of 25 answers. {KEPT}", "No."]
         assert memory(chat, MAIN)[-2:] == ["No.", "So."]
         assert chat.unanswered() == set()
 
     again = [Call("send", {"to": "Ann"}) for _ in range(40)]
-    ann = [ask("ben", "2"), Say("No.")]
-    perform(story, agent("ann", "ask_agent"), GO[1], main=[ask("ann", "1"), Say("So.")], ann=ann, ben=again)
+    ann, main = [ask("ben", "2"), Say("No.")], [ask("ann", "1"), Say("So.")]
+    perform(story, agent("ann", "ask_agent"), GO[1], main=main, ann=ann, ben=again, limits={"run": budget(answers=25)})
+
+
+def test_an_agent_has_a_budget_of_its_own_for_each_question_and_remembers_its_work() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        assert (await chat.say("hello")).state is RunState.DONE
+        assert memory(chat, MAIN)[2::2] == [
+            f"ann could not answer: The agent reached the limit of 3 answers. {KEPT}",
+            "Done.",
+        ]
+        assert len(memory(chat, "ann")) == len(["first", *["call", "result"] * 3, "go on", *["call", "result"] * 2, "Done."])
+
+    ann = [Call("send", {"to": "Ann"})] * 5 + [Say("Done.")]
+    main = [ask("ann", "1"), ask("ann", "Go on."), Say("So.")]
+    perform(story, agent("ann", "send"), main=main, ann=ann, limits={"agent": budget(answers=3)})
 
 
 def test_calls_beyond_the_limit_have_results_before_the_one_that_asked_goes_on() -> None:
@@ -263,13 +280,23 @@ def test_calls_beyond_the_limit_have_results_before_the_one_that_asked_goes_on()
         assert (await chat.say("hello")).state is RunState.DONE
         assert chain(chat)[-3:] == [
             ("ann", "tool", STOPPED_TEXT),
-            (MAIN, "tool", "ann could not answer: The agent was stopped after 50 tool calls."),
+            (MAIN, "tool", f"ann could not answer: The agent reached the limit of 49 tool calls. {KEPT}"),
             (MAIN, "ai", "So."),
         ]
         assert chat.unanswered() == set()
 
-    many = Calls(tuple(Call("send", {"to": "Ann"}) for _ in range(50)))  # the question itself was the first
-    assert len(perform(story, *GO, main=[ask("ann", "1"), Say("So.")], ann=[many])) == 49
+    many = Calls(tuple(Call("send", {"to": "Ann"}) for _ in range(50)))
+    parts: Any = {"main": [ask("ann", "1"), Say("So.")], "ann": [many], "limits": {"agent": budget(calls=49)}}
+    assert len(perform(story, *GO, **parts)) == 49
+
+
+def test_no_more_agents_wait_for_each_other_than_the_limit_allows() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        assert (await chat.say("hello")).state is RunState.DONE
+        assert memory(chat, "ann")[-2:] == ["No more than 1 agent may wait for each other. Answer with what you have.", "a"]
+
+    people = agent("ann", "ask_agent"), agent("ben")
+    perform(story, *people, main=[ask("ann", "1"), Say("So.")], ann=[ask("ben", "2"), Say("a")], limits={"max_depth": 1})
 
 
 @pytest.mark.parametrize(

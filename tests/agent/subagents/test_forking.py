@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import ToolMessage
+from starlette.requests import Request
 
 from agent.context.request import build_request
 from agent.graph.tool_calls import NOBODY_TO_ASK_TEXT
@@ -17,10 +18,12 @@ from agent.tools.approval import Decision
 from agent.tracing.events import ModelAnswered
 from checkpoints import Caller, RunState
 from tests.agent.cast import Cast, agent, ask
-from tests.agent.running import Running, model_at, running
+from tests.agent.running import Running, budget, model_at, running
 from tests.agent.tracing.test_run_trace import Listener
 from tests.checkpoints.conversations import picture
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Fault, Say
+from tests.fakes.server import JSON
+from tests.fakes.wire import Performance
 
 Story = Callable[[Running, FakeOpenAI], Awaitable[None]]
 
@@ -51,6 +54,20 @@ def result(chat: Running) -> Any:
     found = next(message.langchain for message in reversed(chat.path()) if message.type == "tool")
     assert isinstance(found, ToolMessage)
     return json.loads(str(found.text)) if str(found.text).startswith("[") else str(found.text)
+
+
+class Workers(FakeOpenAI):
+    """A model that forks into ten ways, calculates three times on each, and then answers."""
+
+    def _perform(self, request: Request, body: JSON, number: int) -> Performance:
+        messages = body["messages"]
+        is_way = any(str(message["content"]).endswith("Work on it.") for message in messages if message["role"] == "user")
+        if is_way:
+            count = sum(message["role"] == "tool" for message in messages)
+            self.reply(Call("calculator", {"expression": f"{count}+1"}) if count < 3 else Say("I am done."))
+        else:
+            self.reply(Say("All ten.") if messages[-1]["role"] == "tool" else fork(*["Work on it."] * 10))
+        return super()._perform(request, body, number)
 
 
 def offered(request: Any) -> set[str]:
@@ -175,7 +192,7 @@ def test_no_request_is_built_on_the_event_loop(module: str, call: Call, monkeypa
 
 def test_the_answer_that_asks_is_found_however_much_other_agents_have_written_since() -> None:
     async def whole(cast: Cast) -> None:
-        with_critic: Any = {"time_travel": "ask", "agents": {"critic": agent("critic", "calculator")}, "max_tool_calls": 200}
+        with_critic: Any = {"time_travel": "ask", "agents": {"critic": agent("critic", "calculator")}}
         async with model_at(cast) as model, running(model, **with_critic) as chat:
             assert (await chat.say("Go")).state is RunState.WAITING
             assert len(chat.path()) > 100
@@ -208,7 +225,32 @@ def test_a_way_that_takes_too_long_is_given_up() -> None:
         assert result(chat)[0]["failed"] == "It took longer than 3 s and was stopped."
 
     # Long enough for the branch to have asked: else the main agent would get the answer that hangs.
-    play(story, fork("Try a"), Fault("hang"), Say("Too bad."), fork_seconds=3)
+    play(story, fork("Try a"), Fault("hang"), Say("Too bad."), branch=budget(seconds=3))
+
+
+def test_ten_ways_of_three_calls_each_finish_under_the_default_limits() -> None:
+    async def whole(fake: Workers) -> None:
+        async with model_at(fake) as model, running(model, time_travel="allow") as chat:
+            assert (await chat.say("Go")).state is RunState.DONE
+            assert [each.get("answer") for each in result(chat)] == ["I am done."] * 10
+            assert chat.said()[-1][2] == "All ten."
+
+    with Workers() as fake:
+        asyncio.run(whole(fake))
+        assert fake.violations == []
+
+
+def test_a_way_that_reaches_its_limit_leaves_the_others_theirs() -> None:
+    async def whole(fake: Workers) -> None:
+        limits: Any = {"branch": budget(answers=3), "agent": budget(answers=2)}
+        async with model_at(fake) as model, running(model, time_travel="allow", **limits) as chat:
+            assert (await chat.say("Go")).state is RunState.DONE
+            assert {each.get("failed") for each in result(chat)} == {"The branch reached the limit of 3 answers."}
+            assert chat.said()[-1][2] == "All ten."
+
+    with Workers() as fake:
+        asyncio.run(whole(fake))
+        assert fake.violations == []
 
 
 def test_the_ways_share_what_the_run_may_use() -> None:
@@ -218,7 +260,7 @@ def test_the_ways_share_what_the_run_may_use() -> None:
         assert ["failed" in each for each in result(chat)].count(True) == 2
         assert chat.said()[-1][2] == "At least one."  # whoever asked for them reads what came of them
 
-    play(story, fork("Try a", "Try b", "Try c"), Say("1"), Say("At least one."), max_steps=3)
+    play(story, fork("Try a", "Try b", "Try c"), Say("1"), Say("At least one."), run=budget(answers=3))
 
 
 def test_other_calls_of_the_same_answer_are_carried_out_beside_it() -> None:
@@ -246,7 +288,7 @@ def test_no_run_opens_more_than_twenty_branches() -> None:
         assert len(refusals) == 1
 
     asked = Calls(tuple(fork(*(f"Way {each}.{number}" for number in range(10))) for each in range(3)))
-    play(story, asked, *[Say("So.")] * 21, max_steps=40)
+    play(story, asked, *[Say("So.")] * 21)
 
 
 @pytest.mark.parametrize("is_stopped", [True, False])

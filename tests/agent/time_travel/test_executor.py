@@ -13,7 +13,7 @@ from agent.run.requests import NothingToDecideError
 from agent.time_travel.policy import Policy, TimeTravelEvent
 from agent.tools.approval import DENIED_TEXT, NOT_APPROVED_TEXT, STOPPED_TEXT, Decision
 from checkpoints import Caller, OperationKind, Run, RunState, StateError
-from tests.agent.running import Running, model_at, running, tool
+from tests.agent.running import Running, budget, model_at, running, tool
 from tests.checkpoints.conversations import picture
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Fault, Say
 
@@ -259,8 +259,8 @@ def test_nothing_is_said_to_be_saved_that_is_not() -> None:
 
 def test_what_was_said_to_be_saved_is_there_when_a_limit_ends_the_run() -> None:
     async def story(fake: FakeOpenAI) -> None:
-        async with model_at(fake) as model, running(model, time_travel="allow", max_tool_calls=1) as chat:
-            assert (await chat.say("plan")).state is RunState.FAILED
+        async with model_at(fake) as model, running(model, time_travel="allow", agent=budget(calls=1)) as chat:
+            assert (await chat.say("plan")).state is RunState.STOPPED
             assert "Saved 'Plan'" in texts(chat)[2]
             assert [saved.name for saved in chat.store.list_checkpoints(chat.thread_id)] == ["Plan"]
 

@@ -125,3 +125,9 @@ def test_of_more_calls_than_can_be_shown_the_first_are_and_the_message_says_so()
     [view] = message_view.describe_messages(path(asking(*map(str, range(waymark.MAX_CALLS + 2)))))
     assert [tool["id"] for tool in view["tools"]] == [str(number) for number in range(waymark.MAX_CALLS)]
     assert view["label"] == "2 more tool calls not shown"
+
+
+def test_an_answer_of_a_model_that_takes_no_tools_says_so() -> None:
+    answers = [AIMessage("Hi.", response_metadata=marks) for marks in ({"without_tools": True}, {})]
+    shown = message_view.describe_messages(path(*answers), running=False)
+    assert [view["label"] for view in shown] == ["answered without tools: this model takes none", None]

@@ -1,0 +1,101 @@
+"""Parameters of a model's requests, for the app and for one conversation. None leaves the choice to the provider."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+
+REASONING_EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
+MAX_TEMPERATURE = 2.0
+MAX_EXTRA_BODY_CHARS = 4_000
+_FIELD_NAMES = {  # by parameter: the names that LangChain's packages give to it
+    "temperature": ("temperature",),
+    "top_p": ("top_p", "p"),
+    "max_tokens": ("max_tokens", "max_output_tokens", "num_predict"),
+    "reasoning_effort": ("reasoning_effort",),
+    "extra_body": ("extra_body",),
+}
+
+
+class InvalidParameterError(ValueError):
+    """A parameter that no provider takes; the text is a sentence for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelParameters:
+    """The parameters of a model. `extra_body` is the text of a JSON object, so that the parameters can be compared."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    reasoning_effort: str | None = None
+    extra_body: str | None = None
+
+
+DEFAULT_PARAMETERS = ModelParameters()
+PARAMETER_NAMES = tuple(each.name for each in fields(ModelParameters))
+
+
+def parse_parameters(values: Mapping[str, str]) -> ModelParameters:
+    """Return the parameters that a person wrote; an empty text leaves one out. Raises `InvalidParameterError`."""
+    texts = {name: values.get(name, "").strip() for name in PARAMETER_NAMES}
+    found = {name: _PARSERS[name](text) for name, text in texts.items() if text}
+    return replace(DEFAULT_PARAMETERS, **found)
+
+
+def apply_parameters(model: BaseChatModel, parameters: ModelParameters) -> BaseChatModel:
+    """Return the model with these parameters. A parameter that its package does not know is left out."""
+    known = type(model).model_fields
+    update: dict[str, Any] = {}
+    for name, candidates in _FIELD_NAMES.items():
+        value, found = getattr(parameters, name), next((each for each in candidates if each in known), None)
+        if value is not None and found is not None:
+            update[found] = {**(getattr(model, found) or {}), **json.loads(value)} if name == "extra_body" else value
+    reasoning = getattr(model, "reasoning", None)
+    if "reasoning_effort" in update and isinstance(reasoning, dict):  # Responses read the effort there, if it is set
+        update["reasoning"] = {**reasoning, "effort": update["reasoning_effort"]}
+    return model.model_copy(update=update) if update else model
+
+
+def _parse_number(text: str, maximum: float, sentence: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number <= maximum:
+        raise InvalidParameterError(sentence)
+    return number
+
+
+def _parse_max_tokens(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and 1 <= len(text) <= 9 and int(text)):
+        raise InvalidParameterError("The longest answer must be a whole number of tokens above 0.")
+    return int(text)
+
+
+def _parse_effort(text: str) -> str:
+    if text not in REASONING_EFFORTS:
+        raise InvalidParameterError(f"The reasoning effort must be one of {', '.join(REASONING_EFFORTS)}.")
+    return text
+
+
+def _parse_extra_body(text: str) -> str:
+    try:
+        is_object = len(text) <= MAX_EXTRA_BODY_CHARS and isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        is_object = False
+    if not is_object:
+        raise InvalidParameterError(f"The extra body must be a JSON object of at most {MAX_EXTRA_BODY_CHARS:,} characters.")
+    return text
+
+
+_PARSERS: Mapping[str, Any] = {
+    "temperature": lambda text: _parse_number(text, MAX_TEMPERATURE, "The temperature must be a number from 0 to 2."),
+    "top_p": lambda text: _parse_number(text, 1, "Top P must be a number from 0 to 1."),
+    "max_tokens": _parse_max_tokens,
+    "reasoning_effort": _parse_effort,
+    "extra_body": _parse_extra_body,
+}

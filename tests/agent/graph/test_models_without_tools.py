@@ -1,0 +1,91 @@
+"""A model that takes no tools is used without them: the same question again, learned once, and noted at the answer."""
+
+import asyncio
+
+import pytest
+
+from agent.context.request import WITHOUT_TOOLS_KEY
+from agent.models.errors import refuses_tools
+from checkpoints import RunState
+from tests.agent.running import Running, model_at, running
+from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
+
+OLLAMA = Fault("status", status=400, message="registry.ollama.ai/library/gemma3:4b does not support tools")
+
+
+def notes(chat: Running) -> list[bool]:
+    answers = [message.langchain for message in chat.path() if message.type == "ai"]
+    return [answer.response_metadata.get(WITHOUT_TOOLS_KEY, False) for answer in answers]
+
+
+def test_the_request_is_repeated_without_tools_and_the_next_ones_have_none() -> None:
+    async def story(fake: FakeOpenAI) -> None:
+        async with model_at(fake) as model, running(model, time_travel="allow") as chat:
+            assert (await chat.say("hello")).state is RunState.DONE
+            assert (await chat.say("and now?")).state is RunState.DONE
+            assert ["tools" in request for request in fake.requests] == [True, False, False]
+            assert [text for kind, _, text in chat.said() if kind == "ai"] == ["Hi.", "Hi again."]
+            assert notes(chat) == [True, True]
+            assert "[msg_" not in str(fake.requests[1]["messages"])  # nothing could address a message by its number
+
+    with FakeOpenAI() as fake:
+        fake.reply(OLLAMA, Say("Hi."), Say("Hi again."))
+        asyncio.run(story(fake))
+        assert fake.violations == []
+
+
+def test_a_model_that_takes_tools_keeps_them_and_its_answers_have_no_note() -> None:
+    async def story(fake: FakeOpenAI) -> None:
+        async with model_at(fake) as model, running(model) as chat:
+            await chat.say("hello")
+            assert ["tools" in request for request in fake.requests] == [True, True]
+            assert notes(chat) == [False, False]
+
+    with FakeOpenAI() as fake:
+        fake.reply(Call("calculator", {"expression": "1+1"}), Say("2."))
+        asyncio.run(story(fake))
+
+
+def test_another_refusal_ends_the_run_as_ever_and_takes_no_tools_away() -> None:
+    async def story(fake: FakeOpenAI) -> None:
+        async with model_at(fake) as model, running(model) as chat:
+            assert (await chat.say("hello")).state is RunState.FAILED
+            await chat.say("again")
+            assert ["tools" in request for request in fake.requests] == [True, True]
+
+    with FakeOpenAI() as fake:
+        fake.reply(Fault("status", status=400, message="temperature is out of range"), Say("Hi."))
+        asyncio.run(story(fake))
+
+
+class Refused(Exception):
+    def __init__(self, text: str, status: int) -> None:
+        super().__init__(text)
+        self.status_code = status
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("'tools' is not supported with this model.", 400),
+        ("`tool calling` is not supported with this model", 400),
+        ("deepseek-reasoner does not support Function Calling", 400),
+        ("No endpoints found that support tool use.", 404),
+        ('"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set', 400),
+        ("tools param requires --jinja flag", 500),
+    ],
+)
+def test_the_words_of_the_servers_are_known(text: str, status: int) -> None:
+    assert refuses_tools(Refused(text, status))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Function tools with reasoning_effort are not supported for gpt-5.6. Use /v1/responses.",
+        "An assistant message with 'tool_calls' must be followed by tool messages.",
+        "This model does not support images.",
+    ],
+)
+def test_other_words_about_tools_are_no_refusal_of_all_tools(text: str) -> None:
+    assert not refuses_tools(Refused(text, 400))

@@ -1,0 +1,86 @@
+"""Parameters reach the wire under each interface's own names, and a bad one is a sentence."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from agent.models.catalog import DEMO_SPEC, ConfiguredModels
+from agent.models.keys import ProviderKeys
+from agent.models.parameters import InvalidParameterError, ModelParameters, parse_parameters
+from tests.agent.running import KEY
+from tests.fakes.openai import FakeOpenAI, Say
+
+ALL = ModelParameters(0.0, 0.5, 99, "high", '{"seed": 7}')
+GLOBAL = ModelParameters(temperature=1.5, extra_body='{"seed": 7}')
+
+
+def ask(spec: str, general: ModelParameters, own: ModelParameters = ModelParameters()) -> dict[str, Any]:  # noqa: B008
+    """The body of a request to this model."""
+
+    async def story(fake: FakeOpenAI) -> None:
+        keys = ProviderKeys(openai_api_key=SecretStr(KEY), openai_base_url=fake.base_url)
+        model: Any = ConfiguredModels(keys, spec, parameters=general).load_model(spec, own)
+        async for _ in model.astream("hello"):
+            pass
+        await model.root_async_client.close()
+
+    with FakeOpenAI() as fake:
+        fake.reply(Say("Hi."))
+        asyncio.run(story(fake))
+        return dict(fake.requests[0])
+
+
+def test_chat_completions_get_every_parameter() -> None:
+    body = ask("openai:some", ALL)
+    assert (body["temperature"], body["top_p"], body["reasoning_effort"], body["seed"]) == (0, 0.5, "high", 7)
+    assert body["max_completion_tokens"] == 99
+
+
+def test_responses_get_every_parameter_under_their_names() -> None:
+    body = ask("openai-responses:some", ALL)
+    assert (body["temperature"], body["top_p"], body["seed"]) == (0, 0.5, 7)
+    assert (body["max_output_tokens"], body["reasoning"]["effort"]) == (99, "high")
+
+
+def test_without_parameters_nothing_is_sent() -> None:
+    names = {"temperature", "top_p", "max_tokens", "max_completion_tokens", "reasoning_effort", "extra_body"}
+    assert not names & set(ask("openai:some", ModelParameters()))
+
+
+def test_a_conversation_overrides_the_apps_parameters_one_by_one() -> None:
+    body = ask("openai:some", GLOBAL, ModelParameters(temperature=0.2, extra_body='{"top_k": 3}'))
+    assert (body["temperature"], body["seed"], body["top_k"]) == (0.2, 7, 3)
+
+
+def test_the_same_parameters_are_the_same_model_and_the_demo_ignores_them() -> None:
+    models = ConfiguredModels(ProviderKeys(openai_api_key=SecretStr(KEY)), "openai:some")
+    assert models.load_model(None, ALL) is models.load_model("openai:some", ALL)
+    assert models.load_model() is not models.load_model(None, ALL)
+    assert models.load_model(DEMO_SPEC, ALL) is models.load_model(DEMO_SPEC)
+
+
+def test_written_parameters_are_read() -> None:
+    written = {"temperature": " 0.2", "top_p": "1", "max_tokens": "99", "reasoning_effort": "low", "extra_body": "{}"}
+    assert parse_parameters({**written, "model": "demo"}) == ModelParameters(0.2, 1.0, 99, "low", "{}")
+    assert parse_parameters({"temperature": ""}) == ModelParameters()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("temperature", "2.1", "The temperature must be a number from 0 to 2."),
+        ("temperature", "nan", "The temperature must be a number from 0 to 2."),
+        ("top_p", "high", "Top P must be a number from 0 to 1."),
+        ("max_tokens", "0", "The longest answer must be a whole number of tokens above 0."),
+        ("max_tokens", "1.5", "The longest answer must be a whole number of tokens above 0."),
+        ("reasoning_effort", "much", "The reasoning effort must be one of none, minimal, low, medium, high, xhigh."),
+        ("extra_body", "[]", "The extra body must be a JSON object of at most 4,000 characters."),
+        ("extra_body", "{" * 9, "The extra body must be a JSON object of at most 4,000 characters."),
+    ],
+)
+def test_a_bad_parameter_is_a_sentence(name: str, text: str, sentence: str) -> None:
+    with pytest.raises(InvalidParameterError) as refused:
+        parse_parameters({name: text})
+    assert str(refused.value) == sentence

@@ -1,0 +1,65 @@
+"""The settings name every tool: those that the graph carries out are offered and withheld like any other."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection
+from typing import Any
+
+import pytest
+
+from agent.tools.registry import GRAPH_TOOLS, TOOL_NAMES, select_graph_tools
+from checkpoints import RunState
+from tests.agent.running import Running, model_at, running
+from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
+
+GOTO = Call("goto", {"position": "msg_0", "message": "Known by now."})
+Story = Callable[[Running, FakeOpenAI], Awaitable[None]]
+
+
+def play(story: Story, *replies: Any, enabled: Collection[str] | None = None, **options: Any) -> None:
+    async def whole(fake: FakeOpenAI) -> None:
+        more: Any = {"time_travel": "allow", "graph_tools": select_graph_tools(enabled), **options}
+        async with model_at(fake) as model, running(model, **more) as chat:
+            await story(chat, fake)
+
+    with FakeOpenAI() as fake:
+        fake.reply(*replies)
+        asyncio.run(whole(fake))
+        assert fake.violations == []
+
+
+def offered(fake: FakeOpenAI) -> set[str]:
+    return {tool["function"]["name"] for tool in fake.requests[0]["tools"]}
+
+
+def test_every_tool_has_a_name_for_the_settings() -> None:
+    names = {"goto", "rewind", "fork", "save_checkpoint", "list_checkpoints", "ask_agent"}
+    assert names == {tool.name for tool in GRAPH_TOOLS} < set(TOOL_NAMES)
+
+
+@pytest.mark.parametrize("enabled", [(), ("goto",), ("save_checkpoint", "list_checkpoints"), ("fork",)])
+def test_only_enabled_tools_are_offered(enabled: tuple[str, ...]) -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        assert offered(fake) == {"calculator", *enabled}
+        assert ("[msg_0]" in str(fake.requests[0]["messages"])) == ("goto" in enabled)
+
+    play(story, Say("Hi."), enabled=enabled)
+
+
+def test_a_tool_that_is_not_enabled_is_not_carried_out() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("hello")).state is RunState.DONE
+        results = [text for kind, _, text in chat.said() if kind == "tool"]
+        assert results == ["This is switched off here. Go on without it."] * 3
+        assert chat.store.list_checkpoints(chat.thread_id) == []
+        assert len(chat.store.list_branches(chat.thread_id)) == 1
+
+    calls = Calls((GOTO, Call("save_checkpoint", {"name": "x"}), Call("fork", {"prompts": ["a"]})))
+    play(story, calls, Say("Fine."), enabled=("rewind",))
+
+
+def test_a_move_that_requires_approval_waits_where_moves_are_allowed() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("hello")).state is RunState.WAITING
+
+    play(story, GOTO, approval=("goto",))
