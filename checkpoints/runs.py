@@ -239,14 +239,20 @@ class Runs:
 
     @tried_again
     def end_run(
-        self, run: Run, state: RunState, *, error: str | None = None, last_messages: Sequence[NewMessage] = ()
+        self,
+        run: Run,
+        state: RunState,
+        *,
+        error: str | None = None,
+        details: str | None = None,
+        last_messages: Sequence[NewMessage] = (),
     ) -> int:
         """Let go of the thread, writing the run's last messages in the same transaction. Ending twice does nothing.
 
         Returns the thread's version.
         """
         with self._store.database.begin_write() as connection:
-            return self._close_run(connection, run, state, error, last_messages)
+            return self._close_run(connection, run, state, rows.from_error(error, details), last_messages)
 
     @tried_again
     def interrupt_orphans(self, thread_id: str | None = None) -> list[Run]:
@@ -302,8 +308,7 @@ class Runs:
 
     def _let_go(self, connection: sa.Connection, run: Run, state: RunState, error: str | None, head_id: str | None) -> None:
         """Write the run's row, after its thread's was held: who takes several rows takes them in one order everywhere."""
-        said = error and serde.sanitize_text(error)
-        ended: Json = {"state": state, "error": said, "draft": "", "ended_at": rows.from_time(self._store.now())}
+        ended: Json = {"state": state, "error": error, "draft": "", "ended_at": rows.from_time(self._store.now())}
         connection.execute(sa.update(_run_table).where(_run_table.c.id == run.id).values(**ended, head_id=head_id))
 
     def _append_messages(

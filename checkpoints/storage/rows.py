@@ -390,13 +390,21 @@ def _fits_column(columns: sa.ColumnCollection[str, sa.Column[Any]], name: str, v
     return bool(columns[name].nullable) if value is None else isinstance(value, columns[name].type.python_type)
 
 
+def from_error(error: str | None, details: str | None) -> str | None:
+    """Return the column of a run's error: its sentence on the first line, and the details after it."""
+    sentence = error and " ".join(serde.sanitize_text(error).splitlines())
+    return f"{sentence}\n{serde.sanitize_text(details)}" if sentence and details else sentence
+
+
 def to_run(row: sa.Row[Any]) -> Run:
+    sentence, _, details = (row.error or "").partition("\n")
     return Run(
         id=row.id,
         thread_id=row.thread_id,
         state=RunState(row.state),
         draft=row.draft,
-        error=row.error,
+        error=sentence or row.error,
+        error_details=details or None,
         dismissed=row.dismissed,
         started_at=to_time(row.started_at),
         ended_at=None if row.ended_at is None else to_time(row.ended_at),

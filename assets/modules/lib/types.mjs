@@ -19,7 +19,7 @@
  * @typedef {{id: string, role: "user"|"assistant"|"note", state: "done"|"partial"|"error", html: string, text: string, label: string|null,
  *   time: string, tools: ToolView[], siblings: string[], files: FileView[], trace: string|null, summary: SummaryView|null,
  *   left: RemovalView|null, usage: (Tokens & {cost: number|null})|null}} MessageView
- * @typedef {{id: string, state: string, error: string|null, compacts?: boolean}} RunView
+ * @typedef {{id: string, state: string, error: string|null, details?: string|null, compacts?: boolean}} RunView
  * @typedef {{op: string, text: string}} Notice  what the last operation did
  * @typedef {{thread: string|null, version: number, title: string, messages: MessageView[], earlier: boolean, later: boolean,
  *   run: RunView|null, notice: Notice|null, suggestions: string[]}} TranscriptData
