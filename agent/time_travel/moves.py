@@ -15,7 +15,7 @@ from agent.time_travel.dependence import find_dependents
 from agent.time_travel.notes import TIME_TRAVEL_MARK, format_note
 from agent.tools.calculator import calculator
 from agent.tools.time_travel import MOVE_TOOLS, save_checkpoint
-from checkpoints import MAIN, Message, files
+from checkpoints import MAIN, Message, files, serde
 
 MAX_SOURCES = 20
 # These tools return no external text. A list of checkpoints does: a file may have named them.
@@ -95,7 +95,8 @@ def plan_goto(
     removed = len(path) - kept
     sources = find_sources(path[:call_position], origins)
     marks = {"kind": "goto", "to": target.depth, "removed": removed, "sources": sources}
-    message = HumanMessage(format_note(target, removed, note), additional_kwargs={TIME_TRAVEL_MARK: marks})
+    text = format_note(target, removed, note, keep_target=keep_target)
+    message = HumanMessage(text, additional_kwargs={TIME_TRAVEL_MARK: marks})
     after = target.id if keep_target else target.parent_id
     return Move("goto", after, message, target, call_position, kept, removed, note.strip())
 
@@ -118,9 +119,7 @@ def plan_rewind(
     call_position = path[-1].depth if call_position is None else call_position
     answers = [message for message in path[:call_position] if _is_agent_answer(message, agent)]
     if not isinstance(n, int) or isinstance(n, bool) or n == 0 or abs(n) > len(answers):
-        choices = f"n goes from 1 to {len(answers)}, or from -1 back to -{len(answers)}" if answers else "there is none yet"
-        whose = "" if agent == MAIN else f" of {agent[:40]}"
-        raise MoveRefused(f"There is no answer {_quote_value(n)}{whose}: {choices}. Nothing was changed.")
+        raise MoveRefused(_describe_odd_n(n, len(answers), agent))
     if not content.strip():
         raise MoveRefused("The content is empty: write the answer that should stand there.")
     target = answers[n - 1 if n > 0 else n]
@@ -133,6 +132,16 @@ def plan_rewind(
     answer = AIMessage(content, additional_kwargs={TIME_TRAVEL_MARK: marks})
     reason = content.strip()
     return Move("rewind", target.parent_id, answer, target, call_position, target.depth, removed, reason, agent, dropped)
+
+
+def _describe_odd_n(n: object, answer_count: int, agent: str) -> str:
+    whose = "" if agent == MAIN else f" of {agent[:40]}"
+    if not answer_count:
+        return f"No answer{whose} can be replaced: there is none yet. Nothing was changed."
+    choices = f"n goes from 1 to {answer_count}, or from -1 back to -{answer_count}"
+    if isinstance(n, bool) or not isinstance(n, int):
+        return f"n must be a whole number, without quotes: {choices}{whose}. It was {_quote_json(n)}. Nothing was changed."
+    return f"There is no answer {n}{whose}: {choices}. Nothing was changed."
 
 
 def find_sources(messages: Sequence[Message], origins: Sequence[str] = ()) -> list[str]:
@@ -190,6 +199,11 @@ def _is_agent_answer(message: Message, agent: str) -> bool:
     data = message.body["data"]
     called = data.get("tool_calls") or data.get("invalid_tool_calls")
     return message.type == "ai" and message.agent == agent and not called
+
+
+def _quote_json(value: object) -> str:
+    """Return an argument as the model wrote it, in JSON."""
+    return serde.to_canonical(value)[:40]
 
 
 def _quote_value(value: Any) -> str:

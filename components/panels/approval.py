@@ -1,17 +1,18 @@
 """The decisions of a person about waiting tool calls, and the previews of the moves among them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from langchain_core.messages import AIMessage
 
+from agent.context.tokens import estimate_stored_tokens, estimate_tokens
 from agent.time_travel.executor import describe_origins
-from agent.time_travel.moves import MoveRefused, plan_move
+from agent.time_travel.moves import Move, MoveRefused, plan_move
 from agent.time_travel.protocol import MOVE_NAMES
 from agent.tools.approval import Decision
-from checkpoints import MAIN, Caller, Removal, StateError, Store, serde
+from checkpoints import MAIN, Caller, Message, Removal, StateError, Store, serde
 from components.services import Services, read_caller
 from components.views import tool_cards
 
@@ -66,5 +67,16 @@ def describe_waiting_moves(store: Store, thread_id: str) -> dict[str, tool_cards
                     if move.dropped_ids is None or m.id in {move.target.id, *move.dropped_ids}
                 ]
                 agents = tuple(sorted({message.agent for message in removed_messages} - {MAIN}))
-                found[call["id"] or ""] = tool_cards.describe_move(move, Removal(move.removed_count, later, agents))
+                removal, tokens = Removal(move.removed_count, later, agents), _estimate_change(move, path, removed_messages)
+                found[call["id"] or ""] = tool_cards.describe_move(move, removal, tokens)
     return found
+
+
+def _estimate_change(move: Move, path: Sequence[Message], removed_messages: Sequence[Message]) -> tool_cards.TokenChange:
+    """Estimate the tokens of the main agent's messages, before and after a move."""
+    before, removed = (
+        sum(estimate_stored_tokens(message) for message in messages if message.agent == MAIN)
+        for messages in (path, removed_messages)
+    )
+    added = estimate_tokens(move.message) if move.agent == MAIN else 0
+    return {"before": before, "after": before - removed + added}

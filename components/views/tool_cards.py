@@ -21,12 +21,20 @@ DAMAGED_TEXT = "This message is damaged and is not shown."
 MAX_BEGINNING_CHARS = 300  # characters of a message that another text names
 
 
+class TokenChange(TypedDict):
+    """The size of the conversation in a request, before and after a move: estimates."""
+
+    before: int
+    after: int
+
+
 class MoveView(TypedDict):
     """The effect of a proposed move, for the person who decides about it."""
 
     target: str  # the beginning of the message that it names
     number: int  # counted from 1
     leaves: str
+    tokens: TokenChange
     argument: Literal["message", "content"]  # with the agent's own words
     words: str
     read: list[str]  # sources that the agent had read before: its words may come from them
@@ -46,8 +54,9 @@ class ToolView(TypedDict):
     work: WorkView | None  # of a call to another agent
 
 
-def describe_move(value: Move, removal: Removal) -> MoveView:
+def describe_move(value: Move, removal: Removal, tokens: TokenChange) -> MoveView:
     return {
+        "tokens": tokens,
         "target": quote_beginning(value.target),
         "number": value.target.depth + 1,
         "leaves": f"{removal}{removal.agents_clause}",

@@ -9,7 +9,7 @@
  * @typedef {{id: string, name: string, arguments: string, status: "running"|"waiting"|"queued"|"done"|"error"|"stopped",
  *   duration_ms: number|null, result: string|null, message_id: string|null,
  *   move: MoveView|null, agent: string, work: WorkView|null, ways: AttemptView[]}} ToolView
- * @typedef {{target: string, number: number, leaves: string, argument: string, words: string, read: string[]}} MoveView  what goto asks for
+ * @typedef {{target: string, number: number, leaves: string, tokens: {before: number, after: number}, argument: string, words: string, read: string[]}} MoveView  what goto asks for
  * @typedef {{agent: string, question: string, messages: number, waiting: ToolView[]}} WorkView  what an agent does for a call
  * @typedef {{branch: string, name: string, done: boolean}} AttemptView
  * @typedef {{input: number, cached: number, output: number, reasoning: number}} Tokens

@@ -1,4 +1,6 @@
 /** Decisions about a tool call that waits: let it run, change its arguments, answer in its place, refuse. */
+import { count } from "../lib/format.mjs";
+
 const { createElement: h, useEffect, useId, useState } = window.React;
 
 const ASKED_MS = 4000; // a decision is answered within this, or it may be made again
@@ -83,12 +85,15 @@ function AnswerForm({ tool, way, isAsked, decide }) {
   );
 }
 
+const tokensText = ({ before, after }) => `The conversation takes ${count(before, "token")} now, and ${count(after, "token")} afterwards.`;
+
 /** What would leave, and where the conversation would go on. */
 function Move({ id, move }) {
   return h(
     "div",
     { className: "approval-move" },
     h("p", { id }, `The agent asks to go back to message ${move.number}. ${move.leaves} will be removed from the conversation. You can undo this.`),
+    h("p", { className: "quiet", title: "Tokens, about" }, tokensText(move.tokens)),
     h("blockquote", null, move.target === "" ? "(a call with no text)" : move.target),
     h("p", { className: "quiet" }, `The agent keeps this note${move.read.length === 0 ? "" : `, after reading ${move.read.join(", ")}`}:`),
     h("blockquote", null, move.words),
