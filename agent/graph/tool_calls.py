@@ -38,7 +38,7 @@ class _SplitCalls:
 
     before: list[ToolCall]
     move: ToolCall | None
-    after: list[ToolCall]  # they belong to a path that is about to leave
+    after: list[ToolCall]  # they belong to a path that leaves, unless the move is refused
 
 
 async def run_tool_calls(
@@ -49,26 +49,25 @@ async def run_tool_calls(
     Raises `AwaitingDecision` when a person must decide first, `PathChanged` after a move, and `LimitReached`.
     """
     answer = next(message for message in reversed(messages) if isinstance(message, AIMessage))
-    refused = [_reject_unreadable(call) for call in answer.invalid_tool_calls]
-    for refusal in refused:
-        await context.recorder.commit(refusal)
-    split = _split_at_move(find_unanswered_calls(messages), context.time_travel)
-    refused += [await _refuse_call(call, AFTER_MOVE_TEXT, context) for call in split.after]
-    calls = split.before
-    undecided = [call for call in calls if _needs_decision(call, approval, context)]
-    if context.is_unattended:
-        refused += [await _refuse_call(call, NOBODY_TO_ASK_TEXT, context) for call in undecided]
-        calls, undecided = [call for call in calls if call not in undecided], []
-    ready = [call for call in calls if call not in undecided]
-    finished = await _run_all(tools, ready, context)
-    results = [result for result in finished if result is not None]
-    if len(results) < len(ready):
+    results = [await _commit_result(_reject_unreadable(call), context) for call in answer.invalid_tool_calls]
+    calls, is_waiting = find_unanswered_calls(messages), False
+    while calls:
+        split = _split_at_move(calls, context.time_travel)
+        undecided = [call for call in split.before if _needs_decision(call, approval, context)]
+        if context.is_unattended:
+            results += [await _refuse_call(call, NOBODY_TO_ASK_TEXT, context) for call in undecided]
+        ready = [call for call in split.before if call not in undecided]
+        finished = [result for result in await _run_all(tools, ready, context) if result is not None]
+        if len(finished) < len(ready):
+            raise AwaitingDecision
+        results += finished
+        if split.move is not None:
+            results.append(await _make_move(split.move, split.after, context))
+        is_waiting = is_waiting or bool(undecided and not context.is_unattended)
+        calls = split.after
+    if is_waiting:
         raise AwaitingDecision
-    if split.move is not None:
-        results.append(await _make_move(split.move, context))
-    if len(ready) < len(calls):
-        raise AwaitingDecision
-    return [*refused, *results]
+    return results
 
 
 def _needs_decision(call: ToolCall, approval: Collection[str], context: RunContext) -> bool:
@@ -90,8 +89,8 @@ def _split_at_move(calls: list[ToolCall], time_travel: TimeTravel | None) -> _Sp
     return _SplitCalls(calls[:first], calls[first], calls[first + 1 :])
 
 
-async def _make_move(call: ToolCall, context: RunContext) -> ToolMessage:
-    """Move as the call requests. A refused move is a result like any other.
+async def _make_move(call: ToolCall, later_calls: Sequence[ToolCall], context: RunContext) -> ToolMessage:
+    """Move as the call requests, and refuse the later calls of its answer. A refused move is a result like any other.
 
     Raises `PathChanged` after the move, and `AwaitingDecision` when a person must decide first.
     """
@@ -101,16 +100,24 @@ async def _make_move(call: ToolCall, context: RunContext) -> ToolMessage:
         text = format_response(decision) if decision.kind == "respond" else DENIED_TEXT
         return await _refuse_call(call, text, context)
     try:
-        move = await context.recorder.run_blocking(partial(context.time_travel.plan_call, call, decision))
+        await context.recorder.run_blocking(partial(context.time_travel.plan_call, call, decision))
     except MoveRefused as reason:
         return await _refuse_call(call, str(reason), context)
+    for each in later_calls:
+        await _refuse_call(each, AFTER_MOVE_TEXT, context)
     if context.time_travel.policy == "ask" and decision is None:
         raise AwaitingDecision
+    # Once more: it counts the results that were just written among the messages that leave.
+    move = await context.recorder.run_blocking(partial(context.time_travel.plan_call, call, decision))
     raise await context.recorder.run_blocking(partial(context.time_travel.make_move, move))
 
 
 async def _refuse_call(call: ToolCall, text: str, context: RunContext) -> ToolMessage:
-    result = ToolMessage(text, tool_call_id=call["id"] or "", name=call["name"], status="error")
+    return await _commit_result(ToolMessage(text, tool_call_id=call["id"] or "", name=call["name"], status="error"), context)
+
+
+async def _commit_result(result: ToolMessage, context: RunContext) -> ToolMessage:
+    """Commit a result and number it, as the model reads it in the same run."""
     result.id = make_message_id(await context.recorder.commit(result))
     return result
 
@@ -167,8 +174,7 @@ async def _run_one(tools: dict[str, BaseTool], call: ToolCall, context: RunConte
         response_metadata={"duration_ms": round((time.monotonic() - started) * 1000)},
     )
     context.trace.on_tool_end(result)
-    result.id = make_message_id(await context.recorder.commit(result))
-    return result
+    return await _commit_result(result, context)
 
 
 async def _apply_decision(tools: dict[str, BaseTool], call: ToolCall, context: RunContext) -> ToolOutcome:
