@@ -216,7 +216,7 @@ class Runs:
             assert place is not None
             now, count = rows.to_time(transaction.now), place.depth + 1
             # The agent finds places by name: one that a person chose must go on meaning what they saved.
-            own = f"{name} · {count}" if name in checkpoint_rows.select_checkpoint_names(connection, run.thread_id) else name
+            own = f"{name} · {count}" if checkpoint_rows.is_name_used(connection, run.thread_id, name) else name
             saved = transaction.add_checkpoint(Checkpoint("", own, now, count, description, created_by="judge", node=place))
             transaction.detail = OperationDetail(name=saved.name)
             return saved.id

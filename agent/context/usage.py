@@ -36,8 +36,8 @@ def combine_usage(reports: Sequence[Any]) -> UsageMetadata | None:
     if not usages:
         return None
     last = usages[-1]
-    names = ("input_tokens", "output_tokens")
-    if last["input_tokens"] and all(last[name] >= each[name] for name in names for each in usages):
+    read, written = max(each["input_tokens"] for each in usages), max(each["output_tokens"] for each in usages)
+    if last["input_tokens"] and last["input_tokens"] >= read and last["output_tokens"] >= written:
         return last
     total: UsageMetadata | None = None
     for usage in usages:
