@@ -34,12 +34,13 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True)
 class RunFinished:
-    """The run has ended. `error` is a sentence for people when it failed."""
+    """The run has ended. `error` is a sentence for people when it failed; `details` are the provider's words."""
 
     run_id: str
     state: RunState
     version: int
     error: str | None = None
+    details: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -242,3 +242,4 @@ class Run:
     started_at: datetime
     ended_at: datetime | None
     compacts: bool = False  # it answers nothing, but puts a summary in the place of messages
+    error_details: str | None = None  # the words of the provider that refused it

@@ -187,7 +187,7 @@ class Runs:
             assert place is not None
             now, count = rows.to_time(transaction.now), place.depth + 1
             # The agent finds places by name: one that a person chose must go on meaning what they saved.
-            own = f"{name} · {count}" if name in checkpoint_rows.select_checkpoint_names(connection, run.thread_id) else name
+            own = f"{name} · {count}" if checkpoint_rows.is_name_used(connection, run.thread_id, name) else name
             saved = transaction.add_checkpoint(Checkpoint("", own, now, count, description, created_by="judge", node=place))
             transaction.detail = OperationDetail(name=saved.name)
             return saved.id
@@ -217,14 +217,20 @@ class Runs:
 
     @retry_contended
     def end_run(
-        self, run: Run, state: RunState, *, error: str | None = None, last_messages: Sequence[NewMessage] = ()
+        self,
+        run: Run,
+        state: RunState,
+        *,
+        error: str | None = None,
+        details: str | None = None,
+        last_messages: Sequence[NewMessage] = (),
     ) -> int:
         """Release the thread, and write the run's last messages in the same transaction. Ending twice does nothing.
 
         Return the thread's version.
         """
         with self._store.database.begin_write() as connection:
-            return self._close_run(connection, run, state, error, last_messages)
+            return self._close_run(connection, run, state, run_rows.format_error(error, details), last_messages)
 
     @retry_contended
     def interrupt_orphans(self, thread_id: str | None = None) -> list[Run]:
@@ -279,8 +285,7 @@ class Runs:
         self, connection: sa.Connection, run: Run, state: RunState, error: str | None, head_id: str | None
     ) -> None:
         """Write the run's row, after its thread's was locked: rows are locked in one order everywhere."""
-        said = error and serde.sanitize_text(error)
-        ended: Json = {"state": state, "error": said, "draft": "", "ended_at": rows.from_time(self._store.now())}
+        ended: Json = {"state": state, "error": error, "draft": "", "ended_at": rows.from_time(self._store.now())}
         connection.execute(sa.update(_run_table).where(_run_table.c.id == run.id).values(**ended, head_id=head_id))
 
     def _append_messages(

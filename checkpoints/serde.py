@@ -112,6 +112,15 @@ def sanitize_text(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
 
 
+def sanitize_json(value: Any) -> Any:
+    """Return JSON with every text in it sanitized, keys included."""
+    if isinstance(value, str):
+        return sanitize_text(value)
+    if isinstance(value, dict):
+        return {sanitize_text(key): sanitize_json(each) for key, each in value.items()}
+    return [sanitize_json(each) for each in value] if isinstance(value, list) else value
+
+
 def parse_leniently(text: str | bytes) -> Any:
     """Parse a column of JSON. Damaged JSON becomes an empty object, so that one damaged row hides no other row."""
     if text in ("{}", b"{}"):  # most rows; skips parsing: a seventh of the time for a long list

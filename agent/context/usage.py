@@ -1,8 +1,9 @@
 """The tokens of an answer as its provider reports them. Providers and older versions may have written any value."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.messages.ai import InputTokenDetails, OutputTokenDetails, UsageMetadata
+from langchain_core.messages.ai import InputTokenDetails, OutputTokenDetails, UsageMetadata, add_usage
 
 from checkpoints.limits import to_tokens
 
@@ -25,6 +26,25 @@ def readable_usage(reported: Any) -> UsageMetadata | None:
     return usage
 
 
+def combine_usage(reports: Sequence[Any]) -> UsageMetadata | None:
+    """Return the usage of an answer from the reports of its chunks.
+
+    OpenAI's servers may report all tokens so far in every chunk, and the last report counts. Some libraries report the
+    tokens that were added, and their sum counts.
+    """
+    usages = [usage for report in reports if (usage := readable_usage(report)) is not None]
+    if not usages:
+        return None
+    last = usages[-1]
+    read, written = max(each["input_tokens"] for each in usages), max(each["output_tokens"] for each in usages)
+    if last["input_tokens"] and last["input_tokens"] >= read and last["output_tokens"] >= written:
+        return last
+    total: UsageMetadata | None = None
+    for usage in usages:
+        total = add_usage(total, usage)
+    return readable_usage(total)
+
+
 def context_tokens(usage: UsageMetadata) -> int:
     """Return the tokens of an answer and its request together; its reasoning is not sent again."""
     reasoning = usage.get("output_token_details", {}).get("reasoning", 0)
@@ -38,7 +58,8 @@ def drop_unreadable_usage(event: dict[str, Any]) -> None:
         usage = holder.get("usage")
         if usage is None:
             continue
-        if not isinstance(usage, dict) or any(name in usage and to_tokens(usage[name]) is None for name in _COUNTS):
+        counts = [to_tokens(usage[name]) for name in _COUNTS if name in usage] if isinstance(usage, dict) else []
+        if not counts or None in counts:
             holder["usage"] = None
             continue
         for details in (value for name, value in usage.items() if name.endswith("_tokens_details") and value):

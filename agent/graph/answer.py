@@ -13,14 +13,15 @@ from contextlib import aclosing
 from typing import Any
 
 from langchain_core.language_models import LanguageModelInput
-from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, BaseMessage, InvalidToolCall, ToolCall
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, InvalidToolCall, ToolCall
 from langchain_core.messages.ai import add_ai_message_chunks
 from langchain_core.runnables import Runnable
 
 from agent.context.numbering import NumberStripper, strip_number
-from agent.context.usage import readable_usage
+from agent.context.usage import combine_usage
 from agent.graph.retries import Retries
 from agent.graph.state import RunContext
+from agent.models.answer_text import read_answer_text
 from agent.models.finish_reasons import convert_to_chunk, read_finish_reason
 from checkpoints import serde
 from checkpoints.limits import MAX_ARGUMENT_LEVELS, is_deeper, to_label
@@ -29,7 +30,8 @@ BoundModel = Runnable[LanguageModelInput, AIMessage]
 _CUT_OFF_TEXTS: dict[str | None, str] = {
     "length": "The answer reached the model's length limit.",
     "content_filter": "The model provider's content filter stopped this answer.",
-    "nothing": "The model sent nothing of an answer; try again.",
+    "nothing": "The model said nothing; try again.",
+    "broken_off": "The model provider broke off this answer; try again.",
     "too_long": "The answer grew too long and was cut.",
 }
 _FINISHED_REASONS = {"stop", "tool_calls"}
@@ -80,7 +82,7 @@ async def _read_stream(
             chunk = chunk if isinstance(chunk, AIMessageChunk) else convert_to_chunk(chunk)  # noqa: PLW2901  a model that cannot stream
             deadline.reschedule(loop.time() + limits.idle_seconds)
             chunks.append(chunk)
-            text = _chunk_text(chunk)[: limits.max_answer_chars - size]
+            text = read_answer_text(chunk)[: limits.max_answer_chars - size]
             size += len(text)
             if text or chunk.tool_call_chunks:
                 context.trace.on_token(text)
@@ -101,11 +103,7 @@ async def _iterate_chunks(model: BoundModel, messages: Sequence[AnyMessage]) -> 
 
 def _has_content(chunks: Sequence[AIMessageChunk]) -> bool:
     """Return whether any part of an answer has come."""
-    return any(_chunk_text(chunk) or chunk.tool_call_chunks for chunk in chunks)
-
-
-def _chunk_text(chunk: BaseMessage) -> str:
-    return chunk.content if isinstance(chunk.content, str) else str(chunk.text)
+    return any(read_answer_text(chunk) or chunk.tool_call_chunks for chunk in chunks)
 
 
 def _assemble_answer(chunks: list[AIMessageChunk]) -> AIMessage:
@@ -116,11 +114,14 @@ def _assemble_answer(chunks: list[AIMessageChunk]) -> AIMessage:
     if reason not in _FINISHED_REASONS:
         raise AnswerCutOff(reason if reason or _has_content(chunks) else "nothing")
     calls, unreadable = _read_tool_calls(merged)
+    text = serde.sanitize_text(strip_number(read_answer_text(merged)))
+    if not (text.strip() or calls or unreadable):
+        raise AnswerCutOff("nothing")
     return AIMessage(
-        content=serde.sanitize_text(strip_number(_chunk_text(merged))),
+        content=text,
         tool_calls=calls,
         invalid_tool_calls=unreadable,
-        usage_metadata=readable_usage(merged.usage_metadata),
+        usage_metadata=combine_usage([chunk.usage_metadata for chunk in chunks]),
         response_metadata={"finish_reason": reason}
         | {key: label for key in _KEPT_METADATA if (label := to_label(merged.response_metadata.get(key)))},
     )
@@ -148,6 +149,6 @@ def _read_tool_calls(merged: AIMessageChunk) -> tuple[list[ToolCall], list[Inval
 def _parse_call_arguments(text: str) -> dict[str, Any] | None:
     try:
         value = json.loads(text or "{}")
-        return serde.require_exact(value) if isinstance(value, dict) else None
+        return serde.require_exact(serde.sanitize_json(value)) if isinstance(value, dict) else None
     except (ValueError, TypeError, RecursionError):  # also numbers and texts that are JSON but cannot be kept
         return None

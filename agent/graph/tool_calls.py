@@ -39,7 +39,7 @@ class _SplitCalls:
 
     before: list[ToolCall]
     move: ToolCall | None
-    after: list[ToolCall]  # they belong to a path that is about to leave
+    after: list[ToolCall]  # they belong to a path that leaves, unless the move is refused
 
 
 async def run_tool_calls(
@@ -50,26 +50,25 @@ async def run_tool_calls(
     Raises `AwaitingDecision` when a person must decide first, `PathChanged` after a move, and `LimitReached`.
     """
     answer = next(message for message in reversed(messages) if isinstance(message, AIMessage))
-    refused = [_reject_unreadable(call) for call in answer.invalid_tool_calls]
-    for refusal in refused:
-        await context.recorder.commit(refusal)
-    split = _split_at_move(find_unanswered_calls(messages), tools)
-    refused += [await _refuse_call(call, AFTER_MOVE_TEXT, context) for call in split.after]
-    calls = split.before
-    undecided = [call for call in calls if needs_decision(call, approval, tools, context)]
-    if context.is_unattended:
-        refused += [await _refuse_call(call, NOBODY_TO_ASK_TEXT, context) for call in undecided]
-        calls, undecided = [call for call in calls if call not in undecided], []
-    ready = [call for call in calls if call not in undecided]
-    finished = await _run_all(tools, ready, context)
-    results = [result for result in finished if result is not None]
-    if len(results) < len(ready):
+    results = [await _commit_result(_reject_unreadable(call), context) for call in answer.invalid_tool_calls]
+    calls, is_waiting = find_unanswered_calls(messages), False
+    while calls:
+        split = _split_at_move(calls, tools)
+        undecided = [call for call in split.before if needs_decision(call, approval, tools, context)]
+        if context.is_unattended:
+            results += [await _refuse_call(call, NOBODY_TO_ASK_TEXT, context) for call in undecided]
+        ready = [call for call in split.before if call not in undecided]
+        finished = [result for result in await _run_all(tools, ready, context) if result is not None]
+        if len(finished) < len(ready):
+            raise AwaitingDecision
+        results += finished
+        if split.move is not None:
+            results.append(await _make_move(split.move, split.after, approval, context))
+        is_waiting = is_waiting or bool(undecided and not context.is_unattended)
+        calls = split.after
+    if is_waiting:
         raise AwaitingDecision
-    if split.move is not None:
-        results.append(await _make_move(split.move, approval, context))
-    if len(ready) < len(calls):
-        raise AwaitingDecision
-    return [*refused, *results]
+    return results
 
 
 def _split_at_move(calls: list[ToolCall], tools: Collection[str]) -> _SplitCalls:
@@ -80,8 +79,10 @@ def _split_at_move(calls: list[ToolCall], tools: Collection[str]) -> _SplitCalls
     return _SplitCalls(calls[:first], calls[first], calls[first + 1 :])
 
 
-async def _make_move(call: ToolCall, approval: Collection[str], context: RunContext) -> ToolMessage:
-    """Move as the call requests. A refused move is a result like any other.
+async def _make_move(
+    call: ToolCall, later_calls: Sequence[ToolCall], approval: Collection[str], context: RunContext
+) -> ToolMessage:
+    """Move as the call requests, and refuse the later calls of its answer. A refused move is a result like any other.
 
     Raises `PathChanged` after the move, and `AwaitingDecision` when a person must decide first.
     """
@@ -90,16 +91,24 @@ async def _make_move(call: ToolCall, approval: Collection[str], context: RunCont
     if (settled := settle_call(decision)) is not None:
         return await _refuse_call(call, settled.text, context)
     try:
-        move = await context.recorder.run_blocking(partial(context.time_travel.plan_call, call, decision))
+        await context.recorder.run_blocking(partial(context.time_travel.plan_call, call, decision))
     except MoveRefused as reason:
         return await _refuse_call(call, str(reason), context)
+    for each in later_calls:
+        await _refuse_call(each, AFTER_MOVE_TEXT, context)
     if decision is None and (context.time_travel.policy == "ask" or call["name"] in approval):
         raise AwaitingDecision
+    # Once more: it counts the results that were just written among the messages that leave.
+    move = await context.recorder.run_blocking(partial(context.time_travel.plan_call, call, decision))
     raise await context.recorder.run_blocking(partial(context.time_travel.make_move, move))
 
 
 async def _refuse_call(call: ToolCall, text: str, context: RunContext) -> ToolMessage:
-    result = ToolMessage(text, tool_call_id=call["id"] or "", name=call["name"], status="error")
+    return await _commit_result(ToolMessage(text, tool_call_id=call["id"] or "", name=call["name"], status="error"), context)
+
+
+async def _commit_result(result: ToolMessage, context: RunContext) -> ToolMessage:
+    """Commit a result and number it, as the model reads it in the same run."""
     result.id = make_message_id(await context.recorder.commit(result))
     return result
 
@@ -158,8 +167,7 @@ async def _run_one(tools: dict[str, BaseTool], call: ToolCall, context: RunConte
         response_metadata={"duration_ms": round((time.monotonic() - started) * 1000)},
     )
     context.trace.on_tool_end(result)
-    result.id = make_message_id(await context.recorder.commit(result))
-    return result
+    return await _commit_result(result, context)
 
 
 async def _dispatch_call(tools: dict[str, BaseTool], context: RunContext, call: ToolCall) -> ToolOutcome:

@@ -10,14 +10,14 @@ class ModelConfigurationError(ValueError):
 
 
 _BY_STATUS = {
-    400: "The model provider did not accept the request; MODEL may not support tools.",
+    400: "The model provider did not accept the request.",
     401: "The model provider refused the API key; check it in the settings.",
     403: "The model provider does not allow this API key to use this model; check the key and MODEL.",
     404: "The model provider does not know this model; check MODEL and the provider's address.",
     408: "The model provider gave up waiting; try again.",
     409: "The model provider was busy with a conflicting request; try again.",
     413: "The request is too large for the model provider; shorten the conversation.",
-    422: "The model provider did not accept the request; MODEL may not support tools.",
+    422: "The model provider did not accept the request.",
 }
 _STATUS_OF_CODE = {"invalid_api_key": 401, "model_not_found": 404, "rate_limit_exceeded": 429, "server_error": 500}
 _CODES = {*_STATUS_OF_CODE, "context_length_exceeded", "content_filter", "insufficient_quota"}
@@ -27,11 +27,12 @@ _FILES_REFUSED = re.compile(  # the words of OpenAI, Azure, OpenRouter, Ollama, 
     r"image_url|image input|(?:not|n't) support\w* (?:image|vision|file)|multimodal|file_data|input_file|input_image",
     re.IGNORECASE,
 )
+_NO_TOOLS = "This model does not take tools. Choose another model."
 _TOOLS_REFUSED = re.compile(  # the words of Ollama, OpenAI, Azure, Groq, DeepSeek, OpenRouter, vLLM and llama.cpp
-    r"(?:not|n't) support\w* (?:tool|function)"
-    r"|\b(?:tools?|functions?|(?:tool|function)[ _]call(?:ing|s)?)\W+(?:is|are) not supported"
-    r"|unsupported parameter: \W*tools\b|no endpoints found that support tool use|enable-auto-tool-choice"
-    r"|tools param requires",
+    r"(?:not|n't) support\w* (?:\w+ ){0,2}(?:tool|function)"
+    r"|\b(?:tools?|functions?|tool (?:use|calling|choice)|(?:tool|function)[ _]call(?:ing|s)?)\W+(?:is|are) not "
+    r"(?:supported|available|enabled)"
+    r"|unsupported parameter: \W*tools\b|support tool use|enable-auto-tool-choice|tools param requires",
     re.IGNORECASE,
 )
 _FILTERED = "The model provider's content filter stopped this answer; rephrase the message."
@@ -68,7 +69,7 @@ _FINAL_KINDS = set().union(*(names for names, _ in _BY_KIND[:3]))
 
 
 def describe_model_error(error: BaseException) -> str:
-    """Return one sentence for a person. It never holds the provider's own text, which may show a part of the key.
+    """Return one sentence for a person. It never holds the provider's own text (see `provider_words`).
 
     Status, code and class name identify an error, so the providers' libraries need not be loaded.
     """
@@ -111,7 +112,7 @@ def retry_after(error: BaseException) -> float | None:
 
 def _inspect_error(error: BaseException) -> tuple[list[BaseException], set[str], set[str]]:
     """Return the error with its causes, the names of their classes, and their codes."""
-    chain = list(_iterate_causes(error))
+    chain = list(iterate_causes(error))
     kinds = {kind.__name__ for link in chain for kind in type(link).__mro__}
     named = [getattr(link, attribute, None) for link in chain for attribute in ("code", "type")]
     codes = {code for code in named if isinstance(code, str)}
@@ -120,7 +121,7 @@ def _inspect_error(error: BaseException) -> tuple[list[BaseException], set[str],
     return chain, kinds, codes
 
 
-def _iterate_causes(error: BaseException) -> Iterator[BaseException]:
+def iterate_causes(error: BaseException) -> Iterator[BaseException]:
     """Return the error and its causes: a refused connection and a bad certificate differ only there.
 
     An error without a named cause has its context as the cause. The HTTP library names none for a bad certificate, nor does
@@ -152,6 +153,8 @@ def _explain_content(error: BaseException, kinds: set[str], codes: set[str]) -> 
         return _RESPONSES
     if _FILES_REFUSED.search(str(error)):
         return _NO_FILES
+    if _TOOLS_REFUSED.search(str(error)):
+        return _NO_TOOLS
     return _QUOTA if "insufficient_quota" in codes else None
 
 
@@ -165,11 +168,12 @@ def _explain_status(chain: Sequence[BaseException], codes: set[str]) -> str | No
 
 def _find_refusal(chain: Sequence[BaseException], codes: set[str]) -> tuple[BaseException, int]:
     """Return the first error with a status, and that status; 0 if none has one."""
-    refusal = next((link for link in chain if _read_status(link)), chain[0])
-    return refusal, _read_status(refusal) or next((_STATUS_OF_CODE[code] for code in codes if code in _STATUS_OF_CODE), 0)
+    refusal = next((link for link in chain if read_status(link)), chain[0])
+    return refusal, read_status(refusal) or next((_STATUS_OF_CODE[code] for code in codes if code in _STATUS_OF_CODE), 0)
 
 
-def _read_status(error: BaseException) -> int:
+def read_status(error: BaseException) -> int:
+    """Return the HTTP status of a refusal; 0 for any other error."""
     status = getattr(error, "status_code", None) or getattr(getattr(error, "response", None), "status_code", None)
     return status if isinstance(status, int) else 0
 

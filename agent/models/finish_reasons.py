@@ -7,24 +7,35 @@ from typing import Any
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.tool import tool_call_chunk
 
+from agent.models.answer_text import read_answer_text
+
 # Chat Completions, Responses, Anthropic, Google, Ollama, Bedrock, in this order of their first words.
 _METADATA_KEYS = ("finish_reason", "stop_reason", "done_reason", "stopReason", "status")
 _REASONS = {
-    "stop": ("completed", "complete", "end_turn", "stop_sequence", "eos_token"),
+    "stop": ("completed", "complete", "end_turn", "stop_sequence", "eos_token"),  # and every word that is unknown
     "tool_calls": ("tool_use", "tool_call", "function_call"),
     "length": ("max_output_tokens", "max_tokens", "model_length", "model_context_window_exceeded"),
     "content_filter": ("refusal", "safety", "recitation", "blocklist", "prohibited_content", "guardrail_intervened"),
+    "broken_off": (
+        *("error", "failed", "failure", "cancelled", "canceled", "abort", "aborted", "interrupted", "timeout"),
+        *("network_error", "insufficient_system_resource", "malformed_function_call", "malformed_tool_call"),
+        *("incomplete", "in_progress", "queued"),
+    ),
 }
 _REASON_OF_WORD = {other: reason for reason, others in _REASONS.items() for other in others}
 
 
 def read_finish_reason(metadata: Mapping[str, Any]) -> str | None:
-    """Return the reason why an answer ended, in the words of Chat Completions if they have one; None if unknown."""
+    """Return the reason why an answer ended: a key of `_REASONS`; None if the metadata names none.
+
+    Servers invent words for a complete answer, so an unknown word counts as `stop`.
+    """
     reason = next((metadata[key] for key in _METADATA_KEYS if metadata.get(key)), None)
     if reason == "incomplete":
-        reason = (metadata.get("incomplete_details") or {}).get("reason")
-    word = str(reason).lower() if reason else None
-    return _REASON_OF_WORD.get(word, word) if word else None
+        cause = str((metadata.get("incomplete_details") or {}).get("reason")).lower()
+        return cause if cause in _REASONS else _REASON_OF_WORD.get(cause, "broken_off")
+    word = str(reason).lower()
+    return None if reason is None else word if word in _REASONS else _REASON_OF_WORD.get(word, "stop")
 
 
 def convert_to_chunk(message: AIMessage) -> AIMessageChunk:
@@ -32,7 +43,7 @@ def convert_to_chunk(message: AIMessage) -> AIMessageChunk:
     calls = [(call["name"], json.dumps(call["args"]), call["id"]) for call in message.tool_calls]
     calls += [(call["name"] or "", call["args"] or "", call["id"]) for call in message.invalid_tool_calls]
     return AIMessageChunk(
-        content=message.text,
+        content=read_answer_text(message),
         tool_call_chunks=[
             tool_call_chunk(name=name, args=arguments, id=identity, index=index)
             for index, (name, arguments, identity) in enumerate(calls)

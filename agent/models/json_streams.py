@@ -13,7 +13,7 @@ from typing import Any
 from jiter import from_json
 from openai import AsyncOpenAI, AsyncStream
 
-from agent.context.usage import drop_unreadable_usage
+from agent.models.event_repairs import EventRepairer
 from agent.models.pacing import StreamPacer, gather_ready
 
 DATA_PREFIX = b"data: {"
@@ -71,10 +71,11 @@ class _JsonStream(AsyncStream[object]):
         self._decoder = _JoiningDecoder(self._decoder)  # type: ignore[assignment]  # only the asynchronous method is used
 
     async def __aiter__(self) -> AsyncIterator[object]:
+        repairer = EventRepairer()
         with self.pacer.count_stream():
             async for event in super().__aiter__():
                 if isinstance(event, dict):
-                    drop_unreadable_usage(event)
+                    repairer.repair(event)
                 yield event
 
 

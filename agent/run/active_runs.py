@@ -80,7 +80,7 @@ class ActiveRuns:
             self._abandon_work(run, work)
         outcome = read_outcome(run, work, is_stopped=stopping.done(), is_closing=self.is_closing)
         try:
-            await recorder.end_run(outcome.state, outcome.error)
+            await recorder.end_run(outcome.state, outcome.error, outcome.details)
         except StateError as error:
             _log.error("run %s could not be written to its end: %s", run.id, error)
         except Exception as error:  # noqa: BLE001  the watchdog releases the thread later

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from agent.graph.answer import AnswerCutOff
 from agent.graph.budgets import LimitReached
 from agent.models.errors import describe_model_error
+from agent.models.provider_words import read_provider_words
 from agent.tools.approval import AwaitingDecision
 from checkpoints import Run, RunState, StateError
 
@@ -17,10 +18,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """The state to write for a run. `error` is a sentence for people when it failed, or stopped at a limit."""
+    """The state to write for a run. `error` is a sentence for people when it failed, or stopped at a limit.
+
+    `details` are the provider's words.
+    """
 
     state: RunState
     error: str | None = None
+    details: str | None = None
 
 
 def read_outcome(run: Run, work: asyncio.Task[None], *, is_stopped: bool, is_closing: bool) -> RunOutcome:
@@ -38,14 +43,14 @@ def read_outcome(run: Run, work: asyncio.Task[None], *, is_stopped: bool, is_clo
             return RunOutcome(RunState.STOPPED, f"{error} {GO_ON_TEXT}")
         sentence = describe_run_failure(error, run)
         if not is_stopped:
-            return RunOutcome(RunState.FAILED, sentence)
+            return RunOutcome(RunState.FAILED, sentence, _read_details(error))
     elif not is_stopped:
         _log.warning("run %s was cut off: its work was cancelled, and nobody had stopped it", run.id)
     return RunOutcome(RunState.STOPPED if is_stopped and not is_closing else RunState.INTERRUPTED)
 
 
 def describe_run_failure(error: BaseException, run: Run) -> str:
-    """Describe any failure in one sentence for people, and log its class."""
+    """Describe any failure in one sentence for people, and log its class and the provider's words."""
     try:
         if isinstance(error, AnswerCutOff | LimitReached):
             return str(error)
@@ -53,9 +58,18 @@ def describe_run_failure(error: BaseException, run: Run) -> str:
     except BaseException as broken:  # noqa: BLE001  the error path itself: the run must end all the same
         _log.error("run %s: a failure could not be described: %s", run.id, locate_error(broken))
         reason = _UNKNOWN_TEXT
-    # The provider's text may hold a part of the key: the log gets only the exception's type, and the page neither.
-    _log.warning("run %s failed: %s", run.id, type(error).__qualname__)
+    words = _read_details(error)
+    _log.warning("run %s failed: %s%s", run.id, type(error).__qualname__, f": {words}" if words else "")
     return f"{reason} (reference {run.id[:8]})"
+
+
+def _read_details(error: BaseException) -> str | None:
+    """Return the provider's words; None if there are none, or if they cannot be read."""
+    try:
+        return read_provider_words(error)
+    except BaseException as broken:  # noqa: BLE001  as above
+        _log.error("a provider's words could not be read: %s", locate_error(broken))
+        return None
 
 
 def locate_error(error: BaseException) -> str:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -131,7 +132,7 @@ class RunRecorder:
         self._hub.publish(self.run.thread_id, MessageAdded(stored, version))
         return stored.depth
 
-    async def end_run(self, state: RunState, error: str | None = None) -> None:
+    async def end_run(self, state: RunState, error: str | None = None, details: str | None = None) -> None:
         """Release the thread. Answers in progress become partial messages, and open calls get a result.
 
         When the run waits for a person, calls stay open.
@@ -140,19 +141,20 @@ class RunRecorder:
         self._has_ended = True
         try:
             async with self._write_lock:
-                version = await self._end(state, error)
+                version = await self._end(state, error, details)
         finally:  # followers must not wait for ever, also when the disk is full
-            self._hub.publish(self.run.thread_id, RunFinished(self.run.id, state, version, error))
+            self._hub.publish(self.run.thread_id, RunFinished(self.run.id, state, version, error, details))
 
-    async def _end(self, state: RunState, error: str | None) -> int:
+    async def _end(self, state: RunState, error: str | None, details: str | None) -> int:
+        ending = partial(self._runs.end_run, self.run, state, error=error, details=details)
         try:
             last = self._last_messages(state)
-            return await self._blocking.run(self._runs.end_run, self.run, state, error=error, last_messages=last)
+            return await self._blocking.run(partial(ending, last_messages=last))
         except StoreUnavailableError:
             raise
         except Exception:  # noqa: BLE001  the last messages cannot be written: the thread is released without them
             _log.exception("run %s ends without its last messages", self.run.id)
-            return await self._blocking.run(self._runs.end_run, self.run, state, error=error)
+            return await self._blocking.run(ending)
 
     def _last_messages(self, state: RunState) -> list[NewMessage]:
         """Build the partial messages, and results for the open calls. An agent that is writing waits for no call."""

@@ -16,7 +16,7 @@ from agent.time_travel.dependence import find_dependents
 from agent.time_travel.notes import format_note
 from agent.tools.calculator import calculator
 from agent.tools.time_travel import MOVE_TOOLS, save_checkpoint
-from checkpoints import MAIN, Message, files
+from checkpoints import MAIN, Message, files, serde
 
 MAX_SOURCES = 20
 # These tools return no external text. A list of checkpoints does: a file may have named them.
@@ -110,8 +110,9 @@ def plan_goto(
     kept_count = target.depth + 1 if keep_target else target.depth
     removed_count = len(path) - kept_count
     mark = MoveMark("goto", target.depth, removed_count, find_sources(path[:call_position], origins))
+    text = format_note(target, removed_count, note, keep_target=keep_target)
     after = target.id if keep_target else target.parent_id
-    return Move(mark, after, format_note(target, removed_count, note), target, call_position, kept_count, note.strip())
+    return Move(mark, after, text, target, call_position, kept_count, note.strip())
 
 
 def plan_rewind(
@@ -132,9 +133,7 @@ def plan_rewind(
     call_position = path[-1].depth if call_position is None else call_position
     answers = [message for message in path[:call_position] if _is_agent_answer(message, agent)]
     if not isinstance(n, int) or isinstance(n, bool) or n == 0 or abs(n) > len(answers):
-        choices = f"n goes from 1 to {len(answers)}, or from -1 back to -{len(answers)}" if answers else "there is none yet"
-        author_clause = "" if agent == MAIN else f" of {agent[:40]}"
-        raise MoveRefused(f"There is no answer {_quote_value(n)}{author_clause}: {choices}. Nothing was changed.")
+        raise MoveRefused(_describe_odd_n(n, len(answers), agent))
     if not content.strip():
         raise MoveRefused("The content is empty: write the answer that should stand there.")
     target = answers[n - 1 if n > 0 else n]
@@ -145,6 +144,17 @@ def plan_rewind(
     mark = MoveMark("rewind", target.depth, removed_count, find_sources(path[:call_position], origins))
     kept_count, reason = target.depth, content.strip()
     return Move(mark, target.parent_id, content, target, call_position, kept_count, reason, agent, dropped_ids)
+
+
+def _describe_odd_n(n: object, answer_count: int, agent: str) -> str:
+    author_clause = "" if agent == MAIN else f" of {agent[:40]}"
+    if not answer_count:
+        return f"No answer{author_clause} can be replaced: there is none yet. Nothing was changed."
+    choices = f"n goes from 1 to {answer_count}, or from -1 back to -{answer_count}"
+    if isinstance(n, bool) or not isinstance(n, int):
+        rule = f"n must be a whole number, without quotes: {choices}{author_clause}."
+        return f"{rule} It was {_quote_json(n)}. Nothing was changed."
+    return f"There is no answer {n}{author_clause}: {choices}. Nothing was changed."
 
 
 def find_sources(messages: Sequence[Message], origins: Sequence[str] = ()) -> tuple[str, ...]:
@@ -196,6 +206,11 @@ def _is_agent_answer(message: Message, agent: str) -> bool:
     data = message.body["data"]
     calls = data.get("tool_calls") or data.get("invalid_tool_calls")
     return message.type == "ai" and message.agent == agent and not calls
+
+
+def _quote_json(value: object) -> str:
+    """Return an argument as the model wrote it, in JSON."""
+    return serde.to_canonical(value)[:40]
 
 
 def _quote_value(value: Any) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage, ToolCall
 
+from agent.context.tokens import estimate_stored_tokens, estimate_tokens
 from agent.time_travel.executor import describe_origins
 from agent.time_travel.moves import Move, MoveRefused, plan_move
 from agent.time_travel.protocol import MOVE_NAMES
@@ -18,6 +19,8 @@ class WaitingMove:
 
     move: Move
     removal: Removal
+    tokens_before: int  # of the main agent's messages, estimated
+    tokens_after: int
 
 
 def find_waiting_moves(store: Store, thread_id: str) -> dict[str, WaitingMove]:
@@ -27,7 +30,7 @@ def find_waiting_moves(store: Store, thread_id: str) -> dict[str, WaitingMove]:
     for call in _find_move_calls(path):
         with suppress(MoveRefused):
             move = plan_move(call, path, store.map_checkpoint_depths(thread_id), describe_origins(store, thread_id))
-            found[call["id"] or ""] = WaitingMove(move, _count_removal(move, path, checkpoints))
+            found[call["id"] or ""] = _measure_move(move, path, checkpoints)
     return found
 
 
@@ -38,10 +41,14 @@ def _find_move_calls(path: Sequence[Message]) -> list[ToolCall]:
     return [call for call in answer.tool_calls if call["name"] in MOVE_NAMES] if isinstance(answer, AIMessage) else []
 
 
-def _count_removal(move: Move, path: Sequence[Message], checkpoints: Sequence[Checkpoint]) -> Removal:
+def _measure_move(move: Move, path: Sequence[Message], checkpoints: Sequence[Checkpoint]) -> WaitingMove:
     later = sum(checkpoint.message_count > move.kept_count for checkpoint in checkpoints)
     removed = path[move.kept_count :]
     if move.dropped_ids is not None:
         removed = [message for message in removed if message.id in {move.target.id, *move.dropped_ids}]
     agents = tuple(sorted({message.agent for message in removed} - {MAIN}))
-    return Removal(move.mark.removed, later, agents)
+    before, without = (
+        sum(estimate_stored_tokens(message) for message in messages if message.agent == MAIN) for messages in (path, removed)
+    )
+    added = estimate_tokens(move.build_message()) if move.agent == MAIN else 0
+    return WaitingMove(move, Removal(move.mark.removed, later, agents), before, before - without + added)

@@ -25,14 +25,17 @@ _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # open
 def make_read_file_tool(folder: Path) -> BaseTool:
     """Return the tool `read_file(path, first_line)`. Its failures are ToolExceptions that tell the model how to proceed."""
 
-    async def read_file(path: str = ".", first_line: int = 1) -> str:
+    def read_file(path: str = ".", first_line: int = 1) -> str:
         """Read a text file of the user's folder, or list a folder. Long files come in pages: ask again with first_line.
 
         path: relative to the folder, such as notes/plan.md; "." lists what is there.
         """
+        return read_path(folder, path, first_line)
+
+    async def read_in_thread(path: str = ".", first_line: int = 1) -> str:
         return await asyncio.to_thread(read_path, folder, path, first_line)
 
-    return StructuredTool.from_function(coroutine=read_file)
+    return StructuredTool.from_function(read_file, coroutine=read_in_thread)
 
 
 def read_path(folder: Path, path: str, first_line: int = 1) -> str:

@@ -5,6 +5,7 @@ them.
 """
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -71,7 +72,14 @@ def make_web_search_tool(api_key: SecretStr, base_url: str | None) -> BaseTool:
             # Drop the provider's text and the request, which holds the key.
             raise ToolException(_explain_failure(error)) from None
 
-    return StructuredTool.from_function(coroutine=web_search)
+    def search_and_wait(query: str, topic: Topic = "general", time_range: TimeRange | None = None) -> str:
+        # In a thread of its own: the caller's may run an event loop.
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(lambda: asyncio.run(web_search(query, topic, time_range))).result()
+
+    return StructuredTool.from_function(
+        search_and_wait, coroutine=web_search, name="web_search", description=web_search.__doc__
+    )
 
 
 async def _query_tavily(query: str, options: dict[str, Any], api_key: SecretStr, base_url: str | None) -> dict[str, Any]:

@@ -25,7 +25,7 @@ _one_query, _detached_query, _one_and_detached_query = (
     _all_query.where(of) for of in (_is_checkpoint, _is_detached, _is_checkpoint | _is_detached)
 )
 _ids_query = sa.select(_checkpoint_columns.id).where(_checkpoint_columns.thread_id == sa.bindparam("thread_id"))
-_names_query = sa.select(_checkpoint_columns.name).where(*_is_live)
+_named_query = sa.select(_checkpoint_columns.id).where(*_is_live, _checkpoint_columns.name == sa.bindparam("name")).limit(1)
 _MAX_SEGMENTS = 200  # stretches in one statement: databases limit how many values it may carry
 
 
@@ -128,9 +128,9 @@ def select_checkpoint_ids(connection: sa.Connection, thread_id: str) -> set[str]
     return set(connection.scalars(_ids_query, {"thread_id": thread_id}))
 
 
-def select_checkpoint_names(connection: sa.Connection, thread_id: str) -> set[str]:
-    """The names of the thread's checkpoints, on whatever branch."""
-    return set(connection.scalars(_names_query, {"thread_id": thread_id}))
+def is_name_used(connection: sa.Connection, thread_id: str, name: str) -> bool:
+    """Return whether a checkpoint of the thread has this name, on whatever branch."""
+    return connection.execute(_named_query, {"thread_id": thread_id, "name": name}).first() is not None
 
 
 def select_taken_names(connection: sa.Connection, thread_id: str, wanted: Iterable[str]) -> set[str]:

@@ -95,6 +95,9 @@ checkpoint = sa.Table(
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("deleted_at", sa.BigInteger),
     sa.UniqueConstraint("thread_id", "position", name="uq_checkpoint_thread_id_position"),
+    # Saving looks for names that were used, and for milestones that a message had, also among thousands.
+    sa.Index("ix_checkpoint_thread_id_name", "thread_id", "name"),
+    sa.Index("ix_checkpoint_thread_id_message_id", "thread_id", "message_id"),
 )
 
 operation = sa.Table(

@@ -48,4 +48,4 @@ def _parse_arguments(text: str) -> dict[str, Any]:
 def describe_waiting_moves(store: Store, thread_id: str) -> dict[str, tool_cards.MoveView]:
     """Describe the moves that wait for a person, by the ids of their calls."""
     found = find_waiting_moves(store, thread_id)
-    return {call_id: tool_cards.describe_move(waiting.move, waiting.removal) for call_id, waiting in found.items()}
+    return {call_id: tool_cards.describe_move(waiting) for call_id, waiting in found.items()}

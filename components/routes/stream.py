@@ -138,8 +138,8 @@ async def _build_frame(services: Services, thread_id: str, event: Event) -> Fram
             # Where the agent went back, the message is not at the end.
             place = {"after": message.parent_id} if added["id"] == message.id else {}
             return {"kind": "message", "version": version, "message": added, **place}
-        case RunFinished(_, state, version, error):
-            return {"kind": "end", "version": version, "state": state, "error": error}
+        case RunFinished(_, state, version, error, details):
+            return {"kind": "end", "version": version, "state": state, "error": error, "details": details}
         case HeadMoved(version):
             return {"kind": "head", "version": version}
     return None

@@ -18,7 +18,8 @@ def describe_run(value: Run | None) -> dict[str, Any] | None:
     """Describe a run; None if it needs no notice."""
     if value is None or value.dismissed or value.state in (RunState.DONE, RunState.WAITING):
         return None
-    return {"id": value.id, "state": value.state, "error": value.error, "compacts": value.compacts}
+    words = {"error": value.error, "details": value.error_details}
+    return {"id": value.id, "state": value.state, **words, "compacts": value.compacts}
 
 
 def describe_checkpoint(value: Checkpoint, *, is_current: bool) -> dict[str, Any]:

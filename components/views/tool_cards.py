@@ -8,9 +8,9 @@ from typing import Literal, TypedDict
 from langchain_core.messages import AIMessage, BaseMessage, InvalidToolCall, ToolCall, ToolMessage
 
 from agent.subagents.delegation import OpenCall
-from agent.time_travel.moves import Move
+from agent.time_travel.waiting_moves import WaitingMove
 from agent.tools.approval import STOPPED_TEXT
-from checkpoints import Message, Removal, limits
+from checkpoints import Message, limits
 from checkpoints.interchange import waymark
 from checkpoints.text import shorten_line
 from components.views import operations
@@ -23,12 +23,20 @@ CallStatus = Literal["running", "waiting", "queued", "done", "error", "stopped"]
 CardKey = tuple[str, str]  # the ids of the calling message and of its call
 
 
+class TokenChange(TypedDict):
+    """The size of the conversation in a request, before and after a move: estimates."""
+
+    before: int
+    after: int
+
+
 class MoveView(TypedDict):
     """The effect of a proposed move, for the person who decides about it."""
 
     target: str  # the beginning of the message that it names
     number: int  # counted from 1
     leaves: str
+    tokens: TokenChange
     argument: Literal["message", "content"]  # with the agent's own words
     words: str
     read: list[str]  # sources that the agent had read before: its words may come from them
@@ -48,11 +56,13 @@ class ToolView(TypedDict):
     work: WorkView | None  # of a call to another agent
 
 
-def describe_move(value: Move, removal: Removal) -> MoveView:
+def describe_move(waiting: WaitingMove) -> MoveView:
+    value = waiting.move
     return {
+        "tokens": {"before": waiting.tokens_before, "after": waiting.tokens_after},
         "target": quote_beginning(value.target),
         "number": value.target.depth + 1,
-        "leaves": operations.describe_removal(removal),
+        "leaves": operations.describe_removal(waiting.removal),
         "argument": "message" if value.kind == "goto" else "content",
         "words": value.reason,
         "read": list_sources(value.mark.sources),

@@ -71,7 +71,7 @@ CASES = {
     "content filter, refused": Case(refused(400, code="content_filter"), "content filter"),
     "length": Case(Say("one two ", finish="length"), "length limit", "one two "),
     "context exceeded": Case(refused(400, code="context_length_exceeded"), "longer than this model can read"),
-    "empty choice": Case(Fault("empty_choices"), "sent nothing of an answer"),
+    "empty choice": Case(Fault("empty_choices"), "The model said nothing"),
     "no finish in a call": Case(Call("calculator", {"expression": "1"}, finish="length"), "length limit"),
 }
 

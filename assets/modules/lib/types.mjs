@@ -9,7 +9,7 @@
  * @typedef {{id: string, name: string, arguments: string, status: "running"|"waiting"|"queued"|"done"|"error"|"stopped",
  *   duration_ms: number|null, result: string|null, message_id: string|null,
  *   move: MoveView|null, agent: string, work: WorkView|null, ways: AttemptView[]}} ToolView
- * @typedef {{target: string, number: number, leaves: string, argument: string, words: string, read: string[]}} MoveView  the move that a goto call requests
+ * @typedef {{target: string, number: number, leaves: string, tokens: {before: number, after: number}, argument: string, words: string, read: string[]}} MoveView  the move that a goto call requests
  * @typedef {{agent: string, question: string, messages: number, waiting: ToolView[]}} WorkView  a sub-agent's work for a call
  * @typedef {{branch: string, name: string, done: boolean}} AttemptView
  * @typedef {{input: number, cached: number, output: number, reasoning: number}} Tokens
@@ -19,7 +19,7 @@
  * @typedef {{id: string, role: "user"|"assistant"|"note", state: "done"|"partial"|"error", html: string, text: string, label: string|null,
  *   time: string, tools: ToolView[], siblings: string[], files: FileView[], trace: string|null, summary: SummaryView|null,
  *   left: RemovalView|null, usage: (Tokens & {cost: number|null})|null}} MessageView
- * @typedef {{id: string, state: string, error: string|null, compacts?: boolean}} RunView
+ * @typedef {{id: string, state: string, error: string|null, details?: string|null, compacts?: boolean}} RunView
  * @typedef {{op: string, text: string}} Notice  describes the last operation
  * @typedef {{thread: string|null, version: number, title: string, messages: MessageView[], earlier: boolean, later: boolean,
  *   run: RunView|null, notice: Notice|null, suggestions: string[]}} TranscriptData

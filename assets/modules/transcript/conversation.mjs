@@ -5,7 +5,7 @@
  */
 
 /**
- * @typedef {{id: string|null, state: string, error: string|null, version: number}} StreamRun  a run as the socket reports it
+ * @typedef {{id: string|null, state: string, error: string|null, details?: string|null, version: number}} StreamRun  a run as the socket reports it
  * @typedef {{arrived: {message: MessageView, version: number, after?: string|null}[], run: StreamRun|null}} Stream
  */
 
@@ -38,7 +38,7 @@ export function nextStream(stream, frame) {
     case "message":
       return { ...stream, arrived: insertMessage(stream.arrived, frame) };
     case "end":
-      return { ...stream, run: { id: stream.run?.id ?? null, state: frame.state, error: frame.error, version: frame.version } };
+      return { ...stream, run: { id: stream.run?.id ?? null, state: frame.state, error: frame.error, details: frame.details, version: frame.version } };
     case "dismiss":
       return { ...stream, run: null };
     case "data":

@@ -22,7 +22,7 @@ export function Outcome({ run, last, act, onDismiss }) {
     "div",
     { className: `outcome${isError ? " outcome-error" : ""}`, role: isError ? "alert" : "group", "aria-label": "Status of the answer" },
     icon(isError ? "exclamation-triangle" : "stop-circle"),
-    h("p", null, isError || isAtLimit ? run.error : describeStop(run, isCut)),
+    h("div", { className: "outcome-text" }, h("p", null, isError || isAtLimit ? run.error : describeStop(run, isCut)), isError && run.details && h(Details, run)),
     h(
       "div",
       { className: "outcome-buttons" },
@@ -32,6 +32,9 @@ export function Outcome({ run, last, act, onDismiss }) {
     ),
   );
 }
+
+/** The provider's words, as text. @param {{details: string}} props */
+const Details = ({ details }) => h("details", null, h("summary", null, "Details"), h("p", { "data-testid": "error-details" }, details));
 
 function describeStop(run, isCut) {
   if (run.compacts) return "Summarising was stopped. Nothing was changed.";

@@ -81,7 +81,7 @@ def test_a_whole_answer_is_its_text_told_as_it_came() -> None:
         (None, "The connection to the model was cut"),
         ("length", "length limit"),
         ("content_filter", "content filter"),
-        ("something new", "The connection to the model was cut"),
+        ("error", "The model provider broke off"),
     ],
 )
 def test_an_answer_that_is_not_finished_is_cut_off_whatever_it_holds(reason: str | None, sentence: str) -> None:
@@ -94,6 +94,42 @@ def test_an_answer_that_is_not_finished_is_cut_off_whatever_it_holds(reason: str
 def test_no_answer_at_all_is_cut_off() -> None:
     with pytest.raises(AnswerCutOff):
         answer()
+
+
+@pytest.mark.parametrize("text", ["", " \n", "[msg_4] "])
+def test_an_answer_with_nothing_in_it_says_so(text: str) -> None:
+    with pytest.raises(AnswerCutOff, match="The model said nothing"):
+        answer(said(text), finish("stop"))
+
+
+def test_an_unknown_finish_reason_ends_an_answer_as_stop_does() -> None:
+    whole = answer(said("Hello"), finish("eos"))
+    assert (whole.content, whole.response_metadata["finish_reason"]) == ("Hello", "stop")
+
+
+def test_a_lone_surrogate_in_arguments_is_replaced() -> None:
+    whole = answer(call('{"expression": "\\ud800", "\\udc00": [1]}'), finish("stop"))
+    assert whole.tool_calls[0]["args"] == {"expression": "�", "�": [1]}
+
+
+def used(read: int, written: int) -> AIMessageChunk:
+    usage: Any = {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
+    return AIMessageChunk(content="", usage_metadata=usage)
+
+
+@pytest.mark.parametrize(
+    ("reports", "read", "written"),
+    [
+        ([(100, 1), (100, 2), (100, 2)], 100, 2),  # the tokens so far in every chunk
+        ([(100, 0), (0, 7)], 100, 7),  # the tokens that were added
+        ([(100, 3), (0, 2), (0, 2)], 100, 7),
+    ],
+)
+def test_usage_in_every_chunk_is_the_last_one_unless_it_names_what_was_added(
+    reports: list[tuple[int, int]], read: int, written: int
+) -> None:
+    usage = answer(said("Hello"), *(used(*each) for each in reports), finish("stop")).usage_metadata
+    assert usage == {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
 
 
 def test_a_finish_that_is_said_twice_is_one_finish() -> None:

@@ -239,6 +239,10 @@ def test_no_key_shows_when_a_model_or_keys_are_printed() -> None:
         (OpenAIContextOverflowError("no", response=_refusal(400).response, body=None), "longer than this model can read"),
         (KeyError("choices"), "The model could not answer."),
         (_refusal(400, text="Use /v1/responses"), "openai-responses:NAME"),
+        (_refusal(400, text="gemma:2b does not support tools"), "does not take tools"),
+        (_refusal(404, text="No endpoints found that support tool use."), "does not take tools"),
+        (_refusal(400, text='"auto" tool choice requires --enable-auto-tool-choice'), "does not take tools"),
+        (_refusal(400, text="`tool calling` is not supported with this model"), "does not take tools"),
         (ValueError(f"ResponseError(code='rate_limit_exceeded', message='{KEY}')"), "too many requests"),
     ],
     ids=lambda value: repr(value)[:50],
@@ -248,6 +252,11 @@ def test_every_failure_has_a_sentence_that_shows_no_key(error: BaseException, wo
     assert words in sentence
     assert sentence.endswith(".")
     assert "sk-" not in sentence
+
+
+@pytest.mark.parametrize("text", ["messages: 3 is not valid", "The tool call ids must be unique", "Invalid tool name"])
+def test_a_refusal_speaks_of_tools_only_where_the_provider_says_that_there_are_none(text: str) -> None:
+    assert describe_model_error(_refusal(400, text=text)) == "The model provider did not accept the request."
 
 
 @pytest.mark.parametrize(

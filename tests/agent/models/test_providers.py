@@ -107,8 +107,10 @@ def test_a_bad_key_of_a_provider_is_named_and_not_shown(tmp_path: Path) -> None:
         ({"stopReason": "guardrail_intervened"}, "content_filter"),  # Bedrock
         ({"status": "completed"}, "stop"),  # Responses
         ({"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}, "length"),
-        ({"status": "incomplete"}, None),
-        ({"finish_reason": "something new"}, "something new"),
+        ({"status": "incomplete"}, "broken_off"),
+        ({"finish_reason": "ERROR"}, "broken_off"),
+        ({"finish_reason": "eos"}, "stop"),
+        ({"finish_reason": "something new"}, "stop"),
         ({}, None),
     ],
     ids=str,

@@ -126,7 +126,7 @@ def test_what_follows_a_summary_is_measured_anew() -> None:
     [
         (Fault("status", status=401), "key"),
         (Say("Sum", finish="length"), "length limit"),
-        (Say(""), "no summary"),
+        (Say(""), "The model said nothing"),
         (Say(LONG * 3), "no shorter"),
     ],
 )

@@ -12,7 +12,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 import agent.run.outcome
 from agent.events import RunFinished
 from checkpoints import RunState, StoreUnavailableError
-from tests.agent.running import Running, model_at, raising, running, tool
+from tests.agent.running import KEY, Running, model_at, raising, running, tool
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 
 Story = Callable[[Running, FakeOpenAI], Awaitable[None]]
@@ -184,3 +184,26 @@ def test_stopping_does_not_wait_for_a_tool_that_blocks_its_thread() -> None:
         free.set()
 
     play(story, Call("block", {}), tools=[StructuredTool.from_function(block)])
+
+
+def test_the_providers_words_are_logged_with_the_reference_and_kept_with_the_run(caplog: pytest.LogCaptureFixture) -> None:
+    message = f"messages[3]: thought_signature is missing, {KEY}"
+
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        run = await chat.say("hello")
+        assert run.error == f"The model provider did not accept the request. (reference {run.id[:8]})"
+        words = "HTTP 400: messages[3]: thought_signature is missing, *** (type: server_error)"
+        assert run.error_details == words
+        assert f"run {run.id} failed: OpenAIInvalidRequestError: {words}" in caplog.text
+        assert [event.details for event in chat.events if isinstance(event, RunFinished)] == [words]
+
+    play(story, Fault("status", status=400, message=message))
+    assert KEY not in caplog.text
+
+
+def test_a_failure_of_the_app_itself_has_no_details() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        chat.runs.commit_message = fail(ValueError("hello, a text of the conversation"))  # type: ignore[method-assign]
+        assert (await chat.say("hello")).error_details is None
+
+    play(story, Say("Hello."))

@@ -128,7 +128,7 @@ def test_what_is_asked_for_after_a_move_in_the_same_answer_is_not_done() -> None
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("hello")
         chat.store.undo(chat.thread_id)
-        assert [text for kind, _, text in chat.said() if kind == "tool"] == [AFTER_MOVE_TEXT, AFTER_MOVE_TEXT, "2"]
+        assert [text for kind, _, text in chat.said() if kind == "tool"] == ["2", AFTER_MOVE_TEXT, AFTER_MOVE_TEXT]
 
     calls = (
         Call("calculator", {"expression": "1+1"}),
@@ -137,6 +137,27 @@ def test_what_is_asked_for_after_a_move_in_the_same_answer_is_not_done() -> None
         Call("calculator", {"expression": "3+3"}),
     )
     assert len(play(story, Calls(calls), Say("Fine."))) == 1
+
+
+@pytest.mark.parametrize("policy", ["allow", "ask"])
+def test_calls_after_a_refused_move_are_carried_out(policy: Policy) -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("hello")).state is RunState.DONE
+        results = [text for kind, _, text in chat.said() if kind == "tool"]
+        assert ["Nothing was changed." in text for text in results] == [False, True, False, True]
+        assert results[::2] == ["2", "6"]
+
+    two, six = (Call("calculator", {"expression": text}) for text in ("1+1", "3+3"))
+    assert play(story, Calls((two, go("msg_7"), six, go("msg_x"))), Say("Fine."), policy=policy) == []
+
+
+def test_a_result_for_unreadable_arguments_has_its_number_in_the_same_run() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        results = [message["content"] for message in fake.requests[-1]["messages"] if message["role"] == "tool"]
+        assert [text[:7] for text in results] == ["[msg_3]", "[msg_2]"]
+
+    play(story, Calls((Call("calculator", {"expression": "1+1"}), Call("calculator", "{"))), Say("Fine."))
 
 
 def test_asking_first_moves_only_when_a_person_allows_it_and_the_note_can_be_changed() -> None:

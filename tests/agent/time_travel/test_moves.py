@@ -77,6 +77,21 @@ def test_the_target_can_be_replaced() -> None:
     assert plan_goto(messages, 0, "Ask about AI.", keep_target=False).parent_id is None
 
 
+def test_a_long_target_that_stays_is_quoted_in_one_line() -> None:
+    messages = path("a line\n" * 3_000, "no", "I go back.")
+    note = told(plan_goto(messages, "msg_0", "It is all a line."))
+    assert len(note) < 600
+    assert "<original_message_to_be_ignored>\na line a line" in note
+
+
+@pytest.mark.parametrize("lines", [200, 3_000])
+def test_replacing_a_long_target_saves_most_of_it(lines: int) -> None:
+    messages = path("hello", "a line\n" * lines, "I go back.")
+    move = plan_goto(messages, "msg_1", "It is all a line.", keep_target=False)
+    before, left = (sum(len(str(m.content)) for m in build_request("", each)) for each in (messages, after(messages, move)))
+    assert left < before * 0.4
+
+
 @pytest.mark.parametrize("position", ["[msg_1]", "msg_1", "1", 1, " msg_1 "])
 def test_a_number_is_understood_in_each_of_its_forms(position: object) -> None:
     messages = path(*TALK)
@@ -235,3 +250,16 @@ def test_an_empty_answer_is_refused() -> None:
 def test_a_checkpoint_that_is_called_like_a_message_number_does_not_hide_it(name: str) -> None:
     call = ToolCall(name="goto", args={"position": name, "message": "note"}, id="1")
     assert plan_move(call, path(*TALK, "go", AIMessage("")), {name: 3}).target.depth == 0
+
+
+@pytest.mark.parametrize(("n", "shown"), [("1", '"1"'), (1.0, "1.0"), (True, "true"), (None, "null"), ([1], "[1]")], ids=str)
+def test_an_n_that_is_no_whole_number_is_named_as_such(n: object, shown: str) -> None:
+    with pytest.raises(MoveRefused, match="must be a whole number") as refused:
+        plan_rewind(path(*TALK), n, "other")
+    assert f"It was {shown}. Nothing was changed." in str(refused.value)
+    assert "There is no answer" not in str(refused.value)
+
+
+def test_a_rewind_without_any_answer_says_that_there_is_none() -> None:
+    with pytest.raises(MoveRefused, match="No answer can be replaced: there is none yet"):
+        plan_rewind(path("hello"), "1", "other")

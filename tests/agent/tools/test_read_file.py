@@ -10,7 +10,7 @@ import pytest
 from langchain_core.tools import ToolException
 from pydantic import SecretStr
 
-from agent.tools.read_file import FENCE, MAX_FOLDER_NAMES, MAX_LINES, MAX_READ_BYTES, read_path
+from agent.tools.read_file import FENCE, MAX_FOLDER_NAMES, MAX_LINES, MAX_READ_BYTES, make_read_file_tool, read_path
 from agent.tools.registry import select_tools
 from checkpoints import RunState
 from tests.agent.running import model_at, running
@@ -153,3 +153,9 @@ def test_the_model_reads_a_file_through_a_run(folder: Path) -> None:
         fake.reply(Call("read_file", {"path": "notes/plan.md"}), Say("One, two, three."))
         asyncio.run(story(fake))
         assert fake.violations == []
+
+
+def test_it_can_be_used_without_an_event_loop(folder: Path) -> None:
+    (folder / "plan.md").write_text("One step.")
+    tool = make_read_file_tool(folder)
+    assert tool.invoke({"path": "plan.md"}) == asyncio.run(tool.ainvoke({"path": "plan.md"}))

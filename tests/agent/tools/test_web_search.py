@@ -115,3 +115,11 @@ def test_with_a_key_web_search_is_offered() -> None:
     tools = select_tools(tavily_api_key=SecretStr(KEY), tavily_base_url=None)
     assert [tool.name for tool in tools] == ["calculator", "web_search"]
     assert list(tools[1].args) == ["query", "topic", "time_range"]
+
+
+def test_it_can_be_used_synchronously_also_beside_an_event_loop() -> None:
+    async def search_beside_a_loop(base_url: str) -> str:
+        return str(make_web_search_tool(SecretStr(KEY), base_url).invoke({"query": "red pandas"}))
+
+    with FakeTavily() as fake:
+        assert asyncio.run(search_beside_a_loop(fake.base_url)) == _search(fake.base_url)

@@ -131,22 +131,24 @@ def test_a_migration_makes_a_backup_first(file: Path, tmp_path: Path, monkeypatc
     thread_id = talked(Store(first), "a", "b")
     first.close()
     copy = shutil.copytree(migrations.FOLDER, tmp_path / "migrations")
-    step = "from alembic import op\nrevision = '0005'\ndown_revision = '0004'\ndef upgrade():\n    op.execute('SELECT 1')\n"
-    (copy / "versions" / "0005.py").write_text(step)
+    step = "from alembic import op\nrevision = '0006'\ndown_revision = '0005'\ndef upgrade():\n    op.execute('SELECT 1')\n"
+    (copy / "versions" / "0006.py").write_text(step)
     monkeypatch.setattr(migrations, "FOLDER", copy)
-    monkeypatch.setattr(migrations, "NEWEST_REVISION", "0005")
+    monkeypatch.setattr(migrations, "NEWEST_REVISION", "0006")
     Database.open_file(file).close()
-    backup = sqlite3.connect(file.parent / "waymark-before-0005.db")
-    assert backup.execute("SELECT version_num FROM alembic_version").fetchall() == [("0004",)]
+    backup = sqlite3.connect(file.parent / "waymark-before-0006.db")
+    assert backup.execute("SELECT version_num FROM alembic_version").fetchall() == [("0005",)]
     assert backup.execute("SELECT count(*) FROM message WHERE thread_id = ?", [thread_id]).fetchall() == [(2,)]
     backup.close()
-    assert stat.S_IMODE((file.parent / "waymark-before-0005.db").stat().st_mode) == 0o600
+    assert stat.S_IMODE((file.parent / "waymark-before-0006.db").stat().st_mode) == 0o600
 
 
 def test_a_database_from_before_attached_files_is_brought_up_and_keeps_what_it_has(file: Path) -> None:
     first = Database.open_file(file)
     thread_id = talked(Store(first), "a", "b")
     with first.begin_write() as connection:
+        for name in ("name", "message_id"):
+            connection.exec_driver_sql(f"DROP INDEX ix_checkpoint_thread_id_{name}")
         connection.exec_driver_sql("DROP TABLE file")
         connection.exec_driver_sql("ALTER TABLE run DROP COLUMN compacts")
         connection.exec_driver_sql("ALTER TABLE operation DROP COLUMN detail")

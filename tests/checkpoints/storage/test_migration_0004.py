@@ -140,6 +140,8 @@ def converted(address: str) -> Iterator[Store]:
         " VALUES (:thread, :version, :kind, 'user', :changes, :note, :result, 0)"
     )
     with database.begin_write() as connection:
+        for name in ("name", "message_id"):
+            connection.exec_driver_sql(f"DROP INDEX ix_checkpoint_thread_id_{name}")
         connection.exec_driver_sql("ALTER TABLE operation DROP COLUMN detail")
         connection.exec_driver_sql("ALTER TABLE operation ADD COLUMN note TEXT NOT NULL DEFAULT ''")
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0003'")

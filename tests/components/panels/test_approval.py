@@ -27,3 +27,12 @@ def test_a_move_that_waits_names_what_the_agent_had_read(store: Store) -> None:
     copy = store.fork_thread(thread_id, store.list_messages(thread_id)[-1].id).result
     assert describe_waiting_moves(store, copy)["2"]["read"] == ["web_search", "another conversation"]
     elsewhere.database.close()
+
+
+def test_a_move_that_waits_shows_the_tokens_before_and_after(store: Store) -> None:
+    thread_id = store.create_thread().id
+    bulk = HumanMessage("a line " * 2_000)
+    store.append(thread_id, [NewMessage(serde.to_body(message)) for message in (TALK[0], bulk, *TALK[1:])])
+    tokens = describe_waiting_moves(store, thread_id)["2"]["tokens"]
+    assert tokens["before"] > 3_000
+    assert 0 < tokens["after"] < 200

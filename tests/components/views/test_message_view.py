@@ -117,7 +117,7 @@ def test_a_run_is_shown_while_there_is_something_to_say_of_it() -> None:
     assert list_rows.describe_run(_run(RunState.DONE)) is None
     assert list_rows.describe_run(_run(RunState.FAILED, dismissed=True)) is None
     assert list_rows.describe_run(_run(RunState.FAILED)) == {
-        "id": "r", "state": "failed", "error": "It failed.", "compacts": False,
+        "id": "r", "state": "failed", "error": "It failed.", "details": None, "compacts": False,
     }  # fmt: skip
 
 

@@ -45,7 +45,8 @@ def test_a_file_may_say_anything_in_place_of_the_marks(marks: Any) -> None:
 
 def test_a_run_that_summarised_says_so_when_it_ended_badly() -> None:
     run = Run("r", "t", RunState.FAILED, "", "No.", dismissed=False, started_at=TIME, ended_at=TIME, compacts=True)
-    assert list_rows.describe_run(run) == {"id": "r", "state": "failed", "error": "No.", "compacts": True}
+    shown = {"id": "r", "state": "failed", "error": "No.", "details": None, "compacts": True}
+    assert list_rows.describe_run(run) == shown
 
 
 @pytest.mark.parametrize("said", [2**64 + 5, 10**400, -1, True, 1.5, "7", None, []])

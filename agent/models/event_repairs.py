@@ -1,0 +1,67 @@
+"""Repairs of a server's events, so that its library reads them and loses nothing of the answer.
+
+Compatible servers leave out fields, or send values of other types. The library drops such a piece, or fails.
+"""
+
+import json
+from typing import Any
+
+from agent.context.usage import drop_unreadable_usage
+
+
+class EventRepairer:
+    """The repairs of one stream of Chat Completions or Responses."""
+
+    def __init__(self) -> None:
+        self._call_index = -1  # of the newest call
+        self._call_id: str | None = None
+
+    def repair(self, event: dict[str, Any]) -> None:
+        """Repair an event in place."""
+        drop_unreadable_usage(event)
+        choices = event.get("choices")
+        if choices is None:
+            return
+        event["choices"] = [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
+        for choice in event["choices"]:
+            delta = choice.get("delta")
+            choice["delta"] = delta if isinstance(delta, dict) else {}
+            self._repair_delta(choice["delta"])
+
+    def _repair_delta(self, delta: dict[str, Any]) -> None:
+        if not isinstance(delta.get("content"), (str, list, type(None))):
+            delta["content"] = None
+        if isinstance(delta.get("refusal"), str) and delta["refusal"] and not isinstance(delta.get("content"), list):
+            delta["content"] = (delta.get("content") or "") + delta.pop("refusal")  # the library drops it
+        if calls := delta.get("tool_calls"):
+            found = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+            delta["tool_calls"] = found
+            for call in found:
+                self._repair_call(call)
+
+    def _repair_call(self, call: dict[str, Any]) -> None:
+        function = call.get("function")
+        call["function"] = function = function if isinstance(function, dict) else {}
+        arguments = function.get("arguments")
+        if isinstance(arguments, dict):  # some servers send the object and not its text
+            function["arguments"] = json.dumps(arguments)
+        elif not isinstance(arguments, str):
+            function["arguments"] = None
+        for holder, name in ((call, "id"), (function, "name")):
+            if not isinstance(holder.get(name), str):
+                holder[name] = None
+        if type(call.get("index")) is int:
+            self._call_index = max(self._call_index, call["index"])
+        else:
+            self._add_index(call, function)
+        self._call_id = call["id"] or self._call_id
+
+    def _add_index(self, call: dict[str, Any], function: dict[str, Any]) -> None:
+        """Give a piece of a call an index: a new id or name begins a call, and another piece continues the newest one."""
+        begins = call["id"] != self._call_id if call["id"] else bool(function["name"])
+        if begins or self._call_index < 0:
+            self._call_index += 1
+            self._call_id = None
+        else:
+            function["name"] = None  # a repeated name would be appended to the first
+        call["index"] = self._call_index
