@@ -23,6 +23,7 @@ from checkpoints.model import (
     RunState,
 )
 from checkpoints.operation_detail import OperationDetail
+from checkpoints.reasoning import NO_REASONING, Reasoning
 from checkpoints.storage import checkpoint_rows, rows, schema
 from checkpoints.storage.database import tried_again
 from checkpoints.store import Store
@@ -325,9 +326,13 @@ class Runs:
         return Transaction(connection, loaded, rows.from_time(self._store.now()), self._store.new_id, caller)
 
 
-def make_partial_messages(text: str) -> list[NewMessage]:
-    """The immutable message that a cut-off answer becomes; none if nothing had come yet."""
-    body = {"type": "ai", "data": {"content": serde.sanitize_text(text)}}
+def make_partial_messages(text: str, reasoning: Reasoning = NO_REASONING) -> list[NewMessage]:
+    """The immutable message that a cut-off answer becomes; none if nothing of its text had come yet."""
+    kwargs = reasoning.to_kwargs()
+    body = {
+        "type": "ai",
+        "data": {"content": serde.sanitize_text(text), **({"additional_kwargs": kwargs} if kwargs else {})},
+    }
     return [NewMessage(body, status=MessageStatus.PARTIAL)] if text else []
 
 

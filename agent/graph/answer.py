@@ -22,6 +22,8 @@ from agent.context.usage import readable_usage
 from agent.graph.retries import Retries
 from agent.graph.state import RunContext
 from agent.models.finish_reasons import convert_to_chunk, read_finish_reason
+from agent.models.reasoning import ReasoningReader, identify_source
+from agent.models.think_tags import split_thought
 from checkpoints import serde
 from checkpoints.limits import MAX_ARGUMENT_LEVELS, is_deeper, to_label
 
@@ -56,11 +58,13 @@ async def stream_answer(model: BoundModel, messages: Sequence[AnyMessage], conte
     retries = Retries()
     while True:
         chunks: list[AIMessageChunk] = []
+        reasoning = ReasoningReader()
         try:
-            await _read_stream(model, messages, context, chunks)
-            return _assemble_answer(chunks)
+            await _read_stream(model, messages, context, chunks, reasoning)
+            source = identify_source(context.model.spec, context.model.chat) if context.model else ""
+            return _assemble_answer(chunks, reasoning, source)
         except Exception as error:  # of any library; a failure that does not pass is raised again
-            pause = None if _has_content(chunks) else retries.next_pause(error)
+            pause = None if _has_content(chunks) or reasoning.has_begun else retries.next_pause(error)
             if pause is None:
                 raise
             _log.info("asking again in %.1f s: %s", pause, type(error).__qualname__)
@@ -68,7 +72,11 @@ async def stream_answer(model: BoundModel, messages: Sequence[AnyMessage], conte
 
 
 async def _read_stream(
-    model: BoundModel, messages: Sequence[AnyMessage], context: RunContext, chunks: list[AIMessageChunk]
+    model: BoundModel,
+    messages: Sequence[AnyMessage],
+    context: RunContext,
+    chunks: list[AIMessageChunk],
+    reasoning: ReasoningReader,
 ) -> None:
     """Read the stream and append to `chunks` as they come."""
     limits, size = context.limits, 0
@@ -80,9 +88,11 @@ async def _read_stream(
             chunk = chunk if isinstance(chunk, AIMessageChunk) else convert_to_chunk(chunk)  # noqa: PLW2901  a model that cannot stream
             deadline.reschedule(loop.time() + limits.idle_seconds)
             chunks.append(chunk)
-            text = _chunk_text(chunk)[: limits.max_answer_chars - size]
-            size += len(text)
-            if text or chunk.tool_call_chunks:
+            text, thought = reasoning.feed(chunk, _chunk_text(chunk)[: limits.max_answer_chars - size])
+            size += len(text) + len(thought)
+            if thought:
+                context.recorder.append_reasoning(thought)
+            if text or thought or chunk.tool_call_chunks:
                 context.trace.on_token(text)
             if shown := unnumbering.feed(text):
                 context.recorder.append_text(shown)
@@ -90,7 +100,10 @@ async def _read_stream(
             # Also for that many empty chunks: each starts the deadline anew.
             if max(size, len(chunks)) >= limits.max_answer_chars:
                 raise AnswerCutOff("too_long")
-    if rest := unnumbering.flush():
+    text, thought = reasoning.flush()
+    if thought:
+        context.recorder.append_reasoning(thought)
+    if rest := unnumbering.feed(text) + unnumbering.flush():
         context.recorder.append_text(rest)
 
 
@@ -108,7 +121,7 @@ def _chunk_text(chunk: BaseMessage) -> str:
     return chunk.content if isinstance(chunk.content, str) else str(chunk.text)
 
 
-def _assemble_answer(chunks: list[AIMessageChunk]) -> AIMessage:
+def _assemble_answer(chunks: list[AIMessageChunk], reasoning: ReasoningReader, source: str) -> AIMessage:
     merged = add_ai_message_chunks(chunks[0], *chunks[1:]) if chunks else AIMessageChunk(content="")
     # Not from the merged chunk: some servers send it twice, and merging joins the texts.
     reasons = [read_finish_reason(chunk.response_metadata) for chunk in chunks]
@@ -117,7 +130,8 @@ def _assemble_answer(chunks: list[AIMessageChunk]) -> AIMessage:
         raise AnswerCutOff(reason if reason or _has_content(chunks) else "nothing")
     calls, unreadable = _read_tool_calls(merged)
     return AIMessage(
-        content=serde.sanitize_text(strip_number(_chunk_text(merged))),
+        content=serde.sanitize_text(strip_number(split_thought(_chunk_text(merged))[0])),
+        additional_kwargs=reasoning.build(merged, source).to_kwargs(),
         tool_calls=calls,
         invalid_tool_calls=unreadable,
         usage_metadata=readable_usage(merged.usage_metadata),

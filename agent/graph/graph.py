@@ -23,6 +23,7 @@ from agent.graph.answer import BoundModel, stream_answer
 from agent.graph.state import AgentState, LimitReached, Limits, RunContext
 from agent.graph.tool_calls import run_tool_calls
 from agent.models.errors import refuses_files
+from agent.models.reasoning import identify_source, restore_reasoning
 from agent.settings import ChosenModel
 from agent.tools.approval import find_unanswered_calls
 from agent.tools.ask_agent import ask_agent
@@ -57,6 +58,7 @@ def build_graph(tools: Sequence[BaseTool], *, approval: Collection[str] = ()) ->
             sent = await runtime.context.recorder.run_blocking(
                 partial(load_attachments, messages, runtime.context.read_files, refused)
             )
+            sent = restore_reasoning(sent, identify_source(model.spec, model.chat), model.chat)
             answer = await stream_answer(bound.bind_tools(model, offered), sent, runtime.context)
         for call in (*answer.tool_calls, *answer.invalid_tool_calls):
             call["id"] = runtime.context.recorder.unique_call_id(call["id"] or "")

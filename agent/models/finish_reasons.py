@@ -32,7 +32,8 @@ def convert_to_chunk(message: AIMessage) -> AIMessageChunk:
     calls = [(call["name"], json.dumps(call["args"]), call["id"]) for call in message.tool_calls]
     calls += [(call["name"] or "", call["args"] or "", call["id"]) for call in message.invalid_tool_calls]
     return AIMessageChunk(
-        content=message.text,
+        content=message.content,
+        additional_kwargs={key: value for key, value in message.additional_kwargs.items() if key != "tool_calls"},
         tool_call_chunks=[
             tool_call_chunk(name=name, args=arguments, id=identity, index=index)
             for index, (name, arguments, identity) in enumerate(calls)
