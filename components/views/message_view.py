@@ -19,6 +19,7 @@ from checkpoints import (
     pluralize,
 )
 from checkpoints.interchange import waymark
+from checkpoints.reasoning import Reasoning
 from components.views import file_links
 from components.views import notes as summaries
 from components.views.file_links import FileView
@@ -36,6 +37,8 @@ from components.views.tool_cards import (
     list_sources,
 )
 
+MAX_SHOWN_REASONING_CHARS = 20_000  # of one answer; exports hold all of it
+
 
 class UsageView(TypedDict):
     """The usage of an answer in tokens, and its cost in US dollars (None: its model's price is not set)."""
@@ -45,6 +48,14 @@ class UsageView(TypedDict):
     output: int
     reasoning: int
     cost: float | None
+
+
+class ReasoningView(TypedDict):
+    """The reasoning before an answer, for a folded card."""
+
+    text: str
+    more: int  # characters that are not shown
+    duration_ms: int | None
 
 
 class MessageView(TypedDict):
@@ -62,6 +73,7 @@ class MessageView(TypedDict):
     usage: UsageView | None  # of an answer whose provider reported it
     summary: SummaryView | None  # of a note that replaces messages: `html` is then the summary
     left: RemovalView | None  # where the agent went back
+    reasoning: ReasoningView | None  # of an answer
 
 
 def describe_messages(
@@ -165,7 +177,16 @@ def _describe_message(stored: Message, message: BaseMessage, to_html: Callable[[
         "usage": None,
         "summary": summary,
         "left": summaries.describe_goto_removal(stored),
+        "reasoning": _describe_reasoning(message),
     }
+
+
+def _describe_reasoning(message: BaseMessage) -> ReasoningView | None:
+    reasoning = Reasoning.of(message) if isinstance(message, AIMessage) else None
+    if reasoning is None or not (text := reasoning.text.strip()):
+        return None
+    more = max(0, len(text) - MAX_SHOWN_REASONING_CHARS)
+    return {"text": text[:MAX_SHOWN_REASONING_CHARS], "more": more, "duration_ms": reasoning.duration_ms}
 
 
 def _said(stored: Message) -> str | None:
@@ -207,6 +228,7 @@ def _describe_damaged_message(stored: Message, siblings: list[str]) -> MessageVi
         "usage": None,
         "summary": None,
         "left": None,
+        "reasoning": None,
     }
 
 
