@@ -14,6 +14,7 @@ SUMMARIZED = {"type": "adaptive", "display": "summarized"}
 # From version 5 on models reason by default and leave the text out; earlier models reason only if they are asked to.
 _REASONS_BY_DEFAULT = re.compile(r"claude-[a-z]+-(?:[5-9]|\d{2,})(?:\D|$)")
 _REASONING_BLOCKS = ("thinking", "redacted_thinking")
+_LOOP_REFUSED = re.compile(r"Expected .?thinking")
 _REFUSED = re.compile(r"thinking|signature|cache_control", re.IGNORECASE)
 
 
@@ -33,9 +34,11 @@ def build_anthropic_class(base: Any) -> type[BaseChatModel]:
             except Exception as error:
                 if getattr(error, "status_code", None) != 400 or not _REFUSED.search(str(error)):
                     raise
-                # The blocks do not fit any more, for example after a change of the key; or the model takes no summary.
                 bare = [_drop_blocks(message) for message in messages]
-                self._takes_extras = self._takes_extras and bare != messages
+                if _LOOP_REFUSED.search(str(error)):  # a call of another model: this request is answered without reasoning
+                    kwargs["thinking"] = {"type": "disabled"}
+                elif bare == messages:  # otherwise its blocks do not fit any more, as after a change of the key
+                    self._takes_extras = False
             async for chunk in super()._astream(bare, *args, **kwargs):
                 yield chunk
 
@@ -43,7 +46,7 @@ def build_anthropic_class(base: Any) -> type[BaseChatModel]:
             payload: dict[str, Any] = super()._get_request_payload(input_, stop=stop, **kwargs)
             if self._takes_extras:
                 mark_stable_prefix(payload)
-                if _REASONS_BY_DEFAULT.match(str(payload.get("model"))):
+                if "thinking" not in kwargs and _REASONS_BY_DEFAULT.match(str(payload.get("model"))):
                     payload.setdefault("thinking", dict(SUMMARIZED))
             return payload
 

@@ -78,7 +78,6 @@ export class LiveReasoning {
     const card = this.#findCard();
     if (!card) return;
     card.hidden = this.isEmpty();
-    card.classList.toggle("is-going-on", this.#durationMs < 0);
     card.querySelector(".reasoning-label").textContent = this.#durationMs < 0 ? "Thinking…" : nameDuration(this.#durationMs);
   }
 }

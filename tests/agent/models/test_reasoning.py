@@ -5,7 +5,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import AIMessage, HumanMessage
 
+from agent.models.reasoning import restore_reasoning
 from checkpoints import RunState
 from checkpoints.reasoning import Reasoning
 from tests.agent.running import Running, model_at, running
@@ -172,3 +175,13 @@ def test_an_answer_that_is_stopped_keeps_its_reasoning() -> None:
         Say("Six."),
         manner="deepseek",
     )
+
+
+def test_another_model_or_address_gets_no_reasoning_and_no_fields_back() -> None:
+    kept = Reasoning("Why?", source="openai:a#1", text_field="reasoning_content", call_fields=[{"extra_content": {}}])
+    call = {"name": "f", "args": {}, "id": "1"}
+    answer = AIMessage("", tool_calls=[call], additional_kwargs=kept.to_kwargs())
+    model = FakeListChatModel(responses=[])
+    assert restore_reasoning([HumanMessage("hi"), answer], "openai:a#2", model)[-1].additional_kwargs == {}
+    own = restore_reasoning([HumanMessage("hi"), answer], "openai:a#1", model)[-1]
+    assert own.additional_kwargs == {"reasoning_content": "Why?"}

@@ -9,6 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from checkpoints import MAIN, Message, MessageStatus, Run, RunState, serde
 from checkpoints.interchange import waymark
+from checkpoints.reasoning import Reasoning
 from components.views import list_rows, message_view
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
@@ -127,3 +128,13 @@ def test_of_more_calls_than_can_be_shown_the_first_are_and_the_message_says_so()
     [view] = message_view.describe_messages(path(asking(*map(str, range(waymark.MAX_CALLS + 2)))), running=False)
     assert [tool["id"] for tool in view["tools"]] == [str(number) for number in range(waymark.MAX_CALLS)]
     assert view["label"] == "2 more tool calls not shown"
+
+
+def test_reasoning_is_shown_up_to_a_limit_with_its_time() -> None:
+    longest = message_view.MAX_SHOWN_REASONING_CHARS
+    answer = AIMessage("yes", additional_kwargs=Reasoning("x" * (longest + 5), 2400).to_kwargs())
+    plain, shown = (
+        view["reasoning"] for view in message_view.describe_messages(path(AIMessage("no"), answer), running=False)
+    )
+    assert plain is None
+    assert shown == {"text": "x" * longest, "more": 5, "duration_ms": 2400}
