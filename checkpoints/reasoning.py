@@ -85,7 +85,15 @@ def _bound_items(items: dict[str, Any]) -> dict[str, Any]:
         is_small = len(serde.to_canonical(exact)) <= MAX_ITEMS_CHARS
     except (ValueError, TypeError, RecursionError):
         return {}
-    return exact if is_small and "\0" not in str(exact) and not limits.is_deeper(exact, MAX_ITEM_LEVELS) else {}
+    is_shallow = is_small and not limits.is_deeper(exact, MAX_ITEM_LEVELS)
+    return exact if is_shallow and not _has_nul(exact) else {}
+
+
+def _has_nul(value: Any) -> bool:
+    """Return whether a text holds NUL, which PostgreSQL cannot store."""
+    if isinstance(value, dict):
+        return any(map(_has_nul, (*value, *value.values())))
+    return any(map(_has_nul, value)) if isinstance(value, list) else isinstance(value, str) and "\0" in value
 
 
 def _to_item(value: Any) -> Item:
