@@ -20,6 +20,13 @@ class TextDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """More of the reasoning before the answer that is being written."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class MessageAdded:
     """A finished message is on disk. The text of the deltas before it is in it."""
 
@@ -50,4 +57,4 @@ class HeadMoved:
     version: int
 
 
-Event = RunStarted | TextDelta | MessageAdded | ToolStarted | RunFinished | HeadMoved
+Event = RunStarted | TextDelta | ReasoningDelta | MessageAdded | ToolStarted | RunFinished | HeadMoved

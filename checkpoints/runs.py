@@ -15,6 +15,7 @@ from checkpoints.errors import ConflictError
 from checkpoints.model import Checkpoint, Json, Message, MessageStatus, NewMessage, Run, RunState
 from checkpoints.operation import USER, Caller, OperationKind, Receipt
 from checkpoints.operation_detail import OperationDetail
+from checkpoints.reasoning import NO_REASONING, Reasoning
 from checkpoints.storage import checkpoint_rows, message_rows, rows, run_rows, schema
 from checkpoints.storage.database import retry_contended
 from checkpoints.store import Store
@@ -307,7 +308,10 @@ class Runs:
         return Transaction(connection, loaded, rows.from_time(self._store.now()), self._store.new_id, caller)
 
 
-def make_partial_messages(text: str) -> list[NewMessage]:
+def make_partial_messages(text: str, reasoning: Reasoning = NO_REASONING) -> list[NewMessage]:
     """Return the immutable message of a cut-off answer; none if no text had come yet."""
-    body = {"type": "ai", "data": {"content": serde.sanitize_text(text)}}
+    data: Json = {"content": serde.sanitize_text(text)}
+    if kwargs := reasoning.to_kwargs():
+        data["additional_kwargs"] = kwargs
+    body = {"type": "ai", "data": data}
     return [NewMessage(body, status=MessageStatus.PARTIAL)] if text else []

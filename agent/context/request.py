@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from agent.context import attachments
 from agent.context.prompts import BEGINNING_TEXT, CONTINUE_TEXT
 from checkpoints import DamagedMessageError, Message, MessageStatus, files
+from checkpoints.reasoning import REASONING_KEY
 
 NOT_CARRIED_OUT_TEXT = "This call was not carried out: the run was stopped before it."
 SIZE_NOTE_KEY = "request"  # in the metadata of an answer: the size of its request (see ModelRequest)
@@ -57,7 +58,7 @@ def _to_sendable(stored: Message) -> AnyMessage | None:
         calls = [] if stored.status is MessageStatus.PARTIAL else _repair_calls(message)
         answer = _rebuild_answer(message, calls, make_message_id(stored.depth)) if message.text.strip() or calls else None
         if answer is not None and stored.run_id is None:
-            answer.response_metadata = {}  # from a file, so any value is possible
+            answer.response_metadata, answer.additional_kwargs = {}, {}  # from a file, so any value is possible
         return answer
     if isinstance(message, HumanMessage):
         if not message.text.strip() and not files.find_file_parts(message.content):
@@ -70,10 +71,17 @@ def _to_sendable(stored: Message) -> AnyMessage | None:
 
 
 def _rebuild_answer(answer: AIMessage, calls: list[ToolCall], identifier: str | None) -> AIMessage:
-    """Return an answer for a request. It keeps its size note, which providers do not receive."""
+    """Return an answer for a request. It keeps its size note, which providers do not receive, and its reasoning."""
     note = {key: value for key, value in answer.response_metadata.items() if key == SIZE_NOTE_KEY}
-    text = answer.text if answer.text.strip() else ""
-    return AIMessage(text, tool_calls=calls, id=identifier, usage_metadata=answer.usage_metadata, response_metadata=note)
+    reasoning = {key: value for key, value in answer.additional_kwargs.items() if key == REASONING_KEY}
+    return AIMessage(
+        answer.text if answer.text.strip() else "",
+        additional_kwargs=reasoning,
+        tool_calls=calls,
+        id=identifier,
+        usage_metadata=answer.usage_metadata,
+        response_metadata=note,
+    )
 
 
 def _find_last_calls(messages: Sequence[AnyMessage]) -> int:

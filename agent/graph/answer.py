@@ -23,6 +23,8 @@ from agent.graph.retries import Retries
 from agent.graph.state import RunContext
 from agent.models.answer_text import read_answer_text
 from agent.models.finish_reasons import convert_to_chunk, read_finish_reason
+from agent.models.reasoning import ReasoningReader, identify_source
+from agent.models.think_tags import split_thought
 from checkpoints import serde
 from checkpoints.limits import MAX_ARGUMENT_LEVELS, is_deeper, to_label
 
@@ -58,11 +60,13 @@ async def stream_answer(model: BoundModel, messages: Sequence[AnyMessage], conte
     retries = Retries()
     while True:
         chunks: list[AIMessageChunk] = []
+        reasoning = ReasoningReader()
         try:
-            await _read_stream(model, messages, context, chunks)
-            return _assemble_answer(chunks)
+            await _read_stream(model, messages, context, chunks, reasoning)
+            source = identify_source(context.model.spec, context.model.chat) if context.model else ""
+            return _assemble_answer(chunks, reasoning, source)
         except Exception as error:  # of any library; a failure that does not pass is raised again
-            pause = None if _has_content(chunks) else retries.next_pause(error)
+            pause = None if _has_content(chunks) or reasoning.has_begun else retries.next_pause(error)
             if pause is None:
                 raise
             _log.info("asking again in %.1f s: %s", pause, type(error).__qualname__)
@@ -70,7 +74,11 @@ async def stream_answer(model: BoundModel, messages: Sequence[AnyMessage], conte
 
 
 async def _read_stream(
-    model: BoundModel, messages: Sequence[AnyMessage], context: RunContext, chunks: list[AIMessageChunk]
+    model: BoundModel,
+    messages: Sequence[AnyMessage],
+    context: RunContext,
+    chunks: list[AIMessageChunk],
+    reasoning: ReasoningReader,
 ) -> None:
     """Read the stream and append to `chunks` as they come."""
     limits, size = context.limits, 0
@@ -82,9 +90,11 @@ async def _read_stream(
             chunk = chunk if isinstance(chunk, AIMessageChunk) else convert_to_chunk(chunk)  # noqa: PLW2901  a model that cannot stream
             deadline.reschedule(loop.time() + limits.idle_seconds)
             chunks.append(chunk)
-            text = read_answer_text(chunk)[: limits.max_answer_chars - size]
-            size += len(text)
-            if text or chunk.tool_call_chunks:
+            text, thought = reasoning.feed(chunk, read_answer_text(chunk)[: limits.max_answer_chars - size])
+            size += len(text) + len(thought)
+            if thought:
+                context.recorder.append_reasoning(thought)
+            if text or thought or chunk.tool_call_chunks:
                 context.trace.on_token(text)
             if shown := unnumbering.feed(text):
                 context.recorder.append_text(shown)
@@ -92,7 +102,10 @@ async def _read_stream(
             # Also for that many empty chunks: each starts the deadline anew.
             if max(size, len(chunks)) >= limits.max_answer_chars:
                 raise AnswerCutOff("too_long")
-    if rest := unnumbering.flush():
+    text, thought = reasoning.flush()
+    if thought:
+        context.recorder.append_reasoning(thought)
+    if rest := unnumbering.feed(text) + unnumbering.flush():
         context.recorder.append_text(rest)
 
 
@@ -106,7 +119,7 @@ def _has_content(chunks: Sequence[AIMessageChunk]) -> bool:
     return any(read_answer_text(chunk) or chunk.tool_call_chunks for chunk in chunks)
 
 
-def _assemble_answer(chunks: list[AIMessageChunk]) -> AIMessage:
+def _assemble_answer(chunks: list[AIMessageChunk], reasoning: ReasoningReader, source: str) -> AIMessage:
     merged = add_ai_message_chunks(chunks[0], *chunks[1:]) if chunks else AIMessageChunk(content="")
     # Not from the merged chunk: some servers send it twice, and merging joins the texts.
     reasons = [read_finish_reason(chunk.response_metadata) for chunk in chunks]
@@ -114,11 +127,12 @@ def _assemble_answer(chunks: list[AIMessageChunk]) -> AIMessage:
     if reason not in _FINISHED_REASONS:
         raise AnswerCutOff(reason if reason or _has_content(chunks) else "nothing")
     calls, unreadable = _read_tool_calls(merged)
-    text = serde.sanitize_text(strip_number(read_answer_text(merged)))
+    text = serde.sanitize_text(strip_number(split_thought(read_answer_text(merged))[0]))
     if not (text.strip() or calls or unreadable):
         raise AnswerCutOff("nothing")
     return AIMessage(
         content=text,
+        additional_kwargs=reasoning.build(merged, source).to_kwargs(),
         tool_calls=calls,
         invalid_tool_calls=unreadable,
         usage_metadata=combine_usage([chunk.usage_metadata for chunk in chunks]),

@@ -24,6 +24,7 @@ from agent.graph.answer import BoundModel, stream_answer
 from agent.graph.state import AgentState, Limits, RunContext
 from agent.graph.tool_calls import run_tool_calls
 from agent.models.errors import refuses_files, refuses_tools
+from agent.models.reasoning import identify_source, restore_reasoning
 from agent.settings import ChosenModel
 from agent.tools.approval import find_unanswered_calls
 from agent.tools.ask_agent import ask_agent
@@ -133,6 +134,7 @@ class _ModelNode:
         context.trace.on_request(str(getattr(model.chat, "model_name", model.spec)), describe_attachments(messages))
         with self.refused_files.track_refusals(model, messages) as refused:
             sent = await context.recorder.run_blocking(partial(load_attachments, messages, context.read_files, refused))
+            sent = restore_reasoning(sent, identify_source(model.spec, model.chat), model.chat)
             answer = await stream_answer(self.bound.bind_tools(model, offered), sent, context)
         for call in (*answer.tool_calls, *answer.invalid_tool_calls):
             call["id"] = context.recorder.unique_call_id(call["id"] or "")

@@ -7,8 +7,6 @@ from typing import Any
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.tool import tool_call_chunk
 
-from agent.models.answer_text import read_answer_text
-
 # Chat Completions, Responses, Anthropic, Google, Ollama, Bedrock, in this order of their first words.
 _METADATA_KEYS = ("finish_reason", "stop_reason", "done_reason", "stopReason", "status")
 _REASONS = {
@@ -43,7 +41,8 @@ def convert_to_chunk(message: AIMessage) -> AIMessageChunk:
     calls = [(call["name"], json.dumps(call["args"]), call["id"]) for call in message.tool_calls]
     calls += [(call["name"] or "", call["args"] or "", call["id"]) for call in message.invalid_tool_calls]
     return AIMessageChunk(
-        content=read_answer_text(message),
+        content=message.content,
+        additional_kwargs={key: value for key, value in message.additional_kwargs.items() if key != "tool_calls"},
         tool_call_chunks=[
             tool_call_chunk(name=name, args=arguments, id=identity, index=index)
             for index, (name, arguments, identity) in enumerate(calls)

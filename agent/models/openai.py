@@ -3,23 +3,20 @@
 This module is imported when such a model is first loaded: its library takes half a second, which the demo does not need.
 """
 
-from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage
-from langchain_core.outputs import ChatGenerationChunk
 from langchain_openai import AzureChatOpenAI, ChatOpenAI
 from langchain_openai.chat_models.base import BaseChatOpenAI
-from openai import BadRequestError, Timeout, UnprocessableEntityError
-from pydantic import PrivateAttr, SecretStr
+from openai import Timeout
+from pydantic import SecretStr
 
 from agent.models.errors import ModelConfigurationError
-from agent.models.finish_reasons import convert_to_chunk
 from agent.models.json_streams import JsonCompletions, JsonResponses
 from agent.models.keys import ProviderKeys, is_present
 from agent.models.paced_client import make_paced_client
 from agent.models.pacing import StreamPacer
+from agent.models.reasoning_fields import ReasoningFields
 
 AZURE_API_VERSION = "2024-10-21"
 AZURE_RESPONSES_API_VERSION = "2025-04-01-preview"  # Responses came to Azure after the version above
@@ -85,47 +82,12 @@ def _build_client_options(keys: ProviderKeys, pacer: StreamPacer, responses: boo
     }
 
 
-class _OpenAIModel(ChatOpenAI):
-    _can_stream: bool = PrivateAttr(True)
-
-    async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        async for chunk in _stream_or_generate(self, super()._astream, *args, **kwargs):
-            yield chunk
+class _OpenAIModel(ReasoningFields, ChatOpenAI):
+    pass
 
 
-class _AzureModel(AzureChatOpenAI):
-    _can_stream: bool = PrivateAttr(True)
-
-    async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        async for chunk in _stream_or_generate(self, super()._astream, *args, **kwargs):
-            yield chunk
-
-
-async def _stream_or_generate(
-    model: _OpenAIModel | _AzureModel, stream: Callable[..., AsyncIterator[ChatGenerationChunk]], *args: Any, **kwargs: Any
-) -> AsyncIterator[ChatGenerationChunk]:
-    """Yield the answer as a stream. Yield it as one chunk where the server refuses to stream, and without usage where it
-    refuses that.
-
-    A refused option is not tried again.
-    """
-    while model._can_stream:
-        try:
-            async for chunk in stream(*args, **kwargs):
-                yield chunk
-            return
-        except (BadRequestError, UnprocessableEntityError) as refusal:
-            if "stream" not in str(refusal):
-                raise
-            if "stream_options" not in str(refusal) or not model.stream_usage:
-                break
-            model.stream_usage = False
-    result = await model._agenerate(*args, **kwargs, stream=False)
-    model._can_stream = False  # only now: the refusal may have mentioned streams for another reason
-    answer = result.generations[0]
-    assert isinstance(answer.message, AIMessage)
-    info = {"model_name": (result.llm_output or {}).get("model_name"), **(answer.generation_info or {})}
-    yield ChatGenerationChunk(message=convert_to_chunk(answer.message), generation_info=info)
+class _AzureModel(ReasoningFields, AzureChatOpenAI):
+    pass
 
 
 def _use_json_streams(model: BaseChatOpenAI, pacer: StreamPacer) -> BaseChatOpenAI:

@@ -5,6 +5,7 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
+from agent.models.anthropic import build_anthropic_class
 from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys
 
@@ -40,8 +41,20 @@ def load_provider_model(provider: str, name: str, keys: ProviderKeys) -> BaseCha
     if "stream_usage" in model_class.model_fields:
         options["stream_usage"] = True
     try:
-        model = model_class(**options)
+        model = _keep_reasoning(model_class)(**options)
     except ValueError:  # also pydantic's; its text shows the values
         raise ModelConfigurationError(f"{package} is not set up for {spec}.") from None
     assert isinstance(model, BaseChatModel)
     return model
+
+
+def _keep_reasoning(model_class: type[BaseChatModel]) -> type[BaseChatModel]:
+    """Return the class, or a subclass that keeps and sends back what its package drops."""
+    bases = {base.__name__ for base in model_class.__mro__}
+    if "BaseChatOpenAI" in bases:
+        from agent.models.reasoning_fields import ReasoningFields  # noqa: PLC0415  imports OpenAI's library
+
+        return type(model_class.__name__, (ReasoningFields, model_class), {"__module__": __name__})
+    if "ChatAnthropic" in bases and hasattr(model_class, "_get_request_payload"):
+        return build_anthropic_class(model_class)
+    return model_class

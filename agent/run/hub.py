@@ -9,17 +9,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from agent.events import Event, MessageAdded, RunFinished, RunStarted, TextDelta
+from agent.events import Event, MessageAdded, ReasoningDelta, RunFinished, RunStarted, TextDelta
 
 MAX_QUEUED_EVENTS = 20_000  # events; a follower that lags further is dropped and opens again
 
 
 @dataclass(frozen=True, slots=True)
 class LiveRun:
-    """A run in progress: the text of its answer that is not committed yet."""
+    """A run in progress: the text of its answer that is not committed yet, and the reasoning before it."""
 
     run_id: str
     text: str
+    reasoning: str = ""
 
 
 class SubscriberLagged(Exception):
@@ -57,6 +58,7 @@ class RunHub:
         self._subscribers: defaultdict[str, set[Subscription]] = defaultdict(set)
         self._run_ids: dict[str, str] = {}
         self._texts: dict[str, list[str]] = {}
+        self._reasoning: dict[str, list[str]] = {}
 
     @property
     def active_run_count(self) -> int:
@@ -68,20 +70,23 @@ class RunHub:
             return None
         text = "".join(self._texts[thread_id])
         self._texts[thread_id] = [text]
-        return LiveRun(self._run_ids[thread_id], text)
+        return LiveRun(self._run_ids[thread_id], text, "".join(self._reasoning[thread_id]))
 
     def publish(self, thread_id: str, event: Event) -> None:
         match event:
             case RunStarted():
                 self._run_ids[thread_id] = event.run_id
-                self._texts[thread_id] = []
+                self._texts[thread_id], self._reasoning[thread_id] = [], []
+            case ReasoningDelta() if thread_id in self._run_ids:
+                self._reasoning[thread_id].append(event.text)
             case TextDelta() if thread_id in self._run_ids:
                 self._texts[thread_id].append(event.text)
             case MessageAdded() if thread_id in self._run_ids:
-                self._texts[thread_id] = []
+                self._texts[thread_id], self._reasoning[thread_id] = [], []
             case RunFinished() if self._run_ids.get(thread_id) == event.run_id:
                 self._run_ids.pop(thread_id, None)
                 self._texts.pop(thread_id, None)
+                self._reasoning.pop(thread_id, None)
         for follower in self._subscribers.get(thread_id, ()):
             follower.put(event)
 

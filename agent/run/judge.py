@@ -18,6 +18,7 @@ from agent.context.transcript import describe_message, encode_entry, wrap_entrie
 from agent.context.usage import readable_usage
 from agent.events import HeadMoved
 from agent.models.errors import describe_model_error
+from agent.models.reasoning import WIRE_KEY
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.settings import ChosenModel, ModelCatalog, ThreadSettings
@@ -196,6 +197,7 @@ async def _collect_answer(model: ChosenModel, messages: list[AnyMessage]) -> AIM
     chunks: list[AIMessageChunk] = []
     size = 0
     async for chunk in model.chat.astream(messages):
+        chunk.additional_kwargs.pop(WIRE_KEY, None)
         chunks.append(chunk)
         size += len(chunk.text)
         if size > MAX_VERDICT_CHARS:

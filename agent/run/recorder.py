@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from agent.events import MessageAdded, RunFinished, TextDelta, ToolStarted
+from agent.events import MessageAdded, ReasoningDelta, RunFinished, TextDelta, ToolStarted
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.subagents.delegation import OpenCall
@@ -29,6 +29,7 @@ from checkpoints import (
     make_partial_messages,
     serde,
 )
+from checkpoints.reasoning import Reasoning
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -59,6 +60,7 @@ class RunRecorder:
         self._blocking = blocking
         # The texts of the answers in progress, by agent.
         self._pending_texts: defaultdict[str, list[str]] = defaultdict(list)
+        self._pending_reasoning: defaultdict[str, list[str]] = defaultdict(list)
         self._has_ended = False
         self._open_calls: dict[str, _OpenTool] = {}  # calls without a result yet, by their ids
         self._call_ids: set[str] = set()  # of all calls so far
@@ -83,6 +85,15 @@ class RunRecorder:
         self.keep_text(delta, MAIN)
         self._hub.publish(self.run.thread_id, TextDelta(delta))
 
+    def append_reasoning(self, delta: str) -> None:
+        self.keep_reasoning(delta, MAIN)
+        self._hub.publish(self.run.thread_id, ReasoningDelta(delta))
+
+    def keep_reasoning(self, delta: str, agent: str) -> None:
+        """Keep more of the reasoning before an agent's answer. A partial message keeps it too."""
+        self.check_open()
+        self._pending_reasoning[agent].append(delta)
+
     def keep_text(self, delta: str, agent: str) -> None:
         """Keep more of an agent's answer. It becomes a partial message if the answer is cut off."""
         self.check_open()
@@ -91,6 +102,9 @@ class RunRecorder:
     def find_text(self, agent: str) -> str:
         """Return the text of an agent's answer in progress."""
         return "".join(self._pending_texts.get(agent, ()))
+
+    def _find_reasoning(self, agent: str) -> Reasoning:
+        return Reasoning("".join(self._pending_reasoning.get(agent, ())))
 
     def report_tool_start(self, call_id: str) -> None:
         self.check_open()
@@ -124,6 +138,7 @@ class RunRecorder:
             new = NewMessage(serde.to_body(message), agent=agent, status=status)
             stored, version = await self._blocking.run(self._runs.commit_message, self.run, new)
             self._pending_texts.pop(agent, None)
+            self._pending_reasoning.pop(agent, None)
         if isinstance(message, AIMessage):
             calls = [*message.tool_calls, *message.invalid_tool_calls]
             self._open_calls.update({call["id"] or "": _OpenTool(call["name"] or "", agent) for call in calls})
@@ -161,7 +176,7 @@ class RunRecorder:
         texts = [
             replace(new, agent=agent)
             for agent, text in self._pending_texts.items()
-            for new in make_partial_messages("".join(text))
+            for new in make_partial_messages("".join(text), self._find_reasoning(agent))
         ]
         open_calls = [] if state is RunState.WAITING else self._order_innermost_first()
         return [
@@ -175,7 +190,8 @@ class RunRecorder:
     async def cut_off(self, agent: str = MAIN) -> None:
         """Commit an agent's answer in progress as a partial message, and a result for each of its open calls."""
         if text := self.find_text(agent):
-            await self.commit(AIMessage(serde.sanitize_text(text)), MessageStatus.PARTIAL, agent=agent)
+            answer = AIMessage(serde.sanitize_text(text), additional_kwargs=self._find_reasoning(agent).to_kwargs())
+            await self.commit(answer, MessageStatus.PARTIAL, agent=agent)
         for call_id, tool in list(self._open_calls.items()):
             if tool.agent == agent:
                 await self.commit(_make_stopped_result(call_id, tool.name), agent=agent)
@@ -204,6 +220,11 @@ class SubAgentRecorder:
         self.recorder.check_open()
         if self.keeps_text:
             self.recorder.keep_text(delta, self.agent)
+
+    def append_reasoning(self, delta: str) -> None:
+        self.recorder.check_open()
+        if self.keeps_text:
+            self.recorder.keep_reasoning(delta, self.agent)
 
     def report_tool_start(self, call_id: str) -> None:
         self.recorder.report_tool_start(call_id)

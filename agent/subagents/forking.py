@@ -21,6 +21,7 @@ from agent.marks import AttemptMark
 from agent.subagents.delegation import load_last_turn
 from agent.time_travel.dependence import list_call_ids
 from checkpoints import MAIN, Message, MessageStatus, NewMessage, Run, Runs, Store, serde
+from checkpoints.reasoning import Reasoning
 from checkpoints.text import shorten_for_model, shorten_line
 
 MAX_PROMPTS = 10  # prompts
@@ -141,9 +142,13 @@ class BranchRecorder:
     recorder: Recorder
     publish_head: Callable[[int], None]
     written: list[str] = field(default_factory=list)  # pieces of the answer in progress
+    thoughts: list[str] = field(default_factory=list)  # pieces of the reasoning before it
 
     def append_text(self, delta: str) -> None:
         self.written.append(delta)
+
+    def append_reasoning(self, delta: str) -> None:
+        self.thoughts.append(delta)
 
     def report_tool_start(self, call_id: str) -> None:
         pass
@@ -157,6 +162,7 @@ class BranchRecorder:
 
     def _write(self, new: NewMessage) -> tuple[Message, int]:
         stored, version = self.runs.commit_message(self.run, new, branch_id=self.branch_id)
+        self.thoughts.clear()
         self.written.clear()  # here: the task that waits for this may be stopped meanwhile, and would write it once more
         return stored, version
 
@@ -166,7 +172,8 @@ class BranchRecorder:
         Calls stay open: the branch is not read before a person goes there, and then each request closes them.
         """
         if text := "".join(self.written):
-            await self.commit(AIMessage(serde.sanitize_text(text)), MessageStatus.PARTIAL)
+            kwargs = Reasoning("".join(self.thoughts)).to_kwargs()
+            await self.commit(AIMessage(serde.sanitize_text(text), additional_kwargs=kwargs), MessageStatus.PARTIAL)
 
     async def run_blocking(self, work: Callable[[], T]) -> T:
         return await self.recorder.run_blocking(work)

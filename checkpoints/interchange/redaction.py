@@ -16,9 +16,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from langchain_core.messages import AIMessage
+
 from checkpoints import files, serde
 from checkpoints.errors import InvalidRedactionError
 from checkpoints.model import MAIN, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS, Json
+from checkpoints.reasoning import REASONING_KEY, Reasoning
 
 REDACTED = "[redacted]"
 MAX_PATTERNS = 100
@@ -98,11 +101,22 @@ class Redaction:
         if self.tool_results and body["type"] in ("tool", "function"):
             kept = ("tool_call_id", "name", "id", "status")
             data = {key: value for key, value in data.items() if key in kept} | {"content": REDACTED}
+        if self.tool_results or self._matchers:
+            data = self._redact_reasoning(data)
         if self.files or self._matchers:
             data = {**data, "content": _strip_files(data["content"])}
         if self._matchers:
             data = {key: self._redact_field(key, value) for key, value in data.items()}
         return serde.to_body(serde.to_message({"type": body["type"], "data": data}))
+
+    def _redact_reasoning(self, data: Json) -> Json:
+        """Leave out what cannot be searched: a provider's items, and reasoning about results that are left out."""
+        others = {key: value for key, value in (data.get("additional_kwargs") or {}).items() if key != REASONING_KEY}
+        kept = Reasoning.of(AIMessage("", additional_kwargs=data.get("additional_kwargs") or {}))
+        if kept is None:
+            return data
+        reasoning = {} if self.tool_results else kept.without_items().to_kwargs()
+        return {**data, "additional_kwargs": {**others, **reasoning}}
 
     def _redact_field(self, key: str, value: Any) -> Any:
         """Redact a field of a message or of a part. Structural fields stay unchanged; all content is searched."""

@@ -14,6 +14,7 @@ from checkpoints import files, serde
 from checkpoints.interchange import transfer
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.model import MAIN, Json, MessageStatus
+from checkpoints.reasoning import Reasoning
 from checkpoints.store import Store
 from checkpoints.text import fence_verbatim
 
@@ -31,7 +32,11 @@ def export_markdown(store: Store, thread_id: str, redaction: Redaction | None = 
     for part, message, calls in zip(path, messages, results, strict=True):
         if id(message) in answered:
             continue
-        parts += [f"## {_join_lines(_name_speaker(part, message))}", _close_fence(str(message.text))]
+        parts += [
+            f"## {_join_lines(_name_speaker(part, message))}",
+            _render_reasoning(message),
+            _close_fence(str(message.text)),
+        ]
         parts += [f"*Attached: {_join_lines(name)}*" for name in _attachment_names(message)]
         parts += [_render_tool_call(call["name"], call["args"], result) for call, result in calls]
         if part["status"] == MessageStatus.PARTIAL:
@@ -123,6 +128,14 @@ def _close_fence(text: str) -> str:
             elif mark.startswith(fence) and not rest.strip():
                 fence = ""
     return f"{text}\n{fence}" if fence else text
+
+
+def _render_reasoning(message: BaseMessage) -> str:
+    """Return the reasoning before an answer, folded; empty without one."""
+    reasoning = Reasoning.of(message)
+    if reasoning is None or not reasoning.text.strip():
+        return ""
+    return "\n\n".join(["<details>\n<summary>Reasoning</summary>", fence_verbatim(reasoning.text), "</details>"])
 
 
 def _render_tool_call(name: str, arguments: Json, result: ToolMessage | None) -> str:

@@ -5,12 +5,13 @@ import contextlib
 import json
 import logging
 from collections.abc import AsyncGenerator
+from itertools import groupby
 from typing import Any
 
 from fastapi import FastAPI
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from agent.events import Event, HeadMoved, MessageAdded, RunFinished, RunStarted, TextDelta
+from agent.events import Event, HeadMoved, MessageAdded, ReasoningDelta, RunFinished, RunStarted, TextDelta
 from agent.run.hub import SubscriberLagged, Subscription
 from agent.subagents.delegation import load_last_turn
 from checkpoints import MAIN, RunState, StoreUnavailableError, TakesTooLongError, ThreadNotFoundError
@@ -81,16 +82,20 @@ async def stream_frames(services: Services, thread_id: str) -> AsyncGenerator[Fr
         while True:
             events = await following.receive()
             for batch in _join_deltas(events):
-                if isinstance(batch, str):
-                    text.feed(batch)
+                if isinstance(batch, TextDelta):
+                    text.feed(batch.text)
                     stable, tail = await text.take()
                     yield {"kind": "delta", "stable": stable, "tail": tail}
+                elif isinstance(batch, ReasoningDelta):
+                    yield {"kind": "think", "text": batch.text}
                 else:
                     if isinstance(batch, RunStarted | MessageAdded):
                         text = StreamingMarkdown(services.renderer.look)
                     if (frame := await _build_frame(services, thread_id, batch)) is not None:
                         yield frame
-            if any(isinstance(event, TextDelta) for event in events):  # only text comes in a flood; its first need not wait
+            if any(
+                isinstance(event, TextDelta | ReasoningDelta) for event in events
+            ):  # only text comes in a flood; its first need not wait
                 await asyncio.sleep(_pause_seconds(services.hub.active_run_count, text.cost_seconds))
 
 
@@ -106,21 +111,20 @@ async def _build_hello(services: Services, thread_id: str, subscription: Subscri
     if subscription.live_run is not None:
         text.feed(subscription.live_run.text)
         stable, tail = await text.take()
-        run = {"id": subscription.live_run.run_id, "stable": stable, "tail": tail}
+        reasoning = subscription.live_run.reasoning
+        run = {"id": subscription.live_run.run_id, "stable": stable, "tail": tail, "reasoning": reasoning}
     return {"kind": "hello", "version": thread.version, "run": run}
 
 
-def _join_deltas(events: list[Event]) -> list[str | Event]:
-    """Return the events in order, with consecutive texts joined."""
-    batches: list[str | Event] = []
-    for event in events:
-        if isinstance(event, TextDelta):
-            if batches and isinstance(batches[-1], str):
-                batches[-1] += event.text
-            else:
-                batches.append(event.text)
+def _join_deltas(events: list[Event]) -> list[Event]:
+    """Return the events in order, with consecutive texts of one kind joined."""
+    batches: list[Event] = []
+    for kind, group in groupby(events, type):
+        if kind in (TextDelta, ReasoningDelta):
+            joined = "".join(event.text for event in group if isinstance(event, TextDelta | ReasoningDelta))
+            batches.append(TextDelta(joined) if kind is TextDelta else ReasoningDelta(joined))
         else:
-            batches.append(event)
+            batches += group
     return batches
 
 

@@ -22,6 +22,7 @@ from checkpoints import (
     pluralize,
 )
 from checkpoints.interchange import waymark
+from checkpoints.reasoning import Reasoning
 from components.views import file_links
 from components.views import notes as summaries
 from components.views.file_links import FileView
@@ -44,6 +45,7 @@ from components.views.tool_cards import (
 )
 
 WITHOUT_TOOLS_LABEL = "answered without tools: this model takes none"
+MAX_SHOWN_REASONING_CHARS = 20_000  # of one answer; exports hold all of it
 
 
 class UsageView(TypedDict):
@@ -54,6 +56,14 @@ class UsageView(TypedDict):
     output: int
     reasoning: int
     cost: float | None
+
+
+class ReasoningView(TypedDict):
+    """The reasoning before an answer, for a folded card."""
+
+    text: str
+    more: int  # characters that are not shown
+    duration_ms: int | None
 
 
 class MessageView(TypedDict):
@@ -71,6 +81,7 @@ class MessageView(TypedDict):
     usage: UsageView | None  # of an answer whose provider reported it
     summary: SummaryView | None  # of a note that replaces messages: `html` is then the summary
     left: RemovalView | None  # where the agent went back
+    reasoning: ReasoningView | None  # of an answer
 
 
 @dataclass(frozen=True)
@@ -204,7 +215,16 @@ def _describe_message(stored: Message, message: BaseMessage, extras: MessageExtr
         "usage": describe_usage(stored, extras.prices),
         "summary": summary,
         "left": summaries.describe_goto_removal(stored),
+        "reasoning": _describe_reasoning(message),
     }
+
+
+def _describe_reasoning(message: BaseMessage) -> ReasoningView | None:
+    reasoning = Reasoning.of(message) if isinstance(message, AIMessage) else None
+    if reasoning is None or not (text := reasoning.text.strip()):
+        return None
+    more = max(0, len(text) - MAX_SHOWN_REASONING_CHARS)
+    return {"text": text[:MAX_SHOWN_REASONING_CHARS], "more": more, "duration_ms": reasoning.duration_ms}
 
 
 def _build_label(stored: Message, mark: MoveMark | None, *, is_note: bool) -> str | None:
@@ -253,6 +273,7 @@ def _describe_damaged_message(stored: Message, siblings: list[str]) -> MessageVi
         "usage": None,
         "summary": None,
         "left": None,
+        "reasoning": None,
     }
 
 

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import SecretStr
 
-from agent.events import Event, RunFinished, TextDelta
+from agent.events import Event, ReasoningDelta, RunFinished, TextDelta
 from agent.graph.budgets import Budget
 from agent.graph.graph import build_graph
 from agent.graph.state import Limits
@@ -102,6 +102,10 @@ class Running:
     def heard(self) -> str:
         """All text that was told while it was written."""
         return "".join(event.text for event in self.events if isinstance(event, TextDelta))
+
+    def thought(self) -> str:
+        """All reasoning that was told while it was written."""
+        return "".join(event.text for event in self.events if isinstance(event, ReasoningDelta))
 
     def unanswered(self) -> set[str]:
         """Ids of calls on the path that do not have exactly one result."""

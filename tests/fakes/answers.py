@@ -24,6 +24,7 @@ class Say(Reply):
     text: str
     tokens: tuple[str, ...] | None = None
     finish: str = "stop"
+    thought: str = ""
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Call(Reply):
     text: str = ""
     tokens: tuple[str, ...] | None = None
     finish: str = "tool_calls"
+    thought: str = ""
 
     @property
     def json(self) -> str:
@@ -49,6 +51,7 @@ class Calls(Reply):
     calls: tuple[Call, ...]
     text: str = ""
     finish: str = "tool_calls"
+    thought: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,15 +61,16 @@ class Turn:
     text: tuple[str, ...]
     calls: tuple[Call, ...]
     finish: str
+    thought: tuple[str, ...] = ()
 
 
 def turn_of(reply: Reply) -> Turn:
     if isinstance(reply, Say):
-        return Turn(_pieces(reply.text, reply.tokens), (), reply.finish)
+        return Turn(_pieces(reply.text, reply.tokens), (), reply.finish, words(reply.thought))
     if isinstance(reply, Call):
-        return Turn(words(reply.text), (reply,), reply.finish)
+        return Turn(words(reply.text), (reply,), reply.finish, words(reply.thought))
     if isinstance(reply, Calls):
-        return Turn(words(reply.text), reply.calls, reply.finish)
+        return Turn(words(reply.text), reply.calls, reply.finish, words(reply.thought))
     raise ValueError(f"a model cannot answer with {reply!r}")
 
 

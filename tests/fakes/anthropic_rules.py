@@ -54,6 +54,32 @@ def check_messages(messages: Sequence[JSON]) -> None:
             raise Refusal(f"messages.{index}: `tool_use` blocks can only be in assistant messages")
 
 
+def check_thinking(payload: JSON, issued: Sequence[str]) -> None:
+    """Raises Refusal where reasoning was changed, comes late, or is missing while its answer's tools are run.
+
+    And for more marks of the cache than the service takes, or marks where it takes none.
+    """
+    messages = payload["messages"]
+    for index, message in enumerate(messages):
+        kinds = [block["type"] for block in message["content"]]
+        if "redacted_thinking" not in kinds and "thinking" in kinds[1:] and kinds[0] != "thinking":
+            raise Refusal(f"messages.{index}: a message with `thinking` must start with a thinking block")
+        for block in message["content"]:
+            if block["type"] == "thinking" and block.get("signature") not in issued:
+                raise Refusal(f"messages.{index}: Invalid `signature` in `thinking` block")
+    is_in_loop = messages[-1]["content"][0]["type"] == "tool_result"
+    if (
+        payload.get("thinking")
+        and is_in_loop
+        and messages[-2]["content"][0]["type"] not in ("thinking", "redacted_thinking")
+    ):
+        raise Refusal("Expected `thinking` or `redacted_thinking`, but found `tool_use` when `thinking` is enabled")
+    blocks = [*(payload.get("system") or []), *(block for message in messages for block in message["content"])]
+    marked = [block["type"] for block in blocks if "cache_control" in block]
+    if len(marked) > 4 or "thinking" in marked:
+        raise Refusal(f"`cache_control` cannot be set there: {marked}")
+
+
 def _check_results(message: JSON, asked: Sequence[str], param: str) -> None:
     kinds = [block["type"] for block in message["content"]]
     results = [block["tool_use_id"] for block in message["content"] if block["type"] == "tool_result"]

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from tests.fakes.answers import Call, Calls, Say, Turn, fragments, made_up_answer, turn_of
 from tests.fakes.faults import Fault, Frame, Reply
 from tests.fakes.pairing import check_messages, check_tools
+from tests.fakes.reasoning_rules import Manner, check_fields, check_items
 from tests.fakes.responses import ResponsesWriter, as_chat
 from tests.fakes.server import JSON, FakeServer, Refusal, compact
 
@@ -43,6 +44,7 @@ class FakeOpenAI(FakeServer):
     """Chat Completions and Responses, streamed or whole. Queue Say, Call, Calls or Fault with `reply`; else a rule answers.
 
     `addresses` are what was asked for; `tells_usage`, `cached_tokens` and `reasoning_tokens` are what it says about usage.
+    `manner` says whose rules about reasoning it has, and `issued` the signatures and encrypted items that it gave out.
     """
 
     paths = (
@@ -57,6 +59,8 @@ class FakeOpenAI(FakeServer):
         self.tells_usage = True
         self.cached_tokens = 0
         self.reasoning_tokens = 0
+        self.manner: Manner = "openai"
+        self.issued: set[str] = set()
         super().__init__(port, first_byte_delay=first_byte_delay, token_delay=token_delay)
 
     @property
@@ -82,6 +86,10 @@ class FakeOpenAI(FakeServer):
         chat = as_chat(body) if responses else body
         check_tools(chat.get("tools"))
         check_messages(chat.get("messages"))
+        if responses:
+            check_items(body["input"], self.issued)
+        else:
+            check_fields(chat["messages"], self.manner, self.issued)
 
     def answer(self, request: Request, body: JSON, reply: Reply | None, number: int) -> tuple[list[Frame], str]:
         scripted = reply.reply if isinstance(reply, Fault) else reply
@@ -95,8 +103,10 @@ class FakeOpenAI(FakeServer):
         writer: Writer | ResponsesWriter
         if _responses(request):
             writer = ResponsesWriter(body, turn, number, ids, usage, output=choices)
+            self.issued.add(f"enc_{number}")
         else:
-            writer = Writer(body, turn, number, ids, usage, choices=choices)
+            writer = Writer(body, turn, number, ids, usage, choices=choices, manner=self.manner)
+            self.issued |= {_signature(each) for each in ids}
         if not body.get("stream"):
             return [Frame(compact(writer.document()), token=True)], "application/json"
         preamble = [_event(AZURE_PREAMBLE)] if "deployment" in request.path_params else []
@@ -113,8 +123,12 @@ class FakeOpenAI(FakeServer):
 class Writer:
     """One answer in OpenAI's JSON."""
 
-    def __init__(self, body: JSON, turn: Turn, number: int, ids: list[str], usage: JSON | None, *, choices: bool) -> None:
+    def __init__(
+        self, body: JSON, turn: Turn, number: int, ids: list[str], usage: JSON | None, *, choices: bool, manner: Manner
+    ) -> None:
         self._turn = turn
+        self._manner = manner
+        self._thought = turn.thought if manner == "deepseek" else ()  # the others do not show it in Chat Completions
         self._ids = ids
         self._usage = usage
         self._choices = choices
@@ -125,10 +139,17 @@ class Writer:
         """The whole answer (stream: false)."""
         turn = self._turn
         message: JSON = {"role": "assistant", "content": "".join(turn.text) or None, "refusal": None, "annotations": []}
+        if self._thought:
+            message["reasoning_content"] = "".join(self._thought)
         if turn.calls:
             message["tool_calls"] = [
-                {"id": call_id, "type": "function", "function": {"name": call.name, "arguments": call.json}}
-                for call_id, call in zip(self._ids, turn.calls, strict=True)
+                {
+                    "id": call_id,
+                    "type": "function",
+                    "function": {"name": call.name, "arguments": call.json},
+                    **self._extra(at),
+                }
+                for at, (call_id, call) in enumerate(zip(self._ids, turn.calls, strict=True))
             ]
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": turn.finish}
         choices = [choice] if self._choices else []
@@ -139,6 +160,8 @@ class Writer:
         """The chunks: role, text, calls (id and name first, then the fragments), finish, usage if asked for, [DONE]."""
         if self._choices:
             yield self._delta({"role": "assistant", "content": None if self._turn.calls else "", "refusal": None})
+            for token in self._thought:
+                yield self._delta({"content": None, "reasoning_content": token}, token=True)
             for token in self._turn.text:
                 yield self._delta({"content": token}, token=True)
             for index, call in enumerate(self._turn.calls):
@@ -152,9 +175,15 @@ class Writer:
 
     def _call(self, index: int, call: Call) -> Iterator[Frame]:
         first = {"name": call.name, "arguments": ""}
-        yield self._delta({"tool_calls": [{"index": index, "id": self._ids[index], "type": "function", "function": first}]})
+        begun = {"index": index, "id": self._ids[index], "type": "function", "function": first, **self._extra(index)}
+        yield self._delta({"tool_calls": [begun]})
         for fragment in fragments(call):
             yield self._delta({"tool_calls": [{"index": index, "function": {"arguments": fragment}}]}, token=True)
+
+    def _extra(self, index: int) -> JSON:
+        """The signature that Gemini puts on the first call of an answer."""
+        is_signed = self._manner == "gemini" and index == 0
+        return {"extra_content": {"google": {"thought_signature": _signature(self._ids[0])}}} if is_signed else {}
 
     def _delta(self, delta: JSON, *, finish: str | None = None, token: bool = False) -> Frame:
         return self._chunk([{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}], token=token)
@@ -163,6 +192,10 @@ class Writer:
         chunk = self._head | {"object": "chat.completion.chunk", "service_tier": "default", "choices": choices}
         # With include_usage every chunk has the field; only the last one has something in it.
         return _event(chunk | {"usage": usage} if self._usage_wanted else chunk, token=token)
+
+
+def _signature(call_id: str) -> str:
+    return f"signature of {call_id}"
 
 
 def _usage(chat: JSON, turn: Turn, cached: int, reasoning: int) -> JSON:

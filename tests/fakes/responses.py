@@ -42,6 +42,8 @@ def _tool(tool: Any, index: int) -> JSON:
 def _add(messages: list[JSON], item: Any, param: str) -> None:
     """Calls belong to the answer before them, as in a chat: several in a row are one answer's."""
     kind = item.get("type", "message") if isinstance(item, dict) else None
+    if kind == "reasoning" and "id" not in item:
+        return  # see reasoning_rules.check_items
     if kind and "id" in item:
         raise Refusal(f"Item with id '{item['id']}' not found. Items are not persisted when `store` is false.", status=404)
     if kind == "message":
@@ -80,6 +82,8 @@ class ResponsesWriter:
         self._ids = ids
         self._model = body["model"]
         self._output = output
+        self._is_encrypted = "reasoning.encrypted_content" in (body.get("include") or ())
+        self._is_summed_up = bool((body.get("reasoning") or {}).get("summary"))
         self._usage = usage and _usage(usage)
         self._sent = 0
 
@@ -118,7 +122,10 @@ class ResponsesWriter:
         """What the answer is made of: how it thought, its text, its calls."""
         if not self._output:
             return []
-        items: list[JSON] = [{"id": f"rs_{self._number}", "type": "reasoning", "summary": []}]
+        shown = self._turn.thought if self._is_summed_up else ()
+        summary = [{"type": "summary_text", "text": "".join(shown)}] if shown else []
+        thought: JSON = {"id": f"rs_{self._number}", "type": "reasoning", "summary": summary}
+        items = [thought | ({"encrypted_content": f"enc_{self._number}"} if self._is_encrypted else {})]
         if self._turn.text:
             text = {"type": "output_text", "text": "".join(self._turn.text), "annotations": [], "logprobs": []}
             message = {"id": f"msg_{self._number}", "type": "message", "status": "completed", "role": "assistant"}
@@ -130,13 +137,25 @@ class ResponsesWriter:
 
     def _item(self, index: int, item: JSON) -> Iterator[Frame]:
         begun: JSON = {"message": {"content": [], "status": "in_progress"}, "function_call": {"arguments": ""}}
+        begun["reasoning"] = {"summary": []}
         yield self._event("response.output_item.added", output_index=index, item=item | begun.get(item["type"], {}))
         place = {"item_id": item["id"], "output_index": index}
+        if item["type"] == "reasoning" and item["summary"]:
+            yield from self._summary(place)
         if item["type"] == "message":
             yield from self._text(place, item["content"][0])
         if item["type"] == "function_call":
             yield from self._call(place, self._turn.calls[self._ids.index(item["call_id"])])
         yield self._event("response.output_item.done", output_index=index, item=item)
+
+    def _summary(self, place: JSON) -> Iterator[Frame]:
+        place = place | {"summary_index": 0}
+        part = {"type": "summary_text", "text": "".join(self._turn.thought)}
+        yield self._event("response.reasoning_summary_part.added", **place, part=part | {"text": ""})
+        for token in self._turn.thought:
+            yield self._event("response.reasoning_summary_text.delta", token=True, **place, delta=token)
+        yield self._event("response.reasoning_summary_text.done", **place, text=part["text"])
+        yield self._event("response.reasoning_summary_part.done", **place, part=part)
 
     def _text(self, place: JSON, part: JSON) -> Iterator[Frame]:
         place = place | {"content_index": 0}

@@ -16,9 +16,10 @@
  * @typedef {{removed: number, before: number, after: number, address: string}} RemovalView
  * @typedef {RemovalView & {sources: string[]}} SummaryView
  * @typedef {{kind: "image"|"file", name: string, size: number, address: string}} FileView
+ * @typedef {{text: string, more: number, duration_ms: number|null}} ReasoningView
  * @typedef {{id: string, role: "user"|"assistant"|"note", state: "done"|"partial"|"error", html: string, text: string, label: string|null,
  *   time: string, tools: ToolView[], siblings: string[], files: FileView[], trace: string|null, summary: SummaryView|null,
- *   left: RemovalView|null, usage: (Tokens & {cost: number|null})|null}} MessageView
+ *   left: RemovalView|null, reasoning: ReasoningView|null, usage: (Tokens & {cost: number|null})|null}} MessageView
  * @typedef {{id: string, state: string, error: string|null, details?: string|null, compacts?: boolean}} RunView
  * @typedef {{op: string, text: string}} Notice  describes the last operation
  * @typedef {{thread: string|null, version: number, title: string, messages: MessageView[], earlier: boolean, later: boolean,

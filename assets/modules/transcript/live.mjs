@@ -1,5 +1,6 @@
 /** The bubble of the running answer. React renders it once; the stream writes into it. */
 import { decorateProse } from "../message/prose.mjs";
+import { LiveReasoningCard } from "./reasoning.mjs";
 
 const { createElement: h, memo } = window.React;
 
@@ -60,8 +61,8 @@ export class LiveText {
   }
 }
 
-/** @param {{bubbleRef: (element: Element|null) => void, busy: boolean, label: string|null}} props */
-function LiveBubble({ bubbleRef, busy, label }) {
+/** @param {{bubbleRef: (element: Element|null) => void, cardRef: (element: Element|null) => void, busy: boolean, label: string|null}} props */
+function LiveBubble({ bubbleRef, cardRef, busy, label }) {
   return h(
     "article",
     {
@@ -72,6 +73,7 @@ function LiveBubble({ bubbleRef, busy, label }) {
       "data-role": "assistant",
       "data-state": "partial",
     },
+    h(LiveReasoningCard, { cardRef }),
     h("div", { className: "prose live-text", ref: bubbleRef }, h("div", { className: "stable" }), h("div", { className: "tail" })),
     label && h("p", { className: "quiet" }, label),
     busy && h("div", { className: "thinking", "aria-hidden": true }, h("span"), h("span"), h("span")),

@@ -4,6 +4,7 @@ import { Prose } from "../message/prose.mjs";
 import { Tool } from "../message/tool-card.mjs";
 import { Editor } from "./editing.mjs";
 import { MessageFoot } from "./message-foot.mjs";
+import { Reasoning } from "./reasoning.mjs";
 
 const { createElement: h, memo } = window.React;
 
@@ -29,6 +30,7 @@ function MessageArticle({ message, announce, act, onEdit, editing, isLast }) {
     "article",
     { className: `message message-${message.role}`, "aria-label": SPEAKER_LABELS[message.role], ...hooks },
     message.label !== null && h("p", { className: "note-label" }, message.label),
+    message.reasoning && h(Reasoning, { reasoning: message.reasoning }),
     editing ? h(Editor, { editing, isLast }) : message.html !== "" && !message.summary && h(Prose, { html: message.html }),
     message.summary && h(Summary, { message, act }),
     message.left && h(Removal, { message, act }),

@@ -3,6 +3,7 @@ import { followThread } from "../lib/socket.mjs";
 import { showOutageIfUnreachable } from "../page/outage.mjs";
 import { EMPTY_STREAM, hasRunEnd, nextStream } from "./conversation.mjs";
 import { LiveText } from "./live.mjs";
+import { LiveReasoning } from "./reasoning.mjs";
 
 const { useCallback, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } = window.React;
 const { flushSync } = window.ReactDOM;
@@ -29,11 +30,20 @@ export function useStream(data, act) {
     bubble.current = element;
     if (element) live.repaint();
   }, [live]);
+  const card = useRef(null);
+  const thoughts = useMemo(() => new LiveReasoning(() => card.current), []);
+  const cardRef = useCallback((element) => {
+    card.current = element;
+    if (element) thoughts.repaint();
+  }, [thoughts]);
   latest.current = data;
 
   useLayoutEffect(() => {
     // Live text that outlasted its run is part of the data now.
-    if (stream.run && hasRunEnd(data, stream.run)) live.replace("", "");
+    if (stream.run && hasRunEnd(data, stream.run)) {
+      live.replace("", "");
+      thoughts.replace("");
+    }
     dispatch({ kind: "data", data });
   }, [data]); // once per delivery, not per frame
 
@@ -41,7 +51,7 @@ export function useStream(data, act) {
     if (data.thread === null) return undefined;
     const refreshing = createRefresher(latest, act);
     const onFrame = (frame) => {
-      showFrame(frame, live, dispatch, latest.current.version);
+      showFrame(frame, { live, thoughts }, dispatch, latest.current.version);
       refreshing.onFrame(frame);
     };
     const close = followThread(data.thread, { onFrame, onGone: refreshing.refresh, onConnection: setLost });
@@ -50,20 +60,30 @@ export function useStream(data, act) {
       live.stop();
       close();
     };
-  }, [data.thread, act, live]);
+  }, [data.thread, act, live, thoughts]);
 
-  return { stream, lost, bubbleRef, isLiveEmpty: () => live.isEmpty(), dismissRun: () => dispatch({ kind: "dismiss" }) };
+  return { stream, lost, bubbleRef, cardRef, isLiveEmpty: () => live.isEmpty() && thoughts.isEmpty(), dismissRun: () => dispatch({ kind: "dismiss" }) };
 }
 
 /** The message and the emptied bubble must reach the screen in one frame, or the answer shows twice. */
-function showFrame(frame, live, dispatch, version) {
-  if (frame.kind === "delta") {
-    live.append(frame.stable, frame.tail);
+function showFrame(frame, { live, thoughts }, dispatch, version) {
+  if (frame.kind === "delta" || frame.kind === "think") {
+    if (frame.kind === "think") thoughts.append(frame.text);
+    else {
+      thoughts.end();
+      live.append(frame.stable, frame.tail);
+    }
     dispatch(frame);
     return;
   }
-  if (frame.kind === "hello" && frame.run) live.replace(frame.run.stable, frame.run.tail);
-  else if (endsLiveText(frame, version)) live.replace("", "");
+  if (frame.kind === "hello" && frame.run) {
+    thoughts.replace(frame.run.reasoning);
+    live.replace(frame.run.stable, frame.run.tail);
+    if (!live.isEmpty()) thoughts.end();
+  } else if (endsLiveText(frame, version)) {
+    live.replace("", "");
+    thoughts.replace("");
+  }
   flushSync(() => dispatch(frame));
 }
 

@@ -109,7 +109,7 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
       data.earlier && h("button", { type: "button", className: "quiet-button earlier", onClick: onEarlier }, icon("clock-history"), "Earlier messages"),
       isEmpty && h(Welcome, { suggestions: data.suggestions, onSuggest }),
       h(MessageRows, { messages, later: data.later, editing, act, stayInPlace, announce }),
-      showLive && h(Live, { key: "live", bubbleRef: stream.bubbleRef, busy: isRunning, label: run?.compacts ? "Summarising…" : null }),
+      showLive && h(Live, { key: "live", bubbleRef: stream.bubbleRef, cardRef: stream.cardRef, busy: isRunning, label: run?.compacts ? "Summarising…" : null }),
       data.later && h("button", { type: "button", className: "quiet-button earlier", onClick: onLater }, icon("arrow-down"), "Later messages"),
       !data.later && hasEndedBadly(run) && h(Outcome, { key: `outcome ${run.id}`, run, last: messages.at(-1), act, onDismiss: stream.dismissRun }),
       !data.later && data.notice && h(NoticeBanner, { key: data.notice.op, notice: data.notice, act }),

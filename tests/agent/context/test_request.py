@@ -1,5 +1,6 @@
 """Whatever a path holds, what the model is sent obeys the providers' rules."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from hypothesis import example, given
@@ -9,6 +10,7 @@ from langchain_openai.chat_models.base import _convert_message_to_dict
 
 from agent.context.request import NOT_CARRIED_OUT_TEXT, build_request
 from checkpoints import MAIN, Message, MessageStatus, serde
+from checkpoints.reasoning import Reasoning
 from tests.fakes.pairing import check_messages
 
 _ids = st.sampled_from(["a", "b", "c", ""])
@@ -83,3 +85,11 @@ def test_a_partial_answer_keeps_its_text_and_none_of_its_calls() -> None:
     sent = build_request("", path, continue_answer=True)
     assert [type(message) for message in sent[1:]] == [HumanMessage, AIMessage, HumanMessage]
     assert not isinstance(sent[2], AIMessage) or not sent[2].tool_calls
+
+
+def test_reasoning_goes_with_its_answer_unless_it_came_from_a_file() -> None:
+    answer = AIMessage("yes", additional_kwargs={**Reasoning("Why?", source="s").to_kwargs(), "other": 1})
+    path = done(HumanMessage("hi"), answer)
+    imported = [replace(message, run_id=None) for message in path]
+    assert build_request("", path)[-1].additional_kwargs == Reasoning("Why?", source="s").to_kwargs()
+    assert build_request("", imported)[-1].additional_kwargs == {}

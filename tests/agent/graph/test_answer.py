@@ -23,9 +23,13 @@ class Heard:
 
     def __init__(self) -> None:
         self.texts: list[str] = []
+        self.thoughts: list[str] = []
 
     def append_text(self, delta: str) -> None:
         self.texts.append(delta)
+
+    def append_reasoning(self, delta: str) -> None:
+        self.thoughts.append(delta)
 
     def report_tool_start(self, call_id: str) -> None:
         raise AssertionError("an answer starts no tool")

@@ -61,7 +61,7 @@ def test_a_request_for_responses_keeps_nothing_with_the_provider_and_names_none_
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("what is 6*7?")
         kinds = [item["type"] for item in fake.requests[-1]["input"]]
-        assert kinds == ["message", "message", "message", "function_call", "function_call_output"]
+        assert kinds == ["message", "message", "reasoning", "message", "function_call", "function_call_output"]
         assert not [item for item in fake.requests[-1]["input"] if "id" in item]
         assert fake.requests[-1]["store"] is False
 
@@ -178,7 +178,7 @@ def test_where_nothing_is_said_of_usage_none_is_kept(spec: str) -> None:
         ({"input": []}, "Missing required"),
         ({"input": [{"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}]}, "did not have response"),
         ({"input": [{"type": "function_call_output", "call_id": "a", "output": "42"}]}, "must be a response"),
-        ({"input": [{"type": "reasoning", "summary": []}]}, "type of an item"),
+        ({"input": [{"type": "reasoning", "summary": [], "encrypted_content": "x"}]}, "messages|verified"),
         ({"input": [{"type": "message", "id": "msg_1", "role": "user", "content": "hi"}]}, "not found"),
         ({"input": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]}, "Invalid value"),
         ({"tools": [{"type": "function", "function": {"name": "f"}}]}, "tools\\[0\\].name"),

@@ -13,6 +13,7 @@ from checkpoints import NewMessage, Store, serde
 from checkpoints.errors import InvalidRedactionError
 from checkpoints.interchange import reading, transfer
 from checkpoints.interchange.redaction import REDACTED, Redaction
+from checkpoints.reasoning import Reasoning
 from tests.checkpoints.conversations import talked, texts
 from tests.checkpoints.interchange.test_transfer import conversation, elsewhere, imported
 from tests.strategies import messages
@@ -121,3 +122,14 @@ def test_whatever_is_redacted_can_be_read_again(said: list[BaseMessage], pattern
     doc = reading.read_document(transfer.export(store, thread_id, Redaction(tool_results, (pattern,))))
     assert [part.message["type"] for part in doc.current_messages()] == [message.type for message in said]
     store.database.close()
+
+
+def test_reasoning_leaves_with_the_results_it_quotes_and_its_items_with_any_pattern(store: Store) -> None:
+    thread_id = store.create_thread().id
+    reasoning = Reasoning("Acme asks for 42.", source="s", blocks=[{"type": "reasoning", "encrypted_content": "opaque"}])
+    add(store, thread_id, HumanMessage("hi"), AIMessage("yes", additional_kwargs=reasoning.to_kwargs()))
+    assert "opaque" in json.dumps(redacted(store, thread_id))
+    found = json.dumps(redacted(store, thread_id, "acme"))
+    assert f"{REDACTED} asks for 42." in found
+    assert "opaque" not in found
+    assert "asks for" not in json.dumps(redacted(store, thread_id, tool_results=True))

@@ -9,6 +9,7 @@ from markdown_it import MarkdownIt
 from checkpoints import MessageStatus, NewMessage, Store, serde
 from checkpoints.interchange import text_exports
 from checkpoints.interchange.redaction import Redaction
+from checkpoints.reasoning import Reasoning
 from tests.checkpoints.conversations import talked
 
 
@@ -104,3 +105,11 @@ def test_an_empty_conversation_can_be_read(store: Store) -> None:
     thread_id = store.create_thread(title="Empty").id
     assert text_exports.export_markdown(store, thread_id) == "# Empty\n"
     assert line(store, thread_id) == []
+
+
+def test_markdown_folds_reasoning_above_its_answer_and_training_data_has_none(store: Store) -> None:
+    answer = AIMessage("It is 42.", additional_kwargs=Reasoning("A ``` product.").to_kwargs())
+    thread_id = told(store, HumanMessage("6*7?"), answer)
+    folded = "<details>\n<summary>Reasoning</summary>\n\n````\nA ``` product.\n````\n\n</details>\n\nIt is 42."
+    assert folded in text_exports.export_markdown(store, thread_id)
+    assert "product" not in json.dumps(line(store, thread_id))

@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from agent.marks import MoveMark, SummaryMark
 from checkpoints import MAIN, Message, MessageStatus, Run, RunState, serde
 from checkpoints.interchange import waymark
+from checkpoints.reasoning import Reasoning
 from components.views import list_rows, message_view
 from components.views.message_view import MessageExtras
 
@@ -129,5 +130,13 @@ def test_of_more_calls_than_can_be_shown_the_first_are_and_the_message_says_so()
 
 def test_an_answer_of_a_model_that_takes_no_tools_says_so() -> None:
     answers = [AIMessage("Hi.", response_metadata=marks) for marks in ({"without_tools": True}, {})]
-    shown = message_view.describe_messages(path(*answers), running=False)
+    shown = message_view.describe_messages(path(*answers))
     assert [view["label"] for view in shown] == ["answered without tools: this model takes none", None]
+
+
+def test_reasoning_is_shown_up_to_a_limit_with_its_time() -> None:
+    longest = message_view.MAX_SHOWN_REASONING_CHARS
+    answer = AIMessage("yes", additional_kwargs=Reasoning("x" * (longest + 5), 2400).to_kwargs())
+    plain, shown = (view["reasoning"] for view in message_view.describe_messages(path(AIMessage("no"), answer)))
+    assert plain is None
+    assert shown == {"text": "x" * longest, "more": 5, "duration_ms": 2400}

@@ -1,0 +1,83 @@
+/** The folded card with the reasoning before an answer: of a message, and of the answer that is being written. */
+import { icon } from "../lib/icons.mjs";
+
+const { createElement: h, memo } = window.React;
+
+/** @param {number|null} durationMs @returns {string} */
+function nameDuration(durationMs) {
+  if (durationMs === null || durationMs < 1000) return "Thought";
+  return `Thought for ${Math.round(durationMs / 1000)} s`;
+}
+
+function Card({ label, text, cardRef, hidden }) {
+  return h(
+    "details",
+    { className: "reasoning", "data-testid": "reasoning", ref: cardRef, hidden },
+    h("summary", null, icon("chevron-right", "reasoning-fold"), h("span", { className: "reasoning-label" }, label)),
+    h("div", { className: "reasoning-text", tabIndex: 0, role: "group", "aria-label": "Reasoning" }, text),
+  );
+}
+
+/** @param {{reasoning: import("../lib/types.mjs").ReasoningView}} props */
+export function Reasoning({ reasoning }) {
+  const { text, more } = reasoning;
+  const shown = more > 0 ? `${text}…\n\n(${more.toLocaleString("en")} more characters are in the export.)` : text;
+  return h(Card, { label: nameDuration(reasoning.duration_ms), text: shown });
+}
+
+/** React renders it once, hidden; `LiveReasoning` shows it and writes into it. @param {{cardRef: (element: Element|null) => void}} props */
+export const LiveReasoningCard = memo(({ cardRef }) => h(Card, { label: "Thinking…", text: null, cardRef, hidden: true }));
+
+/** Writes reasoning into the card as it comes. Lives outside React so that a delta renders nothing. */
+export class LiveReasoning {
+  #findCard;
+  #text = "";
+  #beganAt = 0;
+  #durationMs = -1; // below 0: it goes on
+
+  /** @param {() => Element|null} findCard it may come and go */
+  constructor(findCard) {
+    this.#findCard = findCard;
+  }
+
+  append(text) {
+    if (this.#text === "") this.#beganAt = Date.now();
+    this.#text += text;
+    this.#findCard()?.querySelector(".reasoning-text").append(text);
+    this.#paintState();
+  }
+
+  /** Start over with this text. */
+  replace(text) {
+    this.#text = text;
+    this.#beganAt = Date.now();
+    this.#durationMs = -1;
+    this.repaint();
+  }
+
+  /** The answer itself has begun. */
+  end() {
+    if (this.#durationMs >= 0) return;
+    this.#durationMs = Date.now() - this.#beganAt;
+    this.#paintState();
+  }
+
+  isEmpty() {
+    return this.#text === "";
+  }
+
+  repaint() {
+    const card = this.#findCard();
+    if (!card) return;
+    card.querySelector(".reasoning-text").textContent = this.#text;
+    if (this.isEmpty()) card.open = false;
+    this.#paintState();
+  }
+
+  #paintState() {
+    const card = this.#findCard();
+    if (!card) return;
+    card.hidden = this.isEmpty();
+    card.querySelector(".reasoning-label").textContent = this.#durationMs < 0 ? "Thinking…" : nameDuration(this.#durationMs);
+  }
+}

@@ -1,0 +1,104 @@
+"""The reasoning of an answer: a text for people, and the provider's items, which only their source understands."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from langchain_core.messages import BaseMessage
+
+from checkpoints import limits, serde
+
+REASONING_KEY = "waymark_reasoning"  # in an answer's additional_kwargs
+MAX_REASONING_CHARS = 500_000  # characters of the text
+MAX_ITEMS_CHARS = 1_000_000  # characters of the provider's items, as JSON
+MAX_ITEM_LEVELS = 20  # of objects and lists within one another
+Item = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """The reasoning of one answer.
+
+    `blocks` are the parts of the answer in their order: the provider's items, `{"type": "text"}` in the place of the
+    answer's text, and `{"type": "call"}` in the place of each call.
+    """
+
+    text: str = ""
+    duration_ms: int | None = None
+    source: str = ""  # the model that made the items (see agent.models.reasoning); empty: they are for no model
+    text_field: str = ""  # the field of Chat Completions that carried the text
+    fields: Item = field(default_factory=dict)  # other fields of the message
+    call_fields: Sequence[Item] = ()  # unknown fields of each call, in the order of the calls
+    blocks: Sequence[Item] = ()
+    extras: Item = field(default_factory=dict)  # additional_kwargs of a provider's package
+
+    @classmethod
+    def of(cls, message: BaseMessage) -> Self | None:
+        """Return the reasoning of a message; None if it has none. Any shape is possible: a file may contain it."""
+        kept = message.additional_kwargs.get(REASONING_KEY)
+        if not isinstance(kept, dict):
+            return None
+        text = kept.get("text")
+        return cls(
+            text=text[:MAX_REASONING_CHARS] if isinstance(text, str) else "",
+            duration_ms=limits.to_number(kept.get("duration_ms")),
+            source=limits.to_label(kept.get("source")),
+            text_field=limits.to_label(kept.get("text_field")),
+            fields=_to_item(kept.get("fields")),
+            call_fields=[_to_item(each) for each in _to_list(kept.get("call_fields"))],
+            blocks=[each for each in _to_list(kept.get("blocks")) if isinstance(each, dict)],
+            extras=_to_item(kept.get("extras")),
+        )
+
+    def to_kwargs(self) -> dict[str, Any]:
+        """Return the additional_kwargs that carry it; empty without reasoning.
+
+        Items that are too large, too deep or not JSON are left out together: a part of them would be refused.
+        """
+        kept = {
+            "text": serde.sanitize_text(self.text[:MAX_REASONING_CHARS]),
+            "duration_ms": self.duration_ms if self.text.strip() else None,
+            "text_field": self.text_field,
+            **_bound_items({
+                "fields": dict(self.fields),
+                "call_fields": [dict(each) for each in self.call_fields] if any(self.call_fields) else [],
+                "blocks": [dict(each) for each in self.blocks],
+                "extras": dict(self.extras),
+            }),
+        }  # fmt: skip
+        kept = {key: value for key, value in kept.items() if value or value == 0}
+        if not kept.keys() - {"duration_ms", "text_field"}:
+            return {}
+        return {REASONING_KEY: {**kept, **({"source": self.source} if self.source else {})}}
+
+    def without_items(self) -> "Reasoning":
+        """Return what people read, without everything that only a provider understands."""
+        return replace(self, source="", text_field="", fields={}, call_fields=(), blocks=(), extras={})
+
+
+NO_REASONING = Reasoning()
+
+
+def _bound_items(items: dict[str, Any]) -> dict[str, Any]:
+    try:
+        exact = serde.require_exact(items)
+        is_small = len(serde.to_canonical(exact)) <= MAX_ITEMS_CHARS
+    except (ValueError, TypeError, RecursionError):
+        return {}
+    is_shallow = is_small and not limits.is_deeper(exact, MAX_ITEM_LEVELS)
+    return exact if is_shallow and not _has_nul(exact) else {}
+
+
+def _has_nul(value: Any) -> bool:
+    """Return whether a text holds NUL, which PostgreSQL cannot store."""
+    if isinstance(value, dict):
+        return any(map(_has_nul, (*value, *value.values())))
+    return any(map(_has_nul, value)) if isinstance(value, list) else isinstance(value, str) and "\0" in value
+
+
+def _to_item(value: Any) -> Item:
+    return value if isinstance(value, dict) else {}
+
+
+def _to_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
