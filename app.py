@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 import commands
-import parts
+import factory
 from agent.context.prices import ModelPrice
 from agent.graph.graph import Graph, build_graph
 from agent.models.catalog import ConfiguredModels
@@ -41,9 +41,9 @@ from components.routes import (
     errors,
     export_download,
     file_content,
-    full_text,
     growth,
     health,
+    replaced_messages,
     stream,
     thread_usage,
 )
@@ -63,7 +63,7 @@ MAX_POOL_THREADS = 4  # for changes and runs: one writes at a time anyway; see s
 ROUTES = (
     stream,
     thread_usage,
-    full_text,
+    replaced_messages,
     comparison,
     growth,
     export_download,
@@ -119,12 +119,12 @@ def create_app(
     Raises `StoreUnavailableError`, and `SettingsError` and `ModelConfigurationError`, whose texts are for the user.
     """
     switch_off_library_tracing()
-    models = models or parts.build_models(settings)
-    tracer = tracer or parts.build_tracer(settings)
-    tools, approval = parts.build_tools(settings), set(settings.tools_approval or ())
-    agents = parts.build_agents(settings, models)
-    store = store or parts.open_store(settings)
-    mcp = McpServers(parts.build_mcp_servers(settings), tools, approval)
+    models = models or factory.build_models(settings)
+    tracer = tracer or factory.build_tracer(settings)
+    tools, approval = factory.build_tools(settings), set(settings.tools_approval or ())
+    agents = factory.build_agents(settings, models)
+    store = store or factory.open_store(settings)
+    mcp = McpServers(factory.build_mcp_servers(settings), tools, approval)
     graph = build_graph(tools, approval=approval, graph_tools=select_graph_tools(settings.tools_enabled))
     services = _build_services(settings, store, models, tracer, graph, agents, on_time_travel)
     services.runs.interrupt_orphans()
@@ -162,7 +162,7 @@ def _build_services(
         graph,
         models,
         blocking=blocking,
-        limits=parts.build_limits(settings),
+        limits=factory.build_limits(settings),
         tracer=tracer,
         default_policy=settings.time_travel,
         on_time_travel=on_time_travel,
@@ -267,7 +267,7 @@ def main(arguments: list[str]) -> int:
     try:
         settings = load_settings()
         if options.command == "demo":
-            return commands.run_demonstration(options, parts.build_models(settings))
+            return commands.run_demonstration(options, factory.build_models(settings))
         if options.command != "serve":
             return commands.run_command(options, settings)
         with suppress(KeyboardInterrupt):  # uvicorn has ended quietly by then, and raises the signal again

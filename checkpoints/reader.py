@@ -11,7 +11,7 @@ from checkpoints.changes import branches, undo
 from checkpoints.history import Place
 from checkpoints.model import Branch, Checkpoint, Difference, Message, Removal, Thread
 from checkpoints.operation import USER, Operation, OperationKind
-from checkpoints.storage import checkpoint_rows, file_rows, message_rows, operation_rows, rows, schema
+from checkpoints.storage import checkpoint_rows, file_rows, message_rows, operation_rows, schema, thread_rows
 from checkpoints.storage.database import Database
 
 _USER_TURN_KINDS = (OperationKind.APPEND, OperationKind.EDIT, OperationKind.RETRY, OperationKind.REPLACE)
@@ -25,33 +25,35 @@ class Reader:
 
     def list_threads(self, owner: str = "local", limit: int = 1_000) -> list[Thread]:
         with self.database.begin_read() as connection:
-            return rows.select_threads(connection, owner, limit)
+            return thread_rows.select_threads(connection, owner, limit)
 
     def list_deleted_threads(self, owner: str = "local", limit: int = 20) -> list[Thread]:
         """Return the deleted conversations that undo can restore, the last deleted first."""
         with self.database.begin_read() as connection:
-            return rows.select_deleted_threads(connection, owner, limit)
+            return thread_rows.select_deleted_threads(connection, owner, limit)
 
     def get_thread(self, thread_id: str) -> Thread:
         with self.database.begin_read() as connection:
-            return rows.select_thread(connection, thread_id)
+            return thread_rows.select_thread(connection, thread_id)
 
     def find_import(self, source_hash: str, owner: str = "local") -> Thread | None:
         """Find the conversation that was imported from the document with this hash, if it is still in the list."""
         with self.database.begin_read() as connection:
-            return rows.find_import(connection, source_hash, owner)
+            return thread_rows.find_import(connection, source_hash, owner)
 
     def list_messages(self, thread_id: str, *, last: int | None = None, before: int | None = None) -> list[Message]:
         """Return the current path: all of it, or its `last` messages, at depths below `before` if given."""
         with self.database.begin_read() as connection:
-            _, path = rows.load_current_path(connection, thread_id)
+            _, path = thread_rows.load_current_path(connection, thread_id)
             return message_rows.select_messages(connection, path, last=last, before=before)
 
     def list_messages_to(self, thread_id: str, message_id: str, *, last: int | None = None) -> list[Message]:
         """Return the path to any message: all of it, or its `last` messages. Raises `MessageNotFoundError`."""
         with self.database.begin_read() as connection:
-            rows.select_thread(connection, thread_id)
-            return message_rows.select_messages(connection, rows.load_path(connection, thread_id, message_id), last=last)
+            thread_rows.select_thread(connection, thread_id)
+            return message_rows.select_messages(
+                connection, thread_rows.load_path(connection, thread_id, message_id), last=last
+            )
 
     def find_branches_after(
         self, thread_id: str, after: Collection[str | None], is_wanted: Callable[[Message], bool], *, most: int = 20
@@ -62,13 +64,13 @@ class Reader:
         Call it once for a whole view: each call reads all branches.
         """
         with self.database.begin_read() as connection:
-            forks = rows.select_segment_parents(connection, thread_id)
+            forks = thread_rows.select_segment_parents(connection, thread_id)
             branches_with_heads = [
-                (branch, head) for branch, head in rows.select_branch_heads(connection, thread_id) if head is not None
+                (branch, head) for branch, head in thread_rows.select_branch_heads(connection, thread_id) if head is not None
             ]
             heads = [head for _, head in branches_with_heads]
             places: set[Place | None] = {
-                node.place for node in rows.select_nodes(connection, [m for m in after if m]).values()
+                node.place for node in thread_rows.select_nodes(connection, [m for m in after if m]).values()
             }
             following = history.followers(places | ({None} & set(after)), forks, history.reachable_depths(heads, forks))
             first = message_rows.select_messages_at(connection, set(chain.from_iterable(following.values())))
@@ -83,7 +85,7 @@ class Reader:
     def count_messages(self, thread_id: str) -> int:
         """Count the messages of the current path."""
         with self.database.begin_read() as connection:
-            return rows.load_current_path(connection, thread_id)[1].length
+            return thread_rows.load_current_path(connection, thread_id)[1].length
 
     def list_all_messages(self, thread_id: str) -> list[Message]:
         """Return the whole tree, with messages that no head reaches; parents before children."""
@@ -92,18 +94,23 @@ class Reader:
     def load_tree(self, thread_id: str) -> tuple[Thread, list[Branch], list[Checkpoint], list[Message]]:
         """Return a thread, its branches, the checkpoints that any of them shows, and its whole tree, from one snapshot."""
         with self.database.begin_read() as connection:
-            thread, thread_branches = rows.select_thread(connection, thread_id), rows.select_branches(connection, thread_id)
+            thread, thread_branches = (
+                thread_rows.select_thread(connection, thread_id),
+                thread_rows.select_branches(connection, thread_id),
+            )
             every = checkpoint_rows.select_checkpoints(connection, thread_id)
             messages = message_rows.select_all_messages(connection, thread_id)
-            heads = rows.select_nodes(connection, {branch.head_id for branch in thread_branches if branch.head_id}).values()
-            reached = history.reachable_depths(heads, rows.select_segment_parents(connection, thread_id))
+            heads = thread_rows.select_nodes(
+                connection, {branch.head_id for branch in thread_branches if branch.head_id}
+            ).values()
+            reached = history.reachable_depths(heads, thread_rows.select_segment_parents(connection, thread_id))
         shown = history.filter_listed(every, {branch.id for branch in thread_branches}, reached)
         return thread, thread_branches, shown, messages
 
     def list_checkpoints(self, thread_id: str) -> list[Checkpoint]:
         """Return the checkpoints that the current branch shows, oldest first."""
         with self.database.begin_read() as connection:
-            thread, path = rows.load_current_path(connection, thread_id)
+            thread, path = thread_rows.load_current_path(connection, thread_id)
             every = checkpoint_rows.select_checkpoints(connection, thread_id, database=self.database)
         return history.filter_visible(every, thread.branch_id, path)
 
@@ -119,7 +126,7 @@ class Reader:
     def get_checkpoint(self, thread_id: str, checkpoint_id: str) -> Checkpoint:
         """Return a checkpoint that the current branch shows. Raises `CheckpointNotFoundError`."""
         with self.database.begin_read() as connection:
-            thread, path = rows.load_current_path(connection, thread_id)
+            thread, path = thread_rows.load_current_path(connection, thread_id)
             return checkpoint_rows.select_checkpoint(connection, thread, checkpoint_id, path, self.database)
 
     def list_all_checkpoints(self, thread_id: str) -> list[Checkpoint]:
@@ -129,7 +136,7 @@ class Reader:
     def get_message(self, thread_id: str, message_id: str) -> Message:
         """Return any message of the thread. Raises `MessageNotFoundError`."""
         with self.database.begin_read() as connection:
-            rows.select_thread(connection, thread_id)
+            thread_rows.select_thread(connection, thread_id)
             return message_rows.select_message(connection, message_id, thread_id)
 
     def find_last_result(self, thread_id: str, message: Message) -> Message:
@@ -153,7 +160,7 @@ class Reader:
         A message that a restore removed is none. Messages without alternatives are left out.
         """
         with self.database.begin_read() as connection:
-            return branches.select_alternatives(connection, rows.select_thread(connection, thread_id), messages)
+            return branches.select_alternatives(connection, thread_rows.select_thread(connection, thread_id), messages)
 
     def compare_paths(
         self, thread_id: str, left_id: str | None, right_id: str | None, *, max_messages: int | None = None
@@ -163,8 +170,8 @@ class Reader:
         At most `max_messages` of each are returned, the first. No call is returned without a result that follows it.
         """
         with self.database.begin_read() as connection:
-            rows.select_thread(connection, thread_id)
-            paths = [rows.load_path(connection, thread_id, message_id) for message_id in (left_id, right_id)]
+            thread_rows.select_thread(connection, thread_id)
+            paths = [thread_rows.load_path(connection, thread_id, message_id) for message_id in (left_id, right_id)]
             shared = history.common_length(*paths)
             last = message_rows.select_messages(connection, paths[0], last=1, before=shared) if shared else []
             lengths = [path.length - shared for path in paths]
@@ -185,16 +192,16 @@ class Reader:
     def list_branches(self, thread_id: str) -> list[tuple[Branch, int]]:
         """Return the thread's branches with the length of each."""
         with self.database.begin_read() as connection:
-            heads = rows.select_branch_heads(connection, thread_id)
+            heads = thread_rows.select_branch_heads(connection, thread_id)
         return [(branch, head.depth + 1 if head else 0) for branch, head in heads]
 
     def count_shared_messages(self, thread_id: str) -> dict[str, int]:
         """Count the messages that each branch shares with the current one, by the branch's id."""
         with self.database.begin_read() as connection:
-            _, path = rows.load_current_path(connection, thread_id)
+            _, path = thread_rows.load_current_path(connection, thread_id)
             branches, forks = (
-                rows.select_branch_heads(connection, thread_id),
-                rows.select_segment_parents(connection, thread_id),
+                thread_rows.select_branch_heads(connection, thread_id),
+                thread_rows.select_segment_parents(connection, thread_id),
             )
         shared = history.common_lengths(path, [head for _, head in branches if head], forks)
         return {branch.id: shared[head.id] if head else 0 for branch, head in branches}
@@ -261,7 +268,10 @@ class Reader:
     def preview_removal(self, thread_id: str, checkpoint_id: str) -> Removal:
         """Return the messages and checkpoints that restoring this checkpoint would remove, with their agents and prompt."""
         with self.database.begin_read() as connection:
-            loaded, forks = rows.load_thread(connection, thread_id), rows.select_segment_parents(connection, thread_id)
+            loaded, forks = (
+                thread_rows.load_thread(connection, thread_id),
+                thread_rows.select_segment_parents(connection, thread_id),
+            )
             old = history.path_to(loaded.head, forks)
             target, detached = checkpoint_rows.select_restore_target(connection, loaded.thread, checkpoint_id, old)
             new = history.path_to(target.node, forks)

@@ -16,7 +16,7 @@ from checkpoints.model import Checkpoint, Json, Message, MessageStatus, NewMessa
 from checkpoints.operation import USER, Caller, OperationKind, Receipt
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.reasoning import NO_REASONING, Reasoning
-from checkpoints.storage import checkpoint_rows, message_rows, rows, run_rows, schema
+from checkpoints.storage import checkpoint_rows, message_rows, run_rows, schema, thread_rows
 from checkpoints.storage.database import retry_contended
 from checkpoints.store import Store
 
@@ -56,7 +56,7 @@ class Runs:
                     raise ConflictError(begun.thread_id, 0, 0)
                 return begun
             if thread_id:
-                loaded = rows.load_thread(connection, thread_id)
+                loaded = thread_rows.load_thread(connection, thread_id)
                 check_caller(connection, loaded, caller, while_running=False)
             else:
                 loaded = self._store.insert_thread(connection, settings=settings)
@@ -139,7 +139,7 @@ class Runs:
         def put_summary(transaction: Transaction) -> str:
             transaction.detail = detail
             written = [replace(messages[0], run_id=run.id), *messages[1:]]
-            nodes = transaction.add_messages(rows.select_node(transaction.connection, after, run.thread_id), written)
+            nodes = transaction.add_messages(thread_rows.select_node(transaction.connection, after, run.thread_id), written)
             transaction.detach_and_move(nodes[-1])
             return nodes[0].id
 
@@ -159,7 +159,7 @@ class Runs:
         """
 
         def add_branches(transaction: Transaction) -> None:
-            parent = rows.select_node(transaction.connection, after, run.thread_id)
+            parent = thread_rows.select_node(transaction.connection, after, run.thread_id)
             for name, message in first_messages:
                 first_id = transaction.add_messages(parent, [message], run_id=run.id)[0].id
                 stored = message_rows.select_message(transaction.connection, first_id, run.thread_id)
@@ -186,7 +186,7 @@ class Runs:
 
         def add_milestone(transaction: Transaction) -> str:
             assert place is not None
-            now, count = rows.to_time(transaction.now), place.depth + 1
+            now, count = thread_rows.to_time(transaction.now), place.depth + 1
             # The agent finds places by name: one that a person chose must go on meaning what they saved.
             own = f"{name} · {count}" if checkpoint_rows.is_name_used(connection, run.thread_id, name) else name
             saved = transaction.add_checkpoint(Checkpoint("", own, now, count, description, created_by="judge", node=place))
@@ -195,9 +195,9 @@ class Runs:
 
         with self._store.database.begin_write() as connection:
             change = self._open_transaction(
-                connection, rows.load_thread(connection, run.thread_id), Caller(actor="judge", undo_group=run.id)
+                connection, thread_rows.load_thread(connection, run.thread_id), Caller(actor="judge", undo_group=run.id)
             )
-            place = rows.select_node(connection, message_id, run.thread_id)
+            place = thread_rows.select_node(connection, message_id, run.thread_id)
             if place not in change.current_path() or checkpoint_rows.had_checkpoint(connection, run.thread_id, message_id):
                 return None
             return change.run_body(OperationKind.SAVE, add_milestone)
@@ -209,9 +209,9 @@ class Runs:
             loaded = self._require_active(connection, run)
             yield self._open_transaction(connection, loaded, Caller(actor="agent", undo_group=run.id))
 
-    def _require_active(self, connection: sa.Connection, run: Run) -> rows.LoadedThread:
+    def _require_active(self, connection: sa.Connection, run: Run) -> thread_rows.LoadedThread:
         """Return the thread of a run that still holds it. Raises `ConflictError`."""
-        loaded = rows.load_thread(connection, run.thread_id, include_deleted=True)
+        loaded = thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
         if loaded.active_run_id != run.id:
             raise ConflictError(run.thread_id, loaded.thread.version, loaded.thread.version)
         return loaded
@@ -255,7 +255,7 @@ class Runs:
         A failed summary counts until it is dismissed.
         """
         with self._store.database.begin_read() as connection:
-            head_id = rows.select_thread(connection, thread_id).head_id
+            head_id = thread_rows.select_thread(connection, thread_id).head_id
             return run_rows.select_latest_run(connection, thread_id, head_id)
 
     def list_running_threads(self) -> set[str]:
@@ -275,7 +275,7 @@ class Runs:
         self, connection: sa.Connection, run: Run, state: RunState, error: str | None, last_messages: Sequence[NewMessage]
     ) -> int:
         """Release the thread, if the run still holds it. Return the thread's version."""
-        loaded = rows.load_thread(connection, run.thread_id, include_deleted=True)
+        loaded = thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
         if loaded.active_run_id != run.id:
             return loaded.thread.version
         receipt = self._append_messages(connection, loaded, run, last_messages) if last_messages else None
@@ -286,26 +286,26 @@ class Runs:
         self, connection: sa.Connection, run: Run, state: RunState, error: str | None, head_id: str | None
     ) -> None:
         """Write the run's row, after its thread's was locked: rows are locked in one order everywhere."""
-        ended: Json = {"state": state, "error": error, "draft": "", "ended_at": rows.from_time(self._store.now())}
+        ended: Json = {"state": state, "error": error, "draft": "", "ended_at": thread_rows.from_time(self._store.now())}
         connection.execute(sa.update(_run_table).where(_run_table.c.id == run.id).values(**ended, head_id=head_id))
 
     def _append_messages(
         self,
         connection: sa.Connection,
-        loaded: rows.LoadedThread,
+        loaded: thread_rows.LoadedThread,
         run: Run,
         messages: Sequence[NewMessage],
         branch_id: str | None = None,
     ) -> Receipt:
         if branch_id is not None:  # a change acts where its thread stands
-            head_id = rows.select_branch(connection, branch_id, run.thread_id).head_id
+            head_id = thread_rows.select_branch(connection, branch_id, run.thread_id).head_id
             thread = replace(loaded.thread, branch_id=branch_id, head_id=head_id)
-            loaded = replace(loaded, thread=thread, head_node=rows.select_node(connection, head_id, run.thread_id))
+            loaded = replace(loaded, thread=thread, head_node=thread_rows.select_node(connection, head_id, run.thread_id))
         change = self._open_transaction(connection, loaded, Caller(actor="agent", undo_group=run.id))
         return change.run_body(OperationKind.APPEND, make_append(messages, HEAD, "", run.id))
 
-    def _open_transaction(self, connection: sa.Connection, loaded: rows.LoadedThread, caller: Caller) -> Transaction:
-        return Transaction(connection, loaded, rows.from_time(self._store.now()), self._store.new_id, caller)
+    def _open_transaction(self, connection: sa.Connection, loaded: thread_rows.LoadedThread, caller: Caller) -> Transaction:
+        return Transaction(connection, loaded, thread_rows.from_time(self._store.now()), self._store.new_id, caller)
 
 
 def make_partial_messages(text: str, reasoning: Reasoning = NO_REASONING) -> list[NewMessage]:

@@ -19,7 +19,7 @@ from checkpoints.model import UNTITLED, Json, NewId, NewMessage, Thread, clean_n
 from checkpoints.operation import USER, Caller, OperationKind, Receipt
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.reader import Reader
-from checkpoints.storage import operation_rows, rows, schema
+from checkpoints.storage import operation_rows, schema, thread_rows
 from checkpoints.storage.database import Database, retry_contended
 
 _ALWAYS_ALLOW = ("time_travel", "allow")  # permitted in one conversation only
@@ -53,9 +53,9 @@ class Store(Reader):
         source_hash: str | None = None,
         thread_id: str | None = None,
         settings: Mapping[str, str] | None = None,
-    ) -> rows.LoadedThread:
+    ) -> thread_rows.LoadedThread:
         """Make a thread inside a transaction that is already open."""
-        new = rows.NewThread(
+        new = thread_rows.NewThread(
             id=thread_id or self.new_id(),
             branch_id=self.new_id(),
             owner=owner,
@@ -63,7 +63,7 @@ class Store(Reader):
             settings=settings or {},
             source_hash=source_hash,
         )
-        return rows.insert_thread(connection, new, self.now())
+        return thread_rows.insert_thread(connection, new, self.now())
 
     def append(
         self,
@@ -152,12 +152,12 @@ class Store(Reader):
                 connection, identifier, schema.operation.c.kind == OperationKind.FORK
             ):
                 return Receipt(done[-1], repeated=True)
-            source = rows.select_thread(connection, thread_id)
-            path = rows.load_path(connection, thread_id, message_id)
+            source = thread_rows.select_thread(connection, thread_id)
+            path = thread_rows.load_path(connection, thread_id, message_id)
             title = clean_name(title) or f"Branch of {source.title}"
             kept = {key: value for key, value in source.settings.items() if (key, value) != _ALWAYS_ALLOW}
             made = self.insert_thread(connection, title, source.owner, thread_id=identifier, settings=kept)
-            change = Transaction(connection, made, rows.from_time(self.now()), self.new_id, caller)
+            change = Transaction(connection, made, thread_rows.from_time(self.now()), self.new_id, caller)
             return change.run_body(OperationKind.FORK, lambda change: branches.copy_path(change, source, path))
 
     def rename_branch(self, thread_id: str, branch_id: str, name: str, *, caller: Caller = USER) -> Receipt:
@@ -285,11 +285,11 @@ class Store(Reader):
             return transaction.thread.id
 
         with self.database.begin_write(source_hash) as connection:
-            if (existing := rows.find_import(connection, source_hash, "local")) is not None:
+            if (existing := thread_rows.find_import(connection, source_hash, "local")) is not None:
                 first = operation_rows.select_operations(connection, existing.id, schema.operation.c.version == 1)[0]
                 return Receipt(first, repeated=True)
             made = self.insert_thread(connection, title, source_hash=source_hash)
-            change = Transaction(connection, made, rows.from_time(self.now()), self.new_id, caller)
+            change = Transaction(connection, made, thread_rows.from_time(self.now()), self.new_id, caller)
             return change.run_body(OperationKind.IMPORT, fill_thread)
 
     def import_into(self, thread_id: str, fill: ChangeBody, *, caller: Caller = USER) -> Receipt:
@@ -310,10 +310,10 @@ class Store(Reader):
         with self.database.begin_write(caller.request_id or "") as connection:
             if caller.request_id and (done := operation_rows.find_request(connection, thread_id, caller.request_id)):
                 return Receipt(done, repeated=True)
-            loaded = rows.load_thread(connection, thread_id, include_deleted=include_deleted)
+            loaded = thread_rows.load_thread(connection, thread_id, include_deleted=include_deleted)
             is_exact = kind in (OperationKind.UNDO, OperationKind.REDO)
             check_caller(connection, loaded, caller, while_running=while_running, is_exact=is_exact)
-            change = Transaction(connection, loaded, rows.from_time(self.now()), self.new_id, caller)
+            change = Transaction(connection, loaded, thread_rows.from_time(self.now()), self.new_id, caller)
             return change.run_body(kind, body)
 
 

@@ -1,4 +1,4 @@
-"""The runs in progress: the work of each, and the task that writes its end."""
+"""The runs in progress: the work of each, and the task that writes its end whatever fails."""
 
 import asyncio
 import logging

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from langchain_core.messages import AnyMessage
 
+from agent.context.measurement import Context, measure_context, read_recent_messages
 from agent.context.prompts import SYSTEM_PROMPT, compose_system_text
-from agent.context.reading import Context, measure_context, read_recent_messages
 from agent.context.request import build_request
 from agent.context.window import Window, find_window
 from agent.graph.state import Limits

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from langchain_core.messages import AnyMessage, HumanMessage, ToolCall
 
+from agent.context.measurement import read_recent_messages
 from agent.context.prompts import AGENT_PROMPT, compose_system_text
-from agent.context.reading import read_recent_messages
 from agent.context.request import build_request
 from agent.context.window import find_window
 from agent.graph.budgets import BudgetUsage, LimitReached

@@ -7,7 +7,7 @@ from checkpoints.changes.transaction import ChangeBody, Transaction
 from checkpoints.model import UNTITLED, NewMessage, clean_name
 from checkpoints.operation import OperationKind
 from checkpoints.operation_detail import OperationDetail
-from checkpoints.storage import checkpoint_rows, rows
+from checkpoints.storage import checkpoint_rows, thread_rows
 
 HEAD: Final = "(head)"  # as the place to append after: wherever the head stands; no message can have this id
 
@@ -23,7 +23,11 @@ def make_append(messages: Sequence[NewMessage], after: str | None, title: str, r
     """Return the change that writes messages after a message and moves the head to the last of them."""
 
     def append_messages(transaction: Transaction) -> str | None:
-        place = transaction.head if after == HEAD else rows.select_node(transaction.connection, after, transaction.thread.id)
+        place = (
+            transaction.head
+            if after == HEAD
+            else thread_rows.select_node(transaction.connection, after, transaction.thread.id)
+        )
         if clean_name(title) and transaction.thread.title == UNTITLED:
             transaction.update_row("thread", transaction.thread.id, title=clean_name(title))
         nodes = transaction.add_messages(place, messages, run_id=run_id)

@@ -12,7 +12,7 @@ from checkpoints.history import Path, Place, SegmentParents
 from checkpoints.model import Branch, Json, Message, NewMessage, Node, Thread, clean_name
 from checkpoints.operation import OperationKind
 from checkpoints.operation_detail import OperationDetail
-from checkpoints.storage import checkpoint_rows, message_rows, operation_rows, rows, schema
+from checkpoints.storage import checkpoint_rows, message_rows, operation_rows, schema, thread_rows
 
 _ABANDONING_KINDS = (
     OperationKind.EDIT,
@@ -28,7 +28,7 @@ _MAX_ABANDONING_OPERATIONS = (
 
 def select_alternatives(connection: sa.Connection, thread: Thread, messages: Sequence[Message]) -> dict[str, list[str]]:
     """See `Reader.siblings`."""
-    forks = rows.select_segment_parents(connection, thread.id)
+    forks = thread_rows.select_segment_parents(connection, thread.id)
     if len(forks) < 2:
         return {}
     heads = [head for _, head in _heads(connection, thread)]
@@ -54,10 +54,10 @@ def _before(message: Message, forks: SegmentParents) -> Place | None:
 
 def _heads(connection: sa.Connection, thread: Thread) -> list[tuple[Branch | None, Node]]:
     """Where the ways that count end: the branches, and then what was left for something else, newest first."""
-    branches = rows.select_branches(connection, thread.id)
+    branches = thread_rows.select_branches(connection, thread.id)
     heads: list[tuple[Branch | None, str | None]] = [(branch, branch.head_id) for branch in branches]
     heads += [(None, head_id) for head_id in _select_abandoned_heads(connection, thread.id)]
-    found = rows.select_nodes(connection, {head_id for _, head_id in heads if head_id})
+    found = thread_rows.select_nodes(connection, {head_id for _, head_id in heads if head_id})
     return [(branch, found[head_id]) for branch, head_id in heads if head_id in found]
 
 
@@ -76,8 +76,8 @@ def _select_abandoned_heads(connection: sa.Connection, thread_id: str) -> list[s
 
 def choose_alternative(transaction: Transaction, message_id: str) -> str:
     """Choose an alternative: the branch that contains it, or else the last head after it."""
-    wanted = rows.select_node(transaction.connection, message_id, transaction.thread.id)
-    forks = rows.select_segment_parents(transaction.connection, transaction.thread.id)
+    wanted = thread_rows.select_node(transaction.connection, message_id, transaction.thread.id)
+    forks = thread_rows.select_segment_parents(transaction.connection, transaction.thread.id)
     heads = _heads(transaction.connection, transaction.thread)
     assert wanted is not None
     place = wanted.place
@@ -95,14 +95,14 @@ def choose_alternative(transaction: Transaction, message_id: str) -> str:
 
 
 def switch_branch(transaction: Transaction, branch_id: str) -> str:
-    branch = rows.select_branch(transaction.connection, branch_id, transaction.thread.id)
+    branch = thread_rows.select_branch(transaction.connection, branch_id, transaction.thread.id)
     transaction.detail = OperationDetail(subject="branch", name=branch.name)
     transaction.update_row("thread", transaction.thread.id, branch_id=branch.id)
     return branch.id
 
 
 def rename_branch(transaction: Transaction, branch_id: str, name: str) -> None:
-    branch = rows.select_branch(transaction.connection, branch_id, transaction.thread.id)
+    branch = thread_rows.select_branch(transaction.connection, branch_id, transaction.thread.id)
     new_name = clean_name(name) or branch.name
     transaction.detail = OperationDetail(subject="branch", name=branch.name, new_name=new_name)
     transaction.update_row("branch", branch.id, name=new_name)
@@ -110,9 +110,9 @@ def rename_branch(transaction: Transaction, branch_id: str, name: str) -> None:
 
 def fork_branch(transaction: Transaction, message_id: str | None, name: str) -> str:
     """Add a branch whose last message is this one, and make it the current one."""
-    place = rows.select_node(transaction.connection, message_id, transaction.thread.id)
+    place = thread_rows.select_node(transaction.connection, message_id, transaction.thread.id)
     branch_id = transaction.add_branch(name, place.id if place else None)
-    branch = rows.select_branch(transaction.connection, branch_id, transaction.thread.id)
+    branch = thread_rows.select_branch(transaction.connection, branch_id, transaction.thread.id)
     transaction.detail = OperationDetail(subject="branch", name=branch.name)
     transaction.update_row("thread", transaction.thread.id, branch_id=branch_id)
     return branch_id
@@ -133,7 +133,7 @@ def copy_path(transaction: Transaction, source_thread: Thread, path: Path) -> st
 
 
 def delete_branch(transaction: Transaction, branch_id: str) -> str:
-    branch = rows.select_branch(transaction.connection, branch_id, transaction.thread.id)
+    branch = thread_rows.select_branch(transaction.connection, branch_id, transaction.thread.id)
     if branch.id == transaction.thread.branch_id:
         raise CurrentBranchError
     transaction.detail = OperationDetail(subject="branch", name=branch.name)
@@ -145,11 +145,11 @@ def prune_branches(transaction: Transaction) -> None:
     """Delete every branch but the current one."""
     others = [
         b
-        for b in rows.select_branches(transaction.connection, transaction.thread.id)
+        for b in thread_rows.select_branches(transaction.connection, transaction.thread.id)
         if b.id != transaction.thread.branch_id
     ]
     transaction.detail = OperationDetail(subject="branches", branches=len(others))
-    transaction.move_all("branch", [branch.id for branch in others], deleted_at=transaction.now)
+    transaction.update_rows("branch", [branch.id for branch in others], deleted_at=transaction.now)
 
 
 def replace_message(
@@ -160,7 +160,7 @@ def replace_message(
     Where a run `goes_on` from there, calls whose results are dropped can stand: it answers them.
     """
     path = transaction.current_path()
-    place = rows.select_node(transaction.connection, message_id, transaction.thread.id)
+    place = thread_rows.select_node(transaction.connection, message_id, transaction.thread.id)
     if place is None or place not in path:
         raise MessageNotFoundError(message_id)
     replaced, *following = message_rows.select_messages(transaction.connection, path, last=path.length - place.depth)
@@ -169,7 +169,7 @@ def replace_message(
         if run_continues
         else keep_complete_pairs(replaced, new, following, dropped_ids)
     )
-    parent = rows.select_node(transaction.connection, replaced.parent_id, transaction.thread.id)
+    parent = thread_rows.select_node(transaction.connection, replaced.parent_id, transaction.thread.id)
     nodes = transaction.add_messages(parent, [new, *(copy_message(message) for message in kept)])
     transaction.detach_and_move(nodes[-1])
     transaction.detail = OperationDetail(kept=len(kept))
@@ -183,7 +183,7 @@ def copy_message(message: Message) -> NewMessage:
     """
     if message.damaged:
         raise DamagedMessageError(message.thread_id, message.id, message.depth)
-    time = rows.from_time(message.created_at)
+    time = thread_rows.from_time(message.created_at)
     return NewMessage(message.body, agent=message.agent, status=message.status, created_at=time, run_id=message.run_id)
 
 

@@ -8,7 +8,7 @@ from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import NothingToSaveError
 from checkpoints.model import MAX_DESCRIPTION_CHARS, Checkpoint, Json, NewMessage, Node, clean_name
 from checkpoints.operation_detail import OperationDetail
-from checkpoints.storage import checkpoint_rows, message_rows, rows
+from checkpoints.storage import checkpoint_rows, message_rows, thread_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def save_head(transaction: Transaction, new: NewCheckpoint, state: NewState | No
     checkpoint = Checkpoint(
         id="",
         name=serde.sanitize_text(new.name),
-        timestamp=rows.to_time(transaction.now),
+        timestamp=thread_rows.to_time(transaction.now),
         message_count=transaction.head.depth + 1,
         description=serde.sanitize_text(new.description),
         created_by=transaction.caller.actor,
@@ -110,4 +110,4 @@ def hide_checkpoints(transaction: Transaction) -> None:
     """Take all checkpoints that the current branch shows out of the list."""
     transaction.detail = OperationDetail(subject="checkpoints")
     shown = [checkpoint.id for checkpoint in transaction.visible_checkpoints()]
-    transaction.move_all("checkpoint", shown, deleted_at=transaction.now)
+    transaction.update_rows("checkpoint", shown, deleted_at=transaction.now)

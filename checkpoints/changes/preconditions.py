@@ -5,11 +5,16 @@ import sqlalchemy as sa
 from checkpoints.errors import ConflictError, RunActiveError
 from checkpoints.model import Thread
 from checkpoints.operation import Caller, OperationKind
-from checkpoints.storage import operation_rows, rows, schema
+from checkpoints.storage import operation_rows, schema, thread_rows
 
 
 def check_caller(
-    connection: sa.Connection, loaded: rows.LoadedThread, caller: Caller, *, while_running: bool, is_exact: bool = False
+    connection: sa.Connection,
+    loaded: thread_rows.LoadedThread,
+    caller: Caller,
+    *,
+    while_running: bool,
+    is_exact: bool = False,
 ) -> None:
     """Refuse a change whose caller saw another conversation, or that the run of another caller blocks.
 

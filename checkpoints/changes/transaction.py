@@ -17,7 +17,7 @@ from checkpoints.errors import ConflictError
 from checkpoints.model import Checkpoint, Json, NewId, NewMessage, Node, Thread, clean_name
 from checkpoints.operation import Caller, Operation, OperationKind, Receipt, RowChange
 from checkpoints.operation_detail import NO_DETAIL, OperationDetail
-from checkpoints.storage import checkpoint_rows, file_rows, message_rows, operation_rows, rows, schema
+from checkpoints.storage import checkpoint_rows, file_rows, message_rows, operation_rows, schema, thread_rows
 
 _UPDATE_ROW: Final = {  # one mutable row, by its id
     name: sa.update(table).where(table.c.id == sa.bindparam("row_id")) for name, table in schema.MOVABLE_TABLES.items()
@@ -33,7 +33,7 @@ class Transaction:
     """An open change. `loaded` is the thread before it; `head` follows the change."""
 
     connection: sa.Connection
-    loaded: rows.LoadedThread
+    loaded: thread_rows.LoadedThread
     now: int  # microseconds since 1970
     new_id: NewId
     caller: Caller
@@ -57,7 +57,7 @@ class Transaction:
 
     def path_to(self, node: Node | None) -> history.Path:
         if self._parents is None:
-            self._parents = rows.select_segment_parents(self.connection, self.thread.id)
+            self._parents = thread_rows.select_segment_parents(self.connection, self.thread.id)
         return history.path_to(node, self._parents)
 
     def find_checkpoint(self, checkpoint_id: str) -> Checkpoint:
@@ -84,22 +84,22 @@ class Transaction:
             self.changes.append(RowChange(table, identifier, before, after))
             self.connection.execute(_UPDATE_ROW[table], {"row_id": identifier, **after})
 
-    def move_each(self, table: str, after: Mapping[str, Json]) -> None:
+    def update_each_row(self, table: str, after: Mapping[str, Json]) -> None:
         """Set columns of many mutable rows, and record the old values; `after` holds the new ones by row id."""
         wanted = [(table, identifier, names) for identifier, names in after.items()]
         before = self._select_columns(wanted)
         changes = [RowChange(table, each, before[table, each], dict(values)) for each, values in after.items() if values]
-        self.put_all([change for change in changes if change.before != change.after])
+        self.write_changes([change for change in changes if change.before != change.after])
 
-    def move_all(self, table: str, identifiers: Iterable[str], **after: Any) -> None:
+    def update_rows(self, table: str, identifiers: Iterable[str], **after: Any) -> None:
         """Set the same columns of many mutable rows, and record the old values."""
-        self.move_each(table, dict.fromkeys(identifiers, after))
+        self.update_each_row(table, dict.fromkeys(identifiers, after))
 
     def record_insert(self, table: str, identifier: str) -> None:
         """Record an inserted row: undoing the change hides it."""
         self.changes.append(RowChange(table, identifier, {"deleted_at": self.now}, {"deleted_at": None}))
 
-    def put_all(self, changes: Sequence[RowChange]) -> None:
+    def write_changes(self, changes: Sequence[RowChange]) -> None:
         """Apply recorded changes in their order, in batches: there may be thousands.
 
         Raises `ConflictError` for a row that has changed since, `NoResultFound` for a missing row.
@@ -128,14 +128,14 @@ class Transaction:
         for (table, names), identifiers in ids.items():
             target = schema.MOVABLE_TABLES[table].c
             query = sa.select(target.id, *(target[name].label(f"now_{name}") for name in names))
-            for row in rows.select_with_ids(self.connection, query, set(identifiers)):
+            for row in thread_rows.select_with_ids(self.connection, query, set(identifiers)):
                 found[table, row[0]].update(zip(names, row[1:], strict=True))
             if any((table, identifier) not in found for identifier in identifiers):
                 raise sa.exc.NoResultFound
         return dict(found)
 
     def move_head(self, node: Node | None) -> None:
-        # Nothing else in a change moves this head, so its earlier value is known: only an undo's `put_all` writes heads.
+        # Nothing else in a change moves this head, so its earlier value is known: only an undo's `write_changes` writes heads.
         before = self.head.id if self.head else None
         self._write_columns("branch", self.thread.branch_id, {"head_id": before}, {"head_id": node.id if node else None})
         self.head = node
@@ -145,7 +145,7 @@ class Transaction:
         path = self.path_to(node)
         if self.head is not None and self.head not in path:
             left = [each.id for each in self.visible_checkpoints() if each.node not in path and not each.detached]
-            self.move_all("checkpoint", left, detached=True, branch_id=self.thread.branch_id)
+            self.update_rows("checkpoint", left, detached=True, branch_id=self.thread.branch_id)
         self.move_head(node)
 
     def unlist_checkpoints(self, checkpoints: Sequence[Checkpoint], *, to_branch: str | None = None) -> None:
@@ -154,7 +154,7 @@ class Transaction:
         From then on the position of a head decides whether they are listed, or they are detached on another branch.
         """
         after: Json = {"branch_id": to_branch} if to_branch else {"detached": False}
-        self.move_all("checkpoint", [checkpoint.id for checkpoint in checkpoints], **after)
+        self.update_rows("checkpoint", [checkpoint.id for checkpoint in checkpoints], **after)
 
     def add_messages(self, parent: Node | None, messages: Sequence[NewMessage], *, run_id: str | None = None) -> list[Node]:
         """Write a chain of messages below `parent` and return their nodes. The head is not moved."""
@@ -265,7 +265,7 @@ class Transaction:
             changes=tuple(self.changes),
             result=result,
             undone=False,
-            created_at=rows.to_time(self.now),
+            created_at=thread_rows.to_time(self.now),
             detail=self.detail or NO_DETAIL,
             target=self.target,
         )

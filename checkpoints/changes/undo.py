@@ -66,7 +66,7 @@ def apply_redo(transaction: Transaction) -> None:
 
 def _revert_operation(transaction: Transaction, operation: Operation) -> None:
     try:
-        transaction.put_all([done.inverse for done in reversed(operation.intact.changes)])
+        transaction.write_changes([done.inverse for done in reversed(operation.intact.changes)])
     except (sa.exc.NoResultFound, sa.exc.IntegrityError) as error:  # it names a row that is not there
         raise DamagedOperationError(operation.thread_id, operation.version) from error
 

@@ -17,7 +17,7 @@ from checkpoints.interchange.branch_index import BranchHead, find_free_name, mat
 from checkpoints.interchange.waymark import CheckpointPart, Document, MessagePart
 from checkpoints.model import Checkpoint, Json, NewMessage, Node, clean_name
 from checkpoints.operation_detail import OperationDetail
-from checkpoints.storage import checkpoint_rows, message_rows, rows, schema
+from checkpoints.storage import checkpoint_rows, message_rows, schema, thread_rows
 
 IntactMessages = Mapping[str, tuple[str, Node]]  # by id: hash and node, as message_rows.select_intact_messages returns them
 
@@ -36,13 +36,15 @@ def make_replacement(doc: Document) -> ChangeBody:
         nodes = _write_messages(transaction, doc, here, fresh)
         branches = _write_branches(transaction, doc, nodes)
         transaction.move_head(nodes[doc.active_head] if doc.active_head else None)
-        transaction.move_all(
+        transaction.update_rows(
             "checkpoint", [checkpoint.id for checkpoint in transaction.visible_checkpoints()], deleted_at=transaction.now
         )
         own = checkpoint_rows.select_checkpoint_ids(transaction.connection, transaction.thread.id)
         places = [(part, nodes[part.message_id], branches[part.branch]) for part in doc.checkpoints]
         # Some of these were deleted in this thread before; the others were hidden by the statement above.
-        transaction.move_each("checkpoint", {each[0].id: _checkpoint_values(*each) for each in places if each[0].id in own})
+        transaction.update_each_row(
+            "checkpoint", {each[0].id: _checkpoint_values(*each) for each in places if each[0].id in own}
+        )
         new = [each for each in places if each[0].id not in own]
         transaction.add_checkpoints(
             [_build_checkpoint(part, "" if fresh else part.id, node, branch_id) for part, node, branch_id in new]
@@ -80,8 +82,8 @@ def make_merge(doc: Document) -> ChangeBody:
 
 def _merge_branches(transaction: Transaction, doc: Document, nodes: Mapping[str, Node]) -> dict[str, str]:
     """Add the branches that the conversation does not have. Return the stored id of each branch by its id in the file."""
-    stored = rows.select_branch_heads(transaction.connection, transaction.thread.id)
-    parents = rows.select_segment_parents(transaction.connection, transaction.thread.id)
+    stored = thread_rows.select_branch_heads(transaction.connection, transaction.thread.id)
+    parents = thread_rows.select_segment_parents(transaction.connection, transaction.thread.id)
     heads = [BranchHead(part.id, part.name, nodes[part.head] if part.head else None) for part in doc.branches]
     ids = match_branches(heads, stored, parents)
     names, numbers = {branch.name for branch, _ in stored}, dict[str, int]()
@@ -112,15 +114,15 @@ def _merge_checkpoints(
             again[part.id] = {"deleted_at": None, "branch_id": branch_id, "detached": part.detached}
         else:
             new.append(_build_checkpoint(part, "" if needs_new_ids else part.id, node, branch_id))
-    transaction.move_each("checkpoint", again)
+    transaction.update_each_row("checkpoint", again)
     transaction.add_checkpoints(new)
     return len(again) + len(new)
 
 
 def _list_visible_checkpoints(transaction: Transaction) -> list[Checkpoint]:
     """Return the checkpoints that any branch shows."""
-    own = rows.select_branch_heads(transaction.connection, transaction.thread.id)
-    forks = rows.select_segment_parents(transaction.connection, transaction.thread.id)
+    own = thread_rows.select_branch_heads(transaction.connection, transaction.thread.id)
+    forks = thread_rows.select_segment_parents(transaction.connection, transaction.thread.id)
     reached = history.reachable_depths([head for _, head in own if head], forks)
     every = checkpoint_rows.select_checkpoints(transaction.connection, transaction.thread.id)
     return history.filter_listed(every, {branch.id for branch, _ in own}, reached)
@@ -132,7 +134,7 @@ def _write_branches(transaction: Transaction, doc: Document, nodes: Mapping[str,
     Branches that the document does not have are deleted.
     """
     there: dict[tuple[str, str | None], deque[str]] = defaultdict(deque)  # two may be equal
-    for own in rows.select_branches(transaction.connection, transaction.thread.id):
+    for own in thread_rows.select_branches(transaction.connection, transaction.thread.id):
         if own.id != transaction.thread.branch_id:
             there[own.name, own.head_id].append(own.id)
     active = next(branch for branch in doc.branches if branch.id == doc.active)
@@ -147,7 +149,7 @@ def _write_branches(transaction: Transaction, doc: Document, nodes: Mapping[str,
             else:
                 new[branch.id] = (branch.name, head_id)
     found.update(zip(new, transaction.add_branches(list(new.values())), strict=True))
-    transaction.move_all("branch", chain.from_iterable(there.values()), deleted_at=transaction.now)
+    transaction.update_rows("branch", chain.from_iterable(there.values()), deleted_at=transaction.now)
     return found
 
 
@@ -193,7 +195,7 @@ def _write_messages(
     """
     nodes: dict[str, Node] = {}
     known = dict(intact.values())
-    taken = rows.select_nodes(transaction.connection, [message.id for message in doc.messages])
+    taken = thread_rows.select_nodes(transaction.connection, [message.id for message in doc.messages])
     children: dict[str | None, list[MessagePart]] = defaultdict(list)
     for message in doc.messages:
         if message.hash in known:
@@ -218,7 +220,7 @@ def _build_message(doc: Document, message: MessagePart, needs_new_id: bool) -> N
         agent=message.agent,
         status=message.status,
         id=None if needs_new_id else message.id,
-        created_at=rows.from_time(message.created_at),
+        created_at=thread_rows.from_time(message.created_at),
         files=tuple(doc.files_by_hash[part["file"]] for part in named),
     )
 
@@ -252,4 +254,4 @@ def _needs_new_ids(transaction: Transaction, doc: Document, intact: IntactMessag
 
 def _select_owners(connection: sa.Connection, query: sa.Select[Any], ids: list[str]) -> dict[str, tuple[str, str, str]]:
     """Return (hash, thread, message) by id."""
-    return {row[0]: (row[1], row[2], row[3]) for row in rows.select_with_ids(connection, query, ids)}
+    return {row[0]: (row[1], row[2], row[3]) for row in thread_rows.select_with_ids(connection, query, ids)}

@@ -12,7 +12,7 @@ from checkpoints.errors import CheckpointNotFoundError
 from checkpoints.history import Path
 from checkpoints.limits import to_tokens
 from checkpoints.model import MAIN, MAX_DESCRIPTION_CHARS, Checkpoint, Json, Node, Removal, State, Thread
-from checkpoints.storage import message_rows, rows, schema
+from checkpoints.storage import message_rows, schema, thread_rows
 from checkpoints.storage.database import Database
 
 _checkpoint_columns = schema.checkpoint.c
@@ -169,7 +169,7 @@ def make_checkpoint_row(checkpoint: Checkpoint, thread: Thread) -> Json:
         "pinned": checkpoint.pinned,
         "detached": checkpoint.detached,
         "extra": checkpoint.extra,
-        "created_at": rows.from_time(checkpoint.timestamp),
+        "created_at": thread_rows.from_time(checkpoint.timestamp),
     }
 
 
@@ -177,11 +177,11 @@ def _row_to_checkpoint(row: Sequence[Any], database: Database | None = None) -> 
     # Unpacked: by name, each column of a list of thousands would be looked up anew.
     identifier, thread_id, position, branch_id, message_id, segment, depth, *described = row
     name, description, created_by, tokens, pinned, detached, extra, created_at, _deleted_at = described
-    place, extra = Node(message_id, segment, depth), rows.parse_object(extra)
+    place, extra = Node(message_id, segment, depth), thread_rows.parse_object(extra)
     return Checkpoint(
         id=identifier,
         name=name,
-        timestamp=rows.to_time(created_at),
+        timestamp=thread_rows.to_time(created_at),
         message_count=depth + 1,
         description=description,
         created_by=created_by,
@@ -199,6 +199,6 @@ def _row_to_checkpoint(row: Sequence[Any], database: Database | None = None) -> 
 def _load_state(database: Database, thread_id: str, place: Node, extra: Json) -> State:
     with database.begin_read() as connection:
         found = message_rows.select_messages(
-            connection, history.path_to(place, rows.select_segment_parents(connection, thread_id))
+            connection, history.path_to(place, thread_rows.select_segment_parents(connection, thread_id))
         )
     return {**copy.deepcopy(extra), "messages": [m.langchain for m in found]}

@@ -10,7 +10,7 @@ from checkpoints import serde
 from checkpoints.errors import MessageNotFoundError
 from checkpoints.history import Path, Place
 from checkpoints.model import MAIN, Message, MessageStatus, Node
-from checkpoints.storage import rows, schema
+from checkpoints.storage import schema, thread_rows
 
 _MAX_PROMPT_SEARCH_MESSAGES = 200
 _MAX_RANGES = 50  # parts of a path in one statement
@@ -86,7 +86,7 @@ def _row_to_message(row: sa.Row[Any], parent_hash: str | None) -> Message:
         body=serde.make_empty_body(row.body) if damaged else json.loads(row.body),
         hash=row.hash,
         run_id=row.run_id,
-        created_at=rows.to_time(row.created_at),
+        created_at=thread_rows.to_time(row.created_at),
         damaged=damaged,
     )
 
@@ -118,8 +118,8 @@ def select_ids_at(connection: sa.Connection, places: Collection[Place]) -> dict[
 
 def _select_at(connection: sa.Connection, query: sa.Select[Any], places: Collection[Place]) -> Iterator[sa.Row[Any]]:
     table, wanted = schema.message.c, list(places)
-    for start in range(0, len(wanted), rows.BATCH_SIZE):
-        is_there = sa.tuple_(table.segment, table.depth).in_(wanted[start : start + rows.BATCH_SIZE])
+    for start in range(0, len(wanted), thread_rows.BATCH_SIZE):
+        is_there = sa.tuple_(table.segment, table.depth).in_(wanted[start : start + thread_rows.BATCH_SIZE])
         yield from connection.execute(query.where(is_there))
 
 

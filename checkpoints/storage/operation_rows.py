@@ -1,4 +1,4 @@
-"""Reading the operations of a thread."""
+"""Operations, read from rows and inserted."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from checkpoints.operation import Operation, OperationKind, RowChange
 from checkpoints.operation_detail import OperationDetail
-from checkpoints.storage import rows, schema
+from checkpoints.storage import schema, thread_rows
 
 _INSERT_OPERATION = sa.insert(schema.operation)  # built once, as the statements of `rows`
 
@@ -35,7 +35,7 @@ def insert_operation(connection: sa.Connection, operation: Operation, request_id
         "result": operation.result,
         "target": operation.target,
         "request": request_id,
-        "created_at": rows.from_time(operation.created_at),
+        "created_at": thread_rows.from_time(operation.created_at),
     }
     connection.execute(_INSERT_OPERATION, values)
 
@@ -58,7 +58,7 @@ def parse_operation(row: sa.Row[Any]) -> Operation:
         detail=OperationDetail.from_json(row.detail),
         result=row.result,
         undone=row.undone_by is not None,
-        created_at=rows.to_time(row.created_at),
+        created_at=thread_rows.to_time(row.created_at),
         target=row.target,
         damaged=changes is None,
     )

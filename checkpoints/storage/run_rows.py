@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from checkpoints import serde
 from checkpoints.model import Run, RunState
-from checkpoints.storage import rows, schema
+from checkpoints.storage import schema, thread_rows
 
 
 def format_error(error: str | None, details: str | None) -> str | None:
@@ -26,8 +26,8 @@ def parse_run(row: sa.Row[Any]) -> Run:
         error=sentence or row.error,
         error_details=details or None,
         dismissed=row.dismissed,
-        started_at=rows.to_time(row.started_at),
-        ended_at=None if row.ended_at is None else rows.to_time(row.ended_at),
+        started_at=thread_rows.to_time(row.started_at),
+        ended_at=None if row.ended_at is None else thread_rows.to_time(row.ended_at),
         compacts=bool(row.compacts),
     )
 
@@ -42,7 +42,7 @@ def insert_run(connection: sa.Connection, thread_id: str, run_id: str, now: date
     table = schema.run
     before = sa.select(sa.func.count()).select_from(table).where(table.c.thread_id == thread_id).scalar_subquery()
     row = {"id": run_id, "thread_id": thread_id, "state": RunState.RUNNING, "draft": "", "dismissed": False}
-    times = {"started_at": rows.from_time(now)}
+    times = {"started_at": thread_rows.from_time(now)}
     connection.execute(sa.insert(table).values(**row, **times, compacts=compacts, number=before))
 
 

@@ -16,7 +16,7 @@ from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import RunActiveError, StoreUnavailableError
 from checkpoints.model import Thread
 from checkpoints.operation import Caller, Operation, OperationKind
-from checkpoints.storage import file_rows, operation_rows, rows, schema
+from checkpoints.storage import file_rows, operation_rows, schema, thread_rows
 from checkpoints.storage.database import Database
 from checkpoints.store import new_id
 from checkpoints.text import pluralize
@@ -129,7 +129,7 @@ def collect_references(operations: Sequence[Operation]) -> tuple[set[str], set[s
 def _plan_threads(connection: sa.Connection, thread_id: str | None, keep_undo: bool) -> Iterator[_ThreadErasure]:
     ids = [thread_id] if thread_id else connection.scalars(sa.select(schema.thread.c.id).order_by(schema.thread.c.id)).all()
     for identifier in ids:
-        loaded = rows.load_thread(connection, identifier, include_deleted=True)
+        loaded = thread_rows.load_thread(connection, identifier, include_deleted=True)
         if loaded.active_run_id is not None:
             raise RunActiveError(identifier, loaded.active_run_id)
         thread = loaded.thread
@@ -158,7 +158,7 @@ def _plan_unreachable(connection: sa.Connection, thread: Thread, keep_undo: bool
             messages.update([row.head_id] if row.head_id else [])
         elif row.head_id or row.name:
             lost_branches.append(row.id)
-    forks = rows.select_segment_parents(connection, thread.id)
+    forks = thread_rows.select_segment_parents(connection, thread.id)
     reached = _reach_of_messages(connection, messages, forks)
     checkpoint_query = sa.select(schema.checkpoint)
     for row in connection.execute(checkpoint_query.where(_checkpoint_columns.thread_id == thread.id)):
@@ -177,7 +177,7 @@ def _plan_unreachable(connection: sa.Connection, thread: Thread, keep_undo: bool
 
 def _reach_of_messages(connection: sa.Connection, roots: set[str], parents: history.SegmentParents) -> dict[int, int]:
     """Return the last depth of each segment on a path to one of these messages."""
-    return history.reachable_depths(rows.select_nodes(connection, roots).values(), parents)
+    return history.reachable_depths(thread_rows.select_nodes(connection, roots).values(), parents)
 
 
 def _count_beyond(connection: sa.Connection, thread_id: str, kept: Mapping[int, int]) -> tuple[int, list[tuple[int, int]]]:
@@ -225,9 +225,9 @@ def _erase_rows(connection: sa.Connection, erasure: _ThreadErasure) -> None:
     if erasure.changes:
         of_thread = schema.operation.c.thread_id == thread_id  # it contains names and descriptions of erased rows
         connection.execute(sa.update(schema.operation).where(of_thread).values(changes=[], detail={}))
-        now = rows.from_time(datetime.now(UTC))
+        now = thread_rows.from_time(datetime.now(UTC))
         change = Transaction(
-            connection, rows.load_thread(connection, thread_id, include_deleted=True), now, new_id, Caller()
+            connection, thread_rows.load_thread(connection, thread_id, include_deleted=True), now, new_id, Caller()
         )
         change.run_body(OperationKind.ERASE, lambda _: None)
 

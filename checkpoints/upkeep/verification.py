@@ -17,7 +17,7 @@ from checkpoints import files, history, serde
 from checkpoints.history import SegmentParents
 from checkpoints.model import Node
 from checkpoints.operation import OperationKind
-from checkpoints.storage import file_rows, operation_rows, rows, schema
+from checkpoints.storage import file_rows, operation_rows, schema, thread_rows
 from checkpoints.storage.database import Database
 from checkpoints.text import pluralize
 from checkpoints.upkeep import erasure
@@ -175,7 +175,7 @@ def _is_json_object(text: str | None) -> bool:
 
 def _check_tree(connection: sa.Connection, thread: _ThreadRow) -> Findings:
     """Check the tree of messages, and the branches and checkpoints on it."""
-    forks = rows.select_segment_parents(connection, thread.id)
+    forks = thread_rows.select_segment_parents(connection, thread.id)
     intact_depths: dict[int, int] = {}  # segment -> the last depth whose path is complete
     for segment, (parent, fork_depth) in sorted(forks.items()):
         if parent is not None and (parent not in forks or parent >= segment):
@@ -236,7 +236,7 @@ def _check_heads(
     columns = (table.id, table.name, table.message_id, table.segment, table.depth, table.position, table.branch_id)
     checkpoints = connection.execute(sa.select(*columns).where(table.thread_id == thread.id)).all()
     wanted = {row.head_id for row in branches if row.head_id} | {row.message_id for row in checkpoints}
-    nodes = rows.select_nodes(connection, wanted)
+    nodes = thread_rows.select_nodes(connection, wanted)
     for row in branches:
         if row.head_id and (row.head_id not in nodes or is_broken(nodes[row.head_id])):
             yield f"branch {row.name!r} ({row.id}) stands on a chain that is not whole", None
@@ -264,7 +264,7 @@ def _check_operations(connection: sa.Connection, thread: _ThreadRow) -> Findings
         yield f"its operations are not those from 1 to {thread.version:,}", None
         return
     needed = erasure.collect_references(erasure.list_revertible_operations(connection, thread.id))[0]
-    if missing := needed - set(rows.select_nodes(connection, needed)):
+    if missing := needed - set(thread_rows.select_nodes(connection, needed)):
         yield f"undoing its changes needs messages that are not there: {', '.join(sorted(missing))}", None
     by_version = {row.version: row for row in known}
     undone: dict[int, int] = defaultdict(int)  # the version of an undo or redo -> the newest operation that it reversed

@@ -7,7 +7,7 @@ from typing import TypedDict
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
-from agent.context import reading
+from agent.context import measurement
 from checkpoints import Store
 from components.services import Services
 from components.views import notes
@@ -43,7 +43,7 @@ def add_route(server: FastAPI, services: Services) -> None:
 
 def measure_growth(store: Store, thread_id: str) -> GrowthView:
     path = store.list_messages(thread_id)
-    sizes = reading.measure_path_growth(path)
+    sizes = measurement.measure_path_growth(path)
     step = -(-len(sizes) // MAX_POINTS) or 1
     counts = sorted({*range(1, len(sizes) + 1, step), len(sizes)} - {0})
     drops: list[DropView] = []

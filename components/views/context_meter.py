@@ -2,7 +2,7 @@
 
 from typing import TypedDict
 
-from agent.context.reading import Context
+from agent.context.measurement import Context
 
 
 class MeterView(TypedDict):

@@ -27,7 +27,7 @@ from checkpoints import (
     serde,
 )
 from checkpoints.interchange import reading, transfer, waymark
-from checkpoints.storage import rows, run_rows, schema
+from checkpoints.storage import run_rows, schema, thread_rows
 from checkpoints.upkeep import verification
 from tests.checkpoints.model import ORDINARY, THREAD, Conversation, Export, Path, Run, Said
 from tests.checkpoints.tables import View, equal, said, written
@@ -136,7 +136,7 @@ class Conversations(RuleBasedStateMachine):
         return numbers[which % len(numbers)]
 
     def now(self) -> int:
-        return rows.from_time(self.clock.time)
+        return thread_rows.from_time(self.clock.time)
 
     # how a wish is carried out by both
 

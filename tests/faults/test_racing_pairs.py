@@ -20,7 +20,7 @@ import pytest
 import sqlalchemy as sa
 
 from checkpoints import Caller, Database, StateError, Store
-from checkpoints.storage import rows
+from checkpoints.storage import thread_rows
 from tests.checkpoints.model import Conversation, Said
 from tests.checkpoints.tables import Tables, View, equal
 from tests.conftest import Clock
@@ -28,7 +28,7 @@ from tests.rounds import Rounds
 
 Outcome = tuple[str, int | str]  # ("done", version), ("repeated", version) or ("refused", the error's name)
 PAIRS_A_THREAD = 8
-TIME = rows.from_time(Clock().time)
+TIME = thread_rows.from_time(Clock().time)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 
 from agent.context import window
+from agent.context.measurement import measure_context
 from agent.context.prices import ModelPrice, read_usage
-from agent.context.reading import measure_context
 from agent.context.request import SIZE_NOTE_KEY, build_request
 from agent.context.usage import readable_usage
 from agent.context.window import Window

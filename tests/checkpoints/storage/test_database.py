@@ -21,7 +21,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 from checkpoints import Database, Store, StoreInUseError, StoreUnavailableError, TakesTooLongError
-from checkpoints.storage import database, driver_errors, migrations, rows, schema
+from checkpoints.storage import database, driver_errors, migrations, schema, thread_rows
 from checkpoints.storage.database import retry_contended
 from tests.checkpoints.conversations import dump, names, new, talked, texts
 from tests.checkpoints.test_store import at_once
@@ -402,10 +402,10 @@ def test_a_change_that_the_server_gave_up_for_another_is_tried_again(postgres_st
     def hold(first: str, second: str) -> None:
         tries.append(first)
         with postgres_store.database.begin_write() as connection:
-            rows.select_thread(connection, first)
+            thread_rows.select_thread(connection, first)
             if len(tries) <= 2:
                 together.wait(20)
-            rows.select_thread(connection, second)
+            thread_rows.select_thread(connection, second)
 
     with ThreadPoolExecutor(2) as pool:
         for done in [pool.submit(hold, one, other), pool.submit(hold, other, one)]:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from agent.context.reading import measure_path_growth as grown
+from agent.context.measurement import measure_path_growth as grown
 from agent.context.request import SIZE_NOTE_KEY
 from agent.context.tokens import estimate_stored_tokens
 from agent.run import compaction

@@ -1,6 +1,6 @@
 """The context meter measures against the model's window."""
 
-from agent.context.reading import Context
+from agent.context.measurement import Context
 from agent.context.window import Window
 from components.views import context_meter
 

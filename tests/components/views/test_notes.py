@@ -14,7 +14,7 @@ from agent.run.compaction import (
     select_passage,
 )
 from checkpoints import MAIN, Database, Message, MessageNotFoundError, MessageStatus, NewMessage, Run, RunState, Store, serde
-from components.routes import full_text
+from components.routes import replaced_messages
 from components.views import list_rows, message_view, notes
 from tests.agent.context.test_request import done
 
@@ -68,9 +68,9 @@ def test_the_full_text_is_read_where_it_was_and_a_copy_does_not_have_it() -> Non
     found = select_passage(store.list_messages(thread_id), SummaryScope())
     store.append(thread_id, [build_note(found, "Short.").build_message()], after=None)
     (shown,) = store.list_messages(thread_id)
-    messages, head = full_text.read_replaced_messages(store, thread_id, shown.id)
+    messages, head = replaced_messages.read_replaced_messages(store, thread_id, shown.id)
     assert ([message.id for message in messages], head) == ([m.id for m in found.messages], found.head_id)
     other = store.fork_thread(thread_id, shown.id).result
     with pytest.raises(MessageNotFoundError):
-        full_text.read_replaced_messages(store, other, store.list_messages(other)[0].id)
+        replaced_messages.read_replaced_messages(store, other, store.list_messages(other)[0].id)
     database.close()

@@ -1,4 +1,4 @@
-"""The end of a path, and how full it makes a model's window."""
+"""How full a path makes a model's window, and how it grew: tokens of the messages that a request reads."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

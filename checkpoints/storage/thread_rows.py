@@ -1,4 +1,4 @@
-"""Reading threads, their branches and their nodes: rows of a connection as values."""
+"""Threads, their branches and their nodes, read from rows and inserted."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The parts that the settings name: models, tools, agents, servers of tools, the tracer, and the database.
+"""Build what the settings name: models, tools, agents, MCP servers, limits, the tracer, and the store.
 
 Each function raises `SettingsError` for a setting that it cannot use.
 """
