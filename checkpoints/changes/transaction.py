@@ -135,7 +135,7 @@ class Transaction:
         return dict(found)
 
     def move_head(self, node: Node | None) -> None:
-        # Nothing else in a change moves this head, so its earlier value is known: only an undo's `write_changes` writes heads.
+        # Nothing else in a change moves this head, so its earlier value is known: only an undo writes heads otherwise.
         before = self.head.id if self.head else None
         self._write_columns("branch", self.thread.branch_id, {"head_id": before}, {"head_id": node.id if node else None})
         self.head = node
