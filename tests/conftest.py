@@ -141,8 +141,10 @@ def postgres_url(postgres: Postgres) -> Iterator[str]:
 
 
 @pytest.fixture
-def postgres_store(postgres_url: str, clock: Clock) -> Iterator[Store]:
+def postgres_store(postgres: Postgres, clock: Clock) -> Iterator[Store]:
     """A store on PostgreSQL."""
-    database = Database.open_url(postgres_url)
+    address = postgres.lend()
+    database = Database.open_url(address)
     yield Store(database, now=clock)
     database.close()
+    postgres.take_back(address)

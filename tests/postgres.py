@@ -14,6 +14,7 @@ from typing import Any
 import psycopg
 
 from checkpoints import Database
+from checkpoints.storage import schema
 
 _SETTINGS = {
     "listen_addresses": "",
@@ -33,6 +34,7 @@ class Postgres:
         self._folder = Path(tempfile.mkdtemp(prefix="waymark-postgres-"))  # short: a socket's path has 107 characters
         self._numbers = count(1)
         self._template = ""
+        self._returned: list[str] = []
         self._user: dict[str, Any] = {}
         self._binaries = _installed() / "bin"
         if os.geteuid() == 0:
@@ -75,12 +77,22 @@ class Postgres:
         return self._create("template0")
 
     def empty(self) -> str:
-        """The address of a new database with the tables, empty: a copy, which takes some 20 ms."""
+        """The address of a new database with the tables, empty: a copy, which takes some 60 ms."""
         if not self._template:
             address = self.bare()
             Database.open_url(address).close()
             self._template = name_of(address)
         return self._create(self._template)
+
+    def lend(self) -> str:
+        """The address of a database with the tables, empty: one that was given back, where there is one."""
+        return self._returned.pop() if self._returned else self.empty()
+
+    def take_back(self, address: str) -> None:
+        """Empty a database that was lent, in a tenth of the time of making one. Nobody may be connected to it."""
+        tables = [f"DELETE FROM {table.name}" for table in reversed(schema.metadata.sorted_tables)]
+        self.execute("; ".join(["SET lock_timeout = '5s'", *tables]), name_of(address))
+        self._returned.append(address)
 
     def copy(self, address: str) -> str:
         """The address of a copy of a database. Nobody may be connected to it."""
@@ -98,7 +110,7 @@ class Postgres:
 
     def _create(self, template: str) -> str:
         name = f"waymark_{next(self._numbers)}"
-        self.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
+        self.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY wal_log")
         return f"postgresql+psycopg://postgres@/{name}?host={self._data}"
 
     def _conninfo(self, database: str) -> str:
