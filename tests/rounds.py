@@ -4,10 +4,12 @@ The ordinary run takes the same part each time, so that a failure can be repeate
 A long proof asks the fixture `rounds` how often it is to go round: `--share 0.05` is a twentieth of its rounds.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import SearchStrategy
 
 
 class Rounds:
@@ -32,6 +34,20 @@ def sample(values: Iterable[Any], ordinary: int) -> list[Any]:
     return [
         value if index in kept else pytest.param(*_parts(value), marks=pytest.mark.long) for index, value in enumerate(every)
     ]
+
+
+def given_examples(ordinary: int, long: int, *strategies: SearchStrategy[Any]) -> Callable[[Callable[..., None]], Any]:
+    """Run a property on this many examples, and on more of them in the long run."""
+
+    def decorate(check: Callable[..., None]) -> Any:
+        @pytest.mark.parametrize("examples", [ordinary, pytest.param(long, marks=pytest.mark.long)])
+        def test(examples: int) -> None:
+            settings(max_examples=examples, deadline=None, database=None)(given(*strategies)(check))()
+
+        test.__name__, test.__doc__, test.__module__ = check.__name__, check.__doc__, check.__module__
+        return test
+
+    return decorate
 
 
 def _parts(value: Any) -> tuple[Any, ...]:

@@ -1,11 +1,15 @@
-"""Every test here that takes a store is a part of the contract: it holds in memory, in a file and on PostgreSQL alike."""
+"""Every test here that takes a store is a part of the contract: it holds in memory, in a file and on PostgreSQL alike.
+
+The ordinary run leaves the file to the long one: its statements are those of the store in memory. Files, locks and several
+connections have tests of their own (`lasting_store`).
+"""
 
 import pytest
 
 from checkpoints import Store
 
 
-@pytest.fixture(params=["memory", "file", "postgresql"])
+@pytest.fixture(params=["memory", pytest.param("file", marks=pytest.mark.long), "postgresql"])
 def store(request: pytest.FixtureRequest) -> Store:
     fixture = {"memory": "memory_store", "file": "file_store", "postgresql": "postgres_store"}[request.param]
     found: Store = request.getfixturevalue(fixture)

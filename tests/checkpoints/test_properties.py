@@ -661,7 +661,7 @@ def drive(place: Place, examples: int, steps: int, *, derandomize: bool) -> None
 
 
 def test_a_store_is_what_the_plain_model_is(place: Place) -> None:
-    drive(place, 8, 30, derandomize=True)  # the same every time; the long run looks for what is new
+    drive(place, 4, 30, derandomize=True)  # the same every time; the long run looks for what is new
 
 
 @pytest.mark.long

@@ -106,7 +106,10 @@ def test_every_answer_carries_a_strict_policy(shared_server: Server, visit: Visi
     assert ran is None
 
 
-@pytest.mark.parametrize("path", ["/nothing", "/docs", "/openapi.json", "/_dash-config", "/_reload-hash", "/assets/no.js"])
+PATHS = ["/nothing", "/docs", "/openapi.json", "/_dash-config", "/_reload-hash", "/assets/no.js"]
+
+
+@pytest.mark.parametrize("path", PATHS)
 def test_an_unknown_path_is_not_found(path: str, shared_server: Server, cookie: str) -> None:
     answer = httpx.get(shared_server.origin + path, headers={"cookie": cookie}, trust_env=False)
     assert answer.status_code == 404

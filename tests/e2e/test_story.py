@@ -12,6 +12,7 @@ from tests.e2e.waymark import Page
 from tests.fakes.answers import POSITION
 from tests.fakes.openai import FakeOpenAI, Say
 from tests.fakes.tavily import FakeTavily
+from tests.rounds import sample
 
 pytestmark = pytest.mark.e2e
 
@@ -21,7 +22,7 @@ WEEKEND = "Will the weather hold over the weekend?"
 ANSWERS = ("Sunny today.", "Rain tomorrow.", "Stocks are up.", "Look at none of them.", "The weekend stays dry.")
 
 
-@pytest.fixture(params=["demo", "openai"])
+@pytest.fixture(params=sample(["openai", "demo"], 1))
 def model(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -15,6 +15,7 @@ from tests.checkpoints.conversations import talked
 from tests.e2e.conftest import Visit
 from tests.e2e.server import Server
 from tests.e2e.waymark import Page
+from tests.rounds import sample
 
 pytestmark = pytest.mark.e2e
 IMPORT = "As a new conversation"
@@ -307,7 +308,7 @@ INVALID: dict[str, tuple[Callable[[], str], str]] = {
 }
 
 
-@pytest.mark.parametrize("wrong", INVALID)
+@pytest.mark.parametrize("wrong", sample(INVALID, 3))
 def test_an_invalid_file_changes_nothing_and_says_why(
     wrong: str, shared_server: Server, visit: Visit, tmp_path: Path
 ) -> None:

@@ -21,6 +21,7 @@ from tests.checkpoints.conversations import picture
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Reply, Say
 from tests.fakes.tavily import FakeTavily, Found, Result
 from tests.faults.injections import INJECTIONS
+from tests.rounds import sample
 
 READ, SEARCH = Call("read_file", {"path": "notes.txt"}), Call("web_search", {"query": "anything"})
 MOVES = (OperationKind.GOTO, OperationKind.REWIND)
@@ -166,7 +167,7 @@ def label(world: World) -> str:
     return next(str(view["label"]) for view in reversed(shown) if view["label"])
 
 
-@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("channel", sample(CHANNELS, 2))
 def test_a_model_that_obeys_makes_one_undoable_move_and_the_page_names_where_it_came_from(
     tmp_path: Path, channel: str
 ) -> None:

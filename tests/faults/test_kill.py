@@ -217,7 +217,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 def test_nothing_that_was_acknowledged_is_lost_when_the_server_is_killed(server: Server, tmp_path: Path) -> None:
-    kill(server, tmp_path / "data" / "waymark.db", number_of_rounds=6)
+    kill(server, tmp_path / "data" / "waymark.db", number_of_rounds=3)
 
 
 @pytest.mark.long

@@ -61,7 +61,7 @@ def test_what_the_page_showed_as_sent_is_there_after_the_server_was_killed(serve
         server.kill()
         server.restart()
         outcome = page.get_by_role("group", name="Status of the answer")  # the page finds back by itself
-        expect(outcome).to_be_visible(timeout=15_000)
+        expect(outcome).to_be_visible()
         expect(outcome).to_contain_text("cut off")
         assert shown(page) == sent
         outcome.get_by_role("button", name="Dismiss").click()

@@ -19,6 +19,7 @@ from tests.agent.running import Running
 from tests.checkpoints.conversations import picture
 from tests.fakes.anthropic_rules import as_sent, check_messages
 from tests.fakes.openai import Call, Say
+from tests.rounds import sample
 
 PEOPLE = [agent("ann", "send"), agent("ben")]
 NOTE = "Remember only this."
@@ -109,7 +110,7 @@ async def moved(chat: Running, cast: Cast, call: Call, start: object) -> None:
     assert state(chat) == start, call
 
 
-@pytest.mark.parametrize("keep_target", [True, False])
+@pytest.mark.parametrize("keep_target", sample([True, False], 1))
 def test_from_every_message_the_next_request_is_valid_and_undo_is_exact(keep_target: bool) -> None:
     async def story(chat: Running, cast: Cast) -> None:
         await build(chat, cast)
@@ -125,7 +126,7 @@ def answers(path: Sequence[Message], who: str) -> int:
     return sum(m.agent == who and m.type == "ai" and not m.body["data"].get("tool_calls") for m in path)
 
 
-@pytest.mark.parametrize("keep_independent", [False, True])
+@pytest.mark.parametrize("keep_independent", sample([False, True], 1))
 def test_every_answer_of_every_agent_can_be_replaced_and_put_back(keep_independent: bool) -> None:
     async def story(chat: Running, cast: Cast) -> None:
         await build(chat, cast)

@@ -5,7 +5,6 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
@@ -16,6 +15,7 @@ from checkpoints.interchange.redaction import REDACTED, Redaction
 from checkpoints.reasoning import Reasoning
 from tests.checkpoints.conversations import talked, texts
 from tests.checkpoints.interchange.test_transfer import conversation, elsewhere, imported
+from tests.rounds import given_examples
 from tests.strategies import messages
 
 
@@ -113,8 +113,9 @@ def test_nothing_to_redact_changes_nothing(store: Store) -> None:
     assert redacted(store, thread_id, "not there")["sha256"] == json.loads(transfer.export(store, thread_id))["sha256"]
 
 
-@settings(max_examples=150, deadline=None, database=None)
-@given(st.lists(messages, min_size=1, max_size=4), st.sampled_from(["a", "*", "0", "x*", "te", "id"]), st.booleans())
+@given_examples(
+    25, 150, st.lists(messages, min_size=1, max_size=4), st.sampled_from(["a", "*", "0", "x*", "te", "id"]), st.booleans()
+)
 def test_whatever_is_redacted_can_be_read_again(said: list[BaseMessage], pattern: str, tool_results: bool) -> None:
     store = elsewhere()
     thread_id = store.create_thread(title="a").id

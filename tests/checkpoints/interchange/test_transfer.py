@@ -9,7 +9,6 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, ToolMessage
 
@@ -17,6 +16,7 @@ from checkpoints import UNTITLED, Database, InvalidDocumentError, NewMessage, St
 from checkpoints.interchange import reading, transfer, waymark
 from checkpoints.storage import schema
 from tests.checkpoints.conversations import count, dump, names, new, picture, talked, texts
+from tests.rounds import given_examples
 from tests.strategies import json_values
 
 Json = dict[str, Any]
@@ -503,8 +503,9 @@ VALUES_MADE = [*TIMES, -1, 2**64, [TOOLS], {"tool_calls": [TOOLS]}, CONSTRUCTOR,
 VALUES = json_values | st.sampled_from(VALUES_MADE)
 
 
-@settings(max_examples=300, deadline=None, database=None)
-@given(st.randoms(use_true_random=False), st.lists(VALUES, min_size=1, max_size=3), st.booleans(), st.booleans())
+@given_examples(
+    60, 300, st.randoms(use_true_random=False), st.lists(VALUES, min_size=1, max_size=3), st.booleans(), st.booleans()
+)
 def test_a_spoiled_document_is_refused_or_can_be_used(
     chance: random.Random, values: list[Any], seal: bool, old: bool
 ) -> None:
