@@ -307,7 +307,7 @@ def test_a_place_beyond_the_answer_is_a_violation(fake: FakeOpenAI, client: open
 def test_a_hang_lasts_until_the_client_leaves(fake: FakeOpenAI, after_tokens: int | None, received: list[str]) -> None:
     fake.reply(Fault("hang", Say("one two"), after_tokens=after_tokens))
     seen: list[str] = []
-    with openai.OpenAI(base_url=fake.base_url, api_key=KEY, max_retries=0, timeout=0.1) as client:
+    with openai.OpenAI(base_url=fake.base_url, api_key=KEY, max_retries=0, timeout=1.0) as client:
         with pytest.raises(openai.APITimeoutError):
             seen.extend(chunk.choices[0].delta.content for chunk in stream(client))
         # The client may drop what it had when the timeout comes, but it never has more.

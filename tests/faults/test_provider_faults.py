@@ -163,7 +163,7 @@ def test_a_stop_ends_the_pause_before_the_next_try(fake: FakeOpenAI) -> None:
             fake.script(refused(503, retry_after="3"), SAID)
             run = await chat.send("hello")
             await chat.until(lambda: len(fake.requests) > asked)
-            await asyncio.wait_for(chat.runner.stop(chat.thread_id), 2)
+            await asyncio.wait_for(chat.runner.stop(chat.thread_id), SOON)
             assert (await chat.end(run)).state is RunState.STOPPED
             assert len(fake.requests) - asked == 1
 

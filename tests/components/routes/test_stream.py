@@ -149,7 +149,7 @@ def test_a_page_that_leaves_is_forgotten_and_the_run_goes_on() -> None:
             await telling.aclose()  # type: ignore[attr-defined]
             assert dict(parts.hub._subscribers) == {}
             screen = Screen()
-            await asyncio.wait_for(screen.watch(parts, thread_id, asyncio.Event()), 10)
+            await asyncio.wait_for(screen.watch(parts, thread_id, asyncio.Event()), 60)
             assert parts.store.count_messages(thread_id) == 2
 
     asyncio.run(story())
@@ -162,7 +162,7 @@ def test_a_change_from_elsewhere_is_told() -> None:
             telling = stream_frames(parts, thread_id)
             assert (await anext(telling))["kind"] == "hello"
             receipt = await parts.apply_change(parts.store.rename_thread, thread_id, "Another title")
-            assert await asyncio.wait_for(anext(telling), 5) == {"kind": "head", "version": receipt.version}
+            assert await asyncio.wait_for(anext(telling), 60) == {"kind": "head", "version": receipt.version}
             await telling.aclose()  # type: ignore[attr-defined]
 
     asyncio.run(story())
