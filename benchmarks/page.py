@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, CDPSession, Page, StorageState, sync_pl
 from benchmarks import conversation, machine
 from benchmarks.answers import measure_answers
 from benchmarks.browser import ARGUMENTS, open_page, read_main_thread_milliseconds, sign_in
+from benchmarks.interruptions import measure_interruptions
 from benchmarks.measuring import Bar, Report, Samples, Section
 from benchmarks.model_server import ModelServer
 from benchmarks.server import WaymarkServer
@@ -50,6 +51,7 @@ def measure(report: Report, folder: Path, *, quick: bool) -> str:
         _measure_loading(report, browser, state, server, threads, runs)
         _measure_keys(report, browser, state, server, threads)
         measure_answers(report, browser, state, server, model, threads, runs)
+        measure_interruptions(report, browser, state, server, model, threads["short"], runs)
         version = browser.version
         browser.close()
     return version

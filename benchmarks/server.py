@@ -1,6 +1,7 @@
 """The real server as a separate process: its start time, its memory, and its login."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -8,6 +9,8 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -57,6 +60,15 @@ class WaymarkServer:
 
     def processor_seconds(self) -> float:
         return float(sum(sum(process.cpu_times()[:2]) for process in self._tree()))
+
+    @contextmanager
+    def freeze(self) -> Iterator[None]:
+        """Let the process stand still, as on a machine that hangs."""
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
 
     def _tree(self) -> list[psutil.Process]:
         root = psutil.Process(self._process.pid)

@@ -105,7 +105,10 @@ def test_a_response_that_fails_is_one_sentence(reply: Any, words: str) -> None:
         assert "sk-" not in (run.error or "")
 
     async def whole(fake: FakeOpenAI) -> None:
-        async with model_at(fake, RESPONSES) as model, running(model, idle_seconds=0.3 if words == "in time" else 60.0) as chat:
+        async with (
+            model_at(fake, RESPONSES) as model,
+            running(model, idle_seconds=0.3 if words == "in time" else 60.0) as chat,
+        ):
             await story(chat, fake)
 
     with FakeOpenAI() as fake:

@@ -324,7 +324,9 @@ def test_a_failure_of_an_agent_is_told_to_the_one_that_asked_which_goes_on(
         assert answer.langchain.text == "So."
         assert [m.status.value for m in chat.path() if m.agent == "cid" and m.type == "ai"] == ["partial"] * len(written)
 
-    perform(story, *GO, main=[ask("cid", "1"), Say("So.")], cid=[trouble], idle_seconds=2.0 if "in time" in sentence else 60.0)
+    perform(
+        story, *GO, main=[ask("cid", "1"), Say("So.")], cid=[trouble], idle_seconds=2.0 if "in time" in sentence else 60.0
+    )
 
 
 def test_an_agent_that_failed_answers_the_next_question_in_the_same_run() -> None:
