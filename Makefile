@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := run
-.PHONY: run test test-again test-long check bench setup setup-dev browser lock clean
+.PHONY: run test test-slow test-again test-long check bench setup setup-dev browser lock clean
 
 run: setup
 	@$(BIN)/python app.py
@@ -13,9 +13,13 @@ run: setup
 test: setup-dev browser
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
+# More of the same in a browser, a database or a killed process. CI runs these as well.
+test-slow: setup-dev browser
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m "slow and not long" $(ARGS)
+
 # Only what failed the last time, one after the other.
 test-again: setup-dev
-	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none
+	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m ""
 
 # The same proofs with many more rounds: hours, not minutes, unless a share is asked for.
 test-long: setup-dev browser

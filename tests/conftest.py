@@ -22,6 +22,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--share", type=float, default=1.0, help="of the rounds of the long proofs: 0.05 is a twentieth")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave slow tests to `make test-slow` where everything would run. A file or a test that is named runs whole."""
+    if config.args_source is pytest.Config.ArgsSource.TESTPATHS and config.option.markexpr == "not long":
+        config.option.markexpr = "not long and not slow"
+
+
 def pytest_xdist_auto_num_workers() -> int:
     """Two more than there are processors: servers, pages and databases are waited for."""
     return (os.cpu_count() or 1) + 2

@@ -127,7 +127,7 @@ class Original:
     drop: Callable[[str], None]  # ends a copy: a server that stops writes all that are left
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def original(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Original:
     """A world, built once: that takes longer than a test."""
     copy: Callable[[Path], str]

@@ -13,6 +13,8 @@ from checkpoints.interchange import reading, transfer, waymark
 from tests.checkpoints import shapes
 from tests.checkpoints.conversations import names, new
 
+pytestmark = pytest.mark.slow
+
 ACCEPTED: dict[str, tuple[Callable[[], str], Callable[[], str]]] = {  # the same shape small, and about ten times as large
     "comb": (lambda: shapes.comb(40, 20), lambda: shapes.comb(400, 200)),
     "calls": (lambda: shapes.calling(12, 10), lambda: shapes.calling(waymark.MAX_CALLS, 100)),

@@ -11,7 +11,7 @@ from tests.e2e.server import Server
 from tests.e2e.waymark import Page
 from tests.fakes.openai import FakeOpenAI, Fault, Say
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 AXE = (files("axe_core_python") / "axe.min.js").read_text()
 RUN = """async () => (await axe.run(document, {resultTypes: ["violations"]})).violations
   .filter(rule => ["serious", "critical"].includes(rule.impact))

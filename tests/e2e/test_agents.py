@@ -9,7 +9,7 @@ from tests.e2e.test_accessibility import expect_accessible
 from tests.e2e.waymark import Page
 from tests.fakes.openai import Call, FakeOpenAI, Say
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 ASK = Call("ask_agent", {"agent": "critic", "question": "Is **it** sound?"}, text="Let me ask.")
 RESEARCH = Call("ask_agent", {"agent": "researcher", "question": "How far is it?"})
 SEARCH = Call("web_search", {"query": "moon"})

@@ -12,7 +12,7 @@ from tests.e2e.server import Server
 from tests.e2e.waymark import Page
 from tests.fakes.openai import FakeOpenAI, Say
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 PICTURE: FilePayload = {"name": "chart.png", "mimeType": "image/png", "buffer": png()}
 NOTES: FilePayload = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"the plan"}
 ARCHIVE: FilePayload = {"name": "all.zip", "mimeType": "application/zip", "buffer": b"PK\x03\x04\x00\x00"}

@@ -7,7 +7,7 @@ from tests.e2e.conftest import Start, Visit
 from tests.e2e.server import Server
 from tests.e2e.waymark import Page
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
 def _delete(page: Page, title: str) -> None:

@@ -11,7 +11,7 @@ from tests.e2e.test_accessibility import expect_accessible
 from tests.e2e.waymark import Page
 from tests.fakes.openai import FakeOpenAI, Fault, Say
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 LONG = "The harbour of Ystad froze over that year, and nobody crossed it. " * 20
 
 

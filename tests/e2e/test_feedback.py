@@ -10,7 +10,7 @@ from tests.e2e.server import Server
 from tests.e2e.test_accessibility import expect_accessible
 from tests.fakes.langfuse import FakeLangfuse
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from tests.e2e.server import Server
 from tests.e2e.test_accessibility import expect_accessible
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
 def test_the_card_lists_the_ways_asks_first_and_opens_each(start: Start, visit: Visit) -> None:

@@ -9,7 +9,7 @@ from tests.e2e.test_accessibility import expect_accessible
 from tests.e2e.waymark import Page
 from tests.fakes.openai import FakeOpenAI, Say
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from tests.e2e.conftest import Start, Visit
 from tests.e2e.test_accessibility import expect_accessible
 from tests.fakes.openai import FakeOpenAI, Say
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 PRICES = '[prices]\n"openai:fake-model" = {input = 1000.0, output = 0.0}\n'
 
 

@@ -11,7 +11,7 @@ from tests.e2e.server import Server
 from tests.e2e.test_accessibility import NARROW, expect_accessible
 from tests.e2e.waymark import Page
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 SUM = "What is 6 * 7?"
 
 

@@ -17,7 +17,7 @@ from tests.e2e.server import Server
 from tests.e2e.waymark import Page
 from tests.rounds import sample
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 IMPORT = "As a new conversation"
 MERGE = "Merge into this conversation"
 MEBIBYTE = 1024 * 1024

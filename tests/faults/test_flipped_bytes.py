@@ -15,6 +15,8 @@ from tests.faults.page import PageClient
 from tests.rounds import sample
 from tests.servers import Server
 
+pytestmark = pytest.mark.slow
+
 FLIPS = 64
 ROUNDS = 50
 _WORDS = ("memory", "größer", "“quoted”", "new\nline", "日本語", "🙂", '{"json": [1, 2]}', "\\", "plain")

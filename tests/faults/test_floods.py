@@ -15,6 +15,8 @@ from checkpoints.operation import Caller
 from tests.agent.running import Running, budget, model_at, running, tool
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
 
+pytestmark = pytest.mark.slow
+
 HANGING = tool("slow", lambda: asyncio.sleep(600))
 MEGABYTE = "x" * 1_000_000
 THOUSAND = Calls(tuple(Call("calculator", {"expression": f"{number}+1"}) for number in range(1_000)))

@@ -23,6 +23,8 @@ from tests.fakes.tavily import FakeTavily, Found, Result
 from tests.faults.injections import INJECTIONS
 from tests.rounds import sample
 
+pytestmark = pytest.mark.slow
+
 READ, SEARCH = Call("read_file", {"path": "notes.txt"}), Call("web_search", {"query": "anything"})
 MOVES = (OperationKind.GOTO, OperationKind.REWIND)
 

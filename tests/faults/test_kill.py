@@ -22,6 +22,8 @@ from tests.faults.page import JSON, Frames, NotAnswered, PageClient
 from tests.rounds import Rounds
 from tests.servers import Server
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS = ("What is 12 * (3 + 4)?", "Show me a piece of Python", "Tell me something long", "And what is 7*8 and 2+2?")
 KINDS = {  # what each wish is called among the operations
     "send": {"append"},

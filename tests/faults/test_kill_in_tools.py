@@ -14,6 +14,8 @@ from tests.fakes.tavily import FakeTavily, Fault
 from tests.faults.page import JSON, PageClient
 from tests.servers import Server
 
+pytestmark = pytest.mark.slow
+
 SEARCH = Call("web_search", {"query": "otters"}, text="Let me look. ")
 SUM = Call("calculator", {"expression": "6*7"})
 READ = Call("read_file", {"path": "note.txt"})

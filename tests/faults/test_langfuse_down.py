@@ -20,6 +20,8 @@ from tests.fakes.langfuse import FakeLangfuse, Fault
 from tests.faults.page import PageClient
 from tests.servers import Server
 
+pytestmark = pytest.mark.slow
+
 PUBLIC, SECRET = "pk-lf-public-0123456789", "sk-lf-secret-0123456789"
 GIVEN_UP = 30.0  # seconds: what hangs does so for ever; how long it takes is measured in benchmarks/
 TROUBLES = {

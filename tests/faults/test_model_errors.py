@@ -11,6 +11,8 @@ from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 from tests.faults.page import JSON, PageClient
 from tests.servers import Server
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-canary-7f3a9c1e5b8d2046"
 SHOWN_BY_PROVIDERS = (KEY[:8], KEY[-4:])  # the parts of a refused key that OpenAI repeats in its error
 IDLE_SECONDS = 2.0

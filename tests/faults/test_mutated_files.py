@@ -20,6 +20,8 @@ from tests.faults.page import PageClient
 from tests.rounds import Rounds
 from tests.servers import Server
 
+pytestmark = pytest.mark.slow
+
 ROUND = 150  # files
 MEMORY = 300_000  # KiB that the process may grow by in a round; some files are of 5 MB
 HUGE = ["x" * 2_000_000, "9" * 4_000, list(range(100_000)), {str(n): n for n in range(50_000)}, 10**400, -(2**63), 1e308]

@@ -26,6 +26,8 @@ from tests.checkpoints.tables import Tables, View, equal
 from tests.conftest import Clock
 from tests.rounds import Rounds
 
+pytestmark = pytest.mark.slow
+
 Outcome = tuple[str, int | str]  # ("done", version), ("repeated", version) or ("refused", the error's name)
 PAIRS_A_THREAD = 8
 TIME = thread_rows.from_time(Clock().time)

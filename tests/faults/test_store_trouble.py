@@ -16,6 +16,8 @@ from tests.faults.page import PageClient
 from tests.postgres import Postgres
 from tests.servers import Server
 
+pytestmark = pytest.mark.slow
+
 FULL = "The disk is full: nothing can be saved."
 LOCKED = "The database is locked by another program."
 AWAY = "The database server does not answer."

@@ -28,6 +28,8 @@ from tests.app_process import ROOT
 from tests.fakes.openai import Call, FakeOpenAI, Say
 from tests.servers import Server as Waymark
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = ("-m", "tests.fakes.mcp")
 WHERE = {"PYTHONPATH": str(ROOT)}
 FAKE = McpServer("fake", sys.executable, PROGRAM, WHERE | {"GIVEN": "a gift"})
