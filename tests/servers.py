@@ -73,15 +73,15 @@ class Server:
 
     def _read(self) -> None:
         """In a thread of its own, so that a full pipe never stops the server."""
-        for line in self._process.stdout:
-            self._lines.append(line)
-            if found := _LINK.search(line):
-                self._links.append(found[0])
-                self._told.set()
+        with self._process.stdout as output:
+            for line in output:
+                self._lines.append(line)
+                if found := _LINK.search(line):
+                    self._links.append(found[0])
+                    self._told.set()
         self._told.set()
 
     def _ended(self) -> int:
         code = self._process.wait(PATIENCE)
         self._reader.join(PATIENCE)
-        self._process.stdout.close()
         return code
