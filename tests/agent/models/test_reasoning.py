@@ -142,7 +142,6 @@ def test_tags_of_local_models_are_reasoning_however_they_are_cut(size: int) -> N
     ("text", "said", "thought"),
     [
         ("<think>\n\n</think>\n\nHello", "Hello", ""),
-        ("<think>for ever", "", "for ever"),
         ("  <think>a</think>b", "b", "a"),
         ("Use <think> tags", "Use <think> tags", ""),
         ("<th", "<th", ""),
