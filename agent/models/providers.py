@@ -54,7 +54,7 @@ def _keep_reasoning(model_class: type[BaseChatModel]) -> type[BaseChatModel]:
     bases = {base.__name__ for base in model_class.__mro__}
     if "ChatAnthropic" in bases and hasattr(model_class, "_get_request_payload"):
         return build_anthropic_class(model_class)
-    mixin: type[BaseChatModel] = ReasoningFallback
+    mixin: type = ReasoningFallback
     if "BaseChatOpenAI" in bases:
         from agent.models.reasoning_fields import ReasoningFields  # noqa: PLC0415  imports OpenAI's library
 
