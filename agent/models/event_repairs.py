@@ -21,6 +21,8 @@ class EventRepairer:
     def repair(self, event: dict[str, Any]) -> None:
         """Repair an event in place."""
         drop_unreadable_usage(event)
+        if event.get("type") == "response.reasoning_text.delta":  # of open models; the library reads summaries only
+            event.update(type="response.reasoning_summary_text.delta", summary_index=event.get("content_index") or 0)
         choices = event.get("choices")
         if choices is None:
             return

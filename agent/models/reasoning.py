@@ -137,7 +137,7 @@ def _read_block_text(block: Any) -> str:
     """Return the text of a block: Anthropic, Responses, Mistral, Bedrock."""
     if not isinstance(block, dict) or block.get("type") not in REASONING_BLOCKS:
         return ""
-    for key in ("thinking", "reasoning", "summary", "reasoning_content", "text"):
+    for key in ("thinking", "reasoning", "summary", "content", "reasoning_content", "text"):
         value = block.get(key)
         if isinstance(value, dict):
             value = value.get("text")
