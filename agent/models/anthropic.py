@@ -67,17 +67,18 @@ def find_fallback(attempt: Attempt[AnthropicTerms], refusal: Exception) -> Attem
     words = str(refusal)
     if _LOOP_REFUSED.search(words):  # a call of another model: this request is answered without reasoning
         return replace(attempt.without_reasoning(), options=DISABLED)
-    if "cache_control" in words:
+    if "cache_control" in words and attempt.terms.takes_cache_marks:
         return replace(attempt, terms=replace(attempt.terms, takes_cache_marks=False))
-    if "thinking" in words and not attempt.has_reasoning:
+    if "thinking" in words and attempt.terms.takes_summary and not attempt.has_reasoning:
         return replace(attempt, terms=replace(attempt.terms, takes_summary=False))
     return None
 
 
 def _ask_for_summary(payload: dict[str, Any]) -> None:
-    is_sampled = any(payload.get(name) is not None for name in _SAMPLING)
-    if not is_sampled and _REASONS_BY_DEFAULT.match(str(payload.get("model"))):
-        payload.setdefault("thinking", dict(SUMMARIZED))
+    options = {**payload, **(payload.get("extra_body") or {})}  # newer clients take the sampling there
+    is_sampled = any(options.get(name) is not None for name in _SAMPLING)
+    if not is_sampled and "thinking" not in options and _REASONS_BY_DEFAULT.match(str(payload.get("model"))):
+        payload["thinking"] = dict(SUMMARIZED)
 
 
 def mark_stable_prefix(payload: dict[str, Any]) -> None:
