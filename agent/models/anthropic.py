@@ -47,7 +47,7 @@ def build_anthropic_class(base: Any) -> type[BaseChatModel]:
                 chunks: AsyncIterator[ChatGenerationChunk] = stream(list(attempt.messages), *args, **options)
                 return chunks
 
-            async for chunk in stream_with_fallbacks(self, messages, self._memory, send, find_fallback):
+            async for chunk in stream_with_fallbacks(self, messages, self._memory, send, drop_refused_extra):
                 yield chunk
 
         def _get_request_payload(self, input_: Any, *, stop: list[str] | None = None, **kwargs: Any) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def build_anthropic_class(base: Any) -> type[BaseChatModel]:
     return AnthropicModel
 
 
-def find_fallback(attempt: Attempt[AnthropicTerms], refusal: Exception) -> Attempt[AnthropicTerms] | None:
+def drop_refused_extra(attempt: Attempt[AnthropicTerms], refusal: Exception) -> Attempt[AnthropicTerms] | None:
     """Return the request without the extra that is refused. Blocks go first: they may be the refused thinking."""
     words = str(refusal)
     if _LOOP_REFUSED.search(words):  # a call of another model: this request is answered without reasoning

@@ -80,7 +80,7 @@ async def stream_with_fallbacks(
                     yield chunk
             return
         except Exception as error:
-            attach_keys(error, _list_keys(model))
+            attach_keys(error, _list_model_keys(model))
             if has_begun or not _is_refusal(error):
                 raise
             changed = [find_fallback(attempt, error), attempt.without_reasoning() if attempt.has_reasoning else None]
@@ -110,6 +110,6 @@ def _is_refusal(error: Exception) -> bool:
     return any(read_status(link) in _REFUSED_STATUSES for link in iterate_causes(error))
 
 
-def _list_keys(model: BaseChatModel) -> list[SecretStr]:
+def _list_model_keys(model: BaseChatModel) -> list[SecretStr]:
     values = (getattr(model, name, None) for name in type(model).model_fields)
     return [value for value in values if isinstance(value, SecretStr)]

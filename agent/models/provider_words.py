@@ -46,14 +46,14 @@ def read_provider_words(error: BaseException) -> str | None:
 
     Other errors may quote the conversation.
     """
-    refusal = _find_refusal(error)
+    refusal = _find_provider_error(error)
     if refusal is None:
         return None
     text = " ".join(_list_words(refusal))
     # A key that the cut divides could not be recognised, so the last word goes with it.
     text = text if len(text) <= MAX_READ_CHARS else text[:MAX_READ_CHARS].rpartition(" ")[0]
     visible = "".join(each for each in " ".join(serde.sanitize_text(text).split()) if each.isprintable())
-    for key in _list_keys(error, refusal):
+    for key in _collect_keys(error, refusal):
         visible = visible.replace(key, MASK)
     masked = _LABELLED_KEYS.sub(rf"\g<1>{MASK}", _KEYS.sub(MASK, visible))
     return shorten_line(masked, MAX_WORDS_CHARS) or None
@@ -61,7 +61,7 @@ def read_provider_words(error: BaseException) -> str | None:
 
 def describe_refusal(error: BaseException) -> str | None:
     """Return the status and the names of a provider's error for the log; None if the error did not come from a provider."""
-    refusal = _find_refusal(error)
+    refusal = _find_provider_error(error)
     if refusal is None:
         return None
     status = read_status(refusal)
@@ -69,7 +69,7 @@ def describe_refusal(error: BaseException) -> str | None:
     return " ".join([*([f"HTTP {status}"] if status else []), *([f"({', '.join(names)})"] if names else [])]) or None
 
 
-def _find_refusal(error: BaseException) -> BaseException | None:
+def _find_provider_error(error: BaseException) -> BaseException | None:
     return next((link for link in iterate_causes(error) if read_status(link) or _read_body(link)), None)
 
 
@@ -102,7 +102,7 @@ def _read_body(error: BaseException) -> Mapping[str, object]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _list_keys(error: BaseException, refusal: BaseException) -> list[str]:
+def _collect_keys(error: BaseException, refusal: BaseException) -> list[str]:
     """Return the keys of the model, and those in the headers of the refused request; the longest first."""
     attached = [key for link in iterate_causes(error) for key in getattr(link, _KEYS_ATTRIBUTE, ())]
     request = getattr(refusal, "request", None) or getattr(getattr(refusal, "response", None), "_request", None)

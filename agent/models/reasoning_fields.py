@@ -47,7 +47,7 @@ class Terms:
     streams: bool = True
 
 
-def find_fallback(attempt: Attempt[Terms], refusal: Exception, *, is_responses: bool) -> Attempt[Terms] | None:
+def change_terms(attempt: Attempt[Terms], refusal: Exception, *, is_responses: bool) -> Attempt[Terms] | None:
     """Return the request on the terms that a refusal shows; None if it shows none."""
     words = str(refusal)
     changes = _read_responses_terms(refusal, words) if is_responses else _read_chat_terms(attempt, words)
@@ -106,7 +106,7 @@ class ReasoningFields(BaseChatOpenAI):
             async for chunk in stream(sent, *args, **options):
                 yield chunk
 
-        fallback = partial(find_fallback, is_responses=bool(self.use_responses_api))
+        fallback = partial(change_terms, is_responses=bool(self.use_responses_api))
         async for chunk in stream_with_fallbacks(self, messages, self._memory, send, fallback):
             yield chunk
 
