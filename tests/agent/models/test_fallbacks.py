@@ -142,6 +142,15 @@ def test_a_demand_is_unlearned_where_its_field_is_refused() -> None:
     play(story, Call("calculator", {"expression": "6 * 7"}), Say("42."), Say("Welcome."), Say("Bye."), refused=2)
 
 
+def test_a_server_that_demands_a_field_and_refuses_it_is_not_asked_for_ever() -> None:
+    async def story(chat: Running, fake: FakeOpenAI, _: Any) -> None:
+        assert (await chat.say("hello")).state is RunState.FAILED
+        assert len(fake.requests) == 2
+
+    words = ["The reasoning_content must be passed back.", "Unknown field: reasoning_content"] * 3
+    play(story, *[Fault("status", status=400, message=each) for each in words])
+
+
 @pytest.mark.parametrize(
     "message",
     ["Your prompt must include a question.", "Unsupported value: 'include me'.", "I cannot summarize that.",
