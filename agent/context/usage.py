@@ -7,8 +7,6 @@ from langchain_core.messages.ai import InputTokenDetails, OutputTokenDetails, Us
 
 from checkpoints.limits import to_tokens
 
-_COUNTS = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens", "total_tokens")  # OpenAI's names
-
 
 def readable_usage(reported: Any) -> UsageMetadata | None:
     """Return the valid token counts of a usage; None without valid counts of input and output."""
@@ -49,25 +47,6 @@ def context_tokens(usage: UsageMetadata) -> int:
     """Return the tokens of an answer and its request together; its reasoning is not sent again."""
     reasoning = usage.get("output_token_details", {}).get("reasoning", 0)
     return usage["input_tokens"] + max(0, usage["output_tokens"] - reasoning)
-
-
-def drop_unreadable_usage(event: dict[str, Any]) -> None:
-    """Remove from an event of OpenAI's streams the values on which its library would fail and lose the answer."""
-    within = event.get("response")
-    for holder in (event, within) if isinstance(within, dict) else (event,):
-        usage = holder.get("usage")
-        if usage is None:
-            continue
-        counts = [to_tokens(usage[name]) for name in _COUNTS if name in usage] if isinstance(usage, dict) else []
-        if not counts or None in counts:
-            holder["usage"] = None
-            continue
-        for details in (value for name, value in usage.items() if name.endswith("_tokens_details") and value):
-            if not isinstance(details, dict):
-                holder["usage"] = None
-                break
-            # Zero and not left out: the library insists on some of them.
-            details.update({name: 0 for name, value in details.items() if value is not None and to_tokens(value) is None})
 
 
 def _counts(details: Any) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -9,48 +10,75 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk
 from pydantic import PrivateAttr
 
+from agent.models.fallbacks import Attempt, TermsMemory, stream_with_fallbacks
+
 CACHE = {"type": "ephemeral"}
 SUMMARIZED = {"type": "adaptive", "display": "summarized"}
+DISABLED = {"thinking": {"type": "disabled"}}
 # From version 5 on models reason by default and leave the text out; earlier models reason only if they are asked to.
 _REASONS_BY_DEFAULT = re.compile(r"claude-[a-z]+-(?:[5-9]|\d{2,})(?:\D|$)")
 _REASONING_BLOCKS = ("thinking", "redacted_thinking")
+_SAMPLING = ("temperature", "top_p", "top_k")  # refused in a request that mentions thinking
 _LOOP_REFUSED = re.compile(r"Expected .?thinking")
-_REFUSED = re.compile(r"thinking|signature|cache_control", re.IGNORECASE)
+_TERMS_KEY = "waymark_terms"
+
+
+@dataclass(frozen=True, slots=True)
+class AnthropicTerms:
+    """The extras that a server takes, learned from its refusals."""
+
+    takes_cache_marks: bool = True
+    takes_summary: bool = True
 
 
 def build_anthropic_class(base: Any) -> type[BaseChatModel]:
     """Return a subclass of the package's model. Its reasoning blocks come and go as content, as the package has them."""
 
     class AnthropicModel(base):  # type: ignore[misc]  # the package may be missing, so its class is known only now
-        _takes_extras: bool = PrivateAttr(default=True)
+        _memory: TermsMemory[AnthropicTerms] = PrivateAttr(default_factory=lambda: TermsMemory(AnthropicTerms()))
 
         async def _astream(
             self, messages: list[BaseMessage], *args: Any, **kwargs: Any
         ) -> AsyncIterator[ChatGenerationChunk]:
-            try:
-                async for chunk in super()._astream(messages, *args, **kwargs):
-                    yield chunk
-                return
-            except Exception as error:
-                if getattr(error, "status_code", None) != 400 or not _REFUSED.search(str(error)):
-                    raise
-                bare = [_drop_blocks(message) for message in messages]
-                if _LOOP_REFUSED.search(str(error)):  # a call of another model: this request is answered without reasoning
-                    kwargs["thinking"] = {"type": "disabled"}
-                elif bare == messages:  # otherwise its blocks do not fit any more, as after a change of the key
-                    self._takes_extras = False
-            async for chunk in super()._astream(bare, *args, **kwargs):
+            stream = super()._astream
+
+            def send(attempt: Attempt[AnthropicTerms]) -> AsyncIterator[ChatGenerationChunk]:
+                options = {**kwargs, **attempt.options, _TERMS_KEY: attempt.terms}
+                chunks: AsyncIterator[ChatGenerationChunk] = stream(list(attempt.messages), *args, **options)
+                return chunks
+
+            async for chunk in stream_with_fallbacks(self, messages, self._memory, send, drop_refused_extra):
                 yield chunk
 
         def _get_request_payload(self, input_: Any, *, stop: list[str] | None = None, **kwargs: Any) -> dict[str, Any]:
+            terms = kwargs.pop(_TERMS_KEY, self._memory.terms)
             payload: dict[str, Any] = super()._get_request_payload(input_, stop=stop, **kwargs)
-            if self._takes_extras:
+            if terms.takes_cache_marks:
                 mark_stable_prefix(payload)
-                if "thinking" not in kwargs and _REASONS_BY_DEFAULT.match(str(payload.get("model"))):
-                    payload.setdefault("thinking", dict(SUMMARIZED))
+            if terms.takes_summary:
+                _ask_for_summary(payload)
             return payload
 
     return AnthropicModel
+
+
+def drop_refused_extra(attempt: Attempt[AnthropicTerms], refusal: Exception) -> Attempt[AnthropicTerms] | None:
+    """Return the request without the extra that is refused. Blocks go first: they may be the refused thinking."""
+    words = str(refusal)
+    if _LOOP_REFUSED.search(words):  # a call of another model: this request is answered without reasoning
+        return replace(attempt.without_reasoning(), options=DISABLED)
+    if "cache_control" in words and attempt.terms.takes_cache_marks:
+        return replace(attempt, terms=replace(attempt.terms, takes_cache_marks=False))
+    if "thinking" in words and attempt.terms.takes_summary and not attempt.has_reasoning:
+        return replace(attempt, terms=replace(attempt.terms, takes_summary=False))
+    return None
+
+
+def _ask_for_summary(payload: dict[str, Any]) -> None:
+    options = {**payload, **(payload.get("extra_body") or {})}  # newer clients take the sampling there
+    is_sampled = any(options.get(name) is not None for name in _SAMPLING)
+    if not is_sampled and "thinking" not in options and _REASONS_BY_DEFAULT.match(str(payload.get("model"))):
+        payload["thinking"] = dict(SUMMARIZED)
 
 
 def mark_stable_prefix(payload: dict[str, Any]) -> None:
@@ -66,10 +94,3 @@ def mark_stable_prefix(payload: dict[str, Any]) -> None:
         last["content"] = [{"type": "text", "text": last["content"]}]
     if isinstance(last["content"], list) and last["content"] and last["content"][-1].get("type") not in _REASONING_BLOCKS:
         last["content"][-1] = {**last["content"][-1], "cache_control": CACHE}
-
-
-def _drop_blocks(message: BaseMessage) -> BaseMessage:
-    if not isinstance(message.content, list) or message.type != "ai":
-        return message
-    kept = [block for block in message.content if not isinstance(block, dict) or block.get("type") not in _REASONING_BLOCKS]
-    return message if len(kept) == len(message.content) else message.model_copy(update={"content": kept or message.text})

@@ -170,8 +170,15 @@ def _find_refusal(chain: Sequence[BaseException], codes: set[str]) -> tuple[Base
 
 def read_status(error: BaseException) -> int:
     """Return the HTTP status of a refusal; 0 for any other error."""
-    status = getattr(error, "status_code", None) or getattr(getattr(error, "response", None), "status_code", None)
-    return status if isinstance(status, int) else 0
+    response = getattr(error, "response", None)
+    metadata = response.get("ResponseMetadata") if isinstance(response, dict) else None  # of AWS
+    places = (
+        getattr(error, "status_code", None),
+        getattr(response, "status_code", None),
+        metadata.get("HTTPStatusCode") if isinstance(metadata, dict) else None,
+        getattr(error, "code", None),  # of Google; elsewhere it is a text
+    )
+    return next((place for place in places if isinstance(place, int) and 400 <= place < 600), 0)
 
 
 def _describe_wait(error: BaseException) -> str:

@@ -6,7 +6,9 @@ Compatible servers leave out fields, or send values of other types. The library 
 import json
 from typing import Any
 
-from agent.context.usage import drop_unreadable_usage
+from checkpoints.limits import to_tokens
+
+_TOKEN_COUNTS = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens", "total_tokens")  # OpenAI's names
 
 
 class EventRepairer:
@@ -19,6 +21,8 @@ class EventRepairer:
     def repair(self, event: dict[str, Any]) -> None:
         """Repair an event in place."""
         drop_unreadable_usage(event)
+        if event.get("type") == "response.reasoning_text.delta":  # of open models; the library reads summaries only
+            event.update(type="response.reasoning_summary_text.delta", summary_index=event.get("content_index") or 0)
         choices = event.get("choices")
         if choices is None:
             return
@@ -65,3 +69,22 @@ class EventRepairer:
         else:
             function["name"] = None  # a repeated name would be appended to the first
         call["index"] = self._call_index
+
+
+def drop_unreadable_usage(event: dict[str, Any]) -> None:
+    """Remove from an event of OpenAI's streams the values on which its library would fail and lose the answer."""
+    within = event.get("response")
+    for holder in (event, within) if isinstance(within, dict) else (event,):
+        usage = holder.get("usage")
+        if usage is None:
+            continue
+        counts = [to_tokens(usage[name]) for name in _TOKEN_COUNTS if name in usage] if isinstance(usage, dict) else []
+        if not counts or None in counts:
+            holder["usage"] = None
+            continue
+        for details in (value for name, value in usage.items() if name.endswith("_tokens_details") and value):
+            if not isinstance(details, dict):
+                holder["usage"] = None
+                break
+            # Zero and not left out: the library insists on some of them.
+            details.update({name: 0 for name, value in details.items() if value is not None and to_tokens(value) is None})

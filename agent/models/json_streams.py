@@ -15,9 +15,17 @@ from openai import AsyncOpenAI, AsyncStream
 
 from agent.models.event_repairs import EventRepairer
 from agent.models.pacing import StreamPacer, gather_ready
+from agent.models.reasoning import TEXT_FIELDS
 
 DATA_PREFIX = b"data: {"
+EVENT_PREFIX = b"event: "
 DONE_EVENT = re.compile(rb"(?:\A|[\r\n])data: ?\[DONE\]\s*\Z")  # a line of its own: an answer may contain these words
+_JOINED_EVENTS = {
+    "response.output_text.delta",
+    "response.reasoning_summary_text.delta",
+    "response.reasoning_text.delta",
+}
+_JOINED_FIELDS = ("content", *TEXT_FIELDS)
 EVENT_ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
 
 
@@ -104,10 +112,12 @@ class _JoiningDecoder:
     def _parse_events(self, whole: bytes) -> Iterator[Any]:
         *blocks, rest = whole.split(b"\n\n")
         for block in blocks:
-            try:  # nearly all are one line
-                if not block.startswith(DATA_PREFIX) or b"\n" in block or b"\r" in block:
+            try:  # nearly all are one line, or two with the event's name
+                name, _, line = block.removeprefix(EVENT_PREFIX).rpartition(b"\n")
+                is_named = bool(name) and block.startswith(EVENT_PREFIX)
+                if not line.startswith(DATA_PREFIX) or b"\n" in name or b"\r" in block or is_named != bool(name):
                     raise ValueError
-                yield _JsonEvent(from_json(block[len(DATA_PREFIX) - 1 :]))
+                yield _JsonEvent(from_json(line[len(DATA_PREFIX) - 1 :]), name.decode() or None)
             except ValueError:
                 yield from self._decoder.iter_bytes(iter([block + b"\n\n"]))
         if rest:
@@ -173,14 +183,15 @@ class _TextPiece:
 def _find_text_piece(body: dict[str, Any]) -> _TextPiece | None:
     """Return the text of an event; None if it holds anything else."""
     match body:
-        case {"type": "response.output_text.delta", "delta": str()}:
-            return _TextPiece(body, body, "delta", (body.get("item_id"), body.get("content_index")))
-        case {"choices": [{"delta": {"content": str(), **others} as delta, **about}]}:
-            others.pop("role", None)
-            if delta["content"] == "":
-                return None  # empty events stay apart: an endless series of them must be noticed
-            is_more = any(others.values()) or about.get("finish_reason") or about.get("logprobs") or body.get("usage")
-            return None if is_more else _TextPiece(body, delta, "content", (body.get("id"), about.get("index")))
+        case {"type": str(kind), "delta": str()} if kind in _JOINED_EVENTS:
+            part = body.get("summary_index") if "summary_index" in body else body.get("content_index")
+            return _TextPiece(body, body, "delta", (kind, body.get("item_id"), part))
+        case {"choices": [{"delta": {} as delta, **about}]}:
+            # Without any text it is none: an endless series of empty events must be noticed.
+            said = [name for name, value in delta.items() if value and name != "role"]
+            is_more = len(said) != 1 or about.get("finish_reason") or about.get("logprobs") or body.get("usage")
+            if not is_more and said[0] in _JOINED_FIELDS and isinstance(delta[said[0]], str):
+                return _TextPiece(body, delta, said[0], (said[0], body.get("id"), about.get("index")))
     return None
 
 

@@ -1,23 +1,44 @@
-"""The words of a provider that refused a request, without keys, for the log and for the page behind “Details”."""
+"""The words of a provider that refused a request, without keys, for the page behind “Details”.
+
+They may quote the conversation, so the log gets only the status and the names of the error.
+"""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+
+from pydantic import SecretStr
 
 from agent.models.errors import iterate_causes, read_status
 from checkpoints import serde
 from checkpoints.text import shorten_line
 
+MAX_READ_CHARS = 5_000  # of the words; the rest is not looked at
 MAX_WORDS_CHARS = 500  # characters
 MASK = "***"
+_KEYS_ATTRIBUTE = "_waymark_keys"  # of an error: the keys of the model that raised it
 _KEY_HEADERS = ("authorization", "api-key", "x-api-key", "x-goog-api-key")
 _MIN_KEY_CHARS = 6  # a shorter value of a header is no key, and may be a common word
+# Each pattern begins with fixed text or at the beginning of a word, and repeats one class: no text is searched twice.
 _KEYS = re.compile(
-    r"\b(?:sk|pk|gsk|xai|hf|tvly|AIza|ghp|nvapi)[-_][\w*.-]{6,}|\bAIza[\w*-]{6,}"  # by their first letters
-    r"|[\w-]*\*{3,}[\w-]*"  # shortened by the provider: its beginning and its end are readable
-    r"|(?<=bearer )\S+|(?<=key=)[^\s&]+"
-    r"|\b(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{24,}\b",  # a long word of letters and digits
+    r"""\b(?:sk|pk|gsk|xai|hf|tvly|ghp|gho|github_pat|nvapi|rk|pplx)[-_][\w*.-]{6,}"""  # by their first letters
+    r"""|\b(?:AIza|AKIA|ASIA|ABSK|eyJ)[\w*.=-]{6,}|\b(?:AQ|ya29)\.[\w*.…-]+"""
+    r"""|(?<![\w-])[\w-]*\*{3,}[\w*-]*"""  # shortened by the provider: its beginning and its end are readable
+    r"""|(?<![\w-])(?=[\w-]*\d)[\w-]+(?:\.{3}|…)[\w-]+|(?<![\w-])[\w-]+(?:\.{3}|…)(?=[\w-]*\d)[\w-]+"""
+    r"""|(?<=bearer )\S+|(?<=://)[^\s/@:]{1,100}:[^\s/@]{1,200}(?=@)|(?<=:)(?!//)[^\s/@:'",]{3,200}(?=@)"""
+    r"""|\b(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{24,}\b""",  # a long word of letters and digits
     re.IGNORECASE,
 )
+_LABELLED_KEYS = re.compile(
+    r"""((?:\bkey|[-_. ]key|apikey|secret|passw(?:or)?d|\btoken|_token|credential)['"]?\s?[:=]\s?['"]?)"""
+    r"""(?!\d+\b)[^\s'",&;(){}\[\]]{3,}""",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"[\w.\[\]-]{1,100}", re.ASCII)
+
+
+def attach_keys(error: BaseException, keys: Collection[SecretStr]) -> None:
+    """Attach the keys of a model to its error: `read_provider_words` masks them exactly."""
+    setattr(error, _KEYS_ATTRIBUTE, tuple(keys))
 
 
 def read_provider_words(error: BaseException) -> str | None:
@@ -25,26 +46,52 @@ def read_provider_words(error: BaseException) -> str | None:
 
     Other errors may quote the conversation.
     """
-    refusal = next((link for link in iterate_causes(error) if read_status(link) or _read_body(link)), None)
+    refusal = _find_provider_error(error)
     if refusal is None:
         return None
     text = " ".join(_list_words(refusal))
-    for key in _find_sent_keys(refusal):
-        text = text.replace(key, MASK)
+    # A key that the cut divides could not be recognised, so the last word goes with it.
+    text = text if len(text) <= MAX_READ_CHARS else text[:MAX_READ_CHARS].rpartition(" ")[0]
     visible = "".join(each for each in " ".join(serde.sanitize_text(text).split()) if each.isprintable())
-    return shorten_line(_KEYS.sub(MASK, visible), MAX_WORDS_CHARS) or None
+    for key in _collect_keys(error, refusal):
+        visible = visible.replace(key, MASK)
+    masked = _LABELLED_KEYS.sub(rf"\g<1>{MASK}", _KEYS.sub(MASK, visible))
+    return shorten_line(masked, MAX_WORDS_CHARS) or None
+
+
+def describe_refusal(error: BaseException) -> str | None:
+    """Return the status and the names of a provider's error for the log; None if the error did not come from a provider."""
+    refusal = _find_provider_error(error)
+    if refusal is None:
+        return None
+    status = read_status(refusal)
+    names = _list_names(refusal)
+    return " ".join([*([f"HTTP {status}"] if status else []), *([f"({', '.join(names)})"] if names else [])]) or None
+
+
+def _find_provider_error(error: BaseException) -> BaseException | None:
+    return next((link for link in iterate_causes(error) if read_status(link) or _read_body(link)), None)
 
 
 def _list_words(refusal: BaseException) -> Iterator[str]:
     """Return the status, and the message of the body; without a body, the text of the error."""
-    body = _read_body(refusal)
-    message = body.get("message")
+    message = _read_body(refusal).get("message")
     if status := read_status(refusal):
         yield f"HTTP {status}:"
     yield message if isinstance(message, str) and message.strip() else str(refusal)
-    named = [f"{name}: {body[name]}" for name in ("code", "type", "param") if isinstance(body.get(name), str)]
-    if named:
-        yield f"({', '.join(named)})"
+    if names := _list_names(refusal):
+        yield f"({', '.join(names)})"
+
+
+def _list_names(refusal: BaseException) -> list[str]:
+    """Return the names that the body gives: code, type and parameter. Anything else than a name may be a quotation."""
+    body = _read_body(refusal)
+    values = {name: body.get(name) for name in ("code", "type", "param")}
+    return [
+        f"{name}: {_KEYS.sub(MASK, value)}"
+        for name, value in values.items()
+        if isinstance(value, str) and _NAME.fullmatch(value)
+    ]
 
 
 def _read_body(error: BaseException) -> Mapping[str, object]:
@@ -55,9 +102,11 @@ def _read_body(error: BaseException) -> Mapping[str, object]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _find_sent_keys(error: BaseException) -> list[str]:
-    """Return the keys in the headers of the refused request."""
-    request = getattr(error, "request", None) or getattr(getattr(error, "response", None), "_request", None)
+def _collect_keys(error: BaseException, refusal: BaseException) -> list[str]:
+    """Return the keys of the model, and those in the headers of the refused request; the longest first."""
+    attached = [key for link in iterate_causes(error) for key in getattr(link, _KEYS_ATTRIBUTE, ())]
+    request = getattr(refusal, "request", None) or getattr(getattr(refusal, "response", None), "_request", None)
     headers = getattr(request, "headers", None) or {}
-    keys = [str(headers.get(name) or "").split(" ")[-1] for name in _KEY_HEADERS]
-    return [key for key in keys if len(key) >= _MIN_KEY_CHARS]
+    keys = {str(headers.get(name) or "").split(" ")[-1] for name in _KEY_HEADERS}
+    keys |= {key.get_secret_value().strip() for key in attached}
+    return sorted((key for key in keys if len(key) >= _MIN_KEY_CHARS), key=len, reverse=True)

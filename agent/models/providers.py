@@ -7,6 +7,7 @@ from langchain_core.language_models import BaseChatModel
 
 from agent.models.anthropic import build_anthropic_class
 from agent.models.errors import ModelConfigurationError
+from agent.models.fallbacks import ReasoningFallback
 from agent.models.keys import ProviderKeys
 
 PROVIDERS = {  # the package, its class, and the name of the key
@@ -49,12 +50,13 @@ def load_provider_model(provider: str, name: str, keys: ProviderKeys) -> BaseCha
 
 
 def _keep_reasoning(model_class: type[BaseChatModel]) -> type[BaseChatModel]:
-    """Return the class, or a subclass that keeps and sends back what its package drops."""
+    """Return a subclass that keeps and sends back what its package drops, and leaves out what the server refuses."""
     bases = {base.__name__ for base in model_class.__mro__}
+    if "ChatAnthropic" in bases and hasattr(model_class, "_get_request_payload"):
+        return build_anthropic_class(model_class)
+    mixin: type = ReasoningFallback
     if "BaseChatOpenAI" in bases:
         from agent.models.reasoning_fields import ReasoningFields  # noqa: PLC0415  imports OpenAI's library
 
-        return type(model_class.__name__, (ReasoningFields, model_class), {"__module__": __name__})
-    if "ChatAnthropic" in bases and hasattr(model_class, "_get_request_payload"):
-        return build_anthropic_class(model_class)
-    return model_class
+        mixin = ReasoningFields
+    return type(model_class.__name__, (mixin, model_class), {"__module__": __name__})

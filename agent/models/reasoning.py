@@ -16,7 +16,8 @@ WIRE_KEY = "waymark_wire"  # in a chunk's additional_kwargs: fields of Chat Comp
 TEXT_FIELDS = ("reasoning_content", "reasoning")
 REASONING_BLOCKS = {"thinking", "redacted_thinking", "reasoning", "reasoning_content"}
 _CALL_BLOCKS = {"tool_use", "function_call", "tool_call"}
-_LIBRARY_KWARGS = {"tool_calls", "function_call", "parsed", "refusal", "audio", WIRE_KEY, *TEXT_FIELDS}
+_ANSWER_KWARGS = {"tool_calls", "function_call", "parsed", "refusal", "audio"}  # of the library, in additional_kwargs
+_LIBRARY_KWARGS = {*_ANSWER_KWARGS, WIRE_KEY, *TEXT_FIELDS}
 
 
 def identify_source(spec: str, chat: BaseChatModel) -> str:
@@ -136,7 +137,7 @@ def _read_block_text(block: Any) -> str:
     """Return the text of a block: Anthropic, Responses, Mistral, Bedrock."""
     if not isinstance(block, dict) or block.get("type") not in REASONING_BLOCKS:
         return ""
-    for key in ("thinking", "reasoning", "summary", "reasoning_content", "text"):
+    for key in ("thinking", "reasoning", "summary", "content", "reasoning_content", "text"):
         value = block.get(key)
         if isinstance(value, dict):
             value = value.get("text")
@@ -228,12 +229,15 @@ def fill_blocks(message: AnyMessage, blocks: Sequence[Item]) -> list[dict[str, A
 
 
 def drop_reasoning(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """Return the messages without any reasoning."""
-    return [
-        message.model_copy(
-            update={"additional_kwargs": {k: v for k, v in message.additional_kwargs.items() if k != REASONING_KEY}}
-        )
-        if REASONING_KEY in message.additional_kwargs
-        else message
-        for message in messages
-    ]
+    """Return the messages without any reasoning, in whichever form their model reads it. Others stay the same objects."""
+    return [_drop_reasoning(message) if isinstance(message, AIMessage) else message for message in messages]
+
+
+def _drop_reasoning(message: AIMessage) -> AIMessage:
+    kwargs = {key: value for key, value in message.additional_kwargs.items() if key in _ANSWER_KWARGS}
+    content = message.content
+    if isinstance(content, list):
+        content = [part for part in content if not isinstance(part, dict) or part.get("type") not in REASONING_BLOCKS]
+    if len(kwargs) == len(message.additional_kwargs) and len(content) == len(message.content):
+        return message
+    return message.model_copy(update={"additional_kwargs": kwargs, "content": content or str(message.text)})

@@ -2,19 +2,21 @@
 
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_openai.chat_models.base import BaseChatOpenAI
-from openai import BadRequestError, UnprocessableEntityError
 from pydantic import PrivateAttr
 
+from agent.models.fallbacks import Attempt, TermsMemory, stream_with_fallbacks
 from agent.models.finish_reasons import convert_to_chunk
-from agent.models.reasoning import TEXT_FIELDS, WIRE_KEY, drop_reasoning, fill_blocks
+from agent.models.reasoning import TEXT_FIELDS, WIRE_KEY, fill_blocks
 from checkpoints.reasoning import Reasoning
 
 _KEPT_FIELDS = (*TEXT_FIELDS, "reasoning_details", "extra_content")
@@ -22,47 +24,64 @@ _KNOWN_CALL_FIELDS = {"index", "id", "type", "function"}
 # Google documents this value for calls of another model; it documents none for DeepSeek, which only checks the field.
 NO_SIGNATURE = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 NO_REASONING = "(not kept)"
-_DEEPSEEK = re.compile(r"deepseek", re.IGNORECASE)
-_GEMINI = re.compile(r"gemini|generativelanguage\.googleapis", re.IGNORECASE)
+_DEMANDING_HOSTS = {"api.deepseek.com": "needs_reasoning", "generativelanguage.googleapis.com": "needs_signature"}
 _REASONING_DEMANDED = re.compile(
     r"(?:missing|must be passed).*reasoning_content|reasoning_content.*(?:missing|must be passed)", re.I
 )
 _SIGNATURE_DEMANDED = re.compile(r"missing.*thought.?signature|thought.?signature.*(?:missing|required)", re.IGNORECASE)
-_SUMMARY_REFUSED = re.compile(r"summar", re.IGNORECASE)
-_ENCRYPTED_REFUSED = re.compile(r"\binclude\b|encrypted.content.*not supported", re.IGNORECASE)
-_ITEMS_REFUSED = re.compile(r"reasoning|thought|encrypted|extra_content", re.IGNORECASE)
+_NAMED_FIELD = r"(?:parameter|argument|field|property|input)\W+"
+_SUMMARY_REFUSED = re.compile(rf"reasoning\.summary|reasoning summar|{_NAMED_FIELD}reasoning\b", re.IGNORECASE)
+_ENCRYPTED_REFUSED = re.compile(rf"encrypted.content\W+(?:is )?not supported|{_NAMED_FIELD}include\b", re.IGNORECASE)
+_TERMS_KEY = "waymark_terms"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Terms:
-    """The rules about reasoning that a server has shown. They are learned from its refusals, as the stream's are."""
+    """The rules of a server about its requests. They are learned from its refusals (see `fallbacks`)."""
 
     needs_reasoning: bool = False  # in every answer of a request
     needs_signature: bool = False  # in the first call of every answer
     takes_summary: bool = True
     takes_encrypted: bool = True
+    takes_usage: bool = True  # the wish for it, in a stream
     streams: bool = True
 
-    def learn(self, refusal: str, *, is_responses: bool) -> bool:
-        """Learn from a refusal. Return whether that changes the next request."""
-        if is_responses:
-            return self._learn_about_responses(refusal)
-        before = (self.needs_reasoning, self.needs_signature)
-        self.needs_reasoning = self.needs_reasoning or bool(_REASONING_DEMANDED.search(refusal))
-        self.needs_signature = self.needs_signature or bool(_SIGNATURE_DEMANDED.search(refusal))
-        return before != (self.needs_reasoning, self.needs_signature)
 
-    def _learn_about_responses(self, refusal: str) -> bool:
-        before = (self.takes_summary, self.takes_encrypted)
-        self.takes_summary = self.takes_summary and not _SUMMARY_REFUSED.search(refusal)
-        self.takes_encrypted = self.takes_encrypted and not _ENCRYPTED_REFUSED.search(refusal)
-        return before != (self.takes_summary, self.takes_encrypted)
+def change_terms(attempt: Attempt[Terms], refusal: Exception, *, is_responses: bool) -> Attempt[Terms] | None:
+    """Return the request on the terms that a refusal shows; None if it shows none."""
+    words = str(refusal)
+    changes = _read_responses_terms(refusal, words) if is_responses else _read_chat_terms(attempt, words)
+    if not changes and "stream" in words:
+        is_usage = "stream_options" in words and attempt.terms.takes_usage
+        changes = {"takes_usage": False} if is_usage else {"streams": False}
+    return replace(attempt, terms=replace(attempt.terms, **changes)) if changes else None
+
+
+def _read_chat_terms(attempt: Attempt[Terms], words: str) -> dict[str, bool]:
+    if _REASONING_DEMANDED.search(words):
+        return {"needs_reasoning": True}
+    if _SIGNATURE_DEMANDED.search(words):
+        return {"needs_signature": True}
+    if attempt.has_reasoning:  # the refused field may be its own: that goes first
+        return {}
+    named = {"needs_reasoning": "reasoning_content", "needs_signature": "extra_content"}
+    return {name: False for name, key in named.items() if key in words and getattr(attempt.terms, name)}
+
+
+def _read_responses_terms(refusal: Exception, words: str) -> dict[str, bool]:
+    """Return the options that are refused by name. A sentence may contain words such as “include” for another reason."""
+    param = str(getattr(refusal, "param", None) or "")
+    refused = {
+        "takes_summary": param in ("reasoning", "reasoning.summary") or _SUMMARY_REFUSED.search(words),
+        "takes_encrypted": param.startswith("include") or _ENCRYPTED_REFUSED.search(words),
+    }
+    return {name: False for name, found in refused.items() if found}
 
 
 class ReasoningFields(BaseChatOpenAI):
     """A model of OpenAI's library that keeps the reasoning of its answers and sends it back."""
 
-    _terms: Terms = PrivateAttr(default_factory=Terms)
+    _memory: TermsMemory[Terms] = PrivateAttr(default_factory=lambda: TermsMemory(Terms()))
 
     @property
     def takes_reasoning(self) -> bool:
@@ -71,35 +90,44 @@ class ReasoningFields(BaseChatOpenAI):
 
     def model_post_init(self, context: Any, /) -> None:
         super().model_post_init(context)
-        name = f"{self.openai_api_base or ''} {self.model_name}"
-        self._terms.needs_reasoning = bool(_DEEPSEEK.search(name))
-        self._terms.needs_signature = bool(_GEMINI.search(name))
+        # By the host and not by the model's name: other servers of the same model refuse the fields.
+        address = self.openai_api_base or getattr(self, "api_base", None)
+        needed = _DEMANDING_HOSTS.get(urlsplit(str(address or "")).hostname or "")
+        self._memory.terms = replace(Terms(), **({needed: True} if needed else {}))
 
     async def _astream(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        async for chunk in _stream_on_terms(self, super()._astream, messages, *args, **kwargs):
+        stream = super()._astream
+
+        async def send(attempt: Attempt[Terms]) -> AsyncIterator[ChatGenerationChunk]:
+            sent, options = list(attempt.messages), {**kwargs, _TERMS_KEY: attempt.terms}
+            if not attempt.terms.streams:
+                yield await _generate(self, sent, *args, **options)
+                return
+            async for chunk in stream(sent, *args, **options):
+                yield chunk
+
+        fallback = partial(change_terms, is_responses=bool(self.use_responses_api))
+        async for chunk in stream_with_fallbacks(self, messages, self._memory, send, fallback):
             yield chunk
 
     def _get_request_payload(
         self, input_: LanguageModelInput, *, stop: list[str] | None = None, **kwargs: Any
     ) -> dict[str, Any]:
+        terms: Terms = kwargs.pop(_TERMS_KEY, self._memory.terms)
         messages = self._convert_input(input_).to_messages()
         if self.use_responses_api:
             messages = [_fill_response_items(message) for message in messages]
         payload: dict[str, Any] = super()._get_request_payload(messages, stop=stop, **kwargs)
         if "messages" not in payload:
             _remove_lone_items(payload["input"])
-            self._ask_for_reasoning(payload)
+            _ask_for_reasoning(payload, terms)
         else:
             for message, entry in zip(messages, payload["messages"], strict=True):
                 if isinstance(message, AIMessage):
-                    _add_fields(entry, Reasoning.of(message) or Reasoning(), self._terms)
+                    _add_fields(entry, Reasoning.of(message) or Reasoning(), terms)
+        if not terms.takes_usage:
+            payload.pop("stream_options", None)
         return payload
-
-    def _ask_for_reasoning(self, payload: dict[str, Any]) -> None:
-        if self._terms.takes_summary:
-            payload["reasoning"] = {"summary": "auto", **(payload.get("reasoning") or {})}
-        if self._terms.takes_encrypted:
-            payload["include"] = [*(payload.get("include") or ()), "reasoning.encrypted_content"]
 
     def _convert_chunk_to_generation_chunk(
         self, chunk: dict[str, Any], default_chunk_class: type, base_generation_info: dict[str, Any] | None
@@ -121,42 +149,11 @@ class ReasoningFields(BaseChatOpenAI):
         return result
 
 
-async def _stream_on_terms(
-    model: ReasoningFields,
-    stream: Callable[..., AsyncIterator[ChatGenerationChunk]],
-    messages: list[BaseMessage],
-    *args: Any,
-    **kwargs: Any,
-) -> AsyncIterator[ChatGenerationChunk]:
-    """Yield the answer as a stream, on the server's terms, which its refusals teach. A refused option is not tried again.
-
-    Reasoning that is refused for another reason is left out of this one request.
-    """
-    terms, is_bare = model._terms, False
-    while True:
-        try:
-            if terms.streams:
-                async for chunk in stream(messages, *args, **kwargs):
-                    yield chunk
-                return
-            yield await _generate(model, messages, *args, **kwargs)
-            return
-        except (BadRequestError, UnprocessableEntityError) as refusal:
-            words = str(refusal)
-            if terms.learn(words, is_responses=bool(model.use_responses_api)):
-                continue
-            if not is_bare and _ITEMS_REFUSED.search(words) and (bare := drop_reasoning(messages)) != messages:
-                messages, is_bare = bare, True
-                continue
-            if not terms.streams or "stream" not in words:
-                raise
-            if "stream_options" in words and model.stream_usage:
-                model.stream_usage = False
-                continue
-        whole = await _generate(model, messages, *args, **kwargs)
-        terms.streams = False  # only now: the refusal may have mentioned streams for another reason
-        yield whole
-        return
+def _ask_for_reasoning(payload: dict[str, Any], terms: Terms) -> None:
+    if terms.takes_summary:
+        payload["reasoning"] = {"summary": "auto", **(payload.get("reasoning") or {})}
+    if terms.takes_encrypted:
+        payload["include"] = [*(payload.get("include") or ()), "reasoning.encrypted_content"]
 
 
 async def _generate(model: ReasoningFields, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatGenerationChunk:

@@ -2,12 +2,13 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent.graph.answer import AnswerCutOff
 from agent.graph.budgets import LimitReached
 from agent.models.errors import describe_model_error
-from agent.models.provider_words import read_provider_words
+from agent.models.provider_words import describe_refusal, read_provider_words
 from agent.tools.approval import AwaitingDecision
 from checkpoints import Run, RunState, StateError
 
@@ -43,14 +44,14 @@ def read_outcome(run: Run, work: asyncio.Task[None], *, is_stopped: bool, is_clo
             return RunOutcome(RunState.STOPPED, f"{error} {GO_ON_TEXT}")
         sentence = describe_run_failure(error, run)
         if not is_stopped:
-            return RunOutcome(RunState.FAILED, sentence, _read_details(error))
+            return RunOutcome(RunState.FAILED, sentence, _read_safely(read_provider_words, error))
     elif not is_stopped:
         _log.warning("run %s was cut off: its work was cancelled, and nobody had stopped it", run.id)
     return RunOutcome(RunState.STOPPED if is_stopped and not is_closing else RunState.INTERRUPTED)
 
 
 def describe_run_failure(error: BaseException, run: Run) -> str:
-    """Describe any failure in one sentence for people, and log its class and the provider's words."""
+    """Describe any failure in one sentence for people, and log its class and the names of the provider's error."""
     try:
         if isinstance(error, AnswerCutOff | LimitReached):
             return str(error)
@@ -58,15 +59,15 @@ def describe_run_failure(error: BaseException, run: Run) -> str:
     except BaseException as broken:  # noqa: BLE001  the error path itself: the run must end all the same
         _log.error("run %s: a failure could not be described: %s", run.id, locate_error(broken))
         reason = _UNKNOWN_TEXT
-    words = _read_details(error)
-    _log.warning("run %s failed: %s%s", run.id, type(error).__qualname__, f": {words}" if words else "")
+    names = _read_safely(describe_refusal, error)
+    _log.warning("run %s failed: %s%s", run.id, type(error).__qualname__, f": {names}" if names else "")
     return f"{reason} (reference {run.id[:8]})"
 
 
-def _read_details(error: BaseException) -> str | None:
-    """Return the provider's words; None if there are none, or if they cannot be read."""
+def _read_safely(read: Callable[[BaseException], str | None], error: BaseException) -> str | None:
+    """Return what `read` finds in a provider's error; None if there is nothing, or if it cannot be read."""
     try:
-        return read_provider_words(error)
+        return read(error)
     except BaseException as broken:  # noqa: BLE001  as above
         _log.error("a provider's words could not be read: %s", locate_error(broken))
         return None

@@ -6,7 +6,7 @@ and white space alone is no text, wherever it stands.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolMessage
@@ -54,7 +54,40 @@ def check_messages(messages: Sequence[JSON]) -> None:
             raise Refusal(f"messages.{index}: `tool_use` blocks can only be in assistant messages")
 
 
-def check_thinking(payload: JSON, issued: Sequence[str]) -> None:
+def with_blocks(body: JSON) -> JSON:
+    """The request with each text as the block that it is short for."""
+    messages = [message | {"content": _as_blocks(message["content"])} for message in body.get("messages") or ()]
+    return body | {"messages": messages, "system": _as_blocks(body.get("system") or [])}
+
+
+def _as_blocks(content: Any) -> list[JSON]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def is_thinking(body: JSON) -> bool:
+    return (body.get("thinking") or {}).get("type") in ("enabled", "adaptive")
+
+
+def check_options(body: JSON) -> None:
+    """Raises Refusal for options that the service does not take, or not together."""
+    for name in ("model", "max_tokens", "messages"):
+        if not body.get(name):
+            raise Refusal(f"{name}: Field required")
+    if any(not block["text"].strip() for block in with_blocks(body)["system"]):
+        raise Refusal("system: text content blocks must be non-empty")
+    if (body.get("thinking") or {}).get("type", "enabled") not in ("enabled", "adaptive", "disabled"):
+        raise Refusal("thinking: Input tag does not match any of the expected tags: 'adaptive', 'disabled', 'enabled'")
+    if not is_thinking(body):
+        return
+    if body.get("temperature", 1) != 1:
+        raise Refusal("`temperature` may only be set to 1 when thinking is enabled or in adaptive mode.")
+    if body.get("top_p", 1) < 0.95:
+        raise Refusal("`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled.")
+    if body.get("top_k") is not None:
+        raise Refusal("`top_k` must be unset when thinking is enabled.")
+
+
+def check_thinking(payload: JSON, issued: Collection[str]) -> None:
     """Raises Refusal where reasoning was changed, comes late, or is missing while its answer's tools are run.
 
     And for more marks of the cache than the service takes, or marks where it takes none.
@@ -67,17 +100,23 @@ def check_thinking(payload: JSON, issued: Sequence[str]) -> None:
         for block in message["content"]:
             if block["type"] == "thinking" and block.get("signature") not in issued:
                 raise Refusal(f"messages.{index}: Invalid `signature` in `thinking` block")
+            if block["type"] == "redacted_thinking" and block.get("data") not in issued:
+                raise Refusal(f"messages.{index}: Invalid `data` in `redacted_thinking` block")
     is_in_loop = messages[-1]["content"][0]["type"] == "tool_result"
-    if (
-        payload.get("thinking")
-        and is_in_loop
-        and messages[-2]["content"][0]["type"] not in ("thinking", "redacted_thinking")
-    ):
-        raise Refusal("Expected `thinking` or `redacted_thinking`, but found `tool_use` when `thinking` is enabled")
+    begun = messages[-2]["content"][0]["type"] if is_in_loop else "thinking"
+    if is_thinking(payload) and begun not in ("thinking", "redacted_thinking"):
+        raise Refusal(f"Expected `thinking` or `redacted_thinking`, but found `{begun}` when `thinking` is enabled")
     blocks = [*(payload.get("system") or []), *(block for message in messages for block in message["content"])]
-    marked = [block["type"] for block in blocks if "cache_control" in block]
-    if len(marked) > 4 or "thinking" in marked:
+    marked = [block for block in (*(payload.get("tools") or []), *blocks) if block.get("cache_control") is not None]
+    if strange := [block for block in marked if not _is_cache_mark(block["cache_control"])]:
+        raise Refusal(f"cache_control: Input tag does not match any of the expected tags: 'ephemeral': {strange}")
+    if len(marked) > 4 or any(block.get("type") in ("thinking", "redacted_thinking") for block in marked):
         raise Refusal(f"`cache_control` cannot be set there: {marked}")
+
+
+def _is_cache_mark(mark: Any) -> bool:
+    is_known = isinstance(mark, dict) and mark.get("type") == "ephemeral" and mark.keys() <= {"type", "ttl"}
+    return is_known and mark.get("ttl", "5m") in ("5m", "1h")
 
 
 def _check_results(message: JSON, asked: Sequence[str], param: str) -> None:

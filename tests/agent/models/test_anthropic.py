@@ -36,7 +36,7 @@ class Package(BaseChatModel):
     """The part of langchain-anthropic that is used: its payload, and its blocks in a stream."""
 
     model: str = "claude-opus-5"
-    issued: list[str] = Field(default=["signed 1"])
+    issued: list[str] = Field(default=["signed 1", "opaque"])
     refused: list[str] = Field(default_factory=list)
     _payloads: list[dict[str, Any]] = PrivateAttr(default_factory=list)
 

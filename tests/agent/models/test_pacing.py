@@ -88,6 +88,24 @@ def test_what_is_not_only_text_stands_between_texts() -> None:
     assert events[1]["choices"][0]["delta"]["tool_calls"] == call["tool_calls"]
 
 
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+def test_reasoning_that_comes_together_is_one_and_apart_from_the_text(field: str) -> None:
+    pieces = [chunk(None, **{field: "I "}), chunk("", **{field: "see."}), chunk("Yes", **{field: None}), chunk(".")]
+    details = [chunk("", **{field: each, "reasoning_details": [{"index": 0, "text": each}]}) for each in ("a", "b")]
+    deltas = [event["choices"][0]["delta"] for event in decoded([*pieces, *details])]
+    assert [(delta.get("content"), delta.get(field)) for delta in deltas] == [
+        (None, "I see."), ("Yes.", None), ("", "a"), ("", "b")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["", "event: something\n"])
+def test_pieces_of_responses_that_come_together_are_one_in_their_place(name: str) -> None:
+    kinds = ["reasoning_text", "reasoning_text", "reasoning_summary_text", "output_text", "output_text", "refusal"]
+    pieces = [{"type": f"response.{kind}.delta", "item_id": "1", "delta": kind[0]} for kind in kinds]
+    events = decoded([name.encode() + b"data: " + json.dumps(piece).encode() + b"\n\n" for piece in pieces])
+    assert [event["delta"] for event in events] == ["rr", "r", "oo", "r"]
+
+
 @pytest.mark.parametrize("end", ["\n\n", "\r\n\r\n", "\n:a comment\n\n"])
 def test_every_cut_gives_the_same_text(end: str) -> None:
     said = (

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +54,12 @@ KEYS = ProviderKeys(other_keys={"ANTHROPIC_API_KEY": SecretStr("sk-ant-secret")}
 
 
 @pytest.fixture
-def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (tmp_path / "langchain_anthropic.py").write_text(PACKAGE)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "langchain_anthropic", raising=False)
+    yield
+    sys.modules.pop("langchain_anthropic", None)  # the next test may load the real one
 
 
 @pytest.mark.usefixtures("tiny")

@@ -12,6 +12,7 @@ from agent.models.reasoning import restore_reasoning
 from checkpoints import RunState
 from checkpoints.reasoning import Reasoning
 from tests.agent.running import Running, model_at, running
+from tests.fakes.faults import Frame
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Fault, Say
 
 SUM = Call("calculator", {"expression": "6 * 7"}, thought="The user wants a product.")
@@ -67,6 +68,32 @@ def test_reasoning_is_heard_as_it_comes_and_kept_with_its_answer(spec: str) -> N
         assert chat.heard() == "It is 42."
 
     play(story, SUM, TOTAL, spec=spec, manner="deepseek")
+
+
+class OpenModelServer(FakeOpenAI):
+    """Responses of an open model: the reasoning itself comes where OpenAI sends a summary."""
+
+    SPELLINGS = ((b"reasoning_summary_text", b"reasoning_text"), (b'"summary_index"', b'"content_index"'),
+        (b'"summary":[{"type":"summary_text"', b'"summary":[],"content":[{"type":"reasoning_text"'))  # fmt: skip
+
+    def answer(self, *given: Any) -> tuple[list[Frame], str]:
+        frames, kind = super().answer(*given)
+        for old, new in self.SPELLINGS:
+            frames = [Frame(frame.data.replace(old, new), frame.token) for frame in frames]
+        return [frame for frame in frames if b"summary_part" not in frame.data], kind
+
+
+@pytest.mark.parametrize("refusals", [0, 1], ids=["streamed", "whole"])
+def test_the_reasoning_of_open_models_is_read_in_responses(refusals: int) -> None:
+    async def whole(fake: FakeOpenAI) -> None:
+        async with model_at(fake, RESPONSES) as model, running(model) as chat:
+            await chat.say("what is 6*7?")
+            assert thoughts(chat) == ["The user wants a product.", "The tool says 42."]
+            assert chat.said()[-1][2] == "It is 42."
+
+    with OpenModelServer() as fake:
+        fake.reply(*[Fault("status", status=400, message="Cannot stream.")] * refusals, SUM, TOTAL)
+        asyncio.run(whole(fake))
 
 
 def test_items_of_responses_go_back_in_their_places_while_a_turn_calls_tools() -> None:

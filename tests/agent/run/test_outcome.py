@@ -186,19 +186,21 @@ def test_stopping_does_not_wait_for_a_tool_that_blocks_its_thread() -> None:
     play(story, Call("block", {}), tools=[StructuredTool.from_function(block)])
 
 
-def test_the_providers_words_are_logged_with_the_reference_and_kept_with_the_run(caplog: pytest.LogCaptureFixture) -> None:
-    message = f"messages[3]: the role is unknown, {KEY}"
+def test_the_providers_words_are_kept_with_the_run_and_the_log_has_only_their_names(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    message = f"messages[3]: “hello” is not allowed, {KEY}"
 
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         run = await chat.say("hello")
         assert run.error == f"The model provider did not accept the request. (reference {run.id[:8]})"
-        words = "HTTP 400: messages[3]: the role is unknown, *** (type: server_error)"
+        words = "HTTP 400: messages[3]: “hello” is not allowed, *** (type: server_error)"
         assert run.error_details == words
-        assert f"run {run.id} failed: OpenAIInvalidRequestError: {words}" in caplog.text
+        assert f"run {run.id} failed: OpenAIInvalidRequestError: HTTP 400 (type: server_error)\n" in caplog.text
         assert [event.details for event in chat.events if isinstance(event, RunFinished)] == [words]
 
     play(story, Fault("status", status=400, message=message))
-    assert KEY not in caplog.text
+    assert "not allowed" not in caplog.text
 
 
 def test_a_failure_of_the_app_itself_has_no_details() -> None:
