@@ -71,12 +71,38 @@ class Reasoning:
             return {}
         return {REASONING_KEY: {**kept, **({"source": self.source} if self.source else {})}}
 
+    def rename_calls(self, new_ids: Mapping[str, str]) -> "Reasoning":
+        """Return the reasoning under the new ids of its answer's calls, by their old ones.
+
+        Google's package keys the signatures by the calls' ids, and items of OpenRouter carry them.
+        """
+        return replace(
+            self,
+            fields={name: _rename_items(value, new_ids) for name, value in self.fields.items()},
+            extras={name: _rename_keys(value, new_ids) for name, value in self.extras.items()},
+        )
+
     def without_items(self) -> "Reasoning":
         """Return what people read, without everything that only a provider understands."""
         return replace(self, source="", text_field="", fields={}, call_fields=(), blocks=(), extras={})
 
 
 NO_REASONING = Reasoning()
+
+
+def _rename_keys(value: Any, new_ids: Mapping[str, str]) -> Any:
+    return {new_ids.get(key, key): each for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def _rename_items(value: Any, new_ids: Mapping[str, str]) -> Any:
+    if not isinstance(value, list):
+        return value
+    return [
+        {**each, "id": new_ids.get(each["id"], each["id"])}
+        if isinstance(each, dict) and isinstance(each.get("id"), str)
+        else each
+        for each in value
+    ]
 
 
 def _bound_items(items: dict[str, Any]) -> dict[str, Any]:

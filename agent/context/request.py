@@ -5,18 +5,19 @@ the store keeps the original messages.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 
 from agent.context import attachments
 from agent.context.prompts import BEGINNING_TEXT, CONTINUE_TEXT
 from checkpoints import DamagedMessageError, Message, MessageStatus, files
-from checkpoints.reasoning import REASONING_KEY
+from checkpoints.reasoning import REASONING_KEY, Reasoning
 
 NOT_CARRIED_OUT_TEXT = "This call was not carried out: the run was stopped before it."
 SIZE_NOTE_KEY = "request"  # in the metadata of an answer: the size of its request (see ModelRequest)
 WITHOUT_TOOLS_KEY = "without_tools"  # in the metadata of an answer whose model takes no tools
+MAX_CALL_ID_CHARS = 40  # characters that OpenAI takes; vLLM makes 46
 _ID = re.compile(r"msg_([0-9]+)")
 _UNSENDABLE = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -130,17 +131,27 @@ def complete_tool_pairs(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
         if not (isinstance(message, AIMessage) and _repair_calls(message)):
             completed.append(message)
             continue
-        calls, answers = [], []
+        calls, answers, new_ids = [], [], dict[str, str]()
         for call in _repair_calls(message):
             identifier = _make_unique_id(call["id"] or "call", taken)
+            new_ids[call["id"] or ""] = identifier
             found = next((result for result in results if result.tool_call_id == (call["id"] or "")), None)
             if found is not None:
                 results.remove(found)
             name = _clean_tool_name(call["name"])
             calls.append(ToolCall(name=name, args=call["args"], id=identifier))
             answers.append(_make_result(identifier, name, found))
-        completed += [_rebuild_answer(message, calls, message.id), *answers]
+        completed += [rename_calls(_rebuild_answer(message, calls, message.id), new_ids), *answers]
     return completed
+
+
+def rename_calls(answer: AIMessage, new_ids: Mapping[str, str]) -> AIMessage:
+    """Return an answer whose reasoning names its calls by their new ids, given by their old ones."""
+    reasoning = Reasoning.of(answer) if any(old != new for old, new in new_ids.items()) else None
+    if reasoning is None:
+        return answer
+    kwargs = {**answer.additional_kwargs, **reasoning.rename_calls(new_ids).to_kwargs()}
+    return answer.model_copy(update={"additional_kwargs": kwargs})
 
 
 def _group_rounds(messages: Sequence[AnyMessage]) -> list[tuple[AnyMessage, list[ToolMessage]]]:
@@ -165,12 +176,12 @@ def _clean_tool_name(name: str) -> str:
 
 
 def _make_unique_id(identifier: str, taken: set[str]) -> str:
-    """Return the id, or a numbered one if a call of this request has it. OpenAI takes 40 characters, vLLM makes 46."""
-    identifier = _UNSENDABLE.sub("_", identifier)[-34:]
-    free, number = identifier, 1
+    """Return the id, or a numbered one if a call of this request has it."""
+    identifier = _UNSENDABLE.sub("_", identifier)
+    free, number = identifier[-MAX_CALL_ID_CHARS:], 1
     while free in taken:
         number += 1
-        free = f"{identifier}_{number}"
+        free = f"{identifier}_{number}"[-MAX_CALL_ID_CHARS:]
     taken.add(free)
     return free
 

@@ -18,10 +18,17 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from agent.context.attachments import describe_attachments, load_attachments
-from agent.context.request import SIZE_NOTE_KEY, WITHOUT_TOOLS_KEY, add_numbers, complete_tool_pairs, make_message_id
+from agent.context.request import (
+    SIZE_NOTE_KEY,
+    WITHOUT_TOOLS_KEY,
+    add_numbers,
+    complete_tool_pairs,
+    make_message_id,
+    rename_calls,
+)
 from agent.context.window import find_window, fit_to_window
 from agent.graph.answer import BoundModel, stream_answer
-from agent.graph.state import AgentState, Limits, RunContext
+from agent.graph.state import AgentState, Limits, Recorder, RunContext
 from agent.graph.tool_calls import run_tool_calls
 from agent.models.errors import refuses_files, refuses_tools
 from agent.models.reasoning import identify_source, restore_reasoning
@@ -136,14 +143,22 @@ class _ModelNode:
             sent = await context.recorder.run_blocking(partial(load_attachments, messages, context.read_files, refused))
             sent = restore_reasoning(sent, identify_source(model.spec, model.chat), model.chat)
             answer = await stream_answer(self.bound.bind_tools(model, offered), sent, context)
-        for call in (*answer.tool_calls, *answer.invalid_tool_calls):
-            call["id"] = context.recorder.unique_call_id(call["id"] or "")
+        answer = _make_ids_unique(answer, context.recorder)
         answer.response_metadata |= {"spec": model.spec, SIZE_NOTE_KEY: request.size_note}
         if model.spec in self.without_tools:
             answer.response_metadata[WITHOUT_TOOLS_KEY] = True
         context.trace.on_answer(answer)
         answer.id = make_message_id(await context.recorder.commit(answer))
         return {"messages": [answer]}
+
+
+def _make_ids_unique(answer: AIMessage, recorder: Recorder) -> AIMessage:
+    """Return an answer whose calls have ids that no other call of the run has."""
+    new_ids: dict[str, str] = {}
+    for call in (*answer.tool_calls, *answer.invalid_tool_calls):
+        old_id = call["id"] or ""
+        call["id"] = new_ids[old_id] = recorder.unique_call_id(old_id)
+    return rename_calls(answer, new_ids)
 
 
 def _list_tools(tools: Sequence[BaseTool], graph_tools: Sequence[BaseTool], context: RunContext) -> list[BaseTool]:
