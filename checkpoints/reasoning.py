@@ -28,9 +28,10 @@ class Reasoning:
     source: str = ""  # the model that made the items (see agent.models.reasoning); empty: they are for no model
     text_field: str = ""  # the field of Chat Completions that carried the text
     fields: Item = field(default_factory=dict)  # other fields of the message
-    call_fields: Sequence[Item] = ()  # unknown fields of each call, in the order of the calls
+    call_fields: Sequence[Item] = ()  # unknown fields of each call, in the order of the stream
     blocks: Sequence[Item] = ()
     extras: Item = field(default_factory=dict)  # additional_kwargs of a provider's package
+    unreadable_places: Sequence[int] = ()  # of the answer's `invalid_tool_calls` in the stream
 
     @classmethod
     def of(cls, message: BaseMessage) -> Self | None:
@@ -46,6 +47,9 @@ class Reasoning:
             text_field=limits.to_label(kept.get("text_field")),
             fields=_to_item(kept.get("fields")),
             call_fields=[_to_item(each) for each in _to_list(kept.get("call_fields"))],
+            unreadable_places=[
+                each for each in _to_list(kept.get("unreadable_places")) if isinstance(each, int) and each >= 0
+            ],
             blocks=[each for each in _to_list(kept.get("blocks")) if isinstance(each, dict)],
             extras=_to_item(kept.get("extras")),
         )
@@ -59,6 +63,7 @@ class Reasoning:
             "text": serde.sanitize_text(self.text[:MAX_REASONING_CHARS]),
             "duration_ms": self.duration_ms if self.text.strip() else None,
             "text_field": self.text_field,
+            "unreadable_places": list(self.unreadable_places),
             **_bound_items({
                 "fields": dict(self.fields),
                 "call_fields": [dict(each) for each in self.call_fields] if any(self.call_fields) else [],
@@ -67,7 +72,7 @@ class Reasoning:
             }),
         }  # fmt: skip
         kept = {key: value for key, value in kept.items() if value or value == 0}
-        if not kept.keys() - {"duration_ms", "text_field"}:
+        if not kept.keys() - {"duration_ms", "text_field", "unreadable_places"}:
             return {}
         return {REASONING_KEY: {**kept, **({"source": self.source} if self.source else {})}}
 
@@ -84,7 +89,7 @@ class Reasoning:
 
     def without_items(self) -> "Reasoning":
         """Return what people read, without everything that only a provider understands."""
-        return replace(self, source="", text_field="", fields={}, call_fields=(), blocks=(), extras={})
+        return replace(self, source="", text_field="", fields={}, call_fields=(), unreadable_places=(), blocks=(), extras={})
 
 
 NO_REASONING = Reasoning()

@@ -6,6 +6,7 @@ the store keeps the original messages.
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 
@@ -111,12 +112,16 @@ def read_position(message: AnyMessage) -> int | None:
 
 
 def _repair_calls(message: AIMessage) -> list[ToolCall]:
-    """Return all calls, with unreadable arguments as JSON: some servers refuse the whole request otherwise."""
-    unreadable = [
-        ToolCall(name=call["name"] or "unknown", args={"unreadable": call["args"] or ""}, id=call["id"])
-        for call in message.invalid_tool_calls
-    ]
-    return [*message.tool_calls, *unreadable]
+    """Return all calls in their order, with unreadable arguments as JSON: some servers refuse the whole request otherwise.
+
+    The order matters to the provider's items: the first call of an answer may need its signature.
+    """
+    calls, reasoning = list(message.tool_calls), Reasoning.of(message) if message.invalid_tool_calls else None
+    places = reasoning.unreadable_places if reasoning else ()
+    for call, place in zip_longest(message.invalid_tool_calls, places[: len(message.invalid_tool_calls)]):
+        repaired = ToolCall(name=call["name"] or "unknown", args={"unreadable": call["args"] or ""}, id=call["id"])
+        calls.insert(len(calls) if place is None else place, repaired)
+    return calls
 
 
 def complete_tool_pairs(messages: Sequence[AnyMessage]) -> list[AnyMessage]:

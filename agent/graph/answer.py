@@ -126,24 +126,25 @@ def _assemble_answer(chunks: list[AIMessageChunk], reasoning: ReasoningReader, s
     reason = next((each for each in reversed(reasons) if each), None)
     if reason not in _FINISHED_REASONS:
         raise AnswerCutOff(reason if reason or _has_content(chunks) else "nothing")
-    calls, unreadable = _read_tool_calls(merged)
+    calls = _read_tool_calls(merged)
+    unreadable = [place for place, call in enumerate(calls) if "error" in call]
     text = serde.sanitize_text(strip_number(split_thought(read_answer_text(merged))[0]))
-    if not (text.strip() or calls or unreadable):
+    if not (text.strip() or calls):
         raise AnswerCutOff("nothing")
     return AIMessage(
         content=text,
-        additional_kwargs=reasoning.build(merged, source).to_kwargs(),
-        tool_calls=calls,
-        invalid_tool_calls=unreadable,
+        additional_kwargs=reasoning.build(merged, source, unreadable).to_kwargs(),
+        tool_calls=[call for call in calls if "error" not in call],
+        invalid_tool_calls=[call for call in calls if "error" in call],
         usage_metadata=combine_usage([chunk.usage_metadata for chunk in chunks]),
         response_metadata={"finish_reason": reason}
         | {key: label for key in _KEPT_METADATA if (label := to_label(merged.response_metadata.get(key)))},
     )
 
 
-def _read_tool_calls(merged: AIMessageChunk) -> tuple[list[ToolCall], list[InvalidToolCall]]:
-    calls: list[ToolCall] = []
-    unreadable: list[InvalidToolCall] = []
+def _read_tool_calls(merged: AIMessageChunk) -> list[ToolCall | InvalidToolCall]:
+    """Return the calls in the order of the stream."""
+    calls: list[ToolCall | InvalidToolCall] = []
     seen: set[str] = set()
     for chunk in merged.tool_call_chunks:
         identifier, name = to_label(chunk["id"]), to_label(chunk["name"]) or "unknown"
@@ -154,10 +155,10 @@ def _read_tool_calls(merged: AIMessageChunk) -> tuple[list[ToolCall], list[Inval
         arguments = _parse_call_arguments(text)
         if arguments is None or is_deeper(arguments, MAX_ARGUMENT_LEVELS):
             error = "not a JSON object" if arguments is None else TOO_DEEP
-            unreadable.append(InvalidToolCall(type="invalid_tool_call", name=name, args=text, id=identifier, error=error))
+            calls.append(InvalidToolCall(type="invalid_tool_call", name=name, args=text, id=identifier, error=error))
         else:
             calls.append(ToolCall(name=name, args=arguments, id=identifier))
-    return calls, unreadable
+    return calls
 
 
 def _parse_call_arguments(text: str) -> dict[str, Any] | None:

@@ -58,9 +58,9 @@ class ReasoningReader:
         self._note(tagged, is_over=True)
         return text, tagged
 
-    def build(self, merged: AIMessageChunk, source: str) -> Reasoning:
-        """Return the reasoning of the complete answer."""
-        indexes = list(dict.fromkeys(chunk["index"] for chunk in merged.tool_call_chunks))
+    def build(self, merged: AIMessageChunk, source: str, unreadable_places: Sequence[int] = ()) -> Reasoning:
+        """Return the reasoning of the complete answer. `unreadable_places`: the calls that are no `tool_calls` of it."""
+        indexes = [chunk["index"] for chunk in merged.tool_call_chunks]
         calls = [
             self._call_fields.get(index if isinstance(index, int) else place, {}) for place, index in enumerate(indexes)
         ]
@@ -73,6 +73,7 @@ class ReasoningReader:
             text_field=self._text_field,
             fields=self._fields,
             call_fields=calls,
+            unreadable_places=unreadable_places,
             blocks=_read_blocks(merged.content),
             extras=extras,
         )

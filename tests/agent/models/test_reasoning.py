@@ -185,3 +185,16 @@ def test_another_model_or_address_gets_no_reasoning_and_no_fields_back() -> None
     assert restore_reasoning([HumanMessage("hi"), answer], "openai:a#2", model)[-1].additional_kwargs == {}
     own = restore_reasoning([HumanMessage("hi"), answer], "openai:a#1", model)[-1]
     assert own.additional_kwargs == {"reasoning_content": "Why?"}
+
+
+@pytest.mark.parametrize("spec", [CHAT, RESPONSES])
+def test_a_call_that_cannot_be_read_keeps_its_place_and_its_signature(spec: str) -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("what is 6*7?")).state is RunState.DONE
+        assert (await chat.say("thanks")).state is RunState.DONE
+        sent = fake.requests[-1]
+        calls = sent["messages"][2]["tool_calls"] if spec == CHAT else [i for i in sent["input"] if "arguments" in i]
+        assert ["unreadable" in str(call) for call in calls] == [True, False]
+
+    broken = Calls((Call("calculator", "{"), Call("calculator", {"expression": "1 + 1"})), thought="Two sums.")
+    play(story, broken, TOTAL, Say("Welcome."), spec=spec, manner="gemini" if spec == CHAT else "openai")
