@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
+from agent.context.request import NOT_CARRIED_OUT_TEXT
 from agent.events import MessageAdded, ReasoningDelta, RunFinished, TextDelta, ToolStarted
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
@@ -64,6 +65,7 @@ class RunRecorder:
         self._has_ended = False
         self._open_calls: dict[str, _OpenTool] = {}  # calls without a result yet, by their ids
         self._call_ids: set[str] = set()  # of all calls so far
+        self._begun_call_ids: set[str] = set()  # of the calls that may have had an effect
         # A draft must not be written after the message that it became: a crash then would show the text twice.
         self._write_lock = asyncio.Lock()
 
@@ -71,6 +73,8 @@ class RunRecorder:
         """Reopen calls of an earlier run that this one answers, innermost first."""
         for each in reversed(list(calls)):
             self._open_calls[each.call["id"] or ""] = _OpenTool(each.call["name"], each.agent)
+            if each.question is not None:  # an agent works on it already
+                self._begun_call_ids.add(each.call["id"] or "")
         self._call_ids.update(self._open_calls)
 
     def unique_call_id(self, call_id: str) -> str:
@@ -108,6 +112,7 @@ class RunRecorder:
 
     def report_tool_start(self, call_id: str) -> None:
         self.check_open()
+        self._begun_call_ids.add(call_id)
         self._hub.publish(self.run.thread_id, ToolStarted(call_id))
 
     async def run_blocking(self, work: Callable[[], T]) -> T:
@@ -182,7 +187,7 @@ class RunRecorder:
         return [
             *texts,
             *(
-                NewMessage(serde.to_body(_make_stopped_result(call_id, tool.name)), agent=tool.agent)
+                NewMessage(serde.to_body(self._make_last_result(call_id, tool.name)), agent=tool.agent)
                 for call_id, tool in open_calls
             ),
         ]
@@ -194,7 +199,12 @@ class RunRecorder:
             await self.commit(answer, MessageStatus.PARTIAL, agent=agent)
         for call_id, tool in list(self._open_calls.items()):
             if tool.agent == agent:
-                await self.commit(_make_stopped_result(call_id, tool.name), agent=agent)
+                await self.commit(self._make_last_result(call_id, tool.name), agent=agent)
+
+    def _make_last_result(self, call_id: str, name: str) -> ToolMessage:
+        """Make the result of an open call at the end of the work. It says whether the call may have had an effect."""
+        text = STOPPED_TEXT if call_id in self._begun_call_ids else NOT_CARRIED_OUT_TEXT
+        return ToolMessage(text, tool_call_id=call_id, name=name, status="error")
 
     def _order_innermost_first(self) -> list[tuple[str, _OpenTool]]:
         """Order the open calls: those of a sub-agent come before those of the agent that called it."""
@@ -243,7 +253,3 @@ class SubAgentRecorder:
 
     def for_agent(self, agent: str) -> "SubAgentRecorder":
         return SubAgentRecorder(self.recorder, agent)
-
-
-def _make_stopped_result(call_id: str, name: str) -> ToolMessage:
-    return ToolMessage(STOPPED_TEXT, tool_call_id=call_id, name=name, status="error")

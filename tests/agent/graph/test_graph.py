@@ -8,7 +8,7 @@ import pytest
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from agent.context.prompts import SYSTEM_PROMPT
-from agent.tools.approval import STOPPED_TEXT
+from agent.context.request import NOT_CARRIED_OUT_TEXT
 from agent.tools.calculator import calculator
 from checkpoints import Caller, Run, RunState
 from tests.agent.running import budget, model_at, raising, running, tool
@@ -134,14 +134,14 @@ def test_a_thousand_calls_in_one_answer_are_stopped_at_the_limit_and_all_have_a_
     ended, said, fake = run(Calls(calls), agent=budget(calls=50))
     assert (ended.state, ended.error) == (RunState.STOPPED, "The agent reached the limit of 50 tool calls. Go on?")
     results = [text for kind, _, text in said if kind == "tool"]
-    assert (len(results), results.count(STOPPED_TEXT)) == (1_000, 950)
+    assert (len(results), results.count(NOT_CARRIED_OUT_TEXT)) == (1_000, 950)
     assert len(fake.requests) == 1
 
 
 def test_the_limit_of_calls_is_counted_over_all_answers() -> None:
     ended, said, _ = run(*sums(9), agent=budget(calls=4))
     assert ended.error == "The agent reached the limit of 4 tool calls. Go on?"
-    assert [text for kind, _, text in said if kind == "tool"] == ["1", "2", "3", "4", STOPPED_TEXT]
+    assert [text for kind, _, text in said if kind == "tool"] == ["1", "2", "3", "4", NOT_CARRIED_OUT_TEXT]
 
 
 def test_one_agent_may_make_more_calls_than_the_default_allows_by_a_setting() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.tools import BaseTool, StructuredTool
 
+from agent.context.request import NOT_CARRIED_OUT_TEXT
 from agent.run.requests import NothingToDecideError
 from agent.tools.approval import DENIED_TEXT, NOT_APPROVED_TEXT, STOPPED_TEXT, Decision
 from checkpoints import Caller, RunState
@@ -180,7 +181,7 @@ def test_stopping_what_was_allowed_closes_every_call() -> None:
         await asyncio.sleep(0.05)
         assert await chat.runner.stop(chat.thread_id)
         assert (await chat.end(run)).state is RunState.STOPPED
-        assert results(chat) == [STOPPED_TEXT, STOPPED_TEXT]
+        assert results(chat) == [STOPPED_TEXT, NOT_CARRIED_OUT_TEXT]
         assert chat.unanswered() == set()
 
     play(story, Calls((ASK, Call("send", {"to": "nobody"}, id="2"))))
