@@ -180,8 +180,8 @@ class RunRecorder:
         """Build the partial messages, and results for the open calls. An agent that is writing waits for no call."""
         texts = [
             replace(new, agent=agent)
-            for agent, text in self._pending_texts.items()
-            for new in make_partial_messages("".join(text), self._find_reasoning(agent))
+            for agent in dict.fromkeys((*self._pending_texts, *self._pending_reasoning))
+            for new in make_partial_messages(self.find_text(agent), self._find_reasoning(agent))
         ]
         open_calls = [] if state is RunState.WAITING else self._order_innermost_first()
         return [
@@ -194,9 +194,11 @@ class RunRecorder:
 
     async def cut_off(self, agent: str = MAIN) -> None:
         """Commit an agent's answer in progress as a partial message, and a result for each of its open calls."""
-        if text := self.find_text(agent):
-            answer = AIMessage(serde.sanitize_text(text), additional_kwargs=self._find_reasoning(agent).to_kwargs())
+        text, reasoning = self.find_text(agent), self._find_reasoning(agent)
+        if text or reasoning.text.strip():
+            answer = AIMessage(serde.sanitize_text(text), additional_kwargs=reasoning.to_kwargs())
             await self.commit(answer, MessageStatus.PARTIAL, agent=agent)
+        self._pending_reasoning.pop(agent, None)
         for call_id, tool in list(self._open_calls.items()):
             if tool.agent == agent:
                 await self.commit(self._make_last_result(call_id, tool.name), agent=agent)

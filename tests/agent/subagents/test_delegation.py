@@ -14,6 +14,7 @@ from agent.subagents.delegation import find_open_calls
 from agent.tools.approval import NOT_APPROVED_TEXT, STOPPED_TEXT, Decision
 from checkpoints import MAIN, Caller, NewMessage, OperationKind, RunState, serde
 from checkpoints.interchange import reading, transfer
+from checkpoints.reasoning import Reasoning
 from components.views import message_view
 from tests.agent.cast import Cast, agent, ask, chain, memory, perform, replaced
 from tests.agent.running import Running, budget
@@ -360,6 +361,20 @@ def test_stopping_keeps_what_an_agent_was_writing_under_its_name() -> None:
 
     cut = Fault("hang", Say("one two three"), after_tokens=2)
     perform(story, *GO, main=[ask("cid", "1")], cid=[cut])
+
+
+def test_the_thoughts_of_a_failed_answer_are_not_those_of_the_agents_next_answer() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        run = await chat.send("hello")
+        await chat.until(lambda: chat.runner.active_runs.by_thread[chat.thread_id].recorder.find_text("cid") == "one two ")
+        await chat.runner.stop(chat.thread_id)
+        await chat.end(run)
+        kept = [Reasoning.of(stored.langchain) for stored in chat.path() if stored.agent == "cid" and stored.type == "ai"]
+        assert [each and each.text for each in kept] == ["stale", None]
+
+    cut = Fault("hang", Say("one two three"), after_tokens=2)
+    main = [ask("cid", "1"), ask("cid", "2")]
+    perform(story, *GO, main=main, cid=[Say("<think>stale"), cut])
 
 
 def plus_one(text: str) -> Say:
