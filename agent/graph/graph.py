@@ -40,6 +40,7 @@ from agent.tools.registry import GRAPH_TOOLS
 from agent.tools.time_travel import MOVE_TOOLS
 from checkpoints import files
 
+MAX_BOUND_MODELS = 64  # models with their tools that stay bound, as many as the catalogue keeps
 Graph = CompiledStateGraph[AgentState, RunContext, AgentState, AgentState]
 
 
@@ -67,10 +68,10 @@ def build_graph(
 
 
 class _BoundModels:
-    """Models with their tools bound, each made once: describing the tools takes longer than the rest of a request."""
+    """Models with their tools bound, the last used ones: describing the tools takes longer than the rest of a request."""
 
     def __init__(self) -> None:
-        self._bound_models: dict[Hashable, tuple[Sequence[BaseTool], BoundModel]] = {}
+        self._bound_models: dict[Hashable, tuple[Sequence[BaseTool], BoundModel]] = {}  # the last used one last
 
     def bind_tools(self, model: ChosenModel, tools: Sequence[BaseTool]) -> BoundModel:
         key = (
@@ -78,10 +79,13 @@ class _BoundModels:
             model.parameters,
             *(tool.name for tool in tools),
         )  # with their names: tools may be added while the app runs
-        known = self._bound_models.get(key)
+        known = self._bound_models.pop(key, None)
         # A server that comes back may have another tool of the same name.
         if known is None or any(one is not other for one, other in zip(known[0], tools, strict=True)):
-            known = self._bound_models[key] = tools, model.chat.bind_tools(tools) if tools else model.chat
+            known = tools, model.chat.bind_tools(tools) if tools else model.chat
+        self._bound_models[key] = known
+        if len(self._bound_models) > MAX_BOUND_MODELS:
+            del self._bound_models[next(iter(self._bound_models))]
         return known[1]
 
 

@@ -5,10 +5,13 @@ import logging
 from typing import Any
 
 import pytest
+from langchain_core.language_models import FakeListChatModel
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from agent.context.prompts import SYSTEM_PROMPT
 from agent.context.request import NOT_CARRIED_OUT_TEXT
+from agent.graph.graph import MAX_BOUND_MODELS, _BoundModels
+from agent.settings import ChosenModel
 from agent.tools.calculator import calculator
 from checkpoints import Caller, Run, RunState
 from tests.agent.running import budget, model_at, raising, running, tool
@@ -230,3 +233,14 @@ def test_a_tool_that_took_anothers_place_is_offered_as_it_is_now() -> None:
         asyncio.run(story(fake))
         told = [request["tools"][0]["function"]["description"] for request in fake.requests]
         assert told == ["Does something.", "Is new."]
+
+
+def test_bound_models_are_bounded_and_the_last_used_ones_stay() -> None:
+    bound, chat = _BoundModels(), FakeListChatModel(responses=[])
+    models = [ChosenModel(str(number), chat.model_copy()) for number in range(MAX_BOUND_MODELS + 1)]
+    for model in models[:-1]:
+        bound.bind_tools(model, [])
+    first = bound.bind_tools(models[0], [])
+    bound.bind_tools(models[-1], [])
+    assert len(bound._bound_models) == MAX_BOUND_MODELS
+    assert bound.bind_tools(ChosenModel("0", chat.model_copy()), []) is first
