@@ -140,7 +140,7 @@ class Judge:
         last = next((index for index in reversed(range(len(path))) if path[index].run_id == run.id), None)
         if last is None or not is_due(path[last].depth + 1, checkpoints):
             return None
-        model = ThreadSettings.from_thread(thread).resolve_model(self._catalog)
+        model = ThreadSettings.from_thread(thread).resolve_helper_model(self._catalog)
         return _Candidate(run, path[last].id, build_judge_question(path[: last + 1]), model)
 
     async def _ask_verdict(self, candidate: _Candidate) -> Verdict:

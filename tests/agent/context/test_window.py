@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_openai import ChatOpenAI
 from langchain_openai.chat_models.base import _convert_message_to_dict
+from pydantic import SecretStr
 
 from agent.context.measurement import measure_context, read_recent_messages
 from agent.context.request import SIZE_NOTE_KEY, build_request, read_position
@@ -136,6 +138,12 @@ def test_a_window_is_as_large_as_the_model_is_known_to_have_and_as_the_setting_a
     profile: Any, most: int | None, window: Window
 ) -> None:
     assert find_window(FakeListChatModel(responses=[], profile=profile), most) == window
+
+
+@pytest.mark.parametrize(("max_tokens", "reserved"), [(100, 16_384), (40_000, 40_000), (400_000, 75_000), (None, 16_384)])
+def test_a_window_keeps_free_the_longest_answer_that_is_asked_for(max_tokens: int | None, reserved: int) -> None:
+    model = ChatOpenAI(model="some", api_key=SecretStr("k"), max_completion_tokens=max_tokens)
+    assert find_window(model) == Window(DEFAULT_WINDOW_TOKENS, reserved)
 
 
 def in_store(*messages: BaseMessage) -> tuple[Store, str]:

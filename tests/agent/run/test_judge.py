@@ -275,3 +275,13 @@ def test_the_question_holds_only_the_end_of_a_long_conversation(store: Store) ->
     entries = json.loads(build_judge_question(store.list_messages(thread_id)).splitlines()[1])
     assert len(entries) < 12
     assert entries[-1]["text"] == "last " + "y" * 1_995 + "\n… (cut: 3,005 more characters)"
+
+
+def test_the_judge_is_not_cut_by_the_limits_of_answers() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        chat.store.change_settings(chat.thread_id, {"max_tokens": "9", "extra_body": '{"max_tokens": 9}'})
+        await chat.say("How much is it?")
+        await judged(chat)
+        assert not {"max_tokens", "max_completion_tokens"} & fake.requests[-1].keys()
+
+    play(story, *SUM, says())
