@@ -6,13 +6,14 @@ the store keeps the original messages.
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 
 from agent.context import attachments
 from agent.context.prompts import BEGINNING_TEXT, CONTINUE_TEXT
-from checkpoints import DamagedMessageError, Message, MessageStatus, files
+from agent.tools.fence import Fence
+from checkpoints import DamagedMessageError, Message, MessageStatus, files, serde
 from checkpoints.reasoning import REASONING_KEY, Reasoning
 
 NOT_CARRIED_OUT_TEXT = "This call was not carried out: the run was stopped before it."
@@ -157,6 +158,29 @@ def rename_calls(answer: AIMessage, new_ids: Mapping[str, str]) -> AIMessage:
         return answer
     kwargs = {**answer.additional_kwargs, **reasoning.rename_calls(new_ids).to_kwargs()}
     return answer.model_copy(update={"additional_kwargs": kwargs})
+
+
+def write_tools_as_text(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return the messages with each call, and the results of each answer, as plain text.
+
+    Some providers and templates refuse calls in a request that offers no tools.
+    """
+    written: list[AnyMessage] = []
+    for is_result, group in groupby(complete_tool_pairs(messages), lambda message: isinstance(message, ToolMessage)):
+        if is_result:  # a user's message without a number: it is not on the path
+            results = [Fence(f"result of {message.name}").wrap(message.text) for message in group]
+            written.append(HumanMessage("\n".join(results)))
+        else:
+            written += [_write_calls_as_text(message) for message in group]
+    return written
+
+
+def _write_calls_as_text(message: AnyMessage) -> AnyMessage:
+    if not (isinstance(message, AIMessage) and message.tool_calls):
+        return message
+    calls = [f"({call['name']} was called with {serde.to_canonical(call['args'])}.)" for call in message.tool_calls]
+    text = "\n".join([message.text, *calls] if message.text else calls)
+    return message.model_copy(update={"content": text, "tool_calls": []})
 
 
 def _group_rounds(messages: Sequence[AnyMessage]) -> list[tuple[AnyMessage, list[ToolMessage]]]:

@@ -25,6 +25,7 @@ from agent.context.request import (
     complete_tool_pairs,
     make_message_id,
     rename_calls,
+    write_tools_as_text,
 )
 from agent.context.window import find_window, fit_to_window
 from agent.graph.answer import BoundModel, stream_answer
@@ -136,7 +137,7 @@ class _ModelNode:
         self, state: AgentState, context: RunContext, model: ChosenModel, offered: Sequence[BaseTool]
     ) -> dict[str, Any]:
         request = fit_to_window(
-            complete_tool_pairs(state["messages"]),
+            complete_tool_pairs(state["messages"]) if offered else write_tools_as_text(state["messages"]),
             find_window(model.chat, context.limits.max_window_tokens).max_request_tokens,
         )
         can_move = any(tool in MOVE_TOOLS for tool in offered)
