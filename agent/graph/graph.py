@@ -32,7 +32,7 @@ from agent.graph.answer import BoundModel, stream_answer
 from agent.graph.state import AgentState, Limits, Recorder, RunContext
 from agent.graph.tool_calls import run_tool_calls
 from agent.models.errors import refuses_files, refuses_tools
-from agent.models.reasoning import identify_source, restore_reasoning
+from agent.models.reasoning import identify_source, restore_reasoning, select_reasoning
 from agent.settings import ChosenModel
 from agent.tools.approval import find_unanswered_calls
 from agent.tools.ask_agent import ask_agent
@@ -136,8 +136,10 @@ class _ModelNode:
     async def _answer(
         self, state: AgentState, context: RunContext, model: ChosenModel, offered: Sequence[BaseTool]
     ) -> dict[str, Any]:
+        source = identify_source(model.spec, model.chat)
+        paired = complete_tool_pairs(state["messages"]) if offered else write_tools_as_text(state["messages"])
         request = fit_to_window(
-            complete_tool_pairs(state["messages"]) if offered else write_tools_as_text(state["messages"]),
+            select_reasoning(paired, source),
             find_window(model.chat, context.limits.max_window_tokens).max_request_tokens,
         )
         can_move = any(tool in MOVE_TOOLS for tool in offered)
@@ -146,7 +148,7 @@ class _ModelNode:
         context.trace.on_request(str(getattr(model.chat, "model_name", model.spec)), describe_attachments(messages))
         with self.refused_files.track_refusals(model, messages) as refused:
             sent = await context.recorder.run_blocking(partial(load_attachments, messages, context.read_files, refused))
-            sent = restore_reasoning(sent, identify_source(model.spec, model.chat), model.chat)
+            sent = restore_reasoning(sent, source, model.chat)
             answer = await stream_answer(self.bound.bind_tools(model, offered), sent, context)
         answer = _make_ids_unique(answer, context.recorder)
         answer.response_metadata |= {"spec": model.spec, SIZE_NOTE_KEY: request.size_note}
