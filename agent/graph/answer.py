@@ -10,6 +10,7 @@ import logging
 import uuid
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.language_models import LanguageModelInput
@@ -20,7 +21,7 @@ from langchain_core.runnables import Runnable
 from agent.context.numbering import NumberStripper, strip_number
 from agent.context.usage import combine_usage
 from agent.graph.retries import Retries
-from agent.graph.state import RunContext
+from agent.graph.state import Limits, RunContext
 from agent.models.answer_text import read_answer_text
 from agent.models.finish_reasons import convert_to_chunk, read_finish_reason
 from agent.models.reasoning import ReasoningReader, identify_source
@@ -51,8 +52,50 @@ class AnswerCutOff(Exception):
         )
 
 
+class AnswerListener:
+    """Hears an answer while it comes. This one ignores it."""
+
+    def on_token(self, text: str) -> None:
+        """Hear a piece of text, empty for a piece of anything else."""
+
+    def on_text(self, text: str) -> None:
+        """Hear text as people see it."""
+
+    def on_reasoning(self, text: str) -> None:
+        """Hear a piece of the reasoning."""
+
+
+@dataclass(frozen=True, slots=True)
+class _RunListener(AnswerListener):
+    """Passes an answer to the recorder and the trace of a run."""
+
+    context: RunContext
+
+    def on_token(self, text: str) -> None:
+        self.context.trace.on_token(text)
+
+    def on_text(self, text: str) -> None:
+        self.context.recorder.append_text(text)
+
+    def on_reasoning(self, text: str) -> None:
+        self.context.recorder.append_reasoning(text)
+
+
 async def stream_answer(model: BoundModel, messages: Sequence[AnyMessage], context: RunContext) -> AIMessage:
-    """Return the model's complete answer, and pass its text to the recorder as it comes.
+    """Return the model's complete answer, and pass its text to the recorder as it comes (see `collect_answer`)."""
+    source = identify_source(context.model.spec, context.model.chat) if context.model else ""
+    return await collect_answer(model, messages, context.limits, source=source, listener=_RunListener(context))
+
+
+async def collect_answer(
+    model: BoundModel,
+    messages: Sequence[AnyMessage],
+    limits: Limits,
+    *,
+    source: str = "",
+    listener: AnswerListener = AnswerListener(),  # noqa: B008  it has no state
+) -> AIMessage:
+    """Return the model's complete answer.
 
     It tries again after a passing failure, but never once a part of the answer has come. Raises `AnswerCutOff` when the
     answer is not complete, `TimeoutError` after too long a silence, and the exceptions of the provider's library.
@@ -62,8 +105,7 @@ async def stream_answer(model: BoundModel, messages: Sequence[AnyMessage], conte
         chunks: list[AIMessageChunk] = []
         reasoning = ReasoningReader()
         try:
-            await _read_stream(model, messages, context, chunks, reasoning)
-            source = identify_source(context.model.spec, context.model.chat) if context.model else ""
+            await _read_stream(_iterate_chunks(model, messages), limits, listener, chunks, reasoning)
             return _assemble_answer(chunks, reasoning, source)
         except Exception as error:  # of any library; a failure that does not pass is raised again
             pause = None if _has_content(chunks) or reasoning.has_begun else retries.next_pause(error)
@@ -74,18 +116,18 @@ async def stream_answer(model: BoundModel, messages: Sequence[AnyMessage], conte
 
 
 async def _read_stream(
-    model: BoundModel,
-    messages: Sequence[AnyMessage],
-    context: RunContext,
+    stream: AsyncGenerator[AIMessage],
+    limits: Limits,
+    listener: AnswerListener,
     chunks: list[AIMessageChunk],
     reasoning: ReasoningReader,
 ) -> None:
     """Read the stream and append to `chunks` as they come."""
-    limits, size = context.limits, 0
+    size = 0
     unnumbering = NumberStripper()
     loop = asyncio.get_running_loop()
     # Closed at once when it is cut: otherwise the provider would go on sending, and this side reading.
-    async with asyncio.timeout(limits.idle_seconds) as deadline, aclosing(_iterate_chunks(model, messages)) as coming:
+    async with asyncio.timeout(limits.idle_seconds) as deadline, aclosing(stream) as coming:
         async for chunk in coming:
             chunk = chunk if isinstance(chunk, AIMessageChunk) else convert_to_chunk(chunk)  # noqa: PLW2901  a model that cannot stream
             deadline.reschedule(loop.time() + limits.idle_seconds)
@@ -93,20 +135,20 @@ async def _read_stream(
             text, thought = reasoning.feed(chunk, read_answer_text(chunk)[: limits.max_answer_chars - size])
             size += len(text) + len(thought)
             if thought:
-                context.recorder.append_reasoning(thought)
+                listener.on_reasoning(thought)
             if text or thought or chunk.tool_call_chunks:
-                context.trace.on_token(text)
+                listener.on_token(text)
             if shown := unnumbering.feed(text):
-                context.recorder.append_text(shown)
+                listener.on_text(shown)
             size += sum(len(call["args"] or "") for call in chunk.tool_call_chunks)
             # Also for that many empty chunks: each starts the deadline anew.
             if max(size, len(chunks)) >= limits.max_answer_chars:
                 raise AnswerCutOff("too_long")
     text, thought = reasoning.flush()
     if thought:
-        context.recorder.append_reasoning(thought)
+        listener.on_reasoning(thought)
     if rest := unnumbering.feed(text) + unnumbering.flush():
-        context.recorder.append_text(rest)
+        listener.on_text(rest)
 
 
 async def _iterate_chunks(model: BoundModel, messages: Sequence[AnyMessage]) -> AsyncGenerator[AIMessage]:
