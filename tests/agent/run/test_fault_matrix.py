@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agent.run.compaction import SummaryScope
+from agent.tools.approval import Decision
 from checkpoints import Caller, Run, RunState, StoreUnavailableError
 from tests.agent.cast import Cast, agent, ask
 from tests.agent.running import Running, model_at, raising, running, tool
@@ -140,3 +141,22 @@ def test_a_store_that_fails_once_or_for_a_while_holds_no_thread(
         await check_next_message(chat, cast)
 
     play(story, {"main": [*place.before, Say("one two three")]})
+
+
+@pytest.mark.parametrize("fault", ["full disk", "own defect"])
+def test_a_call_that_waits_for_a_person_waits_on_when_the_decision_cannot_be_written(
+    fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        assert (await chat.say("please")).state is RunState.WAITING
+        (waiting,) = chat.runner.inputs.load_waiting_calls(chat.thread_id)
+        decision = Decision(waiting.call["id"] or "", "allow")
+        with monkeypatch.context() as broken:
+            broken.setattr(chat.runs, "begin_run", lambda *_, **__: raising(STORE_FAULTS[fault])())
+            with pytest.raises(type(STORE_FAULTS[fault])):
+                await chat.runner.decide(chat.thread_id, decision, caller=Caller())
+        run = await chat.runner.decide(chat.thread_id, decision, caller=Caller())
+        assert (await chat.end(run)).state is RunState.DONE
+        await check_next_message(chat, cast)
+
+    play(story, {"main": [Call("act", {}), Say("So.")]}, approval=["act"])
