@@ -55,11 +55,11 @@ def measure_context(store: Store, thread_id: str, window: Window, system: str, m
 
 def _is_tool_turn(path: Sequence[Message]) -> bool:
     """Return whether the main agent's last turn of a path calls tools."""
-    turn = takewhile(lambda stored: not _begins_turn(stored), reversed(path))
+    turn = takewhile(lambda stored: not _is_user_message(stored), reversed(path))
     return any(_calls_tools(stored) for stored in turn)
 
 
-def _begins_turn(stored: Message) -> bool:
+def _is_user_message(stored: Message) -> bool:
     return stored.type == "human" and stored.agent == MAIN
 
 
@@ -120,7 +120,7 @@ def measure_path_growth(path: Sequence[Message]) -> list[int]:
     tokens, is_tool_turn = 0, False
     for stored in path:
         if stored.agent == MAIN and not stored.damaged:
-            is_tool_turn = not _begins_turn(stored) and (is_tool_turn or _calls_tools(stored))
+            is_tool_turn = not _is_user_message(stored) and (is_tool_turn or _calls_tools(stored))
             answer_tokens = _count_stored_answer(stored, is_tool_turn=is_tool_turn)
             tokens = tokens + estimate_stored_tokens(stored) if answer_tokens is None else answer_tokens
         sizes.append(tokens)
