@@ -3,12 +3,14 @@
 The thread's settings hold them. An empty value follows the app's settings.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Protocol, Self
 
 from langchain_core.language_models import BaseChatModel
 
+from agent.context.window import MAX_TOKENS_FIELDS
 from agent.models.errors import ModelConfigurationError
 from agent.models.parameters import DEFAULT_PARAMETERS, InvalidParameterError, ModelParameters, parse_parameters
 from agent.time_travel.policy import POLICIES, Policy
@@ -104,12 +106,23 @@ class ThreadSettings:
         except ModelConfigurationError as error:
             raise ModelUnavailableError(self.model or catalog.default_spec) from error
 
+    def resolve_helper_model(self, catalog: ModelCatalog) -> ChosenModel:
+        """Return the model for a summary or a verdict, which limits that are meant for answers would cut.
+
+        Its extra body keeps all other fields: they may choose the provider. Raises `ModelUnavailableError`.
+        """
+        body = self.read_parameters().extra_body
+        kept = {name: value for name, value in json.loads(body or "{}").items() if name not in _ANSWER_FIELDS}
+        return replace(self, max_tokens="", extra_body=json.dumps(kept) if kept else "").resolve_model(catalog)
+
     def resolve_policy(self, default_policy: Policy) -> Policy:
         """Return the time-travel policy. An app that is set to `off` allows no other choice."""
         chosen_policy = next((policy for policy in POLICIES if policy == self.time_travel), None)
         return chosen_policy if chosen_policy and default_policy != "off" else default_policy
 
 
+# Fields of an extra body that limit or shape an answer.
+_ANSWER_FIELDS = {*MAX_TOKENS_FIELDS, "max_completion_tokens", "max_new_tokens", "n_predict", "response_format", "stop"}
 _SETTING_NAMES = tuple(each.name for each in fields(ThreadSettings))
 
 

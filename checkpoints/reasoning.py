@@ -28,9 +28,10 @@ class Reasoning:
     source: str = ""  # the model that made the items (see agent.models.reasoning); empty: they are for no model
     text_field: str = ""  # the field of Chat Completions that carried the text
     fields: Item = field(default_factory=dict)  # other fields of the message
-    call_fields: Sequence[Item] = ()  # unknown fields of each call, in the order of the calls
+    call_fields: Sequence[Item] = ()  # unknown fields of each call, in the order of the stream
     blocks: Sequence[Item] = ()
     extras: Item = field(default_factory=dict)  # additional_kwargs of a provider's package
+    unreadable_places: Sequence[int] = ()  # of the answer's `invalid_tool_calls` in the stream
 
     @classmethod
     def of(cls, message: BaseMessage) -> Self | None:
@@ -46,6 +47,9 @@ class Reasoning:
             text_field=limits.to_label(kept.get("text_field")),
             fields=_to_item(kept.get("fields")),
             call_fields=[_to_item(each) for each in _to_list(kept.get("call_fields"))],
+            unreadable_places=[
+                each for each in _to_list(kept.get("unreadable_places")) if isinstance(each, int) and each >= 0
+            ],
             blocks=[each for each in _to_list(kept.get("blocks")) if isinstance(each, dict)],
             extras=_to_item(kept.get("extras")),
         )
@@ -59,6 +63,7 @@ class Reasoning:
             "text": serde.sanitize_text(self.text[:MAX_REASONING_CHARS]),
             "duration_ms": self.duration_ms if self.text.strip() else None,
             "text_field": self.text_field,
+            "unreadable_places": list(self.unreadable_places),
             **_bound_items({
                 "fields": dict(self.fields),
                 "call_fields": [dict(each) for each in self.call_fields] if any(self.call_fields) else [],
@@ -67,16 +72,42 @@ class Reasoning:
             }),
         }  # fmt: skip
         kept = {key: value for key, value in kept.items() if value or value == 0}
-        if not kept.keys() - {"duration_ms", "text_field"}:
+        if not kept.keys() - {"duration_ms", "text_field", "unreadable_places"}:
             return {}
         return {REASONING_KEY: {**kept, **({"source": self.source} if self.source else {})}}
 
+    def rename_calls(self, new_ids: Mapping[str, str]) -> "Reasoning":
+        """Return the reasoning under the new ids of its answer's calls, by their old ones.
+
+        Google's package keys the signatures by the calls' ids, and items of OpenRouter carry them.
+        """
+        return replace(
+            self,
+            fields={name: _rename_items(value, new_ids) for name, value in self.fields.items()},
+            extras={name: _rename_keys(value, new_ids) for name, value in self.extras.items()},
+        )
+
     def without_items(self) -> "Reasoning":
         """Return what people read, without everything that only a provider understands."""
-        return replace(self, source="", text_field="", fields={}, call_fields=(), blocks=(), extras={})
+        return replace(self, source="", text_field="", fields={}, call_fields=(), unreadable_places=(), blocks=(), extras={})
 
 
 NO_REASONING = Reasoning()
+
+
+def _rename_keys(value: Any, new_ids: Mapping[str, str]) -> Any:
+    return {new_ids.get(key, key): each for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def _rename_items(value: Any, new_ids: Mapping[str, str]) -> Any:
+    if not isinstance(value, list):
+        return value
+    return [
+        {**each, "id": new_ids.get(each["id"], each["id"])}
+        if isinstance(each, dict) and isinstance(each.get("id"), str)
+        else each
+        for each in value
+    ]
 
 
 def _bound_items(items: dict[str, Any]) -> dict[str, Any]:

@@ -309,9 +309,9 @@ class Runs:
 
 
 def make_partial_messages(text: str, reasoning: Reasoning = NO_REASONING) -> list[NewMessage]:
-    """Return the immutable message of a cut-off answer; none if no text had come yet."""
+    """Return the immutable message of a cut-off answer; none if nothing of it had come yet."""
     data: Json = {"content": serde.sanitize_text(text)}
     if kwargs := reasoning.to_kwargs():
         data["additional_kwargs"] = kwargs
     body = {"type": "ai", "data": data}
-    return [NewMessage(body, status=MessageStatus.PARTIAL)] if text else []
+    return [NewMessage(body, status=MessageStatus.PARTIAL)] if text or reasoning.text.strip() else []

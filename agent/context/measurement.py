@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from langchain_core.messages import AIMessage
 
@@ -10,6 +11,7 @@ from agent.context.tokens import count_answer_tokens, estimate_content, estimate
 from agent.context.usage import context_tokens, readable_usage
 from agent.context.window import Window, find_correction, find_start
 from checkpoints import MAIN, Message, Store
+from checkpoints.reasoning import REASONING_KEY
 
 FIRST_READ_MESSAGES = 400
 TAIL_MESSAGES = 60
@@ -38,7 +40,9 @@ def measure_context(store: Store, thread_id: str, window: Window, system: str, m
     after = 0
     for index, stored in enumerate(reversed(tail)):
         if (answer := _read_counted_answer(stored)) is not None:
-            first, tokens = read_size_note(answer, "left_out") or 0, count_answer_tokens(answer) + after
+            is_sent = _sends_reasoning(stored, is_tool_turn=_is_tool_turn(tail[: len(tail) - index]))
+            first = read_size_note(answer, "left_out") or 0
+            tokens = count_answer_tokens(answer, sends_reasoning=is_sent) + after
             if tokens <= window.max_request_tokens:
                 return Context(tokens, index == 0, tail[-1].depth + 1, first, window)
             left_out, saved_tokens = _measure_left_out(store, thread_id, first, tokens - window.max_request_tokens)
@@ -47,6 +51,26 @@ def measure_context(store: Store, thread_id: str, window: Window, system: str, m
     return _estimate_context(
         read_recent_messages(store, thread_id, window.tokens, max_messages), window, system, tail[-1].depth + 1
     )
+
+
+def _is_tool_turn(path: Sequence[Message]) -> bool:
+    """Return whether the main agent's last turn of a path calls tools."""
+    turn = takewhile(lambda stored: not _is_user_message(stored), reversed(path))
+    return any(_calls_tools(stored) for stored in turn)
+
+
+def _is_user_message(stored: Message) -> bool:
+    return stored.type == "human" and stored.agent == MAIN
+
+
+def _calls_tools(stored: Message) -> bool:
+    return stored.type == "ai" and stored.agent == MAIN and bool(stored.body["data"].get("tool_calls"))
+
+
+def _sends_reasoning(stored: Message, *, is_tool_turn: bool) -> bool:
+    """Return whether an answer's reasoning goes back to its model: it does within a turn that calls tools."""
+    kept = (stored.body["data"].get("additional_kwargs") or {}).get(REASONING_KEY)
+    return is_tool_turn and isinstance(kept, dict) and any(kept.get(name) for name in ("text_field", "fields", "blocks"))
 
 
 def _measure_left_out(store: Store, thread_id: str, first: int, tokens: int) -> tuple[int, int]:
@@ -93,16 +117,17 @@ def _read_counted_answer(stored: Message) -> AIMessage | None:
 def measure_path_growth(path: Sequence[Message]) -> list[int]:
     """Return the tokens of a path after each message: the provider's count at an answer, an estimate between answers."""
     sizes: list[int] = []
-    tokens = 0
+    tokens, is_tool_turn = 0, False
     for stored in path:
         if stored.agent == MAIN and not stored.damaged:
-            answer_tokens = _count_stored_answer(stored)
+            is_tool_turn = not _is_user_message(stored) and (is_tool_turn or _calls_tools(stored))
+            answer_tokens = _count_stored_answer(stored, is_tool_turn=is_tool_turn)
             tokens = tokens + estimate_stored_tokens(stored) if answer_tokens is None else answer_tokens
         sizes.append(tokens)
     return sizes
 
 
-def _count_stored_answer(stored: Message) -> int | None:
+def _count_stored_answer(stored: Message, *, is_tool_turn: bool) -> int | None:
     """Return the context tokens of an answer that a run made here.
 
     It builds no message: a long path has thousands.
@@ -115,7 +140,7 @@ def _count_stored_answer(stored: Message) -> int | None:
         or not isinstance((data.get("response_metadata") or {}).get(SIZE_NOTE_KEY), dict)
     ):
         return None
-    return context_tokens(usage)
+    return context_tokens(usage, sends_reasoning=_sends_reasoning(stored, is_tool_turn=is_tool_turn))
 
 
 def read_recent_messages(

@@ -5,18 +5,21 @@ the store keeps the original messages.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby, zip_longest
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 
 from agent.context import attachments
 from agent.context.prompts import BEGINNING_TEXT, CONTINUE_TEXT
-from checkpoints import DamagedMessageError, Message, MessageStatus, files
-from checkpoints.reasoning import REASONING_KEY
+from agent.tools.fence import Fence
+from checkpoints import DamagedMessageError, Message, MessageStatus, files, serde
+from checkpoints.reasoning import REASONING_KEY, Reasoning
 
 NOT_CARRIED_OUT_TEXT = "This call was not carried out: the run was stopped before it."
 SIZE_NOTE_KEY = "request"  # in the metadata of an answer: the size of its request (see ModelRequest)
 WITHOUT_TOOLS_KEY = "without_tools"  # in the metadata of an answer whose model takes no tools
+MAX_CALL_ID_CHARS = 40  # characters that OpenAI takes; vLLM makes 46
 _ID = re.compile(r"msg_([0-9]+)")
 _UNSENDABLE = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -110,12 +113,16 @@ def read_position(message: AnyMessage) -> int | None:
 
 
 def _repair_calls(message: AIMessage) -> list[ToolCall]:
-    """Return all calls, with unreadable arguments as JSON: some servers refuse the whole request otherwise."""
-    unreadable = [
-        ToolCall(name=call["name"] or "unknown", args={"unreadable": call["args"] or ""}, id=call["id"])
-        for call in message.invalid_tool_calls
-    ]
-    return [*message.tool_calls, *unreadable]
+    """Return all calls in their order, with unreadable arguments as JSON: some servers refuse the whole request otherwise.
+
+    The order matters to the provider's items: the first call of an answer may need its signature.
+    """
+    calls, reasoning = list(message.tool_calls), Reasoning.of(message) if message.invalid_tool_calls else None
+    places = reasoning.unreadable_places if reasoning else ()
+    for call, place in zip_longest(message.invalid_tool_calls, places[: len(message.invalid_tool_calls)]):
+        repaired = ToolCall(name=call["name"] or "unknown", args={"unreadable": call["args"] or ""}, id=call["id"])
+        calls.insert(len(calls) if place is None else place, repaired)
+    return calls
 
 
 def complete_tool_pairs(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
@@ -130,17 +137,50 @@ def complete_tool_pairs(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
         if not (isinstance(message, AIMessage) and _repair_calls(message)):
             completed.append(message)
             continue
-        calls, answers = [], []
+        calls, answers, new_ids = [], [], dict[str, str]()
         for call in _repair_calls(message):
             identifier = _make_unique_id(call["id"] or "call", taken)
+            new_ids[call["id"] or ""] = identifier
             found = next((result for result in results if result.tool_call_id == (call["id"] or "")), None)
             if found is not None:
                 results.remove(found)
             name = _clean_tool_name(call["name"])
             calls.append(ToolCall(name=name, args=call["args"], id=identifier))
             answers.append(_make_result(identifier, name, found))
-        completed += [_rebuild_answer(message, calls, message.id), *answers]
+        completed += [rename_calls(_rebuild_answer(message, calls, message.id), new_ids), *answers]
     return completed
+
+
+def rename_calls(answer: AIMessage, new_ids: Mapping[str, str]) -> AIMessage:
+    """Return an answer whose reasoning names its calls by their new ids, given by their old ones."""
+    reasoning = Reasoning.of(answer) if any(old != new for old, new in new_ids.items()) else None
+    if reasoning is None:
+        return answer
+    kwargs = {**answer.additional_kwargs, **reasoning.rename_calls(new_ids).to_kwargs()}
+    return answer.model_copy(update={"additional_kwargs": kwargs})
+
+
+def write_tools_as_text(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return the messages with each call, and the results of each answer, as plain text.
+
+    Some providers and templates refuse calls in a request that offers no tools.
+    """
+    written: list[AnyMessage] = []
+    for is_result, group in groupby(complete_tool_pairs(messages), lambda message: isinstance(message, ToolMessage)):
+        if is_result:  # a user's message without a number: it is not on the path
+            results = [Fence(f"result of {message.name}").wrap(message.text) for message in group]
+            written.append(HumanMessage("\n".join(results)))
+        else:
+            written += [_write_calls_as_text(message) for message in group]
+    return written
+
+
+def _write_calls_as_text(message: AnyMessage) -> AnyMessage:
+    if not (isinstance(message, AIMessage) and message.tool_calls):
+        return message
+    calls = [f"({call['name']} was called with {serde.to_canonical(call['args'])}.)" for call in message.tool_calls]
+    text = "\n".join([message.text, *calls] if message.text else calls)
+    return message.model_copy(update={"content": text, "tool_calls": []})
 
 
 def _group_rounds(messages: Sequence[AnyMessage]) -> list[tuple[AnyMessage, list[ToolMessage]]]:
@@ -165,12 +205,12 @@ def _clean_tool_name(name: str) -> str:
 
 
 def _make_unique_id(identifier: str, taken: set[str]) -> str:
-    """Return the id, or a numbered one if a call of this request has it. OpenAI takes 40 characters, vLLM makes 46."""
-    identifier = _UNSENDABLE.sub("_", identifier)[-34:]
-    free, number = identifier, 1
+    """Return the id, or a numbered one if a call of this request has it."""
+    identifier = _UNSENDABLE.sub("_", identifier)
+    free, number = identifier[-MAX_CALL_ID_CHARS:], 1
     while free in taken:
         number += 1
-        free = f"{identifier}_{number}"
+        free = f"{identifier}_{number}"[-MAX_CALL_ID_CHARS:]
     taken.add(free)
     return free
 

@@ -14,6 +14,7 @@ from agent.context.request import SIZE_NOTE_KEY
 from agent.context.usage import context_tokens, readable_usage
 from checkpoints import Message, serde
 from checkpoints.limits import to_tokens
+from checkpoints.reasoning import Reasoning
 
 BYTES_PER_TOKEN = 4  # of UTF-8: near the truth for English, code and, unlike characters, for Chinese
 MESSAGE_TOKENS = 4  # of a message beside its text
@@ -25,14 +26,23 @@ def read_size_note(answer: BaseMessage, name: str) -> int | None:
     return to_tokens(note.get(name)) if isinstance(note, dict) else None
 
 
-def count_answer_tokens(answer: AIMessage) -> int:
+def count_answer_tokens(answer: AIMessage, *, sends_reasoning: bool = False) -> int:
     """Return the `context_tokens` of an answer; 0 where its provider reported none."""
     usage = readable_usage(answer.usage_metadata)
-    return 0 if usage is None else context_tokens(usage)
+    return 0 if usage is None else context_tokens(usage, sends_reasoning=sends_reasoning)
 
 
 def estimate_tokens(message: BaseMessage) -> int:
-    return estimate_content(message.content, message.tool_calls if isinstance(message, AIMessage) else ())
+    """Estimate the tokens of a message in a request, with the reasoning that it still carries."""
+    content = estimate_content(message.content, message.tool_calls if isinstance(message, AIMessage) else ())
+    reasoning = Reasoning.of(message) if isinstance(message, AIMessage) else None
+    return content if reasoning is None else content + _estimate_reasoning(reasoning)
+
+
+def _estimate_reasoning(reasoning: Reasoning) -> int:
+    text = reasoning.text if reasoning.text_field else ""
+    items = [each for each in (reasoning.fields, reasoning.call_fields, reasoning.blocks, reasoning.extras) if each]
+    return len((text + (serde.to_canonical(items) if items else "")).encode(errors="replace")) // BYTES_PER_TOKEN
 
 
 def estimate_stored_tokens(message: Message) -> int:

@@ -43,9 +43,9 @@ def combine_usage(reports: Sequence[Any]) -> UsageMetadata | None:
     return readable_usage(total)
 
 
-def context_tokens(usage: UsageMetadata) -> int:
-    """Return the tokens of an answer and its request together; its reasoning is not sent again."""
-    reasoning = usage.get("output_token_details", {}).get("reasoning", 0)
+def context_tokens(usage: UsageMetadata, *, sends_reasoning: bool = False) -> int:
+    """Return the tokens of an answer and its request together. Its reasoning counts where it is sent again."""
+    reasoning = 0 if sends_reasoning else usage.get("output_token_details", {}).get("reasoning", 0)
     return usage["input_tokens"] + max(0, usage["output_tokens"] - reasoning)
 
 

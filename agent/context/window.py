@@ -13,6 +13,7 @@ from agent.context.usage import readable_usage
 
 DEFAULT_WINDOW_TOKENS = 100_000
 DEFAULT_ANSWER_TOKENS = 16_384
+MAX_TOKENS_FIELDS = ("max_tokens", "max_output_tokens", "num_predict")  # names that LangChain's packages give it
 LEFT_OUT_TEXT = "(This result was left out of the request: the conversation is longer than the model can read.)"
 
 
@@ -54,7 +55,15 @@ def find_window(model: BaseChatModel | None, max_tokens: int | None = None) -> W
     sizes = (profile.get("max_input_tokens"), max_tokens)
     tokens = min((size for size in sizes if size), default=DEFAULT_WINDOW_TOKENS)
     # For some models the answer counts as well, for others not, and the packages do not report it.
-    return Window(tokens, min(profile.get("max_output_tokens") or DEFAULT_ANSWER_TOKENS, tokens // 3))
+    reserved = min(profile.get("max_output_tokens") or DEFAULT_ANSWER_TOKENS, tokens // 3)
+    # Servers refuse a request whose answer could not fit. A quarter stays, however long answers may be.
+    return Window(tokens, max(reserved, min(read_max_tokens(model), tokens * 3 // 4)))
+
+
+def read_max_tokens(model: BaseChatModel | None) -> int:
+    """Return the most tokens that a model's answer may have by its settings; 0 without such a limit."""
+    values = (getattr(model, name, None) for name in MAX_TOKENS_FIELDS)
+    return max((value for value in values if isinstance(value, int)), default=0)
 
 
 def fit_to_window(messages: Sequence[AnyMessage], max_tokens: int) -> ModelRequest:

@@ -10,6 +10,7 @@ import logging
 import uuid
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.language_models import LanguageModelInput
@@ -20,7 +21,7 @@ from langchain_core.runnables import Runnable
 from agent.context.numbering import NumberStripper, strip_number
 from agent.context.usage import combine_usage
 from agent.graph.retries import Retries
-from agent.graph.state import RunContext
+from agent.graph.state import Limits, RunContext
 from agent.models.answer_text import read_answer_text
 from agent.models.finish_reasons import convert_to_chunk, read_finish_reason
 from agent.models.reasoning import ReasoningReader, identify_source
@@ -51,8 +52,50 @@ class AnswerCutOff(Exception):
         )
 
 
+class AnswerListener:
+    """Hears an answer while it comes. This one ignores it."""
+
+    def on_token(self, text: str) -> None:
+        """Hear a piece of text, empty for a piece of anything else."""
+
+    def on_text(self, text: str) -> None:
+        """Hear text as people see it."""
+
+    def on_reasoning(self, text: str) -> None:
+        """Hear a piece of the reasoning."""
+
+
+@dataclass(frozen=True, slots=True)
+class _RunListener(AnswerListener):
+    """Passes an answer to the recorder and the trace of a run."""
+
+    context: RunContext
+
+    def on_token(self, text: str) -> None:
+        self.context.trace.on_token(text)
+
+    def on_text(self, text: str) -> None:
+        self.context.recorder.append_text(text)
+
+    def on_reasoning(self, text: str) -> None:
+        self.context.recorder.append_reasoning(text)
+
+
 async def stream_answer(model: BoundModel, messages: Sequence[AnyMessage], context: RunContext) -> AIMessage:
-    """Return the model's complete answer, and pass its text to the recorder as it comes.
+    """Return the model's complete answer, and pass its text to the recorder as it comes (see `collect_answer`)."""
+    source = identify_source(context.model.spec, context.model.chat) if context.model else ""
+    return await collect_answer(model, messages, context.limits, source=source, listener=_RunListener(context))
+
+
+async def collect_answer(
+    model: BoundModel,
+    messages: Sequence[AnyMessage],
+    limits: Limits,
+    *,
+    source: str = "",
+    listener: AnswerListener = AnswerListener(),  # noqa: B008  it has no state
+) -> AIMessage:
+    """Return the model's complete answer.
 
     It tries again after a passing failure, but never once a part of the answer has come. Raises `AnswerCutOff` when the
     answer is not complete, `TimeoutError` after too long a silence, and the exceptions of the provider's library.
@@ -62,8 +105,7 @@ async def stream_answer(model: BoundModel, messages: Sequence[AnyMessage], conte
         chunks: list[AIMessageChunk] = []
         reasoning = ReasoningReader()
         try:
-            await _read_stream(model, messages, context, chunks, reasoning)
-            source = identify_source(context.model.spec, context.model.chat) if context.model else ""
+            await _read_stream(_iterate_chunks(model, messages), limits, listener, chunks, reasoning)
             return _assemble_answer(chunks, reasoning, source)
         except Exception as error:  # of any library; a failure that does not pass is raised again
             pause = None if _has_content(chunks) or reasoning.has_begun else retries.next_pause(error)
@@ -74,18 +116,18 @@ async def stream_answer(model: BoundModel, messages: Sequence[AnyMessage], conte
 
 
 async def _read_stream(
-    model: BoundModel,
-    messages: Sequence[AnyMessage],
-    context: RunContext,
+    stream: AsyncGenerator[AIMessage],
+    limits: Limits,
+    listener: AnswerListener,
     chunks: list[AIMessageChunk],
     reasoning: ReasoningReader,
 ) -> None:
     """Read the stream and append to `chunks` as they come."""
-    limits, size = context.limits, 0
+    size = 0
     unnumbering = NumberStripper()
     loop = asyncio.get_running_loop()
     # Closed at once when it is cut: otherwise the provider would go on sending, and this side reading.
-    async with asyncio.timeout(limits.idle_seconds) as deadline, aclosing(_iterate_chunks(model, messages)) as coming:
+    async with asyncio.timeout(limits.idle_seconds) as deadline, aclosing(stream) as coming:
         async for chunk in coming:
             chunk = chunk if isinstance(chunk, AIMessageChunk) else convert_to_chunk(chunk)  # noqa: PLW2901  a model that cannot stream
             deadline.reschedule(loop.time() + limits.idle_seconds)
@@ -93,20 +135,20 @@ async def _read_stream(
             text, thought = reasoning.feed(chunk, read_answer_text(chunk)[: limits.max_answer_chars - size])
             size += len(text) + len(thought)
             if thought:
-                context.recorder.append_reasoning(thought)
+                listener.on_reasoning(thought)
             if text or thought or chunk.tool_call_chunks:
-                context.trace.on_token(text)
+                listener.on_token(text)
             if shown := unnumbering.feed(text):
-                context.recorder.append_text(shown)
+                listener.on_text(shown)
             size += sum(len(call["args"] or "") for call in chunk.tool_call_chunks)
             # Also for that many empty chunks: each starts the deadline anew.
             if max(size, len(chunks)) >= limits.max_answer_chars:
                 raise AnswerCutOff("too_long")
     text, thought = reasoning.flush()
     if thought:
-        context.recorder.append_reasoning(thought)
+        listener.on_reasoning(thought)
     if rest := unnumbering.feed(text) + unnumbering.flush():
-        context.recorder.append_text(rest)
+        listener.on_text(rest)
 
 
 async def _iterate_chunks(model: BoundModel, messages: Sequence[AnyMessage]) -> AsyncGenerator[AIMessage]:
@@ -126,24 +168,25 @@ def _assemble_answer(chunks: list[AIMessageChunk], reasoning: ReasoningReader, s
     reason = next((each for each in reversed(reasons) if each), None)
     if reason not in _FINISHED_REASONS:
         raise AnswerCutOff(reason if reason or _has_content(chunks) else "nothing")
-    calls, unreadable = _read_tool_calls(merged)
+    calls = _read_tool_calls(merged)
+    unreadable = [place for place, call in enumerate(calls) if "error" in call]
     text = serde.sanitize_text(strip_number(split_thought(read_answer_text(merged))[0]))
-    if not (text.strip() or calls or unreadable):
+    if not (text.strip() or calls):
         raise AnswerCutOff("nothing")
     return AIMessage(
         content=text,
-        additional_kwargs=reasoning.build(merged, source).to_kwargs(),
-        tool_calls=calls,
-        invalid_tool_calls=unreadable,
+        additional_kwargs=reasoning.build(merged, source, unreadable).to_kwargs(),
+        tool_calls=[call for call in calls if "error" not in call],
+        invalid_tool_calls=[call for call in calls if "error" in call],
         usage_metadata=combine_usage([chunk.usage_metadata for chunk in chunks]),
         response_metadata={"finish_reason": reason}
         | {key: label for key in _KEPT_METADATA if (label := to_label(merged.response_metadata.get(key)))},
     )
 
 
-def _read_tool_calls(merged: AIMessageChunk) -> tuple[list[ToolCall], list[InvalidToolCall]]:
-    calls: list[ToolCall] = []
-    unreadable: list[InvalidToolCall] = []
+def _read_tool_calls(merged: AIMessageChunk) -> list[ToolCall | InvalidToolCall]:
+    """Return the calls in the order of the stream."""
+    calls: list[ToolCall | InvalidToolCall] = []
     seen: set[str] = set()
     for chunk in merged.tool_call_chunks:
         identifier, name = to_label(chunk["id"]), to_label(chunk["name"]) or "unknown"
@@ -154,10 +197,10 @@ def _read_tool_calls(merged: AIMessageChunk) -> tuple[list[ToolCall], list[Inval
         arguments = _parse_call_arguments(text)
         if arguments is None or is_deeper(arguments, MAX_ARGUMENT_LEVELS):
             error = "not a JSON object" if arguments is None else TOO_DEEP
-            unreadable.append(InvalidToolCall(type="invalid_tool_call", name=name, args=text, id=identifier, error=error))
+            calls.append(InvalidToolCall(type="invalid_tool_call", name=name, args=text, id=identifier, error=error))
         else:
             calls.append(ToolCall(name=name, args=arguments, id=identifier))
-    return calls, unreadable
+    return calls
 
 
 def _parse_call_arguments(text: str) -> dict[str, Any] | None:

@@ -18,13 +18,21 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from agent.context.attachments import describe_attachments, load_attachments
-from agent.context.request import SIZE_NOTE_KEY, WITHOUT_TOOLS_KEY, add_numbers, complete_tool_pairs, make_message_id
+from agent.context.request import (
+    SIZE_NOTE_KEY,
+    WITHOUT_TOOLS_KEY,
+    add_numbers,
+    complete_tool_pairs,
+    make_message_id,
+    rename_calls,
+    write_tools_as_text,
+)
 from agent.context.window import find_window, fit_to_window
 from agent.graph.answer import BoundModel, stream_answer
-from agent.graph.state import AgentState, Limits, RunContext
+from agent.graph.state import AgentState, Limits, Recorder, RunContext
 from agent.graph.tool_calls import run_tool_calls
 from agent.models.errors import refuses_files, refuses_tools
-from agent.models.reasoning import identify_source, restore_reasoning
+from agent.models.reasoning import identify_source, restore_reasoning, select_reasoning
 from agent.settings import ChosenModel
 from agent.tools.approval import find_unanswered_calls
 from agent.tools.ask_agent import ask_agent
@@ -33,6 +41,7 @@ from agent.tools.registry import GRAPH_TOOLS
 from agent.tools.time_travel import MOVE_TOOLS
 from checkpoints import files
 
+MAX_BOUND_MODELS = 64  # models with their tools that stay bound, as many as the catalogue keeps
 Graph = CompiledStateGraph[AgentState, RunContext, AgentState, AgentState]
 
 
@@ -60,10 +69,10 @@ def build_graph(
 
 
 class _BoundModels:
-    """Models with their tools bound, each made once: describing the tools takes longer than the rest of a request."""
+    """Models with their tools bound, the last used ones: describing the tools takes longer than the rest of a request."""
 
     def __init__(self) -> None:
-        self._bound_models: dict[Hashable, tuple[Sequence[BaseTool], BoundModel]] = {}
+        self._bound_models: dict[Hashable, tuple[Sequence[BaseTool], BoundModel]] = {}  # the last used one last
 
     def bind_tools(self, model: ChosenModel, tools: Sequence[BaseTool]) -> BoundModel:
         key = (
@@ -71,10 +80,13 @@ class _BoundModels:
             model.parameters,
             *(tool.name for tool in tools),
         )  # with their names: tools may be added while the app runs
-        known = self._bound_models.get(key)
+        known = self._bound_models.pop(key, None)
         # A server that comes back may have another tool of the same name.
         if known is None or any(one is not other for one, other in zip(known[0], tools, strict=True)):
-            known = self._bound_models[key] = tools, model.chat.bind_tools(tools) if tools else model.chat
+            known = tools, model.chat.bind_tools(tools) if tools else model.chat
+        self._bound_models[key] = known
+        if len(self._bound_models) > MAX_BOUND_MODELS:
+            del self._bound_models[next(iter(self._bound_models))]
         return known[1]
 
 
@@ -124,8 +136,10 @@ class _ModelNode:
     async def _answer(
         self, state: AgentState, context: RunContext, model: ChosenModel, offered: Sequence[BaseTool]
     ) -> dict[str, Any]:
+        source = identify_source(model.spec, model.chat)
+        paired = complete_tool_pairs(state["messages"]) if offered else write_tools_as_text(state["messages"])
         request = fit_to_window(
-            complete_tool_pairs(state["messages"]),
+            select_reasoning(paired, source),
             find_window(model.chat, context.limits.max_window_tokens).max_request_tokens,
         )
         can_move = any(tool in MOVE_TOOLS for tool in offered)
@@ -134,16 +148,24 @@ class _ModelNode:
         context.trace.on_request(str(getattr(model.chat, "model_name", model.spec)), describe_attachments(messages))
         with self.refused_files.track_refusals(model, messages) as refused:
             sent = await context.recorder.run_blocking(partial(load_attachments, messages, context.read_files, refused))
-            sent = restore_reasoning(sent, identify_source(model.spec, model.chat), model.chat)
+            sent = restore_reasoning(sent, source, model.chat)
             answer = await stream_answer(self.bound.bind_tools(model, offered), sent, context)
-        for call in (*answer.tool_calls, *answer.invalid_tool_calls):
-            call["id"] = context.recorder.unique_call_id(call["id"] or "")
+        answer = _make_ids_unique(answer, context.recorder)
         answer.response_metadata |= {"spec": model.spec, SIZE_NOTE_KEY: request.size_note}
         if model.spec in self.without_tools:
             answer.response_metadata[WITHOUT_TOOLS_KEY] = True
         context.trace.on_answer(answer)
         answer.id = make_message_id(await context.recorder.commit(answer))
         return {"messages": [answer]}
+
+
+def _make_ids_unique(answer: AIMessage, recorder: Recorder) -> AIMessage:
+    """Return an answer whose calls have ids that no other call of the run has."""
+    new_ids: dict[str, str] = {}
+    for call in (*answer.tool_calls, *answer.invalid_tool_calls):
+        old_id = call["id"] or ""
+        call["id"] = new_ids[old_id] = recorder.unique_call_id(old_id)
+    return rename_calls(answer, new_ids)
 
 
 def _list_tools(tools: Sequence[BaseTool], graph_tools: Sequence[BaseTool], context: RunContext) -> list[BaseTool]:

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from agent.context.request import make_message_id
 from agent.graph.answer import TOO_DEEP
+from agent.graph.budgets import LimitReached
 from agent.graph.decisions import apply_decision, needs_decision, settle_call
 from agent.graph.state import RunContext, ToolOutcome
 from agent.time_travel.moves import MoveRefused
@@ -47,7 +48,8 @@ async def run_tool_calls(
 ) -> list[ToolMessage]:
     """Run the calls of the last answer that have no result yet, and return their results, each committed.
 
-    Raises `AwaitingDecision` when a person must decide first, `PathChanged` after a move, and `LimitReached`.
+    Raises `AwaitingDecision` when a person must decide first, `PathChanged` after a move, and `LimitReached` after the calls
+    that the budgets allow, unless a call waits for a person.
     """
     answer = next(message for message in reversed(messages) if isinstance(message, AIMessage))
     results = [await _commit_result(_reject_unreadable(call), context) for call in answer.invalid_tool_calls]
@@ -55,16 +57,22 @@ async def run_tool_calls(
     while calls:
         split = _split_at_move(calls, tools)
         undecided = [call for call in split.before if needs_decision(call, approval, tools, context)]
+        is_waiting = is_waiting or bool(undecided and not context.is_unattended)
         if context.is_unattended:
             results += [await _refuse_call(call, NOBODY_TO_ASK_TEXT, context) for call in undecided]
         ready = [call for call in split.before if call not in undecided]
+        ready, beyond, limit = _split_at_limit(ready, context)
         finished = [result for result in await _run_all(tools, ready, context) if result is not None]
-        if len(finished) < len(ready):
-            raise AwaitingDecision
         results += finished
+        is_stuck = len(finished) < len(ready)
+        if limit is not None and not (is_waiting or is_stuck):
+            raise limit
+        for call in beyond:  # now: calls that wait stay open, and a person would be asked about these as well
+            results.append(await _refuse_call(call, f"Not carried out: {limit}", context))
+        if limit is not None or is_stuck:
+            raise AwaitingDecision
         if split.move is not None:
             results.append(await _make_move(split.move, split.after, approval, context))
-        is_waiting = is_waiting or bool(undecided and not context.is_unattended)
         calls = split.after
     if is_waiting:
         raise AwaitingDecision
@@ -113,27 +121,30 @@ async def _commit_result(result: ToolMessage, context: RunContext) -> ToolMessag
     return result
 
 
+def _split_at_limit(
+    calls: list[ToolCall], context: RunContext
+) -> tuple[list[ToolCall], list[ToolCall], LimitReached | None]:
+    """Return the calls that the budgets of the agent and of the run allow, the calls beyond them, and the limit."""
+    tightest = min(context.own_usage, context.run_usage, key=attrgetter("remaining_calls"))
+    allowed, beyond = calls[: tightest.remaining_calls], calls[tightest.remaining_calls :]
+    context.own_usage.calls += len(allowed)
+    context.run_usage.calls += len(allowed)
+    return allowed, beyond, tightest.describe_limit("tool calls", tightest.budget.calls) if beyond else None
+
+
 async def _run_all(tools: dict[str, BaseTool], calls: Sequence[ToolCall], context: RunContext) -> list[ToolMessage | None]:
     """Run the calls of one answer side by side. The result is None for a call whose agent waits for a person.
 
     Checkpoints are saved last, behind all results, with nothing between the result "Saved" and the checkpoint. So a run
     that is stopped while another call is at work never reports a checkpoint that does not exist.
-
-    Raises `LimitReached` after the calls that the budgets of the agent and of the run allow.
     """
-    tightest = min(context.own_usage, context.run_usage, key=attrgetter("remaining_calls"))
-    allowed = calls[: tightest.remaining_calls]
-    context.own_usage.calls += len(allowed)
-    context.run_usage.calls += len(allowed)
-    saving = [call for call in allowed if call["name"] == save_checkpoint.name]
-    answers = await _run_side_by_side([_run_one(tools, call, context) for call in allowed if call not in saving])
+    saving = [call for call in calls if call["name"] == save_checkpoint.name]
+    answers = await _run_side_by_side([_run_one(tools, call, context) for call in calls if call not in saving])
     try:
         answers += [await _run_one(tools, call, context) for call in saving]
     finally:
         if context.time_travel is not None:
             await context.recorder.run_blocking(context.time_travel.flush_checkpoints)
-    if len(allowed) < len(calls):
-        raise tightest.describe_limit("tool calls", tightest.budget.calls)
     return answers
 
 

@@ -8,13 +8,15 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
+from agent.context.window import MAX_TOKENS_FIELDS
+
 REASONING_EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 MAX_TEMPERATURE = 2.0
 MAX_EXTRA_BODY_CHARS = 4_000
 _FIELD_NAMES = {  # by parameter: the names that LangChain's packages give to it
     "temperature": ("temperature",),
     "top_p": ("top_p", "p"),
-    "max_tokens": ("max_tokens", "max_output_tokens", "num_predict"),
+    "max_tokens": MAX_TOKENS_FIELDS,
     "reasoning_effort": ("reasoning_effort",),
     "extra_body": ("extra_body",),
 }

@@ -59,9 +59,9 @@ class ReasoningReader:
         self._note(tagged, is_over=True)
         return text, tagged
 
-    def build(self, merged: AIMessageChunk, source: str) -> Reasoning:
-        """Return the reasoning of the complete answer."""
-        indexes = list(dict.fromkeys(chunk["index"] for chunk in merged.tool_call_chunks))
+    def build(self, merged: AIMessageChunk, source: str, unreadable_places: Sequence[int] = ()) -> Reasoning:
+        """Return the reasoning of the complete answer. `unreadable_places`: the calls that are no `tool_calls` of it."""
+        indexes = [chunk["index"] for chunk in merged.tool_call_chunks]
         calls = [
             self._call_fields.get(index if isinstance(index, int) else place, {}) for place, index in enumerate(indexes)
         ]
@@ -74,6 +74,7 @@ class ReasoningReader:
             text_field=self._text_field,
             fields=self._fields,
             call_fields=calls,
+            unreadable_places=unreadable_places,
             blocks=_read_blocks(merged.content),
             extras=extras,
         )
@@ -178,13 +179,18 @@ def _drop_indexes(value: Any) -> Any:
 
 
 def restore_reasoning(messages: Sequence[AnyMessage], source: str, chat: BaseChatModel) -> list[AnyMessage]:
+    """Return a request's messages with the reasoning that its model takes back in its form, and without all other."""
+    selected = select_reasoning(messages, source)
+    return selected if getattr(chat, "takes_reasoning", False) else list(map(_restore_message, selected))
+
+
+def select_reasoning(messages: Sequence[AnyMessage], source: str) -> list[AnyMessage]:
     """Return a request's messages with the reasoning that its model takes back, and without all other.
 
     The fields of calls always go back. The rest goes back within a turn that calls tools: elsewhere providers ignore it.
     """
-    is_native = getattr(chat, "takes_reasoning", False)
     return [
-        _restore_message(message, source, is_native=is_native, in_loop=in_loop)
+        _select_in_message(message, source, in_loop=in_loop)
         for message, in_loop in zip(messages, _find_tool_turns(messages), strict=True)
     ]
 
@@ -200,17 +206,24 @@ def _find_tool_turns(messages: Sequence[AnyMessage]) -> list[bool]:
     return [turn in calling for turn in turns]
 
 
-def _restore_message(message: AnyMessage, source: str, *, is_native: bool, in_loop: bool) -> AnyMessage:
+def _select_in_message(message: AnyMessage, source: str, *, in_loop: bool) -> AnyMessage:
+    reasoning = Reasoning.of(message) if isinstance(message, AIMessage) else None
+    if reasoning is None:
+        return message
+    if reasoning.source == source and in_loop:
+        return message
+    others = {key: value for key, value in message.additional_kwargs.items() if key != REASONING_KEY}
+    if reasoning.source == source:
+        others |= replace(reasoning, text="", text_field="", fields={}, blocks=()).to_kwargs()
+    return message.model_copy(update={"additional_kwargs": others})
+
+
+def _restore_message(message: AnyMessage) -> AnyMessage:
+    """Return a message in the form of a provider's package, which reads no `Reasoning`."""
     reasoning = Reasoning.of(message) if isinstance(message, AIMessage) else None
     if reasoning is None:
         return message
     others = {key: value for key, value in message.additional_kwargs.items() if key != REASONING_KEY}
-    if reasoning.source != source:
-        return message.model_copy(update={"additional_kwargs": others})
-    if not in_loop:
-        reasoning = replace(reasoning, text="", text_field="", fields={}, blocks=())
-    if is_native:
-        return message.model_copy(update={"additional_kwargs": {**others, **reasoning.to_kwargs()}})
     content = fill_blocks(message, reasoning.blocks) if reasoning.blocks else message.content
     extras = {**reasoning.extras, **({reasoning.text_field: reasoning.text} if reasoning.text_field else {})}
     return message.model_copy(update={"additional_kwargs": {**others, **extras}, "content": content})

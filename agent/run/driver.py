@@ -54,7 +54,9 @@ class RunDriver:
         """Answer, or write the summary that was requested. Raises whatever ends the run early."""
         thread = await self.blocking.run(self.store.get_thread, prepared.run.thread_id)
         settings = ThreadSettings.from_thread(thread)
-        model = await self.blocking.run(settings.resolve_model, self.catalog)
+        is_summary = prepared.request.scope is not None
+        resolve = settings.resolve_helper_model if is_summary else settings.resolve_model
+        model = await self.blocking.run(resolve, self.catalog)
         context = self._build_context(prepared, recorder, model, settings.resolve_policy(self.default_policy))
         if prepared.request.scope is not None:
             await self._write_summary(recorder, context, prepared.request.scope)

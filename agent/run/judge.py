@@ -9,16 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from time import time_ns
 
-from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, HumanMessage, SystemMessage
-from langchain_core.messages.ai import add_ai_message_chunks
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agent.context.prompts import CONVERSATION, CONVERSATION_END, JUDGE_PROMPT
 from agent.context.transcript import describe_message, encode_entry, wrap_entries
-from agent.context.usage import readable_usage
 from agent.events import HeadMoved
+from agent.graph.answer import AnswerCutOff, collect_answer
+from agent.graph.state import Limits
 from agent.models.errors import describe_model_error
-from agent.models.reasoning import WIRE_KEY
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.settings import ChosenModel, ModelCatalog, ThreadSettings
@@ -34,7 +33,7 @@ MAX_MILESTONES = 100  # milestones on one path: it bounds the cost of a model th
 MAX_JUDGED_MESSAGES = 40  # messages from the end of the path
 MAX_JUDGE_QUESTION_CHARS = 16_000  # of all judged messages together
 MAX_JUDGED_MESSAGE_CHARS = 2_000  # of one of them
-MAX_VERDICT_CHARS = 20_000  # some models think aloud first
+MAX_VERDICT_CHARS = 100_000  # with the thoughts of models that think aloud first
 MAX_MILESTONE_NAME_CHARS = 80
 MAX_REASON_CHARS = 300
 
@@ -89,6 +88,7 @@ class Judge:
         self._blocking = blocking
         self._tracer = tracer
         self._max_seconds = max_seconds
+        self._limits = Limits(idle_seconds=max_seconds, max_answer_chars=MAX_VERDICT_CHARS)
         self._tasks: dict[str, asyncio.Task[None]] = {}  # by thread
         tracer.find_prompt(JUDGE_PROMPT_NAME, JUDGE_PROMPT)  # so that the operator's text is loaded when it is first needed
 
@@ -112,7 +112,8 @@ class Judge:
             async with asyncio.timeout(self._max_seconds):
                 await self._judge_run(run)
         except Exception as error:  # noqa: BLE001  # the judge's outer edge: a provider's library may raise anything
-            reason = str(error) if isinstance(error, StateError | UnreadableVerdictError) else describe_model_error(error)
+            is_sentence = isinstance(error, StateError | UnreadableVerdictError | AnswerCutOff)
+            reason = str(error) if is_sentence else describe_model_error(error)
             _log.warning("the judge said nothing of run %s (%s): %s", run.id, type(error).__qualname__, reason)
 
     async def _judge_run(self, run: Run) -> None:
@@ -140,7 +141,7 @@ class Judge:
         last = next((index for index in reversed(range(len(path))) if path[index].run_id == run.id), None)
         if last is None or not is_due(path[last].depth + 1, checkpoints):
             return None
-        model = ThreadSettings.from_thread(thread).resolve_model(self._catalog)
+        model = ThreadSettings.from_thread(thread).resolve_helper_model(self._catalog)
         return _Candidate(run, path[last].id, build_judge_question(path[: last + 1]), model)
 
     async def _ask_verdict(self, candidate: _Candidate) -> Verdict:
@@ -148,7 +149,7 @@ class Judge:
         messages: list[AnyMessage] = [SystemMessage(prompt.text), HumanMessage(candidate.question)]
         answer, error = AIMessage(""), "There was no answer."
         try:
-            answer, error = await _collect_answer(candidate.model, messages), ""
+            answer, error = await collect_answer(candidate.model.chat, messages, self._limits), ""
         finally:
             call = ModelAnswered(
                 run_id=candidate.run.id,
@@ -189,35 +190,13 @@ def build_judge_question(path: Sequence[Message]) -> str:
     return wrap_entries(entries, CONVERSATION, CONVERSATION_END)
 
 
-async def _collect_answer(model: ChosenModel, messages: list[AnyMessage]) -> AIMessage:
-    """Collect the complete answer.
-
-    Raises `UnreadableVerdictError` for no answer or an endless one, and the exceptions of providers' libraries.
-    """
-    chunks: list[AIMessageChunk] = []
-    size = 0
-    async for chunk in model.chat.astream(messages):
-        chunk.additional_kwargs.pop(WIRE_KEY, None)
-        chunks.append(chunk)
-        size += len(chunk.text)
-        if size > MAX_VERDICT_CHARS:
-            raise UnreadableVerdictError
-    if not chunks:
-        raise UnreadableVerdictError
-    merged = add_ai_message_chunks(chunks[0], *chunks[1:])
-    return AIMessage(
-        merged.text, usage_metadata=readable_usage(merged.usage_metadata), response_metadata=merged.response_metadata
-    )
-
-
 def parse_verdict(text: str) -> Verdict:
     """Parse the JSON object in an answer, also in a code fence or after thoughts. Raises `UnreadableVerdictError`.
 
     The provider's structured output is not used: compatible servers refuse one form of it or another.
     """
-    answer = text.rpartition("</think>")[2]
     try:
-        verdict = Verdict.model_validate_json(answer[answer.find("{") : answer.rfind("}") + 1])
+        verdict = Verdict.model_validate_json(text[text.find("{") : text.rfind("}") + 1])
     except ValidationError:
         raise UnreadableVerdictError from None
     if verdict.should_save and not clean_line(verdict.suggested_name, MAX_MILESTONE_NAME_CHARS):

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
+from agent.context.request import NOT_CARRIED_OUT_TEXT
 from agent.events import MessageAdded, ReasoningDelta, RunFinished, TextDelta, ToolStarted
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
@@ -64,6 +65,7 @@ class RunRecorder:
         self._has_ended = False
         self._open_calls: dict[str, _OpenTool] = {}  # calls without a result yet, by their ids
         self._call_ids: set[str] = set()  # of all calls so far
+        self._begun_call_ids: set[str] = set()  # of the calls that may have had an effect
         # A draft must not be written after the message that it became: a crash then would show the text twice.
         self._write_lock = asyncio.Lock()
 
@@ -71,6 +73,8 @@ class RunRecorder:
         """Reopen calls of an earlier run that this one answers, innermost first."""
         for each in reversed(list(calls)):
             self._open_calls[each.call["id"] or ""] = _OpenTool(each.call["name"], each.agent)
+            if each.question is not None:  # an agent works on it already
+                self._begun_call_ids.add(each.call["id"] or "")
         self._call_ids.update(self._open_calls)
 
     def unique_call_id(self, call_id: str) -> str:
@@ -108,6 +112,7 @@ class RunRecorder:
 
     def report_tool_start(self, call_id: str) -> None:
         self.check_open()
+        self._begun_call_ids.add(call_id)
         self._hub.publish(self.run.thread_id, ToolStarted(call_id))
 
     async def run_blocking(self, work: Callable[[], T]) -> T:
@@ -175,26 +180,33 @@ class RunRecorder:
         """Build the partial messages, and results for the open calls. An agent that is writing waits for no call."""
         texts = [
             replace(new, agent=agent)
-            for agent, text in self._pending_texts.items()
-            for new in make_partial_messages("".join(text), self._find_reasoning(agent))
+            for agent in dict.fromkeys((*self._pending_texts, *self._pending_reasoning))
+            for new in make_partial_messages(self.find_text(agent), self._find_reasoning(agent))
         ]
         open_calls = [] if state is RunState.WAITING else self._order_innermost_first()
         return [
             *texts,
             *(
-                NewMessage(serde.to_body(_make_stopped_result(call_id, tool.name)), agent=tool.agent)
+                NewMessage(serde.to_body(self._make_last_result(call_id, tool.name)), agent=tool.agent)
                 for call_id, tool in open_calls
             ),
         ]
 
     async def cut_off(self, agent: str = MAIN) -> None:
         """Commit an agent's answer in progress as a partial message, and a result for each of its open calls."""
-        if text := self.find_text(agent):
-            answer = AIMessage(serde.sanitize_text(text), additional_kwargs=self._find_reasoning(agent).to_kwargs())
+        text, reasoning = self.find_text(agent), self._find_reasoning(agent)
+        if text or reasoning.text.strip():
+            answer = AIMessage(serde.sanitize_text(text), additional_kwargs=reasoning.to_kwargs())
             await self.commit(answer, MessageStatus.PARTIAL, agent=agent)
+        self._pending_reasoning.pop(agent, None)
         for call_id, tool in list(self._open_calls.items()):
             if tool.agent == agent:
-                await self.commit(_make_stopped_result(call_id, tool.name), agent=agent)
+                await self.commit(self._make_last_result(call_id, tool.name), agent=agent)
+
+    def _make_last_result(self, call_id: str, name: str) -> ToolMessage:
+        """Make the result of an open call at the end of the work. It says whether the call may have had an effect."""
+        text = STOPPED_TEXT if call_id in self._begun_call_ids else NOT_CARRIED_OUT_TEXT
+        return ToolMessage(text, tool_call_id=call_id, name=name, status="error")
 
     def _order_innermost_first(self) -> list[tuple[str, _OpenTool]]:
         """Order the open calls: those of a sub-agent come before those of the agent that called it."""
@@ -243,7 +255,3 @@ class SubAgentRecorder:
 
     def for_agent(self, agent: str) -> "SubAgentRecorder":
         return SubAgentRecorder(self.recorder, agent)
-
-
-def _make_stopped_result(call_id: str, name: str) -> ToolMessage:
-    return ToolMessage(STOPPED_TEXT, tool_call_id=call_id, name=name, status="error")

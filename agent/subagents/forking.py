@@ -171,8 +171,8 @@ class BranchRecorder:
 
         Calls stay open: the branch is not read before a person goes there, and then each request closes them.
         """
-        if text := "".join(self.written):
-            kwargs = Reasoning("".join(self.thoughts)).to_kwargs()
+        text, kwargs = "".join(self.written), Reasoning("".join(self.thoughts)).to_kwargs()
+        if text or kwargs:
             await self.commit(AIMessage(serde.sanitize_text(text), additional_kwargs=kwargs), MessageStatus.PARTIAL)
 
     async def run_blocking(self, work: Callable[[], T]) -> T:

@@ -25,11 +25,16 @@ class WaitingMove:
 
 def find_waiting_moves(store: Store, thread_id: str) -> dict[str, WaitingMove]:
     """Return the moves of the last answer by the ids of their calls, without those that would be refused."""
-    path, checkpoints = store.list_messages(thread_id), store.list_checkpoints(thread_id)
+    path = store.list_messages(thread_id)
+    calls = _find_move_calls(path)
+    if not calls:
+        return {}
+    checkpoints, depths = store.list_checkpoints(thread_id), store.map_checkpoint_depths(thread_id)
+    origins = describe_origins(store, thread_id)
     found: dict[str, WaitingMove] = {}
-    for call in _find_move_calls(path):
+    for call in calls:
         with suppress(MoveRefused):
-            move = plan_move(call, path, store.map_checkpoint_depths(thread_id), describe_origins(store, thread_id))
+            move = plan_move(call, path, depths, origins)
             found[call["id"] or ""] = _measure_move(move, path, checkpoints)
     return found
 

@@ -17,7 +17,9 @@ def nested(levels: int) -> Any:
 
 
 def test_reasoning_comes_back_as_it_was() -> None:
-    whole = Reasoning("Why?", 1500, "openai:some", "reasoning_content", {"a": 1}, [{"b": 2}], [{"type": "text"}], {"c": [3]})
+    whole = Reasoning(
+        "Why?", 1500, "openai:some", "reasoning_content", {"a": 1}, [{"b": 2}], [{"type": "text"}], {"c": [3]}, [1]
+    )
     assert kept(whole) == whole
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from langchain_core.tools import BaseTool
 
+from agent.context.request import NOT_CARRIED_OUT_TEXT
 from agent.events import ToolStarted
-from agent.tools.approval import STOPPED_TEXT
 from agent.tools.calculator import calculator
 from checkpoints import Run, RunState
 from checkpoints.operation import Caller
@@ -57,7 +57,7 @@ def test_a_thousand_calls_in_one_answer_stop_at_the_budget() -> None:
     ended, _, said = flood(THOUSAND, agent=budget(calls=50))
     assert ended.error == "The agent reached the limit of 50 tool calls. Go on?"
     results = [text for kind, _, text in said if kind == "tool"]
-    assert (len(results), results.count(STOPPED_TEXT)) == (1_000, 950)
+    assert (len(results), results.count(NOT_CARRIED_OUT_TEXT)) == (1_000, 950)
 
 
 @pytest.mark.parametrize(

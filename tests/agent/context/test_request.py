@@ -3,12 +3,13 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_openai.chat_models.base import _convert_message_to_dict
 
-from agent.context.request import NOT_CARRIED_OUT_TEXT, build_request
+from agent.context.request import MAX_CALL_ID_CHARS, NOT_CARRIED_OUT_TEXT, build_request
 from checkpoints import MAIN, Message, MessageStatus, serde
 from checkpoints.reasoning import Reasoning
 from tests.fakes.pairing import check_messages
@@ -93,3 +94,31 @@ def test_reasoning_goes_with_its_answer_unless_it_came_from_a_file() -> None:
     imported = [replace(message, run_id=None) for message in path]
     assert build_request("", path)[-1].additional_kwargs == Reasoning("Why?", source="s").to_kwargs()
     assert build_request("", imported)[-1].additional_kwargs == {}
+
+
+SIGNATURES = "__gemini_function_call_thought_signatures__"  # in langchain-google-genai's additional_kwargs, by call
+UUID = "7d3f1c52-9a0b-4c1e-8f3d-2b6a5e4c9d10"
+
+
+def signed(identifier: str) -> AIMessage:
+    kept = Reasoning(
+        source="s", extras={SIGNATURES: {identifier: "sig"}}, fields={"reasoning_details": [{"id": identifier}]}
+    )
+    return asking(identifier).model_copy(update={"additional_kwargs": kept.to_kwargs()})
+
+
+def test_a_call_keeps_the_uuid_by_which_its_signature_is_found() -> None:
+    sent = build_request("", done(HumanMessage("sum"), signed(UUID)))[2]
+    assert isinstance(sent, AIMessage)
+    assert [call["id"] for call in sent.tool_calls] == [UUID]
+
+
+@pytest.mark.parametrize("identifier", ["a", UUID, "chatcmpl-tool-" + "0" * 32, "functions.calculator:0"])
+def test_a_call_that_is_renamed_takes_its_signature_along(identifier: str) -> None:
+    for sent in build_request("", done(HumanMessage("sum"), signed(identifier), HumanMessage("and?"), signed(identifier))):
+        if isinstance(sent, AIMessage):
+            (call,), reasoning = sent.tool_calls, Reasoning.of(sent)
+            assert reasoning is not None
+            assert reasoning.extras[SIGNATURES] == {call["id"]: "sig"}
+            assert reasoning.fields["reasoning_details"] == [{"id": call["id"]}]
+            assert len(call["id"] or "") <= MAX_CALL_ID_CHARS

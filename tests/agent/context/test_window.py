@@ -9,13 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_openai import ChatOpenAI
 from langchain_openai.chat_models.base import _convert_message_to_dict
+from pydantic import SecretStr
 
 from agent.context.measurement import measure_context, read_recent_messages
 from agent.context.request import SIZE_NOTE_KEY, build_request, read_position
 from agent.context.tokens import estimate_stored_tokens, estimate_tokens
 from agent.context.window import DEFAULT_WINDOW_TOKENS, LEFT_OUT_TEXT, ModelRequest, Window, find_window, fit_to_window
 from checkpoints import Database, Message, MessageStatus, NewMessage, Store, serde
+from checkpoints.reasoning import Reasoning
 from tests.agent.context.test_request import asking, done, paths, stored
 from tests.agent.running import Running, model_at, running, tool
 from tests.fakes.openai import Call, FakeOpenAI, Say
@@ -138,6 +141,12 @@ def test_a_window_is_as_large_as_the_model_is_known_to_have_and_as_the_setting_a
     assert find_window(FakeListChatModel(responses=[], profile=profile), most) == window
 
 
+@pytest.mark.parametrize(("max_tokens", "reserved"), [(100, 16_384), (40_000, 40_000), (400_000, 75_000), (None, 16_384)])
+def test_a_window_keeps_free_the_longest_answer_that_is_asked_for(max_tokens: int | None, reserved: int) -> None:
+    model = ChatOpenAI(model="some", api_key=SecretStr("k"), max_completion_tokens=max_tokens)
+    assert find_window(model) == Window(DEFAULT_WINDOW_TOKENS, reserved)
+
+
 def in_store(*messages: BaseMessage) -> tuple[Store, str]:
     store = Store(Database.in_memory())
     thread_id = store.create_thread().id
@@ -241,3 +250,27 @@ def test_after_a_run_the_context_is_what_the_provider_counted() -> None:
         assert chat.runner.inputs.load_context(chat.thread_id).tokens > found.tokens  # type: ignore[union-attr]
 
     play(story, Say("Yes."), Say("And yes."))
+
+
+def test_reasoning_that_goes_back_counts_in_the_size_of_a_request_and_no_longer_after_its_turn() -> None:
+    async def story(fake: FakeOpenAI) -> None:
+        fake.manner = "deepseek"
+        fake.reply(
+            Call("read", {}, thought="x" * 40_000), Say("Yes.", thought="y" * 40_000), Say("Hi.", thought="z" * 40_000)
+        )
+        async with model_at(fake) as model, running(model, (tool("read", lambda: "A page."),)) as chat:
+            for text in ("please", "hello", "and now?"):
+                await chat.say(text)
+            notes = [each.langchain.response_metadata[SIZE_NOTE_KEY] for each in chat.path() if each.type == "ai"]
+            assert [note["estimated"] // 10_000 for note in notes] == [0, 1, 2, 2]  # the third thought is not sent
+
+    with FakeOpenAI() as fake:
+        asyncio.run(story(fake))
+        assert fake.violations == []
+
+
+def test_the_context_counts_the_reasoning_of_a_turn_that_calls_tools() -> None:
+    kept = Reasoning("Why?", source="s", text_field="reasoning_content").to_kwargs()
+    answer = counted("b", 500, 20, output_token_details={"reasoning": 7}).model_copy(update={"additional_kwargs": kept})
+    assert context(HumanMessage("a"), asking("1"), ToolMessage("r", tool_call_id="1"), answer) == (510, True, 4, 0)
+    assert context(HumanMessage("a"), asking("1"), HumanMessage("a"), answer) == (503, True, 4, 0)

@@ -5,10 +5,13 @@ import logging
 from typing import Any
 
 import pytest
+from langchain_core.language_models import FakeListChatModel
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from agent.context.prompts import SYSTEM_PROMPT
-from agent.tools.approval import STOPPED_TEXT
+from agent.context.request import NOT_CARRIED_OUT_TEXT
+from agent.graph.graph import MAX_BOUND_MODELS, _BoundModels
+from agent.settings import ChosenModel
 from agent.tools.calculator import calculator
 from checkpoints import Caller, Run, RunState
 from tests.agent.running import budget, model_at, raising, running, tool
@@ -134,14 +137,14 @@ def test_a_thousand_calls_in_one_answer_are_stopped_at_the_limit_and_all_have_a_
     ended, said, fake = run(Calls(calls), agent=budget(calls=50))
     assert (ended.state, ended.error) == (RunState.STOPPED, "The agent reached the limit of 50 tool calls. Go on?")
     results = [text for kind, _, text in said if kind == "tool"]
-    assert (len(results), results.count(STOPPED_TEXT)) == (1_000, 950)
+    assert (len(results), results.count(NOT_CARRIED_OUT_TEXT)) == (1_000, 950)
     assert len(fake.requests) == 1
 
 
 def test_the_limit_of_calls_is_counted_over_all_answers() -> None:
     ended, said, _ = run(*sums(9), agent=budget(calls=4))
     assert ended.error == "The agent reached the limit of 4 tool calls. Go on?"
-    assert [text for kind, _, text in said if kind == "tool"] == ["1", "2", "3", "4", STOPPED_TEXT]
+    assert [text for kind, _, text in said if kind == "tool"] == ["1", "2", "3", "4", NOT_CARRIED_OUT_TEXT]
 
 
 def test_one_agent_may_make_more_calls_than_the_default_allows_by_a_setting() -> None:
@@ -230,3 +233,14 @@ def test_a_tool_that_took_anothers_place_is_offered_as_it_is_now() -> None:
         asyncio.run(story(fake))
         told = [request["tools"][0]["function"]["description"] for request in fake.requests]
         assert told == ["Does something.", "Is new."]
+
+
+def test_bound_models_are_bounded_and_the_last_used_ones_stay() -> None:
+    bound, chat = _BoundModels(), FakeListChatModel(responses=[])
+    models = [ChosenModel(str(number), chat.model_copy()) for number in range(MAX_BOUND_MODELS + 1)]
+    for model in models[:-1]:
+        bound.bind_tools(model, [])
+    first = bound.bind_tools(models[0], [])
+    bound.bind_tools(models[-1], [])
+    assert len(bound._bound_models) == MAX_BOUND_MODELS
+    assert bound.bind_tools(ChosenModel("0", chat.model_copy()), []) is first

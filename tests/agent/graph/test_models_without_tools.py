@@ -6,9 +6,10 @@ import pytest
 
 from agent.context.request import WITHOUT_TOOLS_KEY
 from agent.models.errors import refuses_tools
+from agent.tools.calculator import calculator
 from checkpoints import RunState
 from tests.agent.running import Running, model_at, running
-from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
+from tests.fakes.openai import Call, Calls, FakeOpenAI, Fault, Say
 
 OLLAMA = Fault("status", status=400, message="registry.ollama.ai/library/gemma3:4b does not support tools")
 
@@ -89,3 +90,28 @@ def test_the_words_of_the_servers_are_known(text: str, status: int) -> None:
 )
 def test_other_words_about_tools_are_no_refusal_of_all_tools(text: str) -> None:
     assert not refuses_tools(Refused(text, 400))
+
+
+def test_earlier_tool_work_is_plain_text_where_no_tool_is_offered() -> None:
+    async def story(fake: FakeOpenAI) -> None:
+        tools = [calculator]
+        async with model_at(fake) as model, running(model, tools, graph_tools=()) as chat:
+            await chat.say("both")
+            tools.clear()
+            assert (await chat.say("and now?")).state is RunState.DONE
+        roles, texts = zip(*((each["role"], each["content"]) for each in fake.requests[-1]["messages"]), strict=True)
+        assert roles == ("system", "user", "assistant", "user", "assistant", "user")
+        assert (
+            texts[2]
+            == '(calculator was called with {"expression":"1+1"}.)\n(calculator was called with {"expression":"1+2"}.)'
+        )
+        assert "\n2\n" in texts[3]
+        assert "\n3\n" in texts[3]
+        assert "tool" not in str([sorted(each) for each in fake.requests[-1]["messages"]])
+
+    with FakeOpenAI() as fake:
+        fake.reply(
+            Calls((Call("calculator", {"expression": "1+1"}), Call("calculator", {"expression": "1+2"}))), Say("2, 3.")
+        )
+        asyncio.run(story(fake))
+        assert fake.violations == []

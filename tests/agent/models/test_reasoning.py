@@ -9,7 +9,7 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 
 from agent.models.reasoning import restore_reasoning
-from checkpoints import RunState
+from checkpoints import Caller, RunState
 from checkpoints.reasoning import Reasoning
 from tests.agent.running import Running, model_at, running
 from tests.fakes.faults import Frame
@@ -186,9 +186,26 @@ def test_tags_count_only_at_the_beginning_and_need_no_end(text: str, said: str, 
 def test_a_thought_without_an_end_and_an_answer_is_no_answer() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         run = await chat.say("hello")
-        assert (chat.said()[-1][2], run.error) == ("hello", "The model said nothing; try again.")
+        assert (chat.said()[-1], run.error) == (("ai", "partial", ""), "The model said nothing; try again.")
+        assert thoughts(chat) == ["for ever"]
 
     play(story, Say("<think>for ever", tokens=tuple("<think>for ever")))
+
+
+def test_thoughts_are_kept_when_the_run_is_stopped_before_its_answer_and_not_sent_again() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        fake.hold(after_tokens=2)
+        run = await chat.send("hello")
+        await chat.until(chat.thought)
+        await chat.runner.stop(run.thread_id)
+        await chat.end(run)
+        assert (chat.said()[-1], len(thoughts(chat))) == (("ai", "partial", ""), 1)
+        assert chat.thought().startswith(thoughts(chat)[0])
+        fake.release()
+        await chat.end(await chat.runner.continue_answer(chat.thread_id, caller=Caller()))
+        assert [message["role"] for message in fake.requests[-1]["messages"]] == ["system", "user"]
+
+    play(story, Say("Hi.", thought="One two three four"), Say("Hi."), manner="deepseek")
 
 
 def test_an_answer_that_is_stopped_keeps_its_reasoning() -> None:
@@ -219,3 +236,16 @@ def test_another_model_or_address_gets_no_reasoning_and_no_fields_back() -> None
     assert restore_reasoning([HumanMessage("hi"), answer], "openai:a#2", model)[-1].additional_kwargs == {}
     own = restore_reasoning([HumanMessage("hi"), answer], "openai:a#1", model)[-1]
     assert own.additional_kwargs == {"reasoning_content": "Why?"}
+
+
+@pytest.mark.parametrize("spec", [CHAT, RESPONSES])
+def test_a_call_that_cannot_be_read_keeps_its_place_and_its_signature(spec: str) -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("what is 6*7?")).state is RunState.DONE
+        assert (await chat.say("thanks")).state is RunState.DONE
+        sent = fake.requests[-1]
+        calls = sent["messages"][2]["tool_calls"] if spec == CHAT else [i for i in sent["input"] if "arguments" in i]
+        assert ["unreadable" in str(call) for call in calls] == [True, False]
+
+    broken = Calls((Call("calculator", "{"), Call("calculator", {"expression": "1 + 1"})), thought="Two sums.")
+    play(story, broken, TOTAL, Say("Welcome."), spec=spec, manner="gemini" if spec == CHAT else "openai")

@@ -223,3 +223,16 @@ def test_a_note_is_refused_that_saves_nothing() -> None:
     found = select_passage(done(HumanMessage("a"), HumanMessage("b"), HumanMessage("c")), EVERYTHING)
     with pytest.raises(NotCompactedError):
         build_note(found, "x")
+
+
+def test_a_summary_is_not_cut_by_the_limits_of_answers() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        extra = '{"max_tokens": 9, "provider": {"only": ["one"]}}'
+        chat.store.change_settings(chat.thread_id, {"max_tokens": "9", "extra_body": extra})
+        await chat.say(f"Who lives there? {LONG}")
+        assert await compact(chat) == "done"
+        limited = [{"max_tokens", "max_completion_tokens"} & request.keys() != set() for request in fake.requests]
+        assert limited == [True, False]
+        assert fake.requests[-1]["provider"] == {"only": ["one"]}
+
+    play(story, Say(LONG), Say("Anna, 41, lives in Ystad."))

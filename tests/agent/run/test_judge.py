@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from langchain_core.language_models import FakeMessagesListChatModel
+from langchain_core.messages import AIMessage
 
 from agent.context.prompts import CONVERSATION, CONVERSATION_END, JUDGE_PROMPT
 from agent.demo.model import DemoChatModel
@@ -252,7 +254,7 @@ def test_the_demo_model_finds_a_milestone_where_a_tool_was_used() -> None:
     asyncio.run(story())
 
 
-@pytest.mark.parametrize("before", ["", "Let me see.\n```json\n", "<think>{maybe}</think>"])
+@pytest.mark.parametrize("before", ["", "Let me see.\n```json\n"])
 def test_a_verdict_is_found_in_what_models_put_around_it(before: str) -> None:
     verdict = parse_verdict(before + '{"should_save": true, "reason": "r", "suggested_name": "n", "more": 1}\n```')
     assert (verdict.should_save, verdict.reason, verdict.suggested_name) == (True, "r", "n")
@@ -275,3 +277,27 @@ def test_the_question_holds_only_the_end_of_a_long_conversation(store: Store) ->
     entries = json.loads(build_judge_question(store.list_messages(thread_id)).splitlines()[1])
     assert len(entries) < 12
     assert entries[-1]["text"] == "last " + "y" * 1_995 + "\n… (cut: 3,005 more characters)"
+
+
+@pytest.mark.parametrize("before", ["", "<think>{maybe}</think>\n"])
+def test_a_model_that_cannot_stream_and_thinks_in_tags_is_read_as_in_a_run(before: str) -> None:
+    async def story() -> None:
+        whole: Any = {"response_metadata": {"finish_reason": "stop"}}
+        answers: list[Any] = [AIMessage(text, **whole) for text in ("Hi.", "Hi again.", before + says().text)]
+        async with running(FakeMessagesListChatModel(responses=answers), (), graph_tools=(), judge=20) as chat:
+            await chat.say("hello")
+            await chat.say("hello")
+            await judged(chat)
+            assert saved(chat) == [("The sum", "judge", 4)]
+
+    asyncio.run(story())
+
+
+def test_the_judge_is_not_cut_by_the_limits_of_answers() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        chat.store.change_settings(chat.thread_id, {"max_tokens": "9", "extra_body": '{"max_tokens": 9}'})
+        await chat.say("How much is it?")
+        await judged(chat)
+        assert not {"max_tokens", "max_completion_tokens"} & fake.requests[-1].keys()
+
+    play(story, *SUM, says())

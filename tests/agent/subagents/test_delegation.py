@@ -7,12 +7,14 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from agent.context.request import NOT_CARRIED_OUT_TEXT
+from agent.events import ToolStarted
 from agent.marks import CallKey, QuestionMark
 from agent.run.requests import NothingToDecideError
 from agent.subagents.delegation import find_open_calls
 from agent.tools.approval import NOT_APPROVED_TEXT, STOPPED_TEXT, Decision
 from checkpoints import MAIN, Caller, NewMessage, OperationKind, RunState, serde
 from checkpoints.interchange import reading, transfer
+from checkpoints.reasoning import Reasoning
 from components.views import message_view
 from tests.agent.cast import Cast, agent, ask, chain, memory, perform, replaced
 from tests.agent.running import Running, budget
@@ -202,7 +204,7 @@ def test_ids_that_a_server_uses_again_belong_to_one_call_each() -> None:
 def test_stopping_closes_the_calls_of_every_agent_in_its_own_name() -> None:
     async def story(chat: Running, cast: Cast) -> None:
         run = await chat.send("hello")
-        await chat.until(lambda: len(chat.path()) == 4)
+        await chat.until(lambda: sum(isinstance(event, ToolStarted) for event in chat.events) == 2)
         await chat.runner.stop(chat.thread_id)
         assert (await chat.end(run)).state is RunState.STOPPED
         assert chain(chat)[4:] == [("ann", "tool", STOPPED_TEXT), (MAIN, "tool", STOPPED_TEXT)]
@@ -279,7 +281,7 @@ def test_calls_beyond_the_limit_have_results_before_the_one_that_asked_goes_on()
     async def story(chat: Running, cast: Cast) -> None:
         assert (await chat.say("hello")).state is RunState.DONE
         assert chain(chat)[-3:] == [
-            ("ann", "tool", STOPPED_TEXT),
+            ("ann", "tool", NOT_CARRIED_OUT_TEXT),
             (MAIN, "tool", f"ann could not answer: The agent reached the limit of 49 tool calls. {KEPT}"),
             (MAIN, "ai", "So."),
         ]
@@ -361,6 +363,20 @@ def test_stopping_keeps_what_an_agent_was_writing_under_its_name() -> None:
 
     cut = Fault("hang", Say("one two three"), after_tokens=2)
     perform(story, *GO, main=[ask("cid", "1")], cid=[cut])
+
+
+def test_the_thoughts_of_a_failed_answer_are_not_those_of_the_agents_next_answer() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        run = await chat.send("hello")
+        await chat.until(lambda: chat.runner.active_runs.by_thread[chat.thread_id].recorder.find_text("cid") == "one two ")
+        await chat.runner.stop(chat.thread_id)
+        await chat.end(run)
+        kept = [Reasoning.of(stored.langchain) for stored in chat.path() if stored.agent == "cid" and stored.type == "ai"]
+        assert [each and each.text for each in kept] == ["stale", None]
+
+    cut = Fault("hang", Say("one two three"), after_tokens=2)
+    main = [ask("cid", "1"), ask("cid", "2")]
+    perform(story, *GO, main=main, cid=[Say("<think>stale"), cut])
 
 
 def plus_one(text: str) -> Say:

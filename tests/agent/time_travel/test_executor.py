@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agent.context.request import NOT_CARRIED_OUT_TEXT
 from agent.events import ToolStarted
 from agent.graph.tool_calls import AFTER_MOVE_TEXT, SWITCHED_OFF_TEXT
 from agent.run.requests import NothingToDecideError
@@ -270,7 +271,7 @@ def test_nothing_is_said_to_be_saved_that_is_not() -> None:
             await chat.until(lambda: any(isinstance(event, ToolStarted) for event in chat.events))
             await chat.runner.stop(chat.thread_id)
             assert (await chat.end(run)).state is RunState.STOPPED
-            assert [text for kind, _, text in chat.said() if kind == "tool"] == [STOPPED_TEXT, STOPPED_TEXT]
+            assert [text for kind, _, text in chat.said() if kind == "tool"] == [NOT_CARRIED_OUT_TEXT, STOPPED_TEXT]
             assert chat.store.list_checkpoints(chat.thread_id) == []
 
     with FakeOpenAI() as fake:

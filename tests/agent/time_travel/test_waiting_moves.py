@@ -1,5 +1,6 @@
 """The moves that wait for a person, and what each would remove."""
 
+import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from agent.time_travel.waiting_moves import find_waiting_moves
@@ -31,3 +32,11 @@ def test_a_removal_counts_the_checkpoints_after_the_target(memory_store: Store) 
 def test_an_answer_without_moves_has_none(memory_store: Store) -> None:
     assert find_waiting_moves(memory_store, thread(memory_store, LOOK)) == {}
     assert find_waiting_moves(memory_store, memory_store.create_thread().id) == {}
+
+
+def test_several_moves_read_the_checkpoints_once(memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    thread_id, reads = thread(memory_store, GO, {**GO, "id": "again"}), list[str]()
+    read = memory_store.map_checkpoint_depths
+    monkeypatch.setattr(Store, "map_checkpoint_depths", lambda _, thread_id: reads.append(thread_id) or read(thread_id))
+    assert find_waiting_moves(memory_store, thread_id).keys() == {"go", "again"}
+    assert reads == [thread_id]

@@ -7,17 +7,18 @@ from typing import Any
 import pytest
 from langchain_core.tools import BaseTool, StructuredTool
 
+from agent.context.request import NOT_CARRIED_OUT_TEXT
 from agent.run.requests import NothingToDecideError
 from agent.tools.approval import DENIED_TEXT, NOT_APPROVED_TEXT, STOPPED_TEXT, Decision
 from checkpoints import Caller, RunState
-from tests.agent.running import Running, model_at, running
+from tests.agent.running import Running, budget, model_at, running
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
 
 Story = Callable[[Running, FakeOpenAI], Awaitable[None]]
 ASK = Call("send", {"to": "Ann"}, id="1")
 
 
-def play(story: Story, *replies: Any) -> list[str]:
+def play(story: Story, *replies: Any, **limits: Any) -> list[str]:
     """The story with a tool `send` that needs approval and one `look` that does not; what was sent to whom."""
     sent: list[str] = []
 
@@ -34,7 +35,7 @@ def play(story: Story, *replies: Any) -> list[str]:
     tools: list[BaseTool] = [StructuredTool.from_function(coroutine=send), StructuredTool.from_function(coroutine=look)]
 
     async def whole(fake: FakeOpenAI) -> None:
-        async with model_at(fake) as model, running(model, tools, approval=["send"]) as chat:
+        async with model_at(fake) as model, running(model, tools, approval=["send"], **limits) as chat:
             await story(chat, fake)
 
     with FakeOpenAI() as fake:
@@ -180,10 +181,22 @@ def test_stopping_what_was_allowed_closes_every_call() -> None:
         await asyncio.sleep(0.05)
         assert await chat.runner.stop(chat.thread_id)
         assert (await chat.end(run)).state is RunState.STOPPED
-        assert results(chat) == [STOPPED_TEXT, STOPPED_TEXT]
+        assert results(chat) == [STOPPED_TEXT, NOT_CARRIED_OUT_TEXT]
         assert chat.unanswered() == set()
 
     play(story, Calls((ASK, Call("send", {"to": "nobody"}, id="2"))))
+
+
+def test_a_call_that_waits_for_a_person_waits_also_where_the_calls_beside_it_reach_a_limit() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("both")).state is RunState.WAITING
+        assert results(chat) == ["sunny", "Not carried out: The agent reached the limit of 1 tool call."]
+        assert [each.call["id"] for each in chat.runner.inputs.load_waiting_calls(chat.thread_id)] == ["1"]
+        assert await decide(chat, "allow") is RunState.DONE
+        assert chat.unanswered() == set()
+
+    calls = Calls((Call("look", {}, id="2"), ASK, Call("look", {}, id="3")))
+    assert play(story, calls, Say("Done."), agent=budget(calls=1)) == ["Ann"]
 
 
 def test_a_long_conversation_waits_as_a_short_one_does() -> None:
