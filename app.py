@@ -17,7 +17,6 @@ from starlette.types import ASGIApp
 
 import commands
 import factory
-from agent.context.prices import ModelPrice
 from agent.graph.graph import Graph, build_graph
 from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
@@ -154,7 +153,7 @@ def _build_services(
 ) -> Services:
     pool = ThreadPoolExecutor(MAX_POOL_THREADS, thread_name_prefix="waymark")
     hub, runs, blocking = RunHub(), Runs(store), BlockingPool(pool)
-    prices = {spec: ModelPrice(price.input, price.output, price.cached) for spec, price in settings.prices.items()}
+    prices = factory.build_prices(settings)
     runner = build_runner(
         store,
         runs,

@@ -24,6 +24,7 @@ from agent.graph.answer import BoundModel, stream_answer
 from agent.graph.state import AgentState, Limits, RunContext
 from agent.graph.tool_calls import run_tool_calls
 from agent.models.errors import refuses_files, refuses_tools
+from agent.models.parameters import read_parameters
 from agent.models.reasoning import identify_source, restore_reasoning
 from agent.settings import ChosenModel
 from agent.tools.approval import find_unanswered_calls
@@ -131,7 +132,8 @@ class _ModelNode:
         can_move = any(tool in MOVE_TOOLS for tool in offered)
         messages = add_numbers(request.messages) if can_move else request.messages
         # The requested model; the answer's metadata names the one that wrote it.
-        context.trace.on_request(str(getattr(model.chat, "model_name", model.spec)), describe_attachments(messages))
+        requested = str(getattr(model.chat, "model_name", model.spec))
+        context.trace.on_request(requested, describe_attachments(messages), offered, read_parameters(model.chat))
         with self.refused_files.track_refusals(model, messages) as refused:
             sent = await context.recorder.run_blocking(partial(load_attachments, messages, context.read_files, refused))
             sent = restore_reasoning(sent, identify_source(model.spec, model.chat), model.chat)
