@@ -124,7 +124,9 @@ def create_app(
     agents = factory.build_agents(settings, models)
     store = store or factory.open_store(settings)
     mcp = McpServers(factory.build_mcp_servers(settings), tools, approval)
-    graph = build_graph(tools, approval=approval, graph_tools=select_graph_tools(settings.tools_enabled))
+    numbers = settings.message_numbers
+    graph_tools = select_graph_tools(settings.tools_enabled, numbers)
+    graph = build_graph(tools, approval=approval, graph_tools=graph_tools, numbers=numbers)
     services = _build_services(settings, store, models, tracer, graph, agents, on_time_travel)
     services.runs.interrupt_orphans()
     session = None if settings.auth == "none" else Session(_load_secret(settings.data_dir), port=port)

@@ -220,6 +220,7 @@ class Settings(BaseSettings):
 
     files_dir: Annotated[Path | None, AfterValidator(_resolve_folder)] = Field(None, description="a folder that is there")
     time_travel: Literal["off", "ask", "allow"] = Field("ask", description="off, ask or allow")
+    message_numbers: Literal["msg", "short", "off"] = Field("msg", description="msg, short or off")
     judge: Literal["on", "off"] = Field("off", description="on or off")  # on: a call of the model more after a turn
     tools_enabled: Names = Field(None, description="a list of tools' names")  # None: all that can work
     tools_approval: Names = Field(None, description="a list of tools' names")  # these wait for a person's approval
