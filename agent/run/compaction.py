@@ -33,6 +33,10 @@ from checkpoints.changes import branches
 
 MAX_FOCUS_CHARS = 2_000
 _RESERVED_TOKENS = 2_000  # of a request beside the conversation: the instructions, the focus, the tags
+NOTHING_YET_TEXT = "There is nothing to summarise yet."
+_SUMMARY_SHARE = 0.1  # of the passage: the estimated length of a summary, within the next two limits
+_MIN_SUMMARY_TOKENS = 100
+_MAX_SUMMARY_TOKENS = 1_500
 _MIN_PORTION_TOKENS = 1_000  # of the conversation in one request, however small the window is
 _SUMMARY_TEXT = re.compile(r"<summary>\n(.*?)\n</summary>", re.DOTALL)
 
@@ -69,6 +73,15 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
+class SummaryPreview:
+    """The effect of a summary, before the model is asked for it."""
+
+    message_count: int  # that the summary replaces
+    tokens_before: int  # of the next request
+    tokens_after: int  # estimated
+
+
+@dataclass(frozen=True, slots=True)
 class SummaryNote:
     """The message that replaces a passage."""
 
@@ -102,6 +115,13 @@ def select_passage(path: Sequence[Message], scope: SummaryScope) -> Passage:
     if end - first < 2:  # also where the path is one summary already
         raise NotCompactedError("There is too little here to summarise.")
     return Passage(path[first:end], path[end:])
+
+
+def preview_summary(passage: Passage, tokens_now: int) -> SummaryPreview:
+    """Estimate what a summary of a passage saves. Messages that no longer fit the window save nothing."""
+    expected = max(_MIN_SUMMARY_TOKENS, min(round(passage.tokens * _SUMMARY_SHARE), _MAX_SUMMARY_TOKENS))
+    tokens_after = max(0, tokens_now - passage.tokens) + min(expected, passage.tokens)
+    return SummaryPreview(len(passage.messages), tokens_now, tokens_after)
 
 
 def _begins_turn(message: Message) -> bool:
