@@ -26,6 +26,7 @@ from agent.context.window import find_window
 from agent.graph.answer import stream_answer
 from agent.graph.state import RunContext
 from agent.marks import SummaryMark
+from agent.models.parameters import read_parameters
 from agent.time_travel.moves import find_sources
 from agent.tools.fence import escape_tags
 from checkpoints import MAIN, Message, MessageNotFoundError, NewMessage, OperationDetail, StateError, pluralize, serde
@@ -144,7 +145,7 @@ async def summarize_passage(passage: Passage, focus: str, context: RunContext) -
             SystemMessage(COMPACTION_PROMPT),
             HumanMessage(build_summary_question(portion, summary, focus)),
         ]
-        context.trace.on_request(context.model.spec, messages)
+        context.trace.on_request(context.model.spec, messages, parameters=read_parameters(context.model.chat))
         answer = await stream_answer(context.model.chat, messages, context)
         context.trace.on_answer(answer)
         summary = answer.text.strip()

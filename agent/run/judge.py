@@ -18,6 +18,7 @@ from agent.context.transcript import describe_message, encode_entry, wrap_entrie
 from agent.context.usage import readable_usage
 from agent.events import HeadMoved
 from agent.models.errors import describe_model_error
+from agent.models.parameters import read_parameters
 from agent.models.reasoning import WIRE_KEY
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
@@ -160,6 +161,7 @@ class Judge:
                 first_token_ns=None,
                 ended_ns=time_ns(),
                 error=error or None,
+                parameters=read_parameters(candidate.model.chat),
             )
             self._tracer.record(Judged(candidate.run.thread_id, call))
         return parse_verdict(str(answer.text))

@@ -58,7 +58,7 @@ class ModelAnswered:
     """One call of the model. With an `error`, `answer` is the part that had arrived."""
 
     run_id: str
-    model: str
+    model: str  # as it was requested; its spec where the answer has none
     prompt: Prompt
     messages: Sequence[AnyMessage]
     answer: AIMessage

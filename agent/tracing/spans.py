@@ -244,7 +244,7 @@ class SpanRecorder:
             attributes[Attribute.OBSERVATION_MODEL] = str(model)
         if counted := count_usage(answer):
             attributes[Attribute.OBSERVATION_USAGE_DETAILS] = json.dumps(counted)
-            if price := self._prices.get(str(answer.response_metadata.get("spec"))):
+            if price := self._prices.get(str(answer.response_metadata.get("spec") or event.model)):
                 attributes[Attribute.OBSERVATION_COST_DETAILS] = json.dumps(compute_costs(counted, price))
         if event.parameters:
             attributes[Attribute.OBSERVATION_MODEL_PARAMETERS] = encode_json(dict(event.parameters))

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from agent.context.prices import ModelPrice
+from agent.run.compaction import SummaryScope
 from agent.tools.calculator import calculator
 from agent.tracing.events import Feedback, TraceLabels
 from agent.tracing.langfuse import LangfuseTracer
@@ -98,6 +99,18 @@ def test_a_generation_of_a_priced_model_tells_its_cost() -> None:
     usd = {"input": 2.0, "input_cache_read": 0.5, "output": 8.0, "output_reasoning": 8.0}
     assert costs == {kind: usage[kind] * price / 1e6 for kind, price in usd.items()} | {"total": costs["total"]}
     assert costs["total"] == sum(cost for kind, cost in costs.items() if kind != "total")
+
+
+def test_a_summary_tells_its_cost_and_parameters() -> None:
+    async def story(chat: Running) -> None:
+        chat.store.change_settings(chat.thread_id, {"temperature": "0.5"}, caller=Caller())
+        await chat.say("Go")
+        await chat.end(await chat.runner.compact(chat.thread_id, SummaryScope(), caller=Caller()))
+
+    traces, _ = record(scripted(Say("A long answer. " * 100), Say("Short.")), story)
+    summary = traces[-1].children[0]
+    assert (summary["metadata.agent"], summary["model.parameters"]) == ("compaction", '{"temperature": 0.5}')
+    assert json.loads(str(summary["cost_details"]))["total"] > 0
 
 
 def test_every_span_carries_the_operators_labels_and_the_conversations_name() -> None:
