@@ -17,7 +17,6 @@ from starlette.types import ASGIApp
 
 import commands
 import factory
-from agent.context.prices import ModelPrice
 from agent.graph.graph import Graph, build_graph
 from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
@@ -125,7 +124,9 @@ def create_app(
     agents = factory.build_agents(settings, models)
     store = store or factory.open_store(settings)
     mcp = McpServers(factory.build_mcp_servers(settings), tools, approval)
-    graph = build_graph(tools, approval=approval, graph_tools=select_graph_tools(settings.tools_enabled))
+    numbers = settings.message_numbers
+    graph_tools = select_graph_tools(settings.tools_enabled, numbers)
+    graph = build_graph(tools, approval=approval, graph_tools=graph_tools, numbers=numbers)
     services = _build_services(settings, store, models, tracer, graph, agents, on_time_travel)
     services.runs.interrupt_orphans()
     session = None if settings.auth == "none" else Session(_load_secret(settings.data_dir), port=port)
@@ -154,7 +155,7 @@ def _build_services(
 ) -> Services:
     pool = ThreadPoolExecutor(MAX_POOL_THREADS, thread_name_prefix="waymark")
     hub, runs, blocking = RunHub(), Runs(store), BlockingPool(pool)
-    prices = {spec: ModelPrice(price.input, price.output, price.cached) for spec, price in settings.prices.items()}
+    prices = factory.build_prices(settings)
     runner = build_runner(
         store,
         runs,

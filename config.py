@@ -48,6 +48,13 @@ def _check_header(value: SecretStr) -> SecretStr:
     return value
 
 
+def _check_environment(value: str | None) -> str | None:
+    """Refuse the names of environments that Langfuse refuses."""
+    if value is not None and not re.fullmatch(r"(?!langfuse)[a-z0-9_-]{1,40}", value):
+        raise ValueError
+    return value
+
+
 def _resolve_folder(path: Path | None) -> Path | None:
     if path is not None and not path.expanduser().is_dir():
         raise ValueError
@@ -97,6 +104,8 @@ Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 Names = Annotated[tuple[str, ...] | None, BeforeValidator(_split_list)]
 ExtraBody = Annotated[str | None, BeforeValidator(_write_json)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
+Label = Annotated[str, Field(min_length=1, max_length=200)]
+LABEL_RULE = "a text of at most 200 characters"
 NAME_RULE = "small letters, digits and _, at most 31, beginning with a letter"
 PLAIN_TABLES = {  # of waymark.toml
     "tools": ("enabled", "approval"),
@@ -200,9 +209,18 @@ class Settings(BaseSettings):
     langfuse_host: Address = "https://cloud.langfuse.com"
     langfuse_prompt_label: str = "production"
     langfuse_mask: Literal["on", "off"] = Field("off", description="on or off")
+    langfuse_tracing_environment: Annotated[str | None, AfterValidator(_check_environment)] = Field(
+        None, description="small letters, digits, - and _, at most 40, and not begin with langfuse"
+    )
+    langfuse_release: Label | None = Field(None, description=LABEL_RULE)
+    langfuse_user: Label | None = Field(None, description=LABEL_RULE)
+    langfuse_tags: Annotated[tuple[Label, ...] | None, BeforeValidator(_split_list)] = Field(
+        None, description="a list of texts of at most 200 characters"
+    )
 
     files_dir: Annotated[Path | None, AfterValidator(_resolve_folder)] = Field(None, description="a folder that is there")
     time_travel: Literal["off", "ask", "allow"] = Field("ask", description="off, ask or allow")
+    message_numbers: Literal["msg", "short", "off"] = Field("msg", description="msg, short or off")
     judge: Literal["on", "off"] = Field("off", description="on or off")  # on: a call of the model more after a turn
     tools_enabled: Names = Field(None, description="a list of tools' names")  # None: all that can work
     tools_approval: Names = Field(None, description="a list of tools' names")  # these wait for a person's approval

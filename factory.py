@@ -5,6 +5,7 @@ Each function raises `SettingsError` for a setting that it cannot use.
 
 from langchain_core.tools import BaseTool
 
+from agent.context.prices import ModelPrice, Prices
 from agent.graph.budgets import Budget
 from agent.graph.state import Limits
 from agent.models.catalog import ConfiguredModels
@@ -15,6 +16,7 @@ from agent.subagents.agents import BUILT_IN_AGENTS, Agent, Agents
 from agent.tools.ask_agent import ask_agent
 from agent.tools.mcp import McpServer
 from agent.tools.registry import MAIN_AGENT_TOOLS, TOOL_NAMES, select_tools
+from agent.tracing.events import TraceLabels
 from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import MAIN, Database, Store, StoreUnavailableError
 from config import Settings, SettingsError
@@ -69,7 +71,18 @@ def build_tracer(settings: Settings) -> Tracer:
         host=host,
         prompt_label=settings.langfuse_prompt_label,
         mask=settings.langfuse_mask == "on",
+        labels=TraceLabels(
+            environment=settings.langfuse_tracing_environment,
+            release=settings.langfuse_release,
+            user=settings.langfuse_user,
+            tags=settings.langfuse_tags or (),
+        ),
+        prices=build_prices(settings),
     )
+
+
+def build_prices(settings: Settings) -> Prices:
+    return {spec: ModelPrice(price.input, price.output, price.cached) for spec, price in settings.prices.items()}
 
 
 def build_tools(settings: Settings) -> list[BaseTool]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 
-from agent.context.numbering import prefix_number
+from agent.context.numbering import NumberStyle, prefix_number
 from checkpoints import files
 from checkpoints.files import FilePart
 from checkpoints.text import fence_verbatim
@@ -39,9 +39,9 @@ def _estimate_part_tokens(part: FilePart) -> int:
     return int(part["size"]) // PDF_BYTES_PER_TOKEN if is_pdf else min(int(part["size"]), MAX_TEXT_CHARS) // 4
 
 
-def add_number(message: AnyMessage, position: int) -> AnyMessage:
+def add_number(message: AnyMessage, position: int, style: NumberStyle) -> AnyMessage:
     """Return the message with its number before its text and its files after it."""
-    content = files.build_content(prefix_number(position, str(message.text)), files.find_file_parts(message.content))
+    content = files.build_content(prefix_number(position, str(message.text), style), files.find_file_parts(message.content))
     return message.model_copy(update={"content": content})
 
 

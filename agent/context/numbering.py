@@ -1,20 +1,26 @@
 """Message numbers, `[msg_0]`, `[msg_1]`, …: a message's position on the path, by which a model names it.
 
 They are put before each message when a request is built, and they are never stored. Models imitate the prefix, so it is
-removed from their answers.
+removed from their answers, in every style: the style may have changed within a conversation.
 """
 
 import re
+from typing import Literal
 
-_TAGS = re.compile(r"\s*(?:\[msg_[0-9]+\]\s*)+")
+NumberStyle = Literal["msg", "short", "off"]  # [msg_3], [m3], or no number
+DEFAULT_NUMBERS: NumberStyle = "msg"
+_TAGS = re.compile(r"\s*(?:\[m(?:sg_)?[0-9]+\]\s*)+")
 # The beginning of a possible prefix, while it arrives in small pieces.
-_UNDECIDED = re.compile(r"\s*(?:\[msg_[0-9]{1,9}\]\s*)*(?:\[(?:m(?:s(?:g(?:_[0-9]{0,9})?)?)?)?)?")
+_UNDECIDED = re.compile(r"\s*(?:\[m(?:sg_)?[0-9]{1,9}\]\s*)*(?:\[(?:m(?:[0-9]{0,9}|s(?:g(?:_[0-9]{0,9})?)?)?)?)?")
 _MAX_HELD_CHARS = 200  # characters that are held back
 
 
-def prefix_number(position: int, text: str) -> str:
+def prefix_number(position: int, text: str, style: NumberStyle = DEFAULT_NUMBERS) -> str:
     """Return the text as the model reads it."""
-    return f"[msg_{position}] {text}" if text else f"[msg_{position}]"
+    if style == "off":
+        return text
+    tag = f"[msg_{position}]" if style == "msg" else f"[m{position}]"
+    return f"{tag} {text}" if text else tag
 
 
 def strip_number(text: str) -> str:

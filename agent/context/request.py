@@ -11,6 +11,7 @@ from itertools import groupby, zip_longest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 
 from agent.context import attachments
+from agent.context.numbering import NumberStyle
 from agent.context.prompts import BEGINNING_TEXT, CONTINUE_TEXT
 from agent.tools.fence import Fence
 from checkpoints import DamagedMessageError, Message, MessageStatus, files, serde
@@ -93,10 +94,10 @@ def _find_last_calls(messages: Sequence[AnyMessage]) -> int:
     return max(calling, default=len(messages))
 
 
-def add_numbers(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+def add_numbers(messages: Sequence[AnyMessage], style: NumberStyle) -> list[AnyMessage]:
     """Return the messages with their numbers in the text; messages outside the path have none."""
     return [
-        attachments.add_number(message, position) if (position := read_position(message)) is not None else message
+        message if (position := read_position(message)) is None else attachments.add_number(message, position, style)
         for message in messages
     ]
 

@@ -18,6 +18,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from agent.context.attachments import describe_attachments, load_attachments
+from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle
 from agent.context.request import (
     SIZE_NOTE_KEY,
     WITHOUT_TOOLS_KEY,
@@ -32,13 +33,14 @@ from agent.graph.answer import BoundModel, stream_answer
 from agent.graph.state import AgentState, Limits, Recorder, RunContext
 from agent.graph.tool_calls import run_tool_calls
 from agent.models.errors import refuses_files, refuses_tools
+from agent.models.parameters import read_parameters
 from agent.models.reasoning import identify_source, restore_reasoning, select_reasoning
 from agent.settings import ChosenModel
+from agent.time_travel.protocol import MOVE_NAMES
 from agent.tools.approval import find_unanswered_calls
 from agent.tools.ask_agent import ask_agent
 from agent.tools.fork import fork
 from agent.tools.registry import GRAPH_TOOLS
-from agent.tools.time_travel import MOVE_TOOLS
 from checkpoints import files
 
 MAX_BOUND_MODELS = 64  # models with their tools that stay bound, as many as the catalogue keeps
@@ -46,7 +48,11 @@ Graph = CompiledStateGraph[AgentState, RunContext, AgentState, AgentState]
 
 
 def build_graph(
-    tools: Sequence[BaseTool], *, approval: Collection[str] = (), graph_tools: Sequence[BaseTool] = GRAPH_TOOLS
+    tools: Sequence[BaseTool],
+    *,
+    approval: Collection[str] = (),
+    graph_tools: Sequence[BaseTool] = GRAPH_TOOLS,
+    numbers: NumberStyle = DEFAULT_NUMBERS,
 ) -> Graph:
     """Build agent -> tools -> agent … -> end. A run starts at the tools where waiting calls were decided about.
 
@@ -60,7 +66,7 @@ def build_graph(
         return {"messages": await run_tool_calls(state["messages"], allowed, approval, runtime.context)}
 
     graph = StateGraph(AgentState, context_schema=RunContext)
-    graph.add_node("agent", _ModelNode(tools, graph_tools).ask_model)
+    graph.add_node("agent", _ModelNode(tools, graph_tools, numbers).ask_model)
     graph.add_node("tools", run_tools)
     graph.add_conditional_edges(START, _route_start, ["agent", "tools"])
     graph.add_conditional_edges("agent", _route_answer, ["tools", END])
@@ -115,6 +121,7 @@ class _ModelNode:
 
     tools: Sequence[BaseTool]
     graph_tools: Sequence[BaseTool]
+    numbers: NumberStyle
     bound: _BoundModels = field(default_factory=_BoundModels)
     refused_files: _RefusedFiles = field(default_factory=_RefusedFiles)
     without_tools: set[str] = field(default_factory=set)  # specs of models that refused tools
@@ -142,10 +149,11 @@ class _ModelNode:
             select_reasoning(paired, source),
             find_window(model.chat, context.limits.max_window_tokens).max_request_tokens,
         )
-        can_move = any(tool in MOVE_TOOLS for tool in offered)
-        messages = add_numbers(request.messages) if can_move else request.messages
+        is_numbered = self.numbers != "off" and any(tool.name in MOVE_NAMES for tool in offered)
+        messages = add_numbers(request.messages, self.numbers) if is_numbered else request.messages
         # The requested model; the answer's metadata names the one that wrote it.
-        context.trace.on_request(str(getattr(model.chat, "model_name", model.spec)), describe_attachments(messages))
+        requested = str(getattr(model.chat, "model_name", model.spec))
+        context.trace.on_request(requested, describe_attachments(messages), offered, read_parameters(model.chat))
         with self.refused_files.track_refusals(model, messages) as refused:
             sent = await context.recorder.run_blocking(partial(load_attachments, messages, context.read_files, refused))
             sent = restore_reasoning(sent, source, model.chat)

@@ -52,7 +52,7 @@ async def run_tool_calls(
     that the budgets allow, unless a call waits for a person.
     """
     answer = next(message for message in reversed(messages) if isinstance(message, AIMessage))
-    results = [await _commit_result(_reject_unreadable(call), context) for call in answer.invalid_tool_calls]
+    results = [await _commit_refusal(call, _reject_unreadable(call), context) for call in answer.invalid_tool_calls]
     calls, is_waiting = find_unanswered_calls(messages), False
     while calls:
         split = _split_at_move(calls, tools)
@@ -112,7 +112,13 @@ async def _make_move(
 
 
 async def _refuse_call(call: ToolCall, text: str, context: RunContext) -> ToolMessage:
-    return await _commit_result(ToolMessage(text, tool_call_id=call["id"] or "", name=call["name"], status="error"), context)
+    result = ToolMessage(text, tool_call_id=call["id"] or "", name=call["name"], status="error")
+    return await _commit_refusal(call, result, context)
+
+
+async def _commit_refusal(call: ToolCall | InvalidToolCall, result: ToolMessage, context: RunContext) -> ToolMessage:
+    context.trace.on_refusal(call, result)
+    return await _commit_result(result, context)
 
 
 async def _commit_result(result: ToolMessage, context: RunContext) -> ToolMessage:

@@ -62,6 +62,16 @@ def apply_parameters(model: BaseChatModel, parameters: ModelParameters) -> BaseC
     return model.model_copy(update=update) if update else model
 
 
+def read_parameters(model: BaseChatModel) -> dict[str, str | float]:
+    """Return the parameters that a model sends. Its extra body is left out: it may hold any text, such as a key."""
+    found: dict[str, str | float] = {}
+    for name, candidates in _FIELD_NAMES.items():
+        value = next((value for each in candidates if (value := getattr(model, each, None)) is not None), None)
+        if isinstance(value, str | int | float):
+            found[name] = value
+    return found
+
+
 def _parse_number(text: str, maximum: float, sentence: str) -> float:
     try:
         number = float(text)

@@ -26,6 +26,7 @@ from agent.context.window import find_window
 from agent.graph.answer import stream_answer
 from agent.graph.state import RunContext
 from agent.marks import SummaryMark
+from agent.models.parameters import read_parameters
 from agent.time_travel.moves import find_sources
 from agent.tools.fence import escape_tags
 from checkpoints import MAIN, Message, MessageNotFoundError, NewMessage, OperationDetail, StateError, pluralize, serde
@@ -33,6 +34,10 @@ from checkpoints.changes import branches
 
 MAX_FOCUS_CHARS = 2_000
 _RESERVED_TOKENS = 2_000  # of a request beside the conversation: the instructions, the focus, the tags
+NOTHING_YET_TEXT = "There is nothing to summarise yet."
+_SUMMARY_SHARE = 0.1  # of the passage: the estimated length of a summary, within the next two limits
+_MIN_SUMMARY_TOKENS = 100
+_MAX_SUMMARY_TOKENS = 1_500
 _MIN_PORTION_TOKENS = 1_000  # of the conversation in one request, however small the window is
 _SUMMARY_TEXT = re.compile(r"<summary>\n(.*?)\n</summary>", re.DOTALL)
 
@@ -66,6 +71,15 @@ class Passage:
     def tokens(self) -> int:
         """Estimate the tokens that it takes in a request."""
         return sum(estimate_stored_tokens(message) for message in self.messages if message.agent == MAIN)
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryPreview:
+    """The effect of a summary, before the model is asked for it."""
+
+    message_count: int  # that the summary replaces
+    tokens_before: int  # of the next request
+    tokens_after: int  # estimated
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +118,13 @@ def select_passage(path: Sequence[Message], scope: SummaryScope) -> Passage:
     return Passage(path[first:end], path[end:])
 
 
+def preview_summary(passage: Passage, tokens_now: int) -> SummaryPreview:
+    """Estimate what a summary of a passage saves. Messages that no longer fit the window save nothing."""
+    expected = max(_MIN_SUMMARY_TOKENS, min(round(passage.tokens * _SUMMARY_SHARE), _MAX_SUMMARY_TOKENS))
+    tokens_after = max(0, tokens_now - passage.tokens) + min(expected, passage.tokens)
+    return SummaryPreview(len(passage.messages), tokens_now, tokens_after)
+
+
 def _begins_turn(message: Message) -> bool:
     return message.type == "human" and message.agent == MAIN
 
@@ -124,7 +145,7 @@ async def summarize_passage(passage: Passage, focus: str, context: RunContext) -
             SystemMessage(COMPACTION_PROMPT),
             HumanMessage(build_summary_question(portion, summary, focus)),
         ]
-        context.trace.on_request(context.model.spec, messages)
+        context.trace.on_request(context.model.spec, messages, parameters=read_parameters(context.model.chat))
         answer = await stream_answer(context.model.chat, messages, context)
         context.trace.on_answer(answer)
         summary = answer.text.strip()

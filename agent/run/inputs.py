@@ -13,7 +13,7 @@ from agent.context.request import build_request
 from agent.context.window import Window, find_window
 from agent.graph.state import Limits
 from agent.run import compaction
-from agent.run.compaction import NotCompactedError, Passage, SummaryScope
+from agent.run.compaction import NOTHING_YET_TEXT, NotCompactedError, Passage, SummaryPreview, SummaryScope
 from agent.settings import ModelCatalog, ModelUnavailableError, ThreadSettings
 from agent.subagents.agents import Agents, describe_agents
 from agent.subagents.delegation import OpenCall, find_open_calls, load_last_turn
@@ -75,6 +75,13 @@ class RunInputs:
         if self.load_waiting_calls(thread_id):
             raise NotCompactedError("A tool call waits for you: decide about it first.")
         return compaction.select_passage(self._store.list_messages(thread_id), scope)
+
+    def preview_summary(self, thread_id: str | None, scope: SummaryScope) -> SummaryPreview:
+        """Preview a summary. Raises the errors of `find_passage`, also where there is no conversation yet."""
+        if thread_id is None:
+            raise NotCompactedError(NOTHING_YET_TEXT)
+        passage = self.find_passage(thread_id, scope)
+        return compaction.preview_summary(passage, self.count_tokens(thread_id) or passage.tokens)
 
     def load_recent_messages(self, thread_id: str) -> list[Message]:
         window = self._load_window(self._store.get_thread(thread_id))

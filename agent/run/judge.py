@@ -18,6 +18,7 @@ from agent.events import HeadMoved
 from agent.graph.answer import AnswerCutOff, collect_answer
 from agent.graph.state import Limits
 from agent.models.errors import describe_model_error
+from agent.models.parameters import read_parameters
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.settings import ChosenModel, ModelCatalog, ThreadSettings
@@ -161,6 +162,7 @@ class Judge:
                 first_token_ns=None,
                 ended_ns=time_ns(),
                 error=error or None,
+                parameters=read_parameters(candidate.model.chat),
             )
             self._tracer.record(Judged(candidate.run.thread_id, call))
         return parse_verdict(str(answer.text))

@@ -11,7 +11,7 @@ from agent.graph.state import Limits
 from agent.run.active_runs import ActiveRuns
 from agent.run.announcer import MoveAnnouncer
 from agent.run.blocking import BlockingPool
-from agent.run.compaction import NotCompactedError, SummaryScope
+from agent.run.compaction import NOTHING_YET_TEXT, NotCompactedError, SummaryScope
 from agent.run.drafts import Drafts
 from agent.run.driver import RunDriver
 from agent.run.hub import RunHub
@@ -99,7 +99,7 @@ class Runner:
         Raises `NotCompactedError` where there is nothing to gain.
         """
         if thread_id is None:
-            raise NotCompactedError("There is nothing to summarise yet.")
+            raise NotCompactedError(NOTHING_YET_TEXT)
         if caller.request_id not in self._started_run_ids:
             await self.blocking.run(self.inputs.find_passage, thread_id, scope)
         return await self._begin_run(RunRequest(thread_id, caller, scope=scope))

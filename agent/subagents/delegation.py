@@ -184,9 +184,11 @@ class RunDelegator:
         """Return the sub-agent's answer, or a sentence with the reason for none. The calling agent goes on."""
         key = CallKey(context.agent, call["id"] or "")
         await self._await_turn(agent.name, key)
-        sub_context = self._build_context(agent, context)  # only now: the wait does not count as the agent's time
+        sub_context = self._build_context(agent, key, context)  # only now: the wait does not count as the agent's time
         try:
-            return ToolOutcome(await self._work_on_question(agent, key, question, sub_context))
+            answer = await self._work_on_question(agent, key, question, sub_context)
+            sub_context.trace.on_agent_end()
+            return ToolOutcome(answer)
         except AwaitingDecision:
             self._waiting_agents.add(agent.name)
             raise
@@ -202,9 +204,9 @@ class RunDelegator:
                 self._open_questions.pop(key, None)
             await self._notify_waiters()
 
-    def _build_context(self, agent: Agent, context: RunContext) -> RunContext:
+    def _build_context(self, agent: Agent, key: CallKey, context: RunContext) -> RunContext:
         """Build the context of a sub-agent from that of the calling agent."""
-        trace = context.trace.for_agent(agent.name, self._sub_agents.compose_instructions(agent))
+        trace = context.trace.for_agent(agent.name, self._sub_agents.compose_instructions(agent), key.call_id)
         return replace(
             context,
             agent=agent.name,

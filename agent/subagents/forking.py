@@ -20,6 +20,7 @@ from agent.graph.state import BRANCH_OWNER, Limits, Recorder, RunContext, ToolOu
 from agent.marks import AttemptMark
 from agent.subagents.delegation import load_last_turn
 from agent.time_travel.dependence import list_call_ids
+from agent.tracing.run_trace import RunTrace
 from checkpoints import MAIN, Message, MessageStatus, NewMessage, Run, Runs, Store, serde
 from checkpoints.reasoning import Reasoning
 from checkpoints.text import shorten_for_model, shorten_line
@@ -100,10 +101,11 @@ class RunForkExplorer:
         self, branch_id: str, system: str, path: list[Message], context: RunContext
     ) -> dict[str, str]:
         recorder = BranchRecorder(self.runs, self.run, branch_id, context.recorder, self.publish_head)
+        trace = _trace_branch(path[-1], system, context)
         branch_context = replace(
             context,
             recorder=recorder,
-            trace=context.trace.for_agent("branch", system),
+            trace=trace,
             time_travel=None,
             delegator=None,
             fork_explorer=None,
@@ -125,9 +127,10 @@ class RunForkExplorer:
         except Exception as error:  # noqa: BLE001  a branch's outer edge: every failure becomes a sentence
             late = f"It took longer than {context.limits.branch.seconds:g} s and was stopped."
             failed = late if deadline.expired() else self.describe_failure(error)
-            branch_context.trace.cut_off(failed)
+            trace.cut_off(failed)
             await recorder.cut_off()
             return {"failed": failed}
+        trace.on_agent_end()
         text = str(state["messages"][-1].text) or _EMPTY_BRANCH_TEXT
         return {"answer": shorten_for_model(text, MAX_BRANCH_ANSWER_CHARS)}
 
@@ -202,6 +205,13 @@ def _name_branch(prompt: str) -> str:
 def _make_first_message(prompt: str, call: ToolCall, number: int) -> NewMessage:
     mark = AttemptMark(call["id"] or "", number)
     return NewMessage(serde.to_body(HumanMessage(serde.sanitize_text(prompt), additional_kwargs=mark.to_kwargs())))
+
+
+def _trace_branch(first: Message, system: str, context: RunContext) -> RunTrace:
+    """Return the trace of a branch that begins with this message."""
+    mark = AttemptMark.of(first)
+    assert mark is not None
+    return context.trace.for_agent(f"branch {mark.number}", system, mark.call_id, _name_branch(str(first.langchain.text)))
 
 
 def is_final_answer(message: Message) -> bool:

@@ -22,7 +22,7 @@ MAX_SOURCES = 20
 # These tools return no external text. A list of checkpoints does: a file may have named them.
 _TRUSTED_TOOLS = frozenset(tool.name for tool in (*MOVE_TOOLS, save_checkpoint, calculator))
 MAX_NOTE_CHARS = 20_000
-_POSITION = re.compile(r"\[msg_(0|[1-9][0-9]{0,8})\]|(?:msg_)?(0|[1-9][0-9]{0,8})", re.ASCII)
+_POSITION = re.compile(r"\[m(?:sg_)?(0|[1-9][0-9]{0,8})\]|(?:m(?:sg_)?)?(0|[1-9][0-9]{0,8})", re.ASCII)
 
 
 class MoveRefused(Exception):
@@ -184,7 +184,7 @@ def _find_last_target(path: Sequence[Message]) -> int | None:
 
 
 def _parse_position(position: object, call_position: int) -> int:
-    """Return the position that the model named. Only plain ASCII decimals count, as 3, msg_3 or [msg_3]."""
+    """Return the position that the model named. Only plain ASCII decimals count, as 3, m3, msg_3 or [msg_3]."""
     valid = f"Valid are msg_0 to msg_{call_position - 1}" if call_position else "There is no earlier message"
     match = _POSITION.fullmatch(str(position).strip()) if isinstance(position, (str, int)) else None
     if match is None or isinstance(position, bool):

@@ -6,11 +6,12 @@ from pathlib import Path
 from langchain_core.tools import BaseTool
 from pydantic import SecretStr
 
+from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle
 from agent.tools.ask_agent import ask_agent
 from agent.tools.calculator import calculator
 from agent.tools.fork import fork
 from agent.tools.read_file import make_read_file_tool
-from agent.tools.time_travel import TIME_TRAVEL_TOOLS
+from agent.tools.time_travel import TIME_TRAVEL_TOOLS, describe_positions
 from agent.tools.web_search import make_web_search_tool
 
 PLAIN: tuple[BaseTool, ...] = (calculator,)  # tools that need no settings: add a new one here
@@ -38,6 +39,7 @@ def select_tools(
     return [tool for tool in tools if enabled is None or tool.name in enabled]
 
 
-def select_graph_tools(enabled: Collection[str] | None) -> list[BaseTool]:
-    """Return the enabled tools that the graph of a run carries out."""
-    return [tool for tool in GRAPH_TOOLS if enabled is None or tool.name in enabled]
+def select_graph_tools(enabled: Collection[str] | None, numbers: NumberStyle = DEFAULT_NUMBERS) -> list[BaseTool]:
+    """Return the enabled tools that the graph of a run carries out, described for messages numbered in this style."""
+    tools = [describe_positions(tool, numbers) for tool in GRAPH_TOOLS]
+    return [tool for tool in tools if enabled is None or tool.name in enabled]

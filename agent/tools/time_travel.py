@@ -1,7 +1,10 @@
 """The tools with which an agent moves through time, as the model sees them. The graph carries them out."""
 
+from collections.abc import Mapping
+
 from langchain_core.tools import BaseTool, ToolException, tool
 
+from agent.context.numbering import NumberStyle
 from agent.tools.run_only import OUTSIDE_RUN_TEXT
 
 
@@ -51,3 +54,16 @@ def list_checkpoints() -> str:
 
 MOVE_TOOLS: tuple[BaseTool, ...] = (goto, rewind)
 TIME_TRAVEL_TOOLS: tuple[BaseTool, ...] = (*MOVE_TOOLS, save_checkpoint, list_checkpoints)
+_POSITION_TEXT = "the number that stands before the message, such as msg_3, or the name of a checkpoint"
+_POSITION_TEXTS: Mapping[NumberStyle, str] = {
+    "msg": _POSITION_TEXT,
+    "short": "the number that stands before the message, such as m3, or the name of a checkpoint",
+    "off": "the name of a checkpoint, or its message number in list_checkpoints",
+}
+
+
+def describe_positions(tool: BaseTool, style: NumberStyle) -> BaseTool:
+    """Return the tool with a description that names positions as the model sees them."""
+    if _POSITION_TEXT not in tool.description or style == "msg":
+        return tool
+    return tool.model_copy(update={"description": tool.description.replace(_POSITION_TEXT, _POSITION_TEXTS[style])})

@@ -1,9 +1,10 @@
 """The events that a run reports to its tracer. Times are nanoseconds since 1970."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, InvalidToolCall, ToolCall, ToolMessage
+from langchain_core.tools import BaseTool
 
 from agent.time_travel.policy import TimeTravelEvent
 from checkpoints import MAIN, Branch, Checkpoint, Operation, OperationKind, RunState
@@ -23,6 +24,16 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
+class TraceLabels:
+    """The operator's labels of every trace."""
+
+    environment: str | None = None
+    release: str | None = None
+    user: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RunStart:
     """The place in its thread at which a run began."""
 
@@ -39,6 +50,7 @@ class RunBegun:
     timestamp_ns: int
     question: str
     start: RunStart | None
+    title: str = ""  # of the conversation
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +58,7 @@ class ModelAnswered:
     """One call of the model. With an `error`, `answer` is the part that had arrived."""
 
     run_id: str
-    model: str
+    model: str  # as it was requested; its spec where the answer has none
     prompt: Prompt
     messages: Sequence[AnyMessage]
     answer: AIMessage
@@ -55,16 +67,37 @@ class ModelAnswered:
     ended_ns: int
     error: str | None = None
     agent: str = MAIN
+    work_id: str = ""  # of the sub-agent or branch (see `AgentFinished`); empty for the main agent
+    tools: Sequence[BaseTool] = ()  # that the model was offered
+    parameters: Mapping[str, str | float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCarriedOut:
+    """One tool call, also where it was refused or its arguments could not be read."""
+
     run_id: str
-    call: ToolCall
-    result: ToolMessage
+    call: ToolCall | InvalidToolCall
+    result: ToolMessage | None  # None: it waits for a person
     began_ns: int
     ended_ns: int
     agent: str = MAIN
+    work_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFinished:
+    """The work of a sub-agent on one question, or of a branch of a fork."""
+
+    run_id: str
+    work_id: str
+    call_id: str  # the call that began it
+    agent: str
+    title: str  # the branch's name; empty for a sub-agent
+    answer: str
+    error: str | None
+    began_ns: int
+    ended_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,4 +126,5 @@ class Feedback:
     is_good: bool | None
 
 
-TraceEvent = RunBegun | ModelAnswered | ToolCarriedOut | RunEnded | Judged | Feedback | Operation | TimeTravelEvent
+SpanEvent = RunBegun | ModelAnswered | ToolCarriedOut | AgentFinished | RunEnded | Judged | Operation | TimeTravelEvent
+TraceEvent = SpanEvent | Feedback

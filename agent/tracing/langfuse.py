@@ -25,13 +25,15 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExportResult
 from pydantic import SecretStr
 
-from agent.tracing.events import SYSTEM_PROMPT_NAME, Feedback, Prompt, TraceEvent
+from agent.context.prices import Prices
+from agent.tracing.events import SYSTEM_PROMPT_NAME, Feedback, Prompt, TraceEvent, TraceLabels
 from agent.tracing.spans import SpanRecorder, derive_trace_id
 from checkpoints import limits, serde
 
 MAX_EXPORT_SECONDS = 5.0
 MAX_CLOSE_SECONDS = 1.0
 MAX_PROMPT_AGE_SECONDS = 60.0  # how long a prompt is taken to be the newest, and an answer that failed to fail again
+NO_LABELS = TraceLabels()
 _ONE_TRY: RequestOptions = {"timeout_in_seconds": 3, "max_retries": 0}
 _log = logging.getLogger(__name__)
 # The exporter's own messages would fill the log with addresses and answers; `Complaint` writes one line.
@@ -47,7 +49,17 @@ class LangfuseTracer:
 
     is_on = True
 
-    def __init__(self, *, public_key: str, secret_key: SecretStr, host: str, prompt_label: str, mask: bool) -> None:
+    def __init__(
+        self,
+        *,
+        public_key: str,
+        secret_key: SecretStr,
+        host: str,
+        prompt_label: str,
+        mask: bool,
+        labels: TraceLabels = NO_LABELS,
+        prices: Prices | None = None,
+    ) -> None:
         self._host = host.rstrip("/")
         self._label = prompt_label
         self._warning = WarnOnce()
@@ -61,7 +73,9 @@ class LangfuseTracer:
             x_langfuse_public_key=public_key,
             httpx_client=self._http,
         )
-        self._spans = SpanRecorder(_LangfuseExporter(self._host, public_key, secret_key, self._warning), mask=mask)
+        self._environment = labels.environment
+        exporter = _LangfuseExporter(self._host, public_key, secret_key, self._warning)
+        self._spans = SpanRecorder(exporter, mask=mask, labels=labels, prices=prices or {})
         self._span_worker = BackgroundWorker("tracing", self._warning)
         self._api_worker = BackgroundWorker("langfuse", self._warning)
         self._prompts: dict[str, Prompt] = {}
@@ -135,6 +149,8 @@ class LangfuseTracer:
             "dataType": "BOOLEAN",
             "metadata": {"message": feedback.message_id},
         }
+        if self._environment:
+            score["environment"] = self._environment
         self._api.scores.create(request=[score], request_options=_ONE_TRY)
 
 

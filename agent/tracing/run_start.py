@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from time import time_ns
 
 from agent.tracing.events import RunBegun, RunStart
-from checkpoints import Message, Operation, OperationKind, Run, Store
+from checkpoints import Message, Operation, OperationKind, Run, Store, Thread
 
 
 def build_start_event(store: Store, run: Run, path: Sequence[Message], *, is_asked: bool) -> RunBegun:
@@ -12,15 +12,15 @@ def build_start_event(store: Store, run: Run, path: Sequence[Message], *, is_ask
     question = next((each for each in reversed(path) if each.type == "human" and not each.damaged), None)
     before = path[:-1] if is_asked else path
     text = question.langchain.text if question else ""
-    return RunBegun(
-        run.id, run.thread_id, time_ns(), str(text), _locate_start(store, run, before[-1].id if before else None)
-    )
-
-
-def _locate_start(store: Store, run: Run, start: str | None) -> RunStart:
     with store.database.begin_read():
         thread = store.get_thread(run.thread_id)
-        checkpoints = [each for each in store.list_checkpoints(thread.id) if each.node and each.node.id == start]
+        start = _locate_start(store, run, thread, before[-1].id if before else None)
+    return RunBegun(run.id, run.thread_id, time_ns(), str(text), start, thread.title)
+
+
+def _locate_start(store: Store, run: Run, thread: Thread, node_id: str | None) -> RunStart:
+    with store.database.begin_read():
+        checkpoints = [each for each in store.list_checkpoints(thread.id) if each.node and each.node.id == node_id]
         branch = next(each for each, _ in store.list_branches(thread.id) if each.id == thread.branch_id)
         operations = store.list_operations(thread.id, last=2)
     return RunStart(branch, checkpoints[-1] if checkpoints else None, _find_left_head(operations, run), thread.version)

@@ -1,14 +1,25 @@
 """The trace of one run. Its nodes report each step here, and a tracer receives the step when it has ended."""
 
 import logging
-from collections.abc import Sequence
+import uuid
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import time_ns
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, InvalidToolCall, ToolCall, ToolMessage
+from langchain_core.tools import BaseTool
 
 from agent.tools.approval import STOPPED_TEXT
-from agent.tracing.events import SYSTEM_PROMPT_NAME, ModelAnswered, Prompt, RunBegun, RunEnded, ToolCarriedOut, TraceEvent
+from agent.tracing.events import (
+    SYSTEM_PROMPT_NAME,
+    AgentFinished,
+    ModelAnswered,
+    Prompt,
+    RunBegun,
+    RunEnded,
+    ToolCarriedOut,
+    TraceEvent,
+)
 from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import MAIN, Operation, RunState
 
@@ -21,16 +32,34 @@ class _PendingRequest:
 
     model: str
     messages: Sequence[AnyMessage]
+    tools: Sequence[BaseTool]
+    parameters: Mapping[str, str | float]
     began_ns: int
     first_token_ns: int | None = None
     text_pieces: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _AgentWork:
+    """The work of a sub-agent or branch that a call began."""
+
+    id: str
+    call_id: str
+    title: str
+    began_ns: int
 
 
 class RunTrace:
     """The report of one agent's nodes. It keeps the times, and records each step when it has ended."""
 
     def __init__(
-        self, tracer: Tracer, run_id: str, prompt: Prompt, start_event: RunBegun | None = None, agent: str = MAIN
+        self,
+        tracer: Tracer,
+        run_id: str,
+        prompt: Prompt,
+        start_event: RunBegun | None = None,
+        agent: str = MAIN,
+        work: _AgentWork | None = None,
     ) -> None:
         self._tracer = tracer
         self._run_id = run_id
@@ -40,19 +69,36 @@ class RunTrace:
         self._running_tools: dict[str, tuple[ToolCall, int]] = {}  # with their start times, by call id
         self._answer = ""
         self._agent = agent
+        self._work = work  # None for the main agent
+        self._has_ended = False
         self._agent_traces: list[RunTrace] = []  # of sub-agents
 
-    def for_agent(self, agent: str, system_text: str) -> "RunTrace":
-        """Return a trace for a sub-agent; several work at the same time."""
-        self._agent_traces.append(RunTrace(self._tracer, self._run_id, Prompt(SYSTEM_PROMPT_NAME, system_text), agent=agent))
+    @property
+    def _work_id(self) -> str:
+        return self._work.id if self._work is not None else ""
+
+    def for_agent(self, agent: str, system_text: str, call_id: str = "", title: str = "") -> "RunTrace":
+        """Return a trace for a sub-agent or a branch; several work at the same time.
+
+        With the id of the call that began the work, the steps lie below that call.
+        """
+        work = _AgentWork(uuid.uuid4().hex, call_id, title, time_ns()) if call_id else None
+        prompt = Prompt(SYSTEM_PROMPT_NAME, system_text)
+        self._agent_traces.append(RunTrace(self._tracer, self._run_id, prompt, agent=agent, work=work))
         return self._agent_traces[-1]
 
     def record_start(self) -> None:
         if self._start_event is not None:
             self._record(self._start_event)
 
-    def on_request(self, model: str, messages: Sequence[AnyMessage]) -> None:
-        self._pending_request = _PendingRequest(model, messages, time_ns())
+    def on_request(
+        self,
+        model: str,
+        messages: Sequence[AnyMessage],
+        tools: Sequence[BaseTool] = (),
+        parameters: Mapping[str, str | float] | None = None,
+    ) -> None:
+        self._pending_request = _PendingRequest(model, messages, tools, parameters or {}, time_ns())
 
     def on_token(self, text: str) -> None:
         """Note that more of the answer has arrived: text, or a part of a tool call."""
@@ -75,6 +121,9 @@ class RunTrace:
             ended_ns=time_ns(),
             error=error,
             agent=self._agent,
+            work_id=self._work_id,
+            tools=request.tools,
+            parameters=request.parameters,
         )
         self._record(event)
 
@@ -83,8 +132,32 @@ class RunTrace:
 
     def on_tool_end(self, result: ToolMessage) -> None:
         if (running := self._running_tools.pop(result.tool_call_id, None)) is not None:
-            call, began = running
-            self._record(ToolCarriedOut(self._run_id, call, result, began, time_ns(), self._agent))
+            self._record_call(running[0], result, running[1])
+
+    def on_refusal(self, call: ToolCall | InvalidToolCall, result: ToolMessage) -> None:
+        """Record a call that was not carried out."""
+        self._record_call(call, result, time_ns())
+
+    def _record_call(self, call: ToolCall | InvalidToolCall, result: ToolMessage | None, began_ns: int) -> None:
+        self._record(ToolCarriedOut(self._run_id, call, result, began_ns, time_ns(), self._agent, self._work_id))
+
+    def on_agent_end(self, error: str | None = None) -> None:
+        """Record the end of a sub-agent's or branch's work."""
+        if (work := self._work) is None or self._has_ended:
+            return
+        self._has_ended = True
+        event = AgentFinished(
+            run_id=self._run_id,
+            work_id=work.id,
+            call_id=work.call_id,
+            agent=self._agent,
+            title=work.title,
+            answer=self._answer,
+            error=error,
+            began_ns=work.began_ns,
+            ended_ns=time_ns(),
+        )
+        self._record(event)
 
     def on_operation(self, operation: Operation | None) -> None:
         """Record a change of the conversation's branches by the run."""
@@ -93,6 +166,8 @@ class RunTrace:
 
     def on_end(self, state: RunState, error: str | None) -> None:
         """Record the end of the run. It cut off every unfinished step, and nothing is recorded after it."""
+        if state is RunState.WAITING:
+            self._record_waiting()
         self.cut_off(error)
         self._record(RunEnded(self._run_id, time_ns(), state, error, self._answer))
         self._fall_silent()
@@ -116,6 +191,16 @@ class RunTrace:
             self.on_answer(AIMessage("".join(self._pending_request.text_pieces)), error or STOPPED_TEXT)
         for call_id, (call, _) in list(self._running_tools.items()):
             self.on_tool_end(ToolMessage(STOPPED_TEXT, tool_call_id=call_id, name=call["name"], status="error"))
+        self.on_agent_end(error or STOPPED_TEXT)
+
+    def _record_waiting(self) -> None:
+        """Record the calls that a person's decision keeps waiting, with the sub-agents at work on them."""
+        for other in self._agent_traces:
+            other._record_waiting()
+        for call, began_ns in self._running_tools.values():
+            self._record_call(call, None, began_ns)
+        self._running_tools.clear()
+        self.on_agent_end()
 
 
 def make_null_trace() -> RunTrace:

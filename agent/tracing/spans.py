@@ -4,11 +4,14 @@ The module uses no global provider, no instrumentation and no context of another
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, convert_to_openai_messages
+from langchain_core.messages import AnyMessage
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from langfuse import Langfuse
 from langfuse import LangfuseOtelSpanAttributes as Attribute
 from opentelemetry.context import Context
@@ -17,12 +20,40 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
-from opentelemetry.trace import Span, set_span_in_context
+from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, TraceFlags, set_span_in_context
+from opentelemetry.util.types import AttributeValue
 
-from agent.context.usage import readable_usage
+from agent.context.prices import Prices
 from agent.time_travel.policy import TimeTravelEvent
-from agent.tracing.events import JUDGE_PROMPT_NAME, Judged, ModelAnswered, RunBegun, RunEnded, RunStart, ToolCarriedOut
-from checkpoints import Operation, OperationDetail, RunState, serde
+from agent.tracing.attributes import (
+    Attributes,
+    compute_costs,
+    count_usage,
+    describe_detail,
+    describe_transition,
+    encode_arguments,
+    encode_json,
+    encode_messages,
+    format_time,
+    make_common_attributes,
+    make_label_attributes,
+    make_level,
+    make_metadata,
+    measure_message,
+)
+from agent.tracing.events import (
+    JUDGE_PROMPT_NAME,
+    AgentFinished,
+    Judged,
+    ModelAnswered,
+    RunBegun,
+    RunEnded,
+    RunStart,
+    SpanEvent,
+    ToolCarriedOut,
+    TraceLabels,
+)
+from checkpoints import Operation, RunState, serde
 
 EXPORT_INTERVAL_SECONDS = 1.0
 _LEVELS = {RunState.FAILED: "ERROR", RunState.STOPPED: "WARNING", RunState.INTERRUPTED: "WARNING"}
@@ -33,20 +64,42 @@ def derive_trace_id(seed: str) -> str:
     return Langfuse.create_trace_id(seed=seed)
 
 
+def derive_span_id(run_id: str, step_id: str) -> int:
+    """Return the id of a step's span; it is derived, so the steps below it can name it before it has ended."""
+    return int.from_bytes(sha256(f"{run_id}:{step_id}".encode()).digest()[:8]) or 1
+
+
 class _SeededIds(RandomIdGenerator):
-    """A generator of ids that gives the next trace a chosen id."""
+    """A generator of ids that gives the next trace a chosen id, and the next span as well where one is chosen."""
 
     next_trace = ""
+    next_span = 0
 
     def generate_trace_id(self) -> int:
         return int(self.next_trace, 16)
+
+    def generate_span_id(self) -> int:
+        chosen, self.next_span = self.next_span, 0
+        return chosen or super().generate_span_id()
+
+
+@dataclass(frozen=True, slots=True)
+class _RunSpan:
+    """The root span of an unfinished run, and the names of its trace."""
+
+    span: Span
+    thread_id: str
+    trace_name: str
 
 
 class SpanRecorder:
     """The writer of spans, for one thread alone. With `mask`, sizes replace the texts of people, models and tools."""
 
-    def __init__(self, exporter: SpanExporter, *, mask: bool) -> None:
+    def __init__(self, exporter: SpanExporter, *, mask: bool, labels: TraceLabels, prices: Prices) -> None:
         self._mask = mask
+        self._labels = make_label_attributes(labels)
+        self._prices = prices
+        self._tool_definitions: dict[str, tuple[BaseTool, dict[str, Any]]] = {}  # by name; making one takes long
         self._ids = _SeededIds()
         self._provider = TracerProvider(
             sampler=ALWAYS_ON,
@@ -56,15 +109,13 @@ class SpanRecorder:
         )
         self._provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=EXPORT_INTERVAL_SECONDS * 1000))
         self._tracer = self._provider.get_tracer("waymark")
-        self._runs: dict[str, tuple[Span, str]] = {}  # unfinished runs: their root spans and threads
+        self._runs: dict[str, _RunSpan] = {}
 
     def close(self) -> None:
         """Send the remaining spans. The server determines how long it takes."""
         self._provider.shutdown()
 
-    def record(
-        self, event: RunBegun | ModelAnswered | ToolCarriedOut | RunEnded | Judged | Operation | TimeTravelEvent
-    ) -> None:
+    def record(self, event: SpanEvent) -> None:
         match event:
             case RunBegun():
                 self._start_run(event)
@@ -73,7 +124,7 @@ class SpanRecorder:
             case RunEnded():
                 self._end_run(event)
             case ModelAnswered():
-                self._add_child(event, "answer", "generation", self._describe_generation(event))
+                self._add_child(event, "answer", "generation", self._describe_generation(event), within=event.work_id)
             case Judged(thread_id, call):
                 seed = f"{JUDGE_PROMPT_NAME}:{call.run_id}"  # a separate trace: the run's trace may be sent already
                 attributes = self._describe_generation(call)
@@ -81,29 +132,35 @@ class SpanRecorder:
                     call.ended_ns
                 )
             case ToolCarriedOut():
-                self._add_child(event, event.call["name"], "tool", self._describe_tool(event))
+                name, step_id = event.call["name"] or "unknown", event.call["id"] or ""
+                self._add_child(event, name, "tool", self._describe_tool(event), within=event.work_id, step_id=step_id)
+            case AgentFinished():
+                name = event.agent if self._mask or not event.title else f"{event.agent}: {event.title}"
+                about = self._describe_agent(event)
+                self._add_child(event, name, "agent", about, within=event.call_id, step_id=event.work_id)
             case TimeTravelEvent():
                 self._add_move(event)
 
     def _start_run(self, event: RunBegun) -> None:
         attributes = {Attribute.OBSERVATION_INPUT: self._mask_text(event.question), **self._describe_start(event.start)}
-        self._runs[event.run_id] = (
-            self._start_root(event.run_id, "run", event.thread_id, event.timestamp_ns, "agent", attributes),
-            event.thread_id,
+        trace_name = "run" if self._mask or not event.title else serde.sanitize_text(event.title)
+        span = self._start_root(
+            event.run_id, "run", event.thread_id, event.timestamp_ns, "agent", attributes, trace_name=trace_name
         )
+        self._runs[event.run_id] = _RunSpan(span, event.thread_id, trace_name)
 
     def _end_run(self, event: RunEnded) -> None:
-        span, _ = self._runs.pop(event.run_id)
+        span = self._runs.pop(event.run_id).span
         attributes = {
             Attribute.OBSERVATION_OUTPUT: self._mask_text(event.answer),
-            **_make_metadata({"state": str(event.state)}),
+            **make_metadata({"state": str(event.state)}),
         }
-        span.set_attributes(attributes | _make_level(_LEVELS.get(event.state), event.error))
+        span.set_attributes(attributes | make_level(_LEVELS.get(event.state), event.error))
         span.end(event.timestamp_ns)
 
     def _add_move(self, event: TimeTravelEvent) -> None:
         """Record an event within the trace of the run that made the move."""
-        parent, thread_id = self._runs[event.run_id]
+        run = self._runs[event.run_id]
         about = {
             "from": event.call_position,
             "to": event.target_position,
@@ -111,11 +168,13 @@ class SpanRecorder:
             "tokens_saved": event.tokens_saved,
         }
         names = None if self._mask else ", ".join(event.sources)  # people choose the names of files
-        attributes = _make_common_attributes(thread_id, "run", "event") | {
-            Attribute.OBSERVATION_INPUT: self._mask_text(event.reason)
+        attributes = {
+            **self._labels,
+            **make_common_attributes(run.thread_id, run.trace_name, "event"),
+            Attribute.OBSERVATION_INPUT: self._mask_text(event.reason),
+            **make_metadata(about | {"sources": names or None}, of="observation"),
         }
-        attributes |= _make_metadata(about | {"sources": names or None}, of="observation")
-        context = set_span_in_context(parent, Context())
+        context = set_span_in_context(run.span, Context())
         self._tracer.start_span(event.kind, context=context, start_time=event.timestamp_ns, attributes=attributes).end(
             event.timestamp_ns
         )
@@ -128,38 +187,56 @@ class SpanRecorder:
             "result": operation.result,
             "messages": operation.detail.messages or None,
             "checkpoints": operation.detail.checkpoints or None,
-            **_describe_transition(operation),
+            **describe_transition(operation),
         }
-        attributes = _make_metadata(about) | {
-            Attribute.OBSERVATION_INPUT: self._mask_text(_describe_detail(operation.detail))
-        }
+        attributes = make_metadata(about) | {Attribute.OBSERVATION_INPUT: self._mask_text(describe_detail(operation.detail))}
         seed = f"{operation.thread_id}:{operation.version}"
         self._start_root(seed, str(operation.kind), operation.thread_id, made_at, "event", attributes).end(made_at)
 
     def _start_root(
-        self, seed: str, name: str, thread_id: str, timestamp_ns: int, kind: str, attributes: Mapping[str, str | int]
+        self,
+        seed: str,
+        name: str,
+        thread_id: str,
+        timestamp_ns: int,
+        kind: str,
+        attributes: Attributes,
+        *,
+        trace_name: str = "",
     ) -> Span:
         self._ids.next_trace = derive_trace_id(seed)
-        common = _make_common_attributes(thread_id, name, kind)
-        return self._tracer.start_span(
-            name, context=Context(), start_time=timestamp_ns, attributes=common | dict(attributes)
-        )
+        everything = self._labels | make_common_attributes(thread_id, trace_name or name, kind) | dict(attributes)
+        return self._tracer.start_span(name, context=Context(), start_time=timestamp_ns, attributes=everything)
 
     def _add_child(
-        self, event: ModelAnswered | ToolCarriedOut, name: str, kind: str, attributes: Mapping[str, str | int]
+        self,
+        event: ModelAnswered | ToolCarriedOut | AgentFinished,
+        name: str,
+        kind: str,
+        attributes: Attributes,
+        *,
+        within: str,
+        step_id: str = "",
     ) -> None:
-        parent, thread_id = self._runs[event.run_id]
+        """Add a span below the step with the id `within`, or below the run where that is empty."""
+        run = self._runs[event.run_id]
+        parent = run.span
+        if within:  # its own span does not exist yet: it is made when the step has ended
+            trace_id, parent_id = run.span.get_span_context().trace_id, derive_span_id(event.run_id, within)
+            parent = NonRecordingSpan(SpanContext(trace_id, parent_id, is_remote=False, trace_flags=TraceFlags(1)))
+        self._ids.next_span = derive_span_id(event.run_id, step_id) if step_id else 0
         context = set_span_in_context(parent, Context())
-        everything = _make_common_attributes(thread_id, "run", kind) | dict(attributes)
+        everything = self._labels | make_common_attributes(run.thread_id, run.trace_name, kind) | dict(attributes)
         self._tracer.start_span(name, context=context, start_time=event.began_ns, attributes=everything).end(event.ended_ns)
 
-    def _describe_generation(self, event: ModelAnswered) -> dict[str, str | int]:
+    def _describe_generation(self, event: ModelAnswered) -> dict[str, AttributeValue]:
         answer = event.answer
-        attributes: dict[str, str | int] = {
-            Attribute.OBSERVATION_INPUT: self._encode_messages(event.messages),
-            Attribute.OBSERVATION_OUTPUT: self._encode_messages([answer]),
-            **_make_level("ERROR" if event.error else None, event.error),
-            **_make_metadata(
+        tools = [self._describe_offered_tool(tool) for tool in event.tools]
+        attributes: dict[str, AttributeValue] = {
+            Attribute.OBSERVATION_INPUT: encode_json([*self._encode_messages(event.messages), *tools]),
+            Attribute.OBSERVATION_OUTPUT: encode_json(self._encode_messages([answer])),
+            **make_level("ERROR" if event.error else None, event.error),
+            **make_metadata(
                 {"finish_reason": answer.response_metadata.get("finish_reason"), "agent": event.agent}, of="observation"
             ),
         }
@@ -167,21 +244,44 @@ class SpanRecorder:
             attributes[Attribute.OBSERVATION_MODEL] = str(model)
         if counted := count_usage(answer):
             attributes[Attribute.OBSERVATION_USAGE_DETAILS] = json.dumps(counted)
+            if price := self._prices.get(str(answer.response_metadata.get("spec") or event.model)):
+                attributes[Attribute.OBSERVATION_COST_DETAILS] = json.dumps(compute_costs(counted, price))
+        if event.parameters:
+            attributes[Attribute.OBSERVATION_MODEL_PARAMETERS] = encode_json(dict(event.parameters))
         if event.first_token_ns is not None:
-            attributes[Attribute.OBSERVATION_COMPLETION_START_TIME] = json.dumps(_format_time(event.first_token_ns))
+            attributes[Attribute.OBSERVATION_COMPLETION_START_TIME] = json.dumps(format_time(event.first_token_ns))
         if event.prompt.version is not None:
             attributes[Attribute.OBSERVATION_PROMPT_NAME] = event.prompt.name
             attributes[Attribute.OBSERVATION_PROMPT_VERSION] = event.prompt.version
         return attributes
 
-    def _describe_tool(self, event: ToolCarriedOut) -> dict[str, str | int]:
-        is_failed = event.result.status == "error"
-        return {
-            Attribute.OBSERVATION_INPUT: self._mask_text(_encode_json(event.call["args"])),
-            Attribute.OBSERVATION_OUTPUT: self._mask_text(event.result.text),
-            **_make_level("ERROR" if is_failed else None, self._mask_text(event.result.text) if is_failed else None),
-            **_make_metadata({"call": event.call["id"], "agent": event.agent}, of="observation"),
+    def _describe_tool(self, event: ToolCarriedOut) -> dict[str, str]:
+        about = {"call": event.call["id"], "agent": event.agent, "state": None if event.result else "waiting"}
+        attributes = {
+            Attribute.OBSERVATION_INPUT: self._mask_text(encode_arguments(event.call["args"])),
+            **make_metadata(about, of="observation"),
         }
+        if event.result is None:
+            return attributes
+        output = self._mask_text(event.result.text)
+        level = make_level("ERROR", output) if event.result.status == "error" else {}
+        return attributes | {Attribute.OBSERVATION_OUTPUT: output} | level
+
+    def _describe_agent(self, event: AgentFinished) -> dict[str, str]:
+        return {
+            Attribute.OBSERVATION_OUTPUT: self._mask_text(event.answer),
+            **make_level("ERROR" if event.error else None, event.error),
+            **make_metadata({"agent": event.agent}, of="observation"),
+        }
+
+    def _describe_offered_tool(self, tool: BaseTool) -> dict[str, Any]:
+        """Return a tool's definition in the place and form that Langfuse's own handler gives it."""
+        known = self._tool_definitions.get(tool.name)
+        if known is None or known[0] is not tool:
+            known = self._tool_definitions[tool.name] = tool, convert_to_openai_tool(tool)
+        if self._mask:
+            return {"role": "tool", "name": tool.name, "characters": len(encode_json(known[1]))}
+        return {"role": "tool", "content": known[1]}
 
     def _describe_start(self, start: RunStart | None) -> dict[str, str]:
         if start is None:
@@ -189,78 +289,12 @@ class SpanRecorder:
         checkpoint = start.checkpoint
         names = {"branch": start.branch.name, "checkpoint": checkpoint and checkpoint.name}
         ids = {"branch": start.branch.id, "checkpoint": checkpoint and checkpoint.id}
-        return _make_metadata(
+        return make_metadata(
             (ids if self._mask else names) | {"rewound_from": start.rewound_from, "operation": start.version}
         )
 
     def _mask_text(self, text: str) -> str:
         return f"({len(text):,} characters)" if self._mask else serde.sanitize_text(text)
 
-    def _encode_messages(self, messages: Sequence[AnyMessage]) -> str:
-        if self._mask:
-            return _encode_json([_measure_message(message) for message in messages])
-        return _encode_json(convert_to_openai_messages(list(messages)))
-
-
-def count_usage(answer: AIMessage) -> dict[str, int] | None:
-    """Return an answer's tokens, each counted once, because Langfuse adds them up; None without a usage."""
-    metadata = readable_usage(answer.usage_metadata)
-    if metadata is None:
-        return None
-    counts = {"input": metadata["input_tokens"], "output": metadata["output_tokens"]}
-    details = {"input": metadata.get("input_token_details"), "output": metadata.get("output_token_details")}
-    for side, kinds in details.items():
-        for kind, tokens in (kinds or {}).items():
-            if isinstance(tokens, int) and tokens:
-                counts[f"{side}_{kind}"] = tokens
-                counts[side] = max(0, counts[side] - tokens)
-    return {**counts, "total": metadata["total_tokens"]}
-
-
-def _describe_detail(detail: OperationDetail) -> str:
-    """Return the name of what was saved, restored or forked; of several branches their number."""
-    return detail.name or _encode_json(detail.to_json())
-
-
-def _describe_transition(operation: Operation) -> dict[str, object]:
-    """Return the heads before and after a change: of a restore the branch's, of a fork the branches' ids."""
-    for change in operation.changes:
-        for column in ("head_id", "branch_id"):
-            if change.table != "checkpoint" and column in change.before:
-                return {"from": change.before[column], "to": change.after[column]}
-    return {}
-
-
-def _make_common_attributes(thread_id: str, trace_name: str, kind: str) -> dict[str, str | int]:
-    return {
-        Attribute.TRACE_NAME: trace_name,
-        Attribute.TRACE_SESSION_ID: thread_id,
-        Attribute.OBSERVATION_TYPE: kind,
-    }
-
-
-def _make_metadata(values: Mapping[str, object], of: str = "trace") -> dict[str, str]:
-    prefix = Attribute.TRACE_METADATA if of == "trace" else Attribute.OBSERVATION_METADATA
-    return {f"{prefix}.{key}": str(value) for key, value in values.items() if value is not None}
-
-
-def _make_level(level: str | None, message: str | None) -> dict[str, str]:
-    attributes = {Attribute.OBSERVATION_LEVEL: level, Attribute.OBSERVATION_STATUS_MESSAGE: message}
-    return {key: value for key, value in attributes.items() if value}
-
-
-def _measure_message(message: BaseMessage) -> dict[str, Any]:
-    size: dict[str, Any] = {"role": message.type, "characters": len(message.text)}
-    if isinstance(message, AIMessage) and message.tool_calls:
-        size["tool_calls"] = [
-            {"name": call["name"], "characters": len(_encode_json(call["args"]))} for call in message.tool_calls
-        ]
-    return size
-
-
-def _encode_json(value: object) -> str:
-    return serde.sanitize_text(json.dumps(value, ensure_ascii=False, default=str))
-
-
-def _format_time(nanoseconds: int) -> str:
-    return datetime.fromtimestamp(nanoseconds / 1e9, UTC).isoformat()
+    def _encode_messages(self, messages: Sequence[AnyMessage]) -> list[dict[str, Any]]:
+        return [measure_message(message) for message in messages] if self._mask else encode_messages(messages)

@@ -19,6 +19,10 @@ NEW_THREAD_NOTICE = "That conversation no longer exists, so your message started
 
 async def _send_message(services: Services, action: Action) -> Answer:
     """Answer with a reply to the composer itself: a page update may be replaced when the next one follows at once."""
+    is_attached = bool(action.fields.get("files"))
+    if (scope := compact_command.parse_compact_command(action.fields["text"], attached=is_attached)) is not None:
+        await compact_command.open_summary_dialog(services, action, scope)
+        return Answer(page_state.build_update(), action.accept())
     run = await _send_prompt(services, action)
     if run.thread_id == action.page_thread_id:
         return Answer(page_state.build_update(), action.accept())
@@ -50,8 +54,6 @@ async def _send_prompt(services: Services, action: Action) -> Run:
         thread_id = None
     attached = await services.run_blocking(files.decode_uploads, fields.get("files") or [])
     caller = caller if thread_id else Caller(request_id=caller.request_id)
-    if (scope := compact_command.parse_compact_command(fields["text"], attached=bool(attached))) is not None:
-        return await services.runner.compact(thread_id, scope, caller=caller)
     return await services.runner.send(
         thread_id, fields["text"], caller=caller, chosen_settings=fields.get("choice"), attachments=attached
     )
@@ -81,7 +83,7 @@ async def _change_text(services: Services, action: Action) -> Answer:
 
 
 async def _summarise_messages(services: Services, action: Action) -> Answer:
-    await services.runner.compact(action.thread_id, compact_command.read_summary_scope(action.fields), caller=action.caller)
+    await compact_command.open_summary_dialog(services, action, compact_command.read_summary_scope(action.fields))
     return Answer(page_state.build_update(), action.accept())
 
 

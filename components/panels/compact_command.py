@@ -1,12 +1,56 @@
-"""The ways to ask for a summary: the command in the composer, and the action at a message."""
+"""The ways to ask for a summary: the command in the composer, and the action at a message. Both confirm its effect."""
 
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
+from enum import StrEnum
 from typing import Any
 
-from agent.run.compaction import MAX_FOCUS_CHARS, NotCompactedError, SummaryScope
+from dash import Dash, html
+from dash.development.base_component import Component
+
+from agent.run.compaction import MAX_FOCUS_CHARS, NotCompactedError, SummaryPreview, SummaryScope
+from checkpoints import pluralize
+from components import dialog, page_state
+from components.actions import Action
+from components.panel import Panel
+from components.services import Services
 
 _COMMAND = re.compile(r"\s*/compact(?:\s+(.*))?", re.DOTALL)
+
+
+class Ids(StrEnum):
+    DIALOG = "summarise-dialog"
+
+
+def dialogs() -> list[Component]:
+    return [dialog.build_confirmation(Ids.DIALOG, "Summarise messages?", "Summarise", color="primary")]
+
+
+def describe_preview(preview: SummaryPreview) -> list[Component]:
+    """Describe the effect of a summary: the messages that it replaces, and the tokens before and after."""
+    count, before, after = preview.message_count, preview.tokens_before, preview.tokens_after
+    return [
+        html.P(f"One summary will replace {pluralize(count, 'message')}."),
+        html.P(f"Now about {pluralize(before, 'token')}, afterwards about {after:,}.", className="loss"),
+        html.P("The model writes the summary. You can undo it.", className="quiet"),
+    ]
+
+
+def register(app: Dash, services: Services) -> None:
+    async def confirm_summary(subject: dialog.Subject) -> page_state.PageUpdate:
+        await services.runner.compact(subject.thread_id, SummaryScope(**subject.fields), caller=subject.caller)
+        return page_state.build_update()
+
+    dialog.register_confirmation(app, Ids.DIALOG, confirm_summary, first="confirm")
+
+
+async def open_summary_dialog(services: Services, action: Action, scope: SummaryScope) -> None:
+    """Ask the user, with the effect of the summary. Raises `NotCompactedError` where there is nothing to gain."""
+    thread_id, caller = action.page_thread_id, action.caller
+    preview = await services.read_snapshot(services.runner.inputs.preview_summary, thread_id, scope)
+    subject = dialog.Subject(str(thread_id), str(caller.request_id), caller.expected_version, asdict(scope))
+    dialog.open_confirmation(Ids.DIALOG, subject, describe_preview(preview))
 
 
 def parse_compact_command(text: str, *, attached: bool) -> SummaryScope | None:
@@ -25,3 +69,6 @@ def parse_compact_command(text: str, *, attached: bool) -> SummaryScope | None:
 def read_summary_scope(fields: Mapping[str, Any]) -> SummaryScope:
     """Return the scope of a summary that begins or ends at a message."""
     return SummaryScope("from" if fields.get("side") == "from" else "up_to", str(fields["message"]))
+
+
+PANEL = Panel(dialogs=dialogs, register=register)

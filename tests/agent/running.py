@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import SecretStr
 
+from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle
 from agent.events import Event, ReasoningDelta, RunFinished, TextDelta
 from agent.graph.budgets import Budget
 from agent.graph.graph import build_graph
@@ -125,6 +126,7 @@ async def running(
     *,
     approval: Collection[str] = (),
     graph_tools: Sequence[BaseTool] = GRAPH_TOOLS,
+    numbers: NumberStyle = DEFAULT_NUMBERS,
     tracer: Tracer = NO_TRACING,
     time_travel: Policy = "off",
     heard: list[TimeTravelEvent] | None = None,
@@ -138,7 +140,7 @@ async def running(
     database = Database.in_memory()
     store, hub = Store(database), RunHub()
     runs = Runs(store)
-    graph = build_graph(tools, approval=approval, graph_tools=graph_tools)
+    graph = build_graph(tools, approval=approval, graph_tools=graph_tools, numbers=numbers)
     kept = replace(LIMITS, **limits)
     told = [] if heard is None else [heard.append]
     moving: Any = {"default_policy": time_travel, "on_time_travel": told, "agents": agents}

@@ -29,10 +29,16 @@ def command(page: Page, text: str) -> None:
     page.composer.press("Enter")
 
 
+def summarise(page: Page, text: str = "/compact") -> None:
+    command(page, text)
+    expect(page.dialog).to_contain_text("One summary will replace 4 messages.")
+    page.confirm("Summarise")
+
+
 def test_a_command_summarises_the_conversation_and_undo_brings_it_back(talked: Page, fake_openai: FakeOpenAI) -> None:
     before = talked.messages()
     fake_openai.script(Say("Anna is 41 and lives in **Ystad**."))
-    command(talked, "/compact the names")
+    summarise(talked, "/compact the names")
     expect(talked.notice).to_contain_text("4 messages summarised · about")
     expect(talked.composer).to_have_value("")
     card = talked.tab.locator("details.summary")
@@ -50,12 +56,22 @@ def test_a_command_summarises_the_conversation_and_undo_brings_it_back(talked: P
     assert talked.messages() == before
 
 
+def test_nothing_happens_before_the_tokens_are_shown_and_confirmed(talked: Page, fake_openai: FakeOpenAI) -> None:
+    requests = len(fake_openai.requests)
+    command(talked, "/compact")
+    expect(talked.dialog).to_contain_text(re.compile(r"Now about [\d,]+ tokens, afterwards about [\d,]+\."))
+    expect_accessible(talked, "the preview of a summary")
+    talked.confirm("Cancel")
+    talked.expect_messages(4)
+    assert len(fake_openai.requests) == requests
+
+
 def test_the_plot_of_tokens_shows_what_a_summary_saved(talked: Page, fake_openai: FakeOpenAI) -> None:
     fake_openai.script(Say("A frozen harbour, and Anna."), Say("41, as I said."))
     plot = talked.tab.get_by_role("img", name="The conversation uses about")
     talked.tab.get_by_text("Tokens over the conversation").click()
     expect(plot).to_have_accessible_name(re.compile(r"tokens after 4 messages\.$"))
-    command(talked, "/compact")
+    summarise(talked)
     expect(talked.notice).to_contain_text("4 messages summarised")
     talked.say("How old is she?")
     talked.save("Short")
@@ -72,6 +88,8 @@ def test_a_message_offers_to_summarise_up_to_it(talked: Page, fake_openai: FakeO
     expect(menu.get_by_role("menuitem").first).to_be_focused()
     talked.tab.keyboard.press("ArrowDown")
     talked.tab.keyboard.press("Enter")
+    expect(talked.dialog).to_contain_text("One summary will replace 2 messages.")
+    talked.confirm("Summarise")
     expect(talked.notice).to_contain_text("2 messages summarised")
     assert [message.text for message in talked.messages()][1] == "And Anna?"
     expect(menu).to_have_count(0)
@@ -79,7 +97,7 @@ def test_a_message_offers_to_summarise_up_to_it(talked: Page, fake_openai: FakeO
 
 def test_a_summary_that_is_stopped_says_so_and_what_was_typed_comes_back(talked: Page, fake_openai: FakeOpenAI) -> None:
     fake_openai.script(Fault("hang"))
-    command(talked, "/compact")
+    summarise(talked)
     expect(talked.stop_button).to_be_visible()
     command(talked, "What is next?")
     expect(talked.queued).to_contain_text("What is next?")
@@ -105,4 +123,5 @@ def test_the_menu_of_a_message_far_up_can_be_pressed(talked: Page, fake_openai: 
     talked.say("Go on")
     talked.button_of("What about the harbour?", "More").click()
     talked.tab.get_by_role("menuitem", name="Summarise from here").click()  # refused where something lies above it
+    talked.confirm("Summarise")
     expect(talked.log).to_contain_text("Anna asked for it.")

@@ -39,10 +39,10 @@ class Span:
     trace: str
     began: int
     ended: int
-    attributes: dict[str, str | int]
+    attributes: dict[str, str | int | list[Any]]
     children: list["Span"] = field(default_factory=list)
 
-    def __getitem__(self, key: str) -> str | int | None:
+    def __getitem__(self, key: str) -> str | int | list[Any] | None:
         """An attribute of the observation, of its trace, or one without either."""
         names = (f"observation.{key}", f"trace.{key}", key)
         return next((self.attributes[name] for name in names if name in self.attributes), None)
@@ -150,9 +150,10 @@ def _spans(raw: bytes) -> list[Span]:
     ]
 
 
-def _value(value: Any) -> str | int:
-    found: str | int = getattr(value, value.WhichOneof("value"))
-    return found
+def _value(value: Any) -> str | int | list[Any]:
+    kind = value.WhichOneof("value")
+    found: str | int = getattr(value, kind)
+    return [_value(each) for each in value.array_value.values] if kind == "array_value" else found
 
 
 def main() -> None:

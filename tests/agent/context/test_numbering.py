@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.context.numbering import NumberStripper, prefix_number, strip_number
+from agent.context.numbering import NumberStripper, NumberStyle, prefix_number, strip_number
 
 
 @pytest.mark.parametrize(
@@ -13,6 +13,9 @@ from agent.context.numbering import NumberStripper, prefix_number, strip_number
         ("[msg_3] Hello", "Hello"),
         (" [msg_3]\n[msg_4] Hello [msg_5]", "Hello [msg_5]"),
         ("[msg_3]", ""),
+        ("[m3] Hello", "Hello"),
+        ("[m3]\n[msg_4] Hello", "Hello"),
+        ("[m] Hello", "[m] Hello"),
         ("  Hello", "  Hello"),
         ("[msg_x] Hello", "[msg_x] Hello"),
         ("[msg_٣] Hello", "[msg_٣] Hello"),
@@ -25,12 +28,16 @@ def test_an_imitated_number_at_the_beginning_is_taken_off_and_nothing_else(writt
     assert strip_number(written) == kept
 
 
-@given(st.integers(0, 10**6), st.text())
-def test_what_was_numbered_comes_back(position: int, text: str) -> None:
-    assert strip_number(prefix_number(position, text)) == strip_number(text).lstrip()
+@given(st.integers(0, 10**6), st.text(), st.sampled_from(["msg", "short"]))
+def test_what_was_numbered_comes_back(position: int, text: str, style: NumberStyle) -> None:
+    assert strip_number(prefix_number(position, text, style)) == strip_number(text).lstrip()
 
 
-PIECES = st.lists(st.sampled_from(["[", "msg_", "1", "23", "]", " ", "\n", "[msg_7] ", "Hello", "[x]", "m", "s"]))
+def test_without_numbers_the_text_stays() -> None:
+    assert prefix_number(3, "Hello", "off") == "Hello"
+
+
+PIECES = st.lists(st.sampled_from(["[", "msg_", "1", "23", "]", " ", "\n", "[msg_7] ", "[m7] ", "Hello", "[x]", "m", "s"]))
 
 
 @given(PIECES)

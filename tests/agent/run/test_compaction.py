@@ -16,6 +16,7 @@ from agent.context.tokens import estimate_stored_tokens
 from agent.marks import SUMMARY_KEY
 from agent.run.compaction import (
     NotCompactedError,
+    SummaryPreview,
     SummaryScope,
     build_note,
     copy_following,
@@ -52,6 +53,10 @@ async def compact(chat: Running, part: SummaryScope = EVERYTHING) -> str:
 
 def texts(chat: Running) -> list[str]:
     return [text for *_, text in chat.said()]
+
+
+def preview(chat: Running, scope: SummaryScope = EVERYTHING) -> SummaryPreview:
+    return chat.runner.inputs.preview_summary(chat.thread_id, scope)
 
 
 def wire(fake: FakeOpenAI) -> str:
@@ -236,3 +241,27 @@ def test_a_summary_is_not_cut_by_the_limits_of_answers() -> None:
         assert fake.requests[-1]["provider"] == {"only": ["one"]}
 
     play(story, Say(LONG), Say("Anna, 41, lives in Ystad."))
+
+
+def test_a_preview_counts_the_tokens_now_and_estimates_those_afterwards() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        await chat.say("and now?")
+        last_turn = SummaryScope("from", chat.path()[2].id)
+        whole, part = preview(chat), preview(chat, last_turn)
+        assert (whole.message_count, part.message_count) == (4, 2)
+        assert whole.tokens_before == part.tokens_before == chat.runner.inputs.count_tokens(chat.thread_id)
+        assert whole.tokens_after < part.tokens_after < whole.tokens_before
+        assert len(fake.requests) == 2
+
+    play(story, Say(LONG), Say(LONG))
+
+
+def test_without_enough_messages_there_is_no_preview() -> None:
+    async def story(chat: Running, _: FakeOpenAI) -> None:
+        with pytest.raises(NotCompactedError, match="nothing to summarise yet"):
+            chat.runner.inputs.preview_summary(None, EVERYTHING)
+        with pytest.raises(NotCompactedError, match="too little"):
+            preview(chat)
+
+    play(story)

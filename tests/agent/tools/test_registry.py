@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from agent.context.numbering import NumberStyle
 from agent.tools.registry import GRAPH_TOOLS, TOOL_NAMES, select_graph_tools
 from checkpoints import RunState
 from tests.agent.running import Running, model_at, running
@@ -63,3 +64,33 @@ def test_a_move_that_requires_approval_waits_where_moves_are_allowed() -> None:
         assert (await chat.say("hello")).state is RunState.WAITING
 
     play(story, GOTO, approval=("goto",))
+
+
+@pytest.mark.parametrize(
+    ("style", "sent", "described"),
+    [
+        ("msg", "[msg_0] hello", "such as msg_3"),
+        ("short", "[m0] hello", "such as m3"),
+        ("off", "hello", "the name of a check"),
+    ],
+)
+def test_requests_and_tools_name_positions_in_the_chosen_style(style: NumberStyle, sent: str, described: str) -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        assert fake.requests[0]["messages"][1]["content"] == sent
+        goto = next(tool for tool in fake.requests[0]["tools"] if tool["function"]["name"] == "goto")
+        assert described in goto["function"]["description"]
+
+    play(story, Say("Hi."), graph_tools=select_graph_tools(None, style), numbers=style)
+
+
+@pytest.mark.parametrize(("style", "position"), [("short", "m0"), ("short", "[m0]"), ("off", "Start")])
+def test_a_move_finds_its_target_in_the_chosen_style(style: NumberStyle, position: str) -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        await chat.say("again")
+        texts = [text for _, _, text in chat.said()]
+        assert ("again" in texts, texts[-1]) == (False, "So.")
+
+    calls = Calls((Call("save_checkpoint", {"name": "Start"}),)), Say("Saved.")
+    play(story, *calls, Call("goto", {"position": position, "message": "On."}), Say("So."), numbers=style)

@@ -31,6 +31,8 @@ from tests.servers import Server
 
 PUBLIC, SECRET = "pk-lf-public-0123456789", "sk-lf-secret-0123456789"
 MODEL_KEY, SEARCH_KEY = "sk-model-0123456789", "tvly-search-0123456789"
+LABELS = {"LANGFUSE_TRACING_ENVIRONMENT": "staging", "LANGFUSE_RELEASE": "1.2.3"}
+LABELS |= {"LANGFUSE_USER": "ann", "LANGFUSE_TAGS": "demo, oslo"}
 QUESTION, ANSWER = "How warm is Oslo, times two?", "Twice nine is eighteen."
 
 
@@ -81,7 +83,7 @@ class Told:
 @pytest.fixture(scope="module")
 def open_traces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
     with FakeLangfuse() as fake:
-        yield Told(tmp_path_factory.mktemp("open") / "data", fake)
+        yield Told(tmp_path_factory.mktemp("open") / "data", fake, **LABELS)
         assert fake.violations == []
 
 
@@ -102,6 +104,13 @@ def test_a_turn_with_two_tools_and_a_restore_is_a_tree_in_the_threads_session(op
     assert again["metadata.checkpoint"] == "Weather"
     assert again["metadata.rewound_from"]
     assert {span["session.id"] for trace in open_traces.traces for span in (trace, *trace.children)} == {open_traces.thread}
+
+
+def test_the_settings_label_every_span(open_traces: Told, masked_traces: Told) -> None:
+    spans = [span for trace in open_traces.traces for span in (trace, *trace.children)]
+    names = ("environment", "release", "user.id", "tags")
+    assert {str([span[name] for name in names]) for span in spans} == {"['staging', '1.2.3', 'ann', ['demo', 'oslo']]"}
+    assert {trace["environment"] for trace in masked_traces.traces} == {None}
 
 
 def test_each_step_has_its_input_output_and_times(open_traces: Told) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.run.compaction import MAX_FOCUS_CHARS, NotCompactedError, SummaryScope
+from agent.run.compaction import MAX_FOCUS_CHARS, NotCompactedError, SummaryPreview, SummaryScope
 from components.panels import compact_command
 
 
@@ -24,3 +24,9 @@ def test_a_command_takes_no_files_and_no_endless_wish() -> None:
         compact_command.parse_compact_command("/compact", attached=True)
     with pytest.raises(NotCompactedError, match="longer than"):
         compact_command.parse_compact_command(f"/compact {'x' * (MAX_FOCUS_CHARS + 1)}", attached=False)
+
+
+def test_the_dialog_tells_the_tokens_before_and_after() -> None:
+    shown = str(compact_command.describe_preview(SummaryPreview(4, 12_300, 1_400)))
+    assert "One summary will replace 4 messages." in shown
+    assert "Now about 12,300 tokens, afterwards about 1,400." in shown
