@@ -146,7 +146,7 @@ class Runs:
         with self._begin_change(run) as change:
             receipt = change.run_body(OperationKind.COMPACT, put_summary)
             head_id = change.head.id if change.head else None
-            self._write_end(change.connection, run, RunState.DONE, None, head_id)
+            self._write_end(change.connection, run, RunState.DONE, head_id)
             return receipt
 
     @retry_contended
@@ -231,7 +231,7 @@ class Runs:
         Return the thread's version.
         """
         with self._store.database.begin_write() as connection:
-            return self._close_run(connection, run, state, run_rows.format_error(error, details), last_messages)
+            return self._close_run(connection, run, state, last_messages, error=error, details=details)
 
     @retry_contended
     def interrupt_orphans(self, thread_id: str | None = None) -> list[Run]:
@@ -246,7 +246,7 @@ class Runs:
         with self._store.database.begin_write() as connection:
             left = [run_rows.parse_run(row) for row in connection.execute(query.order_by(_run_table.c.thread_id))]
             for run in left:
-                self._close_run(connection, run, RunState.INTERRUPTED, None, make_partial_messages(run.draft))
+                self._close_run(connection, run, RunState.INTERRUPTED, make_partial_messages(run.draft))
         return left
 
     def get_latest_run(self, thread_id: str) -> Run | None:
@@ -272,22 +272,44 @@ class Runs:
                 connection.execute(sa.update(_run_table).where(_run_table.c.id == latest.id).values(dismissed=True))
 
     def _close_run(
-        self, connection: sa.Connection, run: Run, state: RunState, error: str | None, last_messages: Sequence[NewMessage]
+        self,
+        connection: sa.Connection,
+        run: Run,
+        state: RunState,
+        last_messages: Sequence[NewMessage],
+        *,
+        error: str | None = None,
+        details: str | None = None,
     ) -> int:
         """Release the thread, if the run still holds it. Return the thread's version."""
         loaded = thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
         if loaded.active_run_id != run.id:
             return loaded.thread.version
         receipt = self._append_messages(connection, loaded, run, last_messages) if last_messages else None
-        self._write_end(connection, run, state, error, receipt.result if receipt else loaded.thread.head_id)
+        head_id = receipt.result if receipt else loaded.thread.head_id
+        self._write_end(connection, run, state, head_id, error=error, details=details)
         return receipt.version if receipt else loaded.thread.version
 
     def _write_end(
-        self, connection: sa.Connection, run: Run, state: RunState, error: str | None, head_id: str | None
+        self,
+        connection: sa.Connection,
+        run: Run,
+        state: RunState,
+        head_id: str | None,
+        *,
+        error: str | None = None,
+        details: str | None = None,
     ) -> None:
         """Write the run's row, after its thread's was locked: rows are locked in one order everywhere."""
-        ended: Json = {"state": state, "error": error, "draft": "", "ended_at": thread_rows.from_time(self._store.now())}
-        connection.execute(sa.update(_run_table).where(_run_table.c.id == run.id).values(**ended, head_id=head_id))
+        ended: Json = {
+            "state": state,
+            "error": error and serde.sanitize_text(error),
+            "error_details": details and serde.sanitize_text(details),
+            "draft": "",
+            "ended_at": thread_rows.from_time(self._store.now()),
+            "head_id": head_id,
+        }
+        connection.execute(sa.update(_run_table).where(_run_table.c.id == run.id).values(**ended))
 
     def _append_messages(
         self,

@@ -5,26 +5,18 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from checkpoints import serde
 from checkpoints.model import Run, RunState
 from checkpoints.storage import schema, thread_rows
 
 
-def format_error(error: str | None, details: str | None) -> str | None:
-    """Return the column of a run's error: its sentence on the first line, and the details after it."""
-    sentence = error and " ".join(serde.sanitize_text(error).splitlines())
-    return f"{sentence}\n{serde.sanitize_text(details)}" if sentence and details else sentence
-
-
 def parse_run(row: sa.Row[Any]) -> Run:
-    sentence, _, details = (row.error or "").partition("\n")
     return Run(
         id=row.id,
         thread_id=row.thread_id,
         state=RunState(row.state),
         draft=row.draft,
-        error=sentence or row.error,
-        error_details=details or None,
+        error=row.error,
+        error_details=row.error_details,
         dismissed=row.dismissed,
         started_at=thread_rows.to_time(row.started_at),
         ended_at=None if row.ended_at is None else thread_rows.to_time(row.ended_at),
