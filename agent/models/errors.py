@@ -87,11 +87,7 @@ def refuses_files(error: BaseException) -> bool:
 def refuses_tools(error: BaseException) -> bool:
     """Return whether a model takes no tools at all, and may answer the same request without them."""
     chain, kinds, codes = _inspect_error(error)
-    return (
-        _find_refusal(chain, codes)[1] != 0
-        and _explain_content(error, kinds, codes) is None
-        and bool(_TOOLS_REFUSED.search(str(error)))
-    )
+    return _find_refusal(chain, codes)[1] != 0 and _explain_content(error, kinds, codes) == _NO_TOOLS
 
 
 def retry_after(error: BaseException) -> float | None:

@@ -9,7 +9,7 @@ class ThinkSplitter:
 
     def __init__(self) -> None:
         self._pending = ""
-        self._state = "beginning"  # then thinking, closed and text
+        self._state = "beginning"  # then opened, thinking, closed and text
 
     def feed(self, piece: str) -> tuple[str, str]:
         """Return the text and the reasoning that are certain now."""
@@ -22,7 +22,9 @@ class ThinkSplitter:
                 return "", ""
             if not begun.startswith(OPENING):
                 return self._end(), ""
-            self._state, self._pending = "thinking", begun.removeprefix(OPENING).lstrip("\n")
+            self._state, self._pending = "opened", begun.removeprefix(OPENING)
+        if self._state == "opened" and (rest := self._pending.lstrip("\n")):
+            self._state, self._pending = "thinking", rest
         thought = self._take_thought() if self._state == "thinking" else ""
         if self._state == "closed" and (rest := self._pending.lstrip()):
             self._pending = rest
@@ -31,9 +33,8 @@ class ThinkSplitter:
 
     def flush(self) -> tuple[str, str]:
         """Return the rest at the end of the answer. Reasoning without an end stays reasoning."""
-        is_thought, is_closed = self._state == "thinking", self._state == "closed"
-        rest = self._end()
-        return ("", rest) if is_thought else ("" if is_closed else rest, "")
+        state, rest = self._state, self._end()
+        return ("", rest) if state == "thinking" else ("" if state in ("opened", "closed") else rest, "")
 
     def _take_thought(self) -> str:
         thought, closing, rest = self._pending.partition(CLOSING)

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize("name", EVERY)
 def test_every_text_of_a_detail_is_a_name_a_setting_or_a_key(memory_store: Store, name: str) -> None:
-    world = World.made(memory_store)
+    world = World.build(memory_store)
     known = {world.exported.thread.title, *get_args(Subject), *_texts(dump(memory_store)["thread"])}
     known |= {text for table in ("branch", "checkpoint") for text in _texts(dump(memory_store)[table])}
     EVERY[name](world)

@@ -49,5 +49,5 @@ def test_a_denied_call_and_one_with_an_unknown_decision_do_not_run(kind: Any) ->
 
 def test_a_call_needs_a_decision_until_a_person_has_made_it() -> None:
     waiting, decided = (RunContext(recorder=Heard(), decisions=each) for each in ({}, {"1": Decision("1", "deny")}))
-    assert [needs_decision(CALL, approval, waiting) for approval in ((), ("send",))] == [False, True]
-    assert not needs_decision(CALL, ("send",), decided)
+    assert [needs_decision(CALL, approval, (), waiting) for approval in ((), ("send",))] == [False, True]
+    assert not needs_decision(CALL, ("send",), (), decided)

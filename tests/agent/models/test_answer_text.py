@@ -13,7 +13,7 @@ WHOLE = AIMessage("", additional_kwargs={"refusal": "I cannot do that."})
 @pytest.mark.parametrize("message", [STREAMED, WHOLE])
 def test_a_refusal_is_read_as_text(message: AIMessage) -> None:
     assert "I cannot do that." in read_answer_text(message)
-    assert "I cannot do that." in convert_to_chunk(message).text
+    assert "I cannot do that." in read_answer_text(convert_to_chunk(message))
 
 
 def test_a_refusal_beside_no_words_is_no_text() -> None:

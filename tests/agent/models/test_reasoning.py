@@ -142,7 +142,6 @@ def test_tags_of_local_models_are_reasoning_however_they_are_cut(size: int) -> N
     ("text", "said", "thought"),
     [
         ("<think>\n\n</think>\n\nHello", "Hello", ""),
-        ("<think>for ever", "", "for ever"),
         ("  <think>a</think>b", "b", "a"),
         ("Use <think> tags", "Use <think> tags", ""),
         ("<th", "<th", ""),
@@ -155,6 +154,14 @@ def test_tags_count_only_at_the_beginning_and_need_no_end(text: str, said: str, 
         assert (chat.said()[-1][2], thoughts(chat)) == (said, [thought])
 
     play(story, Say(text, tokens=tuple(text)))
+
+
+def test_a_thought_without_an_end_and_an_answer_is_no_answer() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        run = await chat.say("hello")
+        assert (chat.said()[-1][2], run.error) == ("hello", "The model said nothing; try again.")
+
+    play(story, Say("<think>for ever", tokens=tuple("<think>for ever")))
 
 
 def test_an_answer_that_is_stopped_keeps_its_reasoning() -> None:

@@ -187,12 +187,12 @@ def test_stopping_does_not_wait_for_a_tool_that_blocks_its_thread() -> None:
 
 
 def test_the_providers_words_are_logged_with_the_reference_and_kept_with_the_run(caplog: pytest.LogCaptureFixture) -> None:
-    message = f"messages[3]: thought_signature is missing, {KEY}"
+    message = f"messages[3]: the role is unknown, {KEY}"
 
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         run = await chat.say("hello")
         assert run.error == f"The model provider did not accept the request. (reference {run.id[:8]})"
-        words = "HTTP 400: messages[3]: thought_signature is missing, *** (type: server_error)"
+        words = "HTTP 400: messages[3]: the role is unknown, *** (type: server_error)"
         assert run.error_details == words
         assert f"run {run.id} failed: OpenAIInvalidRequestError: {words}" in caplog.text
         assert [event.details for event in chat.events if isinstance(event, RunFinished)] == [words]
