@@ -138,10 +138,11 @@ function InstructionsField({ id, longest, value, onChange }) {
 
 /** The parameters of the model, folded: few conversations have their own. */
 function ParameterFields({ id, efforts, choice, change }) {
-  const isChosen = [...NUMBER_FIELDS.map(([part]) => part), "reasoning_effort", "extra_body"].some((part) => choice[part] !== "");
+  // As the dialog opened: a fold that followed the values would close while a field is emptied.
+  const [wasChosen] = useState(() => [...NUMBER_FIELDS.map(([part]) => part), "reasoning_effort", "extra_body"].some((part) => choice[part] !== ""));
   return h(
     "details",
-    { className: "settings-parameters", open: isChosen || undefined },
+    { className: "settings-parameters", open: wasChosen || undefined },
     h("summary", { className: "form-label" }, "Model parameters"),
     h("p", { className: "quiet" }, "An empty field leaves the choice to the settings of the app and to the provider."),
     NUMBER_FIELDS.map(([part, label, rule]) => [
