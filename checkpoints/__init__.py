@@ -41,7 +41,7 @@ from checkpoints.model import (
     Thread,
 )
 from checkpoints.operation import Caller, Operation, OperationKind, Receipt
-from checkpoints.operation_detail import OperationDetail
+from checkpoints.operation_detail import LONG_SETTINGS, OperationDetail
 from checkpoints.runs import Runs, make_partial_messages
 from checkpoints.storage.database import Database
 from checkpoints.store import Store, new_id
@@ -49,6 +49,7 @@ from checkpoints.text import pluralize
 
 __all__ = [
     "HEAD",
+    "LONG_SETTINGS",
     "MAIN",
     "UNTITLED",
     "Actor",
