@@ -8,7 +8,7 @@
  *
  * @typedef {{id: string, name: string, arguments: string, status: "running"|"waiting"|"queued"|"done"|"error"|"stopped",
  *   duration_ms: number|null, result: string|null, message_id: string|null,
- *   move: MoveView|null, agent: string, work: WorkView|null, ways: AttemptView[]}} ToolView
+ *   move: MoveView|null, agent: string, work: WorkView|null, attempts: AttemptView[]}} ToolView
  * @typedef {{target: string, number: number, leaves: string, tokens: {before: number, after: number}, argument: string, words: string, read: string[]}} MoveView  the move that a goto call requests
  * @typedef {{agent: string, question: string, messages: number, waiting: ToolView[]}} WorkView  a sub-agent's work for a call
  * @typedef {{branch: string, name: string, done: boolean}} AttemptView
