@@ -4,6 +4,7 @@ The package works without the rest of Waymark: `CheckpointManager()` keeps every
 """
 
 from checkpoints.changes.append import HEAD
+from checkpoints.changes.run_changes import make_partial_messages
 from checkpoints.errors import (
     BranchNotFoundError,
     CheckpointNotFoundError,
@@ -42,7 +43,7 @@ from checkpoints.model import (
 )
 from checkpoints.operation import Caller, Operation, OperationKind, Receipt
 from checkpoints.operation_detail import LONG_SETTINGS, OperationDetail
-from checkpoints.runs import Runs, make_partial_messages
+from checkpoints.runs import Runs
 from checkpoints.storage.database import Database
 from checkpoints.store import Store, new_id
 from checkpoints.text import pluralize

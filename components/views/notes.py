@@ -16,7 +16,7 @@ class RemovalView(TypedDict):
 
 
 class SummaryView(RemovalView):
-    sources: list[str]  # untrusted sources of the summary (see time_travel.sources)
+    sources: list[str]  # untrusted sources of the summary (see `find_sources` of `agent.time_travel`)
 
 
 def describe_summary(stored: Message) -> SummaryView | None:
