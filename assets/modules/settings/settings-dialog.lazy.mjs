@@ -1,5 +1,6 @@
 /** The dialog for the settings of one conversation: the model, the instructions, and whether the agent may go back. */
 import { useDialog } from "../lib/dialog.lazy.mjs";
+import { icon } from "../lib/icons.mjs";
 import { useRequest } from "../lib/request.mjs";
 
 const { createElement: h, useId, useState } = window.React;
@@ -142,8 +143,8 @@ function ParameterFields({ id, data, choice, change }) {
   const [wasChosen] = useState(() => [...NUMBER_FIELDS.map(([part]) => part), "reasoning_effort", "extra_body"].some((part) => choice[part] !== ""));
   return h(
     "details",
-    { className: "settings-parameters", open: wasChosen || undefined },
-    h("summary", { className: "form-label" }, "Model parameters"),
+    { className: "fold settings-parameters", open: wasChosen || undefined },
+    h("summary", { className: "form-label" }, icon("chevron-right", "fold-arrow"), "Model parameters"),
     h("p", { className: "quiet" }, "An empty field leaves the choice to the settings of the app and to the provider."),
     NUMBER_FIELDS.map(([part, label, step]) => [
       h("label", { key: `${part}-label`, className: "form-label", htmlFor: `${id}-${part}` }, label),
