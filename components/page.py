@@ -23,6 +23,7 @@ from components.panels import (
     import_dialog,
     log,
     outage,
+    restore_dialog,
     settings,
     threads,
     timeline,
@@ -54,6 +55,7 @@ UNUSED_SCRIPTS = ("/deps/polyfill@", "/dash_table/")  # scripts: for browsers ol
 PANELS: tuple[Panel, ...] = (
     threads.PANEL,
     timeline.PANEL,
+    restore_dialog.PANEL,
     chat.PANEL,
     branches.PANEL,
     undo_redo.PANEL,
