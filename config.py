@@ -30,6 +30,15 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from agent.models.parameters import (
+    MAX_ANSWER_TOKENS,
+    MAX_EXTRA_BODY_CHARS,
+    MAX_TEMPERATURE,
+    MAX_TOP_P,
+    REASONING_EFFORTS,
+    ReasoningEffort,
+)
+
 
 class SettingsError(ValueError):
     """A setting that cannot be used; the text is one sentence that names the key and never shows a value."""
@@ -81,7 +90,10 @@ def _write_json(value: Any) -> Any:
     found = json.loads(value) if isinstance(value, str) else value
     if found is not None and not isinstance(found, dict):
         raise ValueError
-    return None if found is None else json.dumps(found)
+    text = None if found is None else json.dumps(found)
+    if text and len(text) > MAX_EXTRA_BODY_CHARS:
+        raise ValueError
+    return text
 
 
 def _check_loopback(value: str) -> str:
@@ -100,7 +112,7 @@ Address = Annotated[
 
 Count = Annotated[int, Field(ge=1, le=100_000, description="a whole number from 1 to 100,000")]
 Seconds = Annotated[float, Field(gt=0, le=604_800, description="a number of seconds above 0 and up to 604,800")]
-Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+Effort = Annotated[ReasoningEffort | None, Field(description=f"one of {', '.join(REASONING_EFFORTS)}")]
 Names = Annotated[tuple[str, ...] | None, BeforeValidator(_split_list)]
 ExtraBody = Annotated[str | None, BeforeValidator(_write_json)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
@@ -187,11 +199,17 @@ class Settings(BaseSettings):
     model: str | None = None  # agent.models knows the usable names; None: the first that the keys allow
     model_idle_seconds: float = Field(60.0, gt=0, le=3600, description="a number of seconds above 0 and up to 3600")
     model_window: int | None = Field(None, ge=1_000, description="a number of tokens, at least 1000")
-    model_temperature: float | None = Field(None, ge=0, le=2, description="a number from 0 to 2")
-    model_top_p: float | None = Field(None, ge=0, le=1, description="a number from 0 to 1")
-    model_max_tokens: int | None = Field(None, ge=1, le=999_999_999, description="a whole number of tokens above 0")
-    model_reasoning_effort: Effort | None = Field(None, description="none, minimal, low, medium, high or xhigh")
-    model_extra_body: ExtraBody = Field(None, description="a JSON object, or a table in waymark.toml")
+    model_temperature: float | None = Field(
+        None, ge=0, le=MAX_TEMPERATURE, description=f"a number from 0 to {MAX_TEMPERATURE}"
+    )
+    model_top_p: float | None = Field(None, ge=0, le=MAX_TOP_P, description=f"a number from 0 to {MAX_TOP_P}")
+    model_max_tokens: int | None = Field(
+        None, ge=1, le=MAX_ANSWER_TOKENS, description=f"a whole number of tokens from 1 to {MAX_ANSWER_TOKENS:,}"
+    )
+    model_reasoning_effort: Effort = None
+    model_extra_body: ExtraBody = Field(
+        None, description=f"a JSON object of at most {MAX_EXTRA_BODY_CHARS:,} characters, or a table in waymark.toml"
+    )
     demo_seconds_per_token: float = Field(0.02, ge=0, le=10, description="a number of seconds from 0 to 10")
 
     openai_api_key: Key = None
@@ -200,7 +218,7 @@ class Settings(BaseSettings):
     azure_openai_endpoint: Address = None
     azure_openai_api_version: str | None = None
     azure_openai_deployment_name: str | None = None
-    azure_openai_reasoning_effort: str | None = None
+    azure_openai_reasoning_effort: Effort = None  # of Azure alone; any other effort wins
     provider_keys: dict[str, Key] = {}  # by their names in the environment
     tavily_api_key: Key = None
     tavily_base_url: Address = None

@@ -86,9 +86,9 @@ def build_prices(settings: Settings) -> Prices:
 
 
 def build_tools(settings: Settings) -> list[BaseTool]:
-    for name in (*(settings.tools_enabled or ()), *(settings.tools_approval or ())):
-        if name not in TOOL_NAMES:
-            raise SettingsError(f"There is no tool {name[:80]!r}; there are {', '.join(TOOL_NAMES)}.")
+    for key, names in (("TOOLS_ENABLED", settings.tools_enabled), ("TOOLS_APPROVAL", settings.tools_approval)):
+        if not set(names or ()) <= set(TOOL_NAMES):
+            raise SettingsError(f"{key} must be a list of tools' names: {', '.join(TOOL_NAMES)}.")
     return select_tools(
         tavily_api_key=settings.tavily_api_key,
         tavily_base_url=settings.tavily_base_url,

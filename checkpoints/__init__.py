@@ -4,6 +4,7 @@ The package works without the rest of Waymark: `CheckpointManager()` keeps every
 """
 
 from checkpoints.changes.append import HEAD
+from checkpoints.changes.run_changes import make_partial_messages
 from checkpoints.errors import (
     BranchNotFoundError,
     CheckpointNotFoundError,
@@ -41,14 +42,15 @@ from checkpoints.model import (
     Thread,
 )
 from checkpoints.operation import Caller, Operation, OperationKind, Receipt
-from checkpoints.operation_detail import OperationDetail
-from checkpoints.runs import Runs, make_partial_messages
+from checkpoints.operation_detail import LONG_SETTINGS, OperationDetail
+from checkpoints.runs import Runs
 from checkpoints.storage.database import Database
 from checkpoints.store import Store, new_id
 from checkpoints.text import pluralize
 
 __all__ = [
     "HEAD",
+    "LONG_SETTINGS",
     "MAIN",
     "UNTITLED",
     "Actor",

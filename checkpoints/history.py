@@ -42,7 +42,7 @@ class Path:
 EMPTY_PATH = Path(())
 
 
-def path_to(node: Node | None, parents: SegmentParents) -> Path:
+def trace_path(node: Node | None, parents: SegmentParents) -> Path:
     """Return the path to a message (None: before the first message)."""
     if node is None:
         return EMPTY_PATH
@@ -55,7 +55,7 @@ def path_to(node: Node | None, parents: SegmentParents) -> Path:
     return Path(tuple(segments))
 
 
-def reachable_depths(heads: Iterable[Node], forks: SegmentParents) -> dict[int, int]:
+def find_reachable_depths(heads: Iterable[Node], forks: SegmentParents) -> dict[int, int]:
     """Return the last depth of each segment on a path to a head: whether any path contains a message is then one look-up."""
     found: dict[int, int] = {}
     for head in heads:
@@ -69,7 +69,7 @@ def reachable_depths(heads: Iterable[Node], forks: SegmentParents) -> dict[int, 
     return found
 
 
-def followers(
+def find_followers(
     places: Collection[Place | None], forks: SegmentParents, reached: Mapping[int, int]
 ) -> dict[Place | None, list[Place]]:
     """Return the places of the messages that follow each of these (None: the first messages), oldest first.
@@ -130,7 +130,7 @@ class Ancestry:
         return found
 
 
-def heads_beyond(
+def find_heads_beyond(
     places: Collection[Place], heads: Sequence[Node], forks: SegmentParents, most: int
 ) -> dict[Place, list[int]]:
     """Return for each place the heads whose path contains its message, as indexes: the first `most` of them."""
@@ -163,7 +163,7 @@ def common_lengths(path: Path, heads: Iterable[Node], forks: SegmentParents) -> 
     return found
 
 
-def common_length(left: Path, right: Path) -> int:
+def measure_common_length(left: Path, right: Path) -> int:
     """Count the messages that two paths share from the root on."""
     return next((min(last, right.last[segment]) + 1 for segment, last in left.segments if segment in right.last), 0)
 
@@ -184,7 +184,7 @@ def is_visible(checkpoint: Checkpoint, branch_id: str, path: Path) -> bool:
 def filter_listed(
     checkpoints: Iterable[Checkpoint], branch_ids: Collection[str], reached: Mapping[int, int]
 ) -> list[Checkpoint]:
-    """Return the checkpoints that any of these branches shows. `reached` is the result of `reachable_depths`."""
+    """Return the checkpoints that any of these branches shows. `reached` is the result of `find_reachable_depths`."""
     return [
         each
         for each in checkpoints

@@ -1,4 +1,7 @@
-"""Limits of input from outside, and the functions that check each number and short text against them."""
+"""Limits of numbers, short texts and nesting in input from outside, and the functions that apply them.
+
+The limits of names are in `model`, of files in `files`, of reasoning in `reasoning`, of documents in `interchange.waymark`.
+"""
 
 from typing import Any
 

@@ -206,9 +206,9 @@ class Difference:
 
 
 def clean_name(text: str) -> str:
-    """A name or a title as it may be kept and shown: one line, cut to `NAME_LENGTH`, and empty if nothing in it can be seen.
+    """Return a name or a title in one line, cut to `MAX_NAME_CHARS`; an empty text if none of it is visible.
 
-    Marks that turn the direction of writing go: they would let a name seem to be another. What joins letters stays.
+    Marks that turn the direction of writing are removed: they can make a name look like another. Joiners stay.
     """
     line = " ".join(serde.sanitize_text(text).split())
     kept = (each for each in line if each not in _DIRECTION_MARKS and unicodedata.category(each) != "Cc")

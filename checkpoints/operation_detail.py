@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal, get_args
 
+LONG_SETTINGS: Final = frozenset(
+    {"instructions", "extra_body"}
+)  # an operation's changes hold their texts, its detail does not
 Subject = Literal["thread", "branch", "branches", "checkpoint", "checkpoints", "message"]
 
 

@@ -72,10 +72,12 @@ class Reader:
             places: set[Place | None] = {
                 node.place for node in thread_rows.select_nodes(connection, [m for m in after if m]).values()
             }
-            following = history.followers(places | ({None} & set(after)), forks, history.reachable_depths(heads, forks))
+            following = history.find_followers(
+                places | ({None} & set(after)), forks, history.find_reachable_depths(heads, forks)
+            )
             first = message_rows.select_messages_at(connection, set(chain.from_iterable(following.values())))
             wanted = [place for place, message in first.items() if is_wanted(message)]
-            beyond = history.heads_beyond(wanted, heads, forks, most)
+            beyond = history.find_heads_beyond(wanted, heads, forks, most)
             last = message_rows.select_messages_at(
                 connection, {heads[number].place for numbers in beyond.values() for number in numbers}
             )
@@ -103,7 +105,7 @@ class Reader:
             heads = thread_rows.select_nodes(
                 connection, {branch.head_id for branch in thread_branches if branch.head_id}
             ).values()
-            reached = history.reachable_depths(heads, thread_rows.select_segment_parents(connection, thread_id))
+            reached = history.find_reachable_depths(heads, thread_rows.select_segment_parents(connection, thread_id))
         shown = history.filter_listed(every, {branch.id for branch in thread_branches}, reached)
         return thread, thread_branches, shown, messages
 
@@ -172,7 +174,7 @@ class Reader:
         with self.database.begin_read() as connection:
             thread_rows.select_thread(connection, thread_id)
             paths = [thread_rows.load_path(connection, thread_id, message_id) for message_id in (left_id, right_id)]
-            shared = history.common_length(*paths)
+            shared = history.measure_common_length(*paths)
             last = message_rows.select_messages(connection, paths[0], last=1, before=shared) if shared else []
             lengths = [path.length - shared for path in paths]
             shown = [length if max_messages is None else min(length, max_messages) for length in lengths]
@@ -272,9 +274,9 @@ class Reader:
                 thread_rows.load_thread(connection, thread_id),
                 thread_rows.select_segment_parents(connection, thread_id),
             )
-            old = history.path_to(loaded.head, forks)
+            old = history.trace_path(loaded.head, forks)
             target, detached = checkpoint_rows.select_restore_target(connection, loaded.thread, checkpoint_id, old)
-            new = history.path_to(target.node, forks)
+            new = history.trace_path(target.node, forks)
             removal = checkpoint_rows.count_removal(connection, loaded.thread, old, new, detached)
             agents = checkpoint_rows.select_removed_agents(connection, old, new)
             return replace(removal, agents=agents, last_prompt=message_rows.find_last_prompt(connection, old, new.length))

@@ -3,20 +3,21 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 import sqlalchemy as sa
 
 from checkpoints import serde
-from checkpoints.changes import branches
+from checkpoints.changes import run_changes
 from checkpoints.changes.append import HEAD, choose_append_kind, make_append
 from checkpoints.changes.preconditions import check_caller
+from checkpoints.changes.run_changes import make_partial_messages
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import ConflictError
-from checkpoints.model import Checkpoint, Json, Message, MessageStatus, NewMessage, Run, RunState
+from checkpoints.model import Message, NewMessage, Run, RunState
 from checkpoints.operation import USER, Caller, OperationKind, Receipt
 from checkpoints.operation_detail import OperationDetail
-from checkpoints.reasoning import NO_REASONING, Reasoning
-from checkpoints.storage import checkpoint_rows, message_rows, run_rows, schema, thread_rows
+from checkpoints.storage import message_rows, run_rows, schema, thread_rows
 from checkpoints.storage.database import retry_contended
 from checkpoints.store import Store
 
@@ -45,14 +46,14 @@ class Runs:
         """Lock the thread for a run and write the user's message, in one transaction; without a thread, make one that has
         these `settings`.
 
-        `closing` is written before it: results of calls that it leaves without a decision. `after` is where the run starts
-        from when that is not the head (an edit, a retry). Raises `RunActiveError` when another run holds the thread. The
-        same request again returns the run that it began, and does nothing.
+        `closing_messages` are written before it: results of calls that it leaves without a decision. `after` is the start
+        of a run that does not start at the head (an edit, a retry). Raises `RunActiveError` when another run holds the
+        thread. The same request again returns the run that it began, and does nothing.
         """
         run_id = caller.request_id or self._store.new_id()
         with self._store.database.begin_write(run_id) as connection:
             if (begun := run_rows.select_run(connection, run_id)) is not None:
-                if thread_id not in (None, begun.thread_id):  # somebody else's wish, which this caller may not see
+                if thread_id not in (None, begun.thread_id):  # another caller's request, which this one may not see
                     raise ConflictError(begun.thread_id, 0, 0)
                 return begun
             if thread_id:
@@ -99,13 +100,9 @@ class Runs:
 
         Raises `ConflictError` for a run that has ended.
         """
-
-        def move_and_append(transaction: Transaction) -> str | None:
-            transaction.detail = detail
-            return make_append([message], after, "", run.id)(transaction)
-
+        body = partial(run_changes.move_and_append, message=message, after=after, run_id=run.id, detail=detail)
         with self._begin_change(run) as change:
-            return change.run_body(kind, move_and_append)
+            return change.run_body(kind, body)
 
     @retry_contended
     def replace_message(
@@ -115,16 +112,12 @@ class Runs:
 
         Raises `ConflictError` for a run that has ended.
         """
-
-        def replace_in_path(transaction: Transaction) -> str:
-            made = branches.replace_message(
-                transaction, message_id, replace(new, run_id=run.id), dropped_ids, run_continues=True
-            )
-            transaction.detail = detail
-            return made
-
+        new = replace(new, run_id=run.id)
         with self._begin_change(run) as change:
-            return change.run_body(OperationKind.REWIND, replace_in_path)
+            return change.run_body(
+                OperationKind.REWIND,
+                lambda change: run_changes.replace_in_run(change, message_id, new, dropped_ids, detail=detail),
+            )
 
     @retry_contended
     def replace_with_summary(
@@ -135,18 +128,12 @@ class Runs:
         Checkpoints of the old path stay in the list, and restore that path. Raises `ConflictError` for a
         run that has ended.
         """
-
-        def put_summary(transaction: Transaction) -> str:
-            transaction.detail = detail
-            written = [replace(messages[0], run_id=run.id), *messages[1:]]
-            nodes = transaction.add_messages(thread_rows.select_node(transaction.connection, after, run.thread_id), written)
-            transaction.detach_and_move(nodes[-1])
-            return nodes[0].id
-
+        written = [replace(messages[0], run_id=run.id), *messages[1:]]
+        body = partial(run_changes.put_summary, messages=written, after=after, detail=detail)
         with self._begin_change(run) as change:
-            receipt = change.run_body(OperationKind.COMPACT, put_summary)
+            receipt = change.run_body(OperationKind.COMPACT, body)
             head_id = change.head.id if change.head else None
-            self._write_end(change.connection, run, RunState.DONE, None, head_id)
+            run_rows.end_run(change.connection, run.id, run_rows.RunEnd(RunState.DONE), self._store.now(), head_id)
             return receipt
 
     @retry_contended
@@ -159,12 +146,7 @@ class Runs:
         """
 
         def add_branches(transaction: Transaction) -> None:
-            parent = thread_rows.select_node(transaction.connection, after, run.thread_id)
-            for name, message in first_messages:
-                first_id = transaction.add_messages(parent, [message], run_id=run.id)[0].id
-                stored = message_rows.select_message(transaction.connection, first_id, run.thread_id)
-                made.append((transaction.add_branch(name, first_id), stored))
-            transaction.detail = OperationDetail(subject="branches", branches=len(first_messages))
+            made.extend(run_changes.add_branches(transaction, first_messages, after=after, run_id=run.id))
 
         made: list[tuple[str, Message]] = []
         with self._begin_change(run) as change:
@@ -178,29 +160,21 @@ class Runs:
 
     @retry_contended
     def save_milestone(self, run: Run, message_id: str, name: str, description: str) -> Receipt | None:
-        """Bookmark a state that a run came to, as the judge; None when it has left the path, or a checkpoint stands there or
-        ever stood there.
+        """Bookmark a state that a run reached, as the judge. Return None if the message has left the path, or has or had a
+        checkpoint.
 
-        It is no conflict for anybody and stands in nobody's way: undo passes it over, and takes it back with the run.
+        It conflicts with no change: undo passes it over, and takes it back with the run.
         """
-
-        def add_milestone(transaction: Transaction) -> str:
-            assert place is not None
-            now, count = thread_rows.to_time(transaction.now), place.depth + 1
-            # The agent finds places by name: one that a person chose must go on meaning what they saved.
-            own = f"{name} · {count}" if checkpoint_rows.is_name_used(connection, run.thread_id, name) else name
-            saved = transaction.add_checkpoint(Checkpoint("", own, now, count, description, created_by="judge", node=place))
-            transaction.detail = OperationDetail(name=saved.name)
-            return saved.id
-
         with self._store.database.begin_write() as connection:
             change = self._open_transaction(
                 connection, thread_rows.load_thread(connection, run.thread_id), Caller(actor="judge", undo_group=run.id)
             )
-            place = thread_rows.select_node(connection, message_id, run.thread_id)
-            if place not in change.current_path() or checkpoint_rows.had_checkpoint(connection, run.thread_id, message_id):
+            node = thread_rows.select_node(connection, message_id, run.thread_id)
+            if node is None or not run_changes.can_save_milestone(change, node):
                 return None
-            return change.run_body(OperationKind.SAVE, add_milestone)
+            return change.run_body(
+                OperationKind.SAVE, partial(run_changes.add_milestone, node=node, name=name, description=description)
+            )
 
     @contextmanager
     def _begin_change(self, run: Run) -> Iterator[Transaction]:
@@ -231,7 +205,7 @@ class Runs:
         Return the thread's version.
         """
         with self._store.database.begin_write() as connection:
-            return self._close_run(connection, run, state, run_rows.format_error(error, details), last_messages)
+            return self._close_run(connection, run, run_rows.RunEnd(state, error, details), last_messages)
 
     @retry_contended
     def interrupt_orphans(self, thread_id: str | None = None) -> list[Run]:
@@ -246,7 +220,7 @@ class Runs:
         with self._store.database.begin_write() as connection:
             left = [run_rows.parse_run(row) for row in connection.execute(query.order_by(_run_table.c.thread_id))]
             for run in left:
-                self._close_run(connection, run, RunState.INTERRUPTED, None, make_partial_messages(run.draft))
+                self._close_run(connection, run, run_rows.RunEnd(RunState.INTERRUPTED), make_partial_messages(run.draft))
         return left
 
     def get_latest_run(self, thread_id: str) -> Run | None:
@@ -272,22 +246,16 @@ class Runs:
                 connection.execute(sa.update(_run_table).where(_run_table.c.id == latest.id).values(dismissed=True))
 
     def _close_run(
-        self, connection: sa.Connection, run: Run, state: RunState, error: str | None, last_messages: Sequence[NewMessage]
+        self, connection: sa.Connection, run: Run, end: run_rows.RunEnd, last_messages: Sequence[NewMessage]
     ) -> int:
         """Release the thread, if the run still holds it. Return the thread's version."""
         loaded = thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
         if loaded.active_run_id != run.id:
             return loaded.thread.version
         receipt = self._append_messages(connection, loaded, run, last_messages) if last_messages else None
-        self._write_end(connection, run, state, error, receipt.result if receipt else loaded.thread.head_id)
+        head_id = receipt.result if receipt else loaded.thread.head_id
+        run_rows.end_run(connection, run.id, end, self._store.now(), head_id)
         return receipt.version if receipt else loaded.thread.version
-
-    def _write_end(
-        self, connection: sa.Connection, run: Run, state: RunState, error: str | None, head_id: str | None
-    ) -> None:
-        """Write the run's row, after its thread's was locked: rows are locked in one order everywhere."""
-        ended: Json = {"state": state, "error": error, "draft": "", "ended_at": thread_rows.from_time(self._store.now())}
-        connection.execute(sa.update(_run_table).where(_run_table.c.id == run.id).values(**ended, head_id=head_id))
 
     def _append_messages(
         self,
@@ -306,12 +274,3 @@ class Runs:
 
     def _open_transaction(self, connection: sa.Connection, loaded: thread_rows.LoadedThread, caller: Caller) -> Transaction:
         return Transaction(connection, loaded, thread_rows.from_time(self._store.now()), self._store.new_id, caller)
-
-
-def make_partial_messages(text: str, reasoning: Reasoning = NO_REASONING) -> list[NewMessage]:
-    """Return the immutable message of a cut-off answer; none if nothing of it had come yet."""
-    data: Json = {"content": serde.sanitize_text(text)}
-    if kwargs := reasoning.to_kwargs():
-        data["additional_kwargs"] = kwargs
-    body = {"type": "ai", "data": data}
-    return [NewMessage(body, status=MessageStatus.PARTIAL)] if text or reasoning.text.strip() else []

@@ -24,6 +24,7 @@ from components.panels import (
     import_dialog,
     log,
     outage,
+    restore_dialog,
     settings,
     threads,
     timeline,
@@ -55,6 +56,7 @@ UNUSED_SCRIPTS = ("/deps/polyfill@", "/dash_table/")  # scripts: for browsers ol
 PANELS: tuple[Panel, ...] = (
     threads.PANEL,
     timeline.PANEL,
+    restore_dialog.PANEL,
     chat.PANEL,
     compact_command.PANEL,
     branches.PANEL,

@@ -13,7 +13,16 @@ import pytest
 from langchain_core.tools import BaseTool
 from pydantic import SecretStr
 
+from agent.context.attachments import MAX_ATTACHED_BYTES, MAX_TEXT_CHARS
+from agent.graph.state import Limits
+from agent.time_travel.executor import MAX_MOVES_PER_TURN
+from checkpoints import files, reasoning
+from checkpoints.history import MAX_ALTERNATIVES
+from checkpoints.interchange import waymark
+from checkpoints.interchange.reading import MAX_CONVERSATIONS
+from checkpoints.limits import MAX_ARGUMENT_LEVELS
 from commands import parse_arguments
+from components.services import MAX_READ_SECONDS
 from config import PROVIDER_KEYS, Settings, load_settings
 from tests.agent.running import model_at, running
 from tests.fakes.openai import Call, FakeOpenAI, Say
@@ -136,6 +145,35 @@ def test_the_table_of_settings_names_the_place_in_waymark_toml(tmp_path: Path) -
             found = getattr(load_text(tmp_path, toml=f"[{table}]\n{key} = {value}"), name.lower())
             assert found not in (None, default)
         assert ("environment" in where) == (not name.startswith("["))
+
+
+def read_limits_table() -> dict[str, str]:
+    """The limit of each item."""
+    section = (ROOT / "docs" / "operations.md").read_text().split("## Limits")[1].split("\n## ")[0]
+    return dict(re.findall(r"^\| (.*?) \| (.*) \|$", section, re.M)[1:])
+
+
+def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
+    limits = Limits()
+    expected = {
+        "Images (PNG, JPEG, WebP, GIF) and PDFs": f"{files.MAX_BYTES_BY_TYPE[files.PDF_TYPE] / 1e6:g} MB each",
+        "Texts in UTF-8": f"{files.MAX_BYTES_BY_TYPE[files.TEXT_TYPE] / 1e6:g} MB each",
+        "Attached files of one message": f"{files.MAX_FILES} files, {files.MAX_TOTAL_BYTES / 1e6:g} MB in total",
+        "Files in one request to a model": f"the newest {MAX_ATTACHED_BYTES / 1e6:g} MB of images and PDFs, counted per "
+        f"attachment, and {MAX_TEXT_CHARS:,} characters of each text",
+        "One run, one of its agents, one branch": "answers, tool calls and seconds: the settings `LIMITS_…`",
+        "One answer": f"{limits.max_answer_chars:,} characters",
+        "Reasoning of one answer": f"{reasoning.MAX_REASONING_CHARS:,} characters of text, {reasoning.MAX_ITEMS_CHARS:,} "
+        f"characters and {reasoning.MAX_ITEM_LEVELS} levels of the provider's items",
+        "Agent moves": f"{MAX_MOVES_PER_TURN} between two messages of the user",
+        "Arguments of one tool call": f"{MAX_ARGUMENT_LEVELS} levels of nesting",
+        "One tool call": f"`LIMITS_TOOL_SECONDS`, {limits.max_result_chars:,} characters of result",
+        "An import": f"{waymark.MAX_DOCUMENT_BYTES / 1e6:g} MB, {waymark.MAX_DOCUMENT_MESSAGES:,} messages, "
+        f"{MAX_CONVERSATIONS} conversations, {waymark.MAX_BRANCHES_AND_CHECKPOINTS:,} branches and checkpoints together, "
+        f"{waymark.MAX_CALLS} tool calls in one message, {MAX_ALTERNATIVES} alternatives at one place",
+        "A reading of the database": f"{MAX_READ_SECONDS:g} seconds, then a sentence",
+    }
+    assert read_limits_table() == expected
 
 
 def test_the_tool_of_the_example_is_called_by_an_agent_like_every_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from agent.context import attachments
 from agent.context.numbering import NumberStyle
 from agent.context.prompts import BEGINNING_TEXT, CONTINUE_TEXT
-from agent.tools.fence import Fence
+from agent.fence import Fence
 from checkpoints import DamagedMessageError, Message, MessageStatus, files, serde
 from checkpoints.reasoning import REASONING_KEY, Reasoning
 

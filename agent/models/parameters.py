@@ -3,16 +3,20 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
 
 from langchain_core.language_models import BaseChatModel
 
 from agent.context.window import MAX_TOKENS_FIELDS
 
-REASONING_EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
-MAX_TEMPERATURE = 2.0
+ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+REASONING_EFFORTS: tuple[ReasoningEffort, ...] = get_args(ReasoningEffort)
+MAX_TEMPERATURE = 2
+MAX_TOP_P = 1
+MAX_ANSWER_TOKENS = 999_999_999
 MAX_EXTRA_BODY_CHARS = 4_000
+PARAMETER_RANGES = {"temperature": (0, MAX_TEMPERATURE), "top_p": (0, MAX_TOP_P), "max_tokens": (1, MAX_ANSWER_TOKENS)}
 _FIELD_NAMES = {  # by parameter: the names that LangChain's packages give to it
     "temperature": ("temperature",),
     "top_p": ("top_p", "p"),
@@ -33,7 +37,7 @@ class ModelParameters:
     temperature: float | None = None
     top_p: float | None = None
     max_tokens: int | None = None
-    reasoning_effort: str | None = None
+    reasoning_effort: ReasoningEffort | None = None
     extra_body: str | None = None
 
 
@@ -44,8 +48,13 @@ PARAMETER_NAMES = tuple(each.name for each in fields(ModelParameters))
 def parse_parameters(values: Mapping[str, str]) -> ModelParameters:
     """Return the parameters that a person wrote; an empty text leaves one out. Raises `InvalidParameterError`."""
     texts = {name: values.get(name, "").strip() for name in PARAMETER_NAMES}
-    found = {name: _PARSERS[name](text) for name, text in texts.items() if text}
-    return replace(DEFAULT_PARAMETERS, **found)
+    return ModelParameters(
+        temperature=_parse_number(texts["temperature"], MAX_TEMPERATURE, "The temperature"),
+        top_p=_parse_number(texts["top_p"], MAX_TOP_P, "Top P"),
+        max_tokens=_parse_max_tokens(texts["max_tokens"]),
+        reasoning_effort=_parse_effort(texts["reasoning_effort"]),
+        extra_body=_parse_extra_body(texts["extra_body"]),
+    )
 
 
 def apply_parameters(model: BaseChatModel, parameters: ModelParameters) -> BaseChatModel:
@@ -72,29 +81,37 @@ def read_parameters(model: BaseChatModel) -> dict[str, str | float]:
     return found
 
 
-def _parse_number(text: str, maximum: float, sentence: str) -> float:
+def _parse_number(text: str, maximum: int, label: str) -> float | None:
+    if not text:
+        return None
     try:
         number = float(text)
     except ValueError:
         number = math.nan
     if not 0 <= number <= maximum:
-        raise InvalidParameterError(sentence)
+        raise InvalidParameterError(f"{label} must be a number from 0 to {maximum}.")
     return number
 
 
-def _parse_max_tokens(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and 1 <= len(text) <= 9 and int(text)):
-        raise InvalidParameterError("The longest answer must be a whole number of tokens above 0.")
+def _parse_max_tokens(text: str) -> int | None:
+    if not text:
+        return None
+    is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(MAX_ANSWER_TOKENS))
+    if not is_number or not 1 <= int(text) <= MAX_ANSWER_TOKENS:
+        raise InvalidParameterError(f"The longest answer must be a whole number of tokens from 1 to {MAX_ANSWER_TOKENS:,}.")
     return int(text)
 
 
-def _parse_effort(text: str) -> str:
-    if text not in REASONING_EFFORTS:
+def _parse_effort(text: str) -> ReasoningEffort | None:
+    effort = next((each for each in REASONING_EFFORTS if each == text), None)
+    if text and effort is None:
         raise InvalidParameterError(f"The reasoning effort must be one of {', '.join(REASONING_EFFORTS)}.")
-    return text
+    return effort
 
 
-def _parse_extra_body(text: str) -> str:
+def _parse_extra_body(text: str) -> str | None:
+    if not text:
+        return None
     try:
         is_object = len(text) <= MAX_EXTRA_BODY_CHARS and isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
@@ -102,12 +119,3 @@ def _parse_extra_body(text: str) -> str:
     if not is_object:
         raise InvalidParameterError(f"The extra body must be a JSON object of at most {MAX_EXTRA_BODY_CHARS:,} characters.")
     return text
-
-
-_PARSERS: Mapping[str, Any] = {
-    "temperature": lambda text: _parse_number(text, MAX_TEMPERATURE, "The temperature must be a number from 0 to 2."),
-    "top_p": lambda text: _parse_number(text, 1, "Top P must be a number from 0 to 1."),
-    "max_tokens": _parse_max_tokens,
-    "reasoning_effort": _parse_effort,
-    "extra_body": _parse_extra_body,
-}

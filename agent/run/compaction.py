@@ -23,12 +23,12 @@ from agent.context.request import SIZE_NOTE_KEY
 from agent.context.tokens import BYTES_PER_TOKEN, estimate_content, estimate_stored_tokens
 from agent.context.transcript import describe_message, encode_entry, wrap_entries
 from agent.context.window import find_window
+from agent.fence import escape_tags
 from agent.graph.answer import stream_answer
 from agent.graph.state import RunContext
 from agent.marks import SummaryMark
 from agent.models.parameters import read_parameters
 from agent.time_travel.moves import find_sources
-from agent.tools.fence import escape_tags
 from checkpoints import MAIN, Message, MessageNotFoundError, NewMessage, OperationDetail, StateError, pluralize, serde
 from checkpoints.changes import branches
 

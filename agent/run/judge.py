@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from agent.context.prompts import CONVERSATION, CONVERSATION_END, JUDGE_PROMPT
 from agent.context.transcript import describe_message, encode_entry, wrap_entries
 from agent.events import HeadMoved
+from agent.fence import clean_line
 from agent.graph.answer import AnswerCutOff, collect_answer
 from agent.graph.state import Limits
 from agent.models.errors import describe_model_error
@@ -22,7 +23,6 @@ from agent.models.parameters import read_parameters
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.settings import ChosenModel, ModelCatalog, ThreadSettings
-from agent.tools.fence import clean_line
 from agent.tracing.events import JUDGE_PROMPT_NAME, Judged, ModelAnswered
 from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import MAIN, Checkpoint, Message, Run, Runs, StateError, Store

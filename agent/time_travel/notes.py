@@ -2,8 +2,8 @@
 
 import re
 
+from agent.fence import escape_tags
 from agent.marks import MoveMark
-from agent.tools.fence import escape_tags
 from checkpoints import Message, pluralize
 from checkpoints.text import shorten, shorten_line
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
-from agent.tools.fence import Fence
+from agent.fence import Fence
 from checkpoints.text import shorten_for_model
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
-from agent.tools.fence import Fence, clean_text
+from agent.fence import Fence, clean_text
 
 MAX_LINES = 400  # in one call
 MAX_PAGE_CHARS = 40_000  # in one call, about 10,000 tokens

@@ -14,7 +14,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import SecretStr
 from tavily import AsyncTavilyClient, errors  # type: ignore[import-untyped]  # ships no types
 
-from agent.tools.fence import Fence, clean_line
+from agent.fence import Fence, clean_line
 
 MAX_SEARCH_SECONDS = 20.0  # for the whole search
 MAX_SEARCH_RESULTS = 5

@@ -32,7 +32,7 @@ def make_append(messages: Sequence[NewMessage], after: str | None, title: str, r
             transaction.update_row("thread", transaction.thread.id, title=clean_name(title))
         nodes = transaction.add_messages(place, messages, run_id=run_id)
         if transaction.detail is None and after != HEAD:
-            old, new = transaction.current_path(), transaction.path_to(nodes[-1] if nodes else place)
+            old, new = transaction.trace_current_path(), transaction.trace_path(nodes[-1] if nodes else place)
             if removed := checkpoint_rows.count_removal(
                 transaction.connection, transaction.thread, old, new, ()
             ).checkpoints:

@@ -27,13 +27,13 @@ _MAX_ABANDONING_OPERATIONS = (
 
 
 def select_alternatives(connection: sa.Connection, thread: Thread, messages: Sequence[Message]) -> dict[str, list[str]]:
-    """See `Reader.siblings`."""
+    """See `Reader.find_alternatives`."""
     forks = thread_rows.select_segment_parents(connection, thread.id)
     if len(forks) < 2:
         return {}
-    heads = [head for _, head in _heads(connection, thread)]
-    before = {message.id: _before(message, forks) for message in messages}
-    following = history.followers(set(before.values()), forks, history.reachable_depths(heads, forks))
+    heads = [head for _, head in _select_heads(connection, thread)]
+    before = {message.id: _find_place_before(message, forks) for message in messages}
+    following = history.find_followers(set(before.values()), forks, history.find_reachable_depths(heads, forks))
     shown: dict[str, list[Place]] = {}
     for message in messages:
         own, there = (message.segment, message.depth), following[before[message.id]]
@@ -44,16 +44,16 @@ def select_alternatives(connection: sa.Connection, thread: Thread, messages: Seq
     return {message_id: [found[place] for place in there if place in found] for message_id, there in shown.items()}
 
 
-def _before(message: Message, forks: SegmentParents) -> Place | None:
-    """Where the message stands that all alternatives of a message follow; None before the first messages."""
+def _find_place_before(message: Message, forks: SegmentParents) -> Place | None:
+    """Return the place before a message, which all its alternatives follow; None before the first messages."""
     parent, depth = forks[message.segment]
     if message.depth > depth + 1:
         return message.segment, message.depth - 1
     return None if parent is None else (parent, depth)
 
 
-def _heads(connection: sa.Connection, thread: Thread) -> list[tuple[Branch | None, Node]]:
-    """Where the ways that count end: the branches, and then what was left for something else, newest first."""
+def _select_heads(connection: sa.Connection, thread: Thread) -> list[tuple[Branch | None, Node]]:
+    """Return the heads of the branches, and then abandoned heads, newest first."""
     branches = thread_rows.select_branches(connection, thread.id)
     heads: list[tuple[Branch | None, str | None]] = [(branch, branch.head_id) for branch in branches]
     heads += [(None, head_id) for head_id in _select_abandoned_heads(connection, thread.id)]
@@ -78,10 +78,10 @@ def choose_alternative(transaction: Transaction, message_id: str) -> str:
     """Choose an alternative: the branch that contains it, or else the last head after it."""
     wanted = thread_rows.select_node(transaction.connection, message_id, transaction.thread.id)
     forks = thread_rows.select_segment_parents(transaction.connection, transaction.thread.id)
-    heads = _heads(transaction.connection, transaction.thread)
+    heads = _select_heads(transaction.connection, transaction.thread)
     assert wanted is not None
     place = wanted.place
-    following = history.heads_beyond([place], [head for _, head in heads], forks, most=1)[place]
+    following = history.find_heads_beyond([place], [head for _, head in heads], forks, most=1)[place]
     if not following:
         raise MessageNotFoundError(message_id)
     branch, head = heads[following[0]]
@@ -155,11 +155,11 @@ def prune_branches(transaction: Transaction) -> None:
 def replace_message(
     transaction: Transaction, message_id: str, new: NewMessage, dropped_ids: Collection[str], *, run_continues: bool = False
 ) -> str:
-    """Write another message in the place of one, and again after it what followed and can stand without what is dropped.
+    """Write another message in the place of one, and copies of the later messages that need none of the dropped ones.
 
-    Where a run `goes_on` from there, calls whose results are dropped can stand: it answers them.
+    If `run_continues` there, calls whose results are dropped are copied too: the run answers them.
     """
-    path = transaction.current_path()
+    path = transaction.trace_current_path()
     place = thread_rows.select_node(transaction.connection, message_id, transaction.thread.id)
     if place is None or place not in path:
         raise MessageNotFoundError(message_id)
@@ -177,7 +177,7 @@ def replace_message(
 
 
 def copy_message(message: Message) -> NewMessage:
-    """The message once more, for another place of its conversation. What is said of the answer of a run is said of its copy.
+    """Return a copy of the message for another place of its conversation. It keeps the run of its original.
 
     Raises `DamagedMessageError`: a copy would make damage look whole.
     """
@@ -190,10 +190,10 @@ def copy_message(message: Message) -> NewMessage:
 def keep_complete_pairs(
     replaced: Message, new: NewMessage, following: Sequence[Message], dropped_ids: Collection[str]
 ) -> list[Message]:
-    """What of `following` stands after `new`: no result whose call is gone, and no call of which a result is gone."""
+    """Return the messages of `following` that can follow `new`: no result without its call, no call without its results."""
     kept = [message for message in following if message.id not in dropped_ids]
     calls, answers = _pair_calls([replaced, *following])
-    still_asked = {(replaced.depth, identifier) for identifier in _call_ids(new.body)}
+    still_asked = {(replaced.depth, identifier) for identifier in _list_call_ids(new.body)}
     while True:
         gone = [message for message in following if message not in kept]
         unasked = calls[replaced.id].union(*(calls[message.id] for message in gone)) - still_asked
@@ -212,18 +212,18 @@ def _pair_calls(messages: Sequence[Message]) -> tuple[dict[str, set[_CallKey]], 
     answers: dict[str, _CallKey] = {}
     last: dict[str, int] = {}
     for message in messages:
-        found = _call_ids(message.body)
+        found = _list_call_ids(message.body)
         asked_at = last[message.agent] = message.depth if found else last.get(message.agent, -1)  # -1: before these
         calls[message.id] = {(asked_at, identifier) for identifier in found}
-        if (identifier := _answered_call_id(message)) is not None:
+        if (identifier := _read_answered_call_id(message)) is not None:
             answers[message.id] = (asked_at, identifier)
     return calls, answers
 
 
-def _call_ids(body: Json) -> set[str]:
+def _list_call_ids(body: Json) -> set[str]:
     data = body["data"]
     return {call["id"] for kind in ("tool_calls", "invalid_tool_calls") for call in data.get(kind) or [] if call["id"]}
 
 
-def _answered_call_id(message: Message) -> str | None:
+def _read_answered_call_id(message: Message) -> str | None:
     return message.body["data"].get("tool_call_id") if message.type == "tool" else None

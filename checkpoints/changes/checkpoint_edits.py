@@ -52,7 +52,7 @@ def save_head(transaction: Transaction, new: NewCheckpoint, state: NewState | No
 
 
 def _move_to_state(transaction: Transaction, state: NewState) -> None:
-    path = transaction.current_path()
+    path = transaction.trace_current_path()
     if state.messages or state.kept != path.length:
         parent = _select_node_at_depth(transaction, path, state.kept - 1)
         transaction.detach_and_move([parent, *transaction.add_messages(parent, state.messages)][-1])
@@ -66,9 +66,9 @@ def _select_node_at_depth(transaction: Transaction, path: history.Path, depth: i
 
 def restore_head(transaction: Transaction, checkpoint_id: str, *, keep_future: bool) -> str:
     """Move the head to a checkpoint. With `keep_future`, a new branch keeps the removed messages."""
-    connection, thread, old = transaction.connection, transaction.thread, transaction.current_path()
+    connection, thread, old = transaction.connection, transaction.thread, transaction.trace_current_path()
     target, detached = checkpoint_rows.select_restore_target(connection, thread, checkpoint_id, old)
-    removal = checkpoint_rows.count_removal(connection, thread, old, transaction.path_to(target.node), detached)
+    removal = checkpoint_rows.count_removal(connection, thread, old, transaction.trace_path(target.node), detached)
     transaction.detail = OperationDetail(
         name=target.name, messages=removal.messages, checkpoints=removal.checkpoints, future_kept=keep_future
     )
@@ -109,5 +109,5 @@ def hide_checkpoint(transaction: Transaction, checkpoint_id: str) -> str:
 def hide_checkpoints(transaction: Transaction) -> None:
     """Take all checkpoints that the current branch shows out of the list."""
     transaction.detail = OperationDetail(subject="checkpoints")
-    shown = [checkpoint.id for checkpoint in transaction.visible_checkpoints()]
+    shown = [checkpoint.id for checkpoint in transaction.select_visible_checkpoints()]
     transaction.update_rows("checkpoint", shown, deleted_at=transaction.now)

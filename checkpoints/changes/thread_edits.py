@@ -5,10 +5,8 @@ from collections.abc import Mapping
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import ConflictError
 from checkpoints.model import clean_name
-from checkpoints.operation_detail import OperationDetail
+from checkpoints.operation_detail import LONG_SETTINGS, OperationDetail
 from checkpoints.storage import checkpoint_rows
-
-_LONG_SETTINGS = ("instructions", "extra_body")  # an operation's changes hold their texts, its detail does not
 
 
 def clear_head(transaction: Transaction) -> None:
@@ -32,7 +30,7 @@ def change_settings(transaction: Transaction, values: Mapping[str, str], expecte
         raise ConflictError(thread.id, thread.version, thread.version)
     changed = {key: value for key, value in values.items() if thread.settings.get(key, "") != value}
     transaction.detail = OperationDetail(
-        settings={key: "" if key in _LONG_SETTINGS else value for key, value in changed.items()}
+        settings={key: "" if key in LONG_SETTINGS else value for key, value in changed.items()}
     )
     transaction.update_row("thread", thread.id, settings={**thread.settings, **values})
 

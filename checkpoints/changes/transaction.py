@@ -51,23 +51,25 @@ class Transaction:
         """The thread before the change."""
         return self.loaded.thread
 
-    def current_path(self) -> history.Path:
+    def trace_current_path(self) -> history.Path:
         """Return the path to the head, including moves of this change."""
-        return self.path_to(self.head)
+        return self.trace_path(self.head)
 
-    def path_to(self, node: Node | None) -> history.Path:
+    def trace_path(self, node: Node | None) -> history.Path:
         if self._parents is None:
             self._parents = thread_rows.select_segment_parents(self.connection, self.thread.id)
-        return history.path_to(node, self._parents)
+        return history.trace_path(node, self._parents)
 
     def find_checkpoint(self, checkpoint_id: str) -> Checkpoint:
         """Return a checkpoint that the current branch shows. Raises `CheckpointNotFoundError`."""
-        return checkpoint_rows.select_checkpoint(self.connection, self.thread, checkpoint_id, self.current_path())
+        return checkpoint_rows.select_checkpoint(self.connection, self.thread, checkpoint_id, self.trace_current_path())
 
-    def visible_checkpoints(self) -> list[Checkpoint]:
+    def select_visible_checkpoints(self) -> list[Checkpoint]:
         """Return the checkpoints that the current branch shows."""
         return history.filter_visible(
-            checkpoint_rows.select_checkpoints(self.connection, self.thread.id), self.thread.branch_id, self.current_path()
+            checkpoint_rows.select_checkpoints(self.connection, self.thread.id),
+            self.thread.branch_id,
+            self.trace_current_path(),
         )
 
     def update_row(self, table: str, identifier: str, **after: Any) -> None:
@@ -142,9 +144,9 @@ class Transaction:
 
     def detach_and_move(self, node: Node | None) -> None:
         """Move the head. Checkpoints that are not on its new path stay listed, as detached ones."""
-        path = self.path_to(node)
+        path = self.trace_path(node)
         if self.head is not None and self.head not in path:
-            left = [each.id for each in self.visible_checkpoints() if each.node not in path and not each.detached]
+            left = [each.id for each in self.select_visible_checkpoints() if each.node not in path and not each.detached]
             self.update_rows("checkpoint", left, detached=True, branch_id=self.thread.branch_id)
         self.move_head(node)
 

@@ -37,7 +37,9 @@ def make_replacement(doc: Document) -> ChangeBody:
         branches = _write_branches(transaction, doc, nodes)
         transaction.move_head(nodes[doc.active_head] if doc.active_head else None)
         transaction.update_rows(
-            "checkpoint", [checkpoint.id for checkpoint in transaction.visible_checkpoints()], deleted_at=transaction.now
+            "checkpoint",
+            [checkpoint.id for checkpoint in transaction.select_visible_checkpoints()],
+            deleted_at=transaction.now,
         )
         own = checkpoint_rows.select_checkpoint_ids(transaction.connection, transaction.thread.id)
         places = [(part, nodes[part.message_id], branches[part.branch]) for part in doc.checkpoints]
@@ -123,7 +125,7 @@ def _list_visible_checkpoints(transaction: Transaction) -> list[Checkpoint]:
     """Return the checkpoints that any branch shows."""
     own = thread_rows.select_branch_heads(transaction.connection, transaction.thread.id)
     forks = thread_rows.select_segment_parents(transaction.connection, transaction.thread.id)
-    reached = history.reachable_depths([head for _, head in own if head], forks)
+    reached = history.find_reachable_depths([head for _, head in own if head], forks)
     every = checkpoint_rows.select_checkpoints(transaction.connection, transaction.thread.id)
     return history.filter_listed(every, {branch.id for branch, _ in own}, reached)
 

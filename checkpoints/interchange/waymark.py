@@ -19,7 +19,7 @@ FORMAT = "waymark/1"
 MAX_DOCUMENT_BYTES = 10_000_000
 MAX_DOCUMENT_MESSAGES = 100_000
 MAX_BRANCHES_AND_CHECKPOINTS = 10_000  # branches and checkpoints together
-MAX_CALLS = 128  # of one message: the page shows as many; a whole run of the agent makes at most 50
+MAX_CALLS = 128  # of one message: the page shows as many
 
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 

@@ -54,8 +54,9 @@ def select_detached_checkpoints(connection: sa.Connection, thread: Thread) -> li
 def select_restore_target(
     connection: sa.Connection, thread: Thread, checkpoint_id: str, path: Path
 ) -> tuple[Checkpoint, list[Checkpoint]]:
-    """A checkpoint as `one` finds it, and the `detached` ones that were made after it, in one statement: what a restore asks
-    for, and on a server each statement is a way there and back.
+    """Return the checkpoint of a restore, as `select_checkpoint` does, and the later detached ones.
+
+    One statement: on a server, each statement is a round trip.
     """
     values = {"thread_id": thread.id, "branch_id": thread.branch_id, "checkpoint_id": checkpoint_id}
     found = [_row_to_checkpoint(row) for row in connection.execute(_one_and_detached_query, values)]
@@ -77,7 +78,7 @@ def count_removal(
 
     Counted by the database: the list may be long.
     """
-    shared = history.common_length(old, new)
+    shared = history.measure_common_length(old, new)
     left = sum(checkpoint.node not in new for checkpoint in detached)
     gone = _segments_beyond(old, shared)
     for start in range(0, len(gone), _MAX_SEGMENTS):
@@ -110,7 +111,7 @@ def _count_query(segments: int) -> sa.Select[int]:
 
 def select_removed_agents(connection: sa.Connection, old: Path, new: Path) -> tuple[str, ...]:
     """The sub-agents of which a restore from the path `old` to `new` takes messages out."""
-    shared, table = history.common_length(old, new), schema.message.c
+    shared, table = history.measure_common_length(old, new), schema.message.c
     gone = _segments_beyond(old, shared)
     found: set[str] = set()
     for start in range(0, len(gone), _MAX_SEGMENTS):
@@ -199,6 +200,6 @@ def _row_to_checkpoint(row: Sequence[Any], database: Database | None = None) -> 
 def _load_state(database: Database, thread_id: str, place: Node, extra: Json) -> State:
     with database.begin_read() as connection:
         found = message_rows.select_messages(
-            connection, history.path_to(place, thread_rows.select_segment_parents(connection, thread_id))
+            connection, history.trace_path(place, thread_rows.select_segment_parents(connection, thread_id))
         )
     return {**copy.deepcopy(extra), "messages": [m.langchain for m in found]}

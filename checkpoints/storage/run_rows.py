@@ -1,5 +1,6 @@
-"""Reading and inserting runs."""
+"""Reading, inserting and ending runs."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -10,21 +11,23 @@ from checkpoints.model import Run, RunState
 from checkpoints.storage import schema, thread_rows
 
 
-def format_error(error: str | None, details: str | None) -> str | None:
-    """Return the column of a run's error: its sentence on the first line, and the details after it."""
-    sentence = error and " ".join(serde.sanitize_text(error).splitlines())
-    return f"{sentence}\n{serde.sanitize_text(details)}" if sentence and details else sentence
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """The end of a run: its final state and, if it failed, a sentence and the words of the provider."""
+
+    state: RunState
+    error: str | None = None
+    details: str | None = None
 
 
 def parse_run(row: sa.Row[Any]) -> Run:
-    sentence, _, details = (row.error or "").partition("\n")
     return Run(
         id=row.id,
         thread_id=row.thread_id,
         state=RunState(row.state),
         draft=row.draft,
-        error=sentence or row.error,
-        error_details=details or None,
+        error=row.error,
+        error_details=row.error_details,
         dismissed=row.dismissed,
         started_at=thread_rows.to_time(row.started_at),
         ended_at=None if row.ended_at is None else thread_rows.to_time(row.ended_at),
@@ -44,6 +47,19 @@ def insert_run(connection: sa.Connection, thread_id: str, run_id: str, now: date
     row = {"id": run_id, "thread_id": thread_id, "state": RunState.RUNNING, "draft": "", "dismissed": False}
     times = {"started_at": thread_rows.from_time(now)}
     connection.execute(sa.insert(table).values(**row, **times, compacts=compacts, number=before))
+
+
+def end_run(connection: sa.Connection, run_id: str, end: RunEnd, now: datetime, head_id: str | None) -> None:
+    """Write the end of a run, after its thread's row was locked: rows are locked in one order everywhere."""
+    row = {
+        "state": end.state,
+        "error": end.error and serde.sanitize_text(end.error),
+        "error_details": end.details and serde.sanitize_text(end.details),
+        "draft": "",
+        "ended_at": thread_rows.from_time(now),
+        "head_id": head_id,
+    }
+    connection.execute(sa.update(schema.run).where(schema.run.c.id == run_id).values(**row))
 
 
 def select_latest_run(connection: sa.Connection, thread_id: str, head_id: str | None) -> Run | None:

@@ -211,7 +211,7 @@ def load_path(connection: sa.Connection, thread_id: str, message_id: str | None)
 
 
 def _load_path_to(connection: sa.Connection, thread_id: str, node: Node | None) -> Path:
-    return history.path_to(node, select_segment_parents(connection, thread_id) if node else {})
+    return history.trace_path(node, select_segment_parents(connection, thread_id) if node else {})
 
 
 def select_branches(connection: sa.Connection, thread_id: str) -> list[Branch]:

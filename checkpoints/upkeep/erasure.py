@@ -177,7 +177,7 @@ def _plan_unreachable(connection: sa.Connection, thread: Thread, keep_undo: bool
 
 def _reach_of_messages(connection: sa.Connection, roots: set[str], parents: history.SegmentParents) -> dict[int, int]:
     """Return the last depth of each segment on a path to one of these messages."""
-    return history.reachable_depths(thread_rows.select_nodes(connection, roots).values(), parents)
+    return history.find_reachable_depths(thread_rows.select_nodes(connection, roots).values(), parents)
 
 
 def _count_beyond(connection: sa.Connection, thread_id: str, kept: Mapping[int, int]) -> tuple[int, list[tuple[int, int]]]:

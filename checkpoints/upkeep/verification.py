@@ -226,7 +226,7 @@ def _check_heads(
     def is_broken(node: Node) -> bool:
         if node.segment not in parents or intact_depths[node.segment] < node.depth:
             return True
-        segments = history.path_to(node, parents).segments
+        segments = history.trace_path(node, parents).segments
         return any(depth > intact_depths.get(segment, -1) for segment, depth in segments)
 
     branches = connection.execute(sa.select(schema.branch).where(schema.branch.c.thread_id == thread.id)).all()

@@ -11,7 +11,7 @@ from typing import Any
 from dash import Dash, Input, Output, State, no_update
 from dash.development.base_component import Component
 
-from agent.models.parameters import REASONING_EFFORTS
+from agent.models.parameters import MAX_EXTRA_BODY_CHARS, PARAMETER_RANGES, REASONING_EFFORTS
 from agent.settings import MAX_INSTRUCTIONS_CHARS, ThreadSettings
 from checkpoints import Caller, ConflictError, StateError, ThreadNotFoundError
 from components import page_state
@@ -73,9 +73,10 @@ def _read_thread_settings(services: Services, thread_id: str | None) -> dict[str
         "thread": thread_id,
         "choice": asdict(choice),
         "efforts": REASONING_EFFORTS,
+        "ranges": {name: {"min": lowest, "max": highest} for name, (lowest, highest) in PARAMETER_RANGES.items()},
         "models": names,
         **general,
-        "longest": MAX_INSTRUCTIONS_CHARS,
+        "max_chars": {"instructions": MAX_INSTRUCTIONS_CHARS, "extra_body": MAX_EXTRA_BODY_CHARS},
     }
 
 

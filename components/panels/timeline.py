@@ -1,19 +1,18 @@
-"""The checkpoints of a conversation: save, rename, pin, restore, delete."""
+"""The checkpoints of a conversation: save, rename, pin, delete; `restore_dialog` restores them."""
 
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from dash import Dash, State, html, set_props
+from dash import Dash, html
 from dash.development.base_component import Component
-from dash_bootstrap_components import Checkbox
 
-from checkpoints import Checkpoint, Removal, ThreadNotFoundError, pluralize
+from checkpoints import Checkpoint, ThreadNotFoundError
 from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
 from components.panel import Panel
 from components.services import Services
-from components.views import list_rows, operations
+from components.views import list_rows
 from components.widgets import TIMELINE_ID, Timeline
 
 NOTHING_TO_SAVE = "There is nothing to save yet: start a conversation first."
@@ -21,8 +20,6 @@ NOTHING_TO_SAVE = "There is nothing to save yet: start a conversation first."
 
 class Ids(StrEnum):
     LIST = TIMELINE_ID
-    RESTORE_DIALOG = "restore-dialog"
-    KEEP_BRANCH = "restore-keep"
     DELETE_DIALOG = "delete-checkpoint"
 
 
@@ -31,26 +28,7 @@ def layout() -> Component:
 
 
 def dialogs() -> list[Component]:
-    keep = Checkbox(id=Ids.KEEP_BRANCH, label="Keep the removed messages as a branch", value=False)
-    return [
-        dialog.build_confirmation(Ids.RESTORE_DIALOG, "Restore this checkpoint?", "Restore", keep),
-        dialog.build_confirmation(Ids.DELETE_DIALOG, "Delete this checkpoint?", "Delete"),
-    ]
-
-
-def build_restore_question(checkpoint: Checkpoint, removal: Removal, *, running: bool) -> list[Component]:
-    """Describe the effect of restoring, in numbers from the store."""
-    loss = (
-        f"{operations.describe_removal(removal)} will be removed from the conversation."
-        if removal.messages or removal.checkpoints
-        else "No messages will be removed."
-    )
-    return [
-        html.P(["Go back to “", html.Strong(checkpoint.name), f"” ({pluralize(checkpoint.message_count, 'message')})."]),
-        html.P(loss, className="loss"),
-        *([html.P("The running answer will be stopped and removed as well.")] if running else []),
-        html.P("Restoring can be undone, also after a reload.", className="quiet"),
-    ]
+    return [dialog.build_confirmation(Ids.DELETE_DIALOG, "Delete this checkpoint?", "Delete")]
 
 
 def build_checkpoint_deletion(checkpoint: Checkpoint) -> list[Component]:
@@ -68,40 +46,14 @@ def show(services: Services, location: page_state.PageLocation) -> tuple[dict[st
 
 
 def register(app: Dash, services: Services) -> None:
-    store = services.store
-
-    async def confirm_restore(subject: dialog.Subject, keep_branch: bool) -> page_state.PageUpdate:
-        """Stop a running answer first. Its text is no conflict with the restore."""
-        thread_id, checkpoint_id = subject.thread_id, subject.fields["checkpoint"]
-        await services.runner.stop(thread_id)
-        removal = await services.read_snapshot(store.preview_removal, thread_id, checkpoint_id)
-        done = await services.apply_change(
-            store.restore, thread_id, checkpoint_id, keep_future=keep_branch, caller=subject.caller
-        )
-        return page_state.build_update(fill={"key": f"{thread_id}:{done.version}", "text": removal.last_prompt})
-
     async def confirm_deletion(subject: dialog.Subject) -> page_state.PageUpdate:
         checkpoint_id = subject.fields["checkpoint"]
-        await services.apply_change(store.delete_checkpoint, subject.thread_id, checkpoint_id, caller=subject.caller)
+        await services.apply_change(
+            services.store.delete_checkpoint, subject.thread_id, checkpoint_id, caller=subject.caller
+        )
         return page_state.build_update()
 
-    dialog.register_confirmation(app, Ids.RESTORE_DIALOG, confirm_restore, State(Ids.KEEP_BRANCH, "value"))
     dialog.register_confirmation(app, Ids.DELETE_DIALOG, confirm_deletion)
-
-
-async def _open_restore_dialog(services: Services, action: Action) -> Answer:
-    thread_id, checkpoint_id = action.thread_id, action.fields["checkpoint"]
-    checkpoint, removal, running = await services.read_snapshot(_read_restore_preview, services, thread_id, checkpoint_id)
-    set_props(Ids.KEEP_BRANCH, {"value": False})
-    question = build_restore_question(checkpoint, removal, running=running)
-    dialog.open_confirmation(Ids.RESTORE_DIALOG, dialog.Subject.of(action.fields, thread_id), question)
-    return Answer()
-
-
-def _read_restore_preview(services: Services, thread_id: str, checkpoint_id: str) -> tuple[Checkpoint, Removal, bool]:
-    checkpoint = services.store.get_checkpoint(thread_id, checkpoint_id)
-    removal = services.store.preview_removal(thread_id, checkpoint_id)
-    return checkpoint, removal, thread_id in services.runs.list_running_threads()
 
 
 async def _open_deletion_dialog(services: Services, action: Action) -> Answer:
@@ -134,7 +86,6 @@ ACTIONS: Mapping[str, Handlers] = {
     Ids.LIST: {
         "save": _save_checkpoint,
         "change": _change_checkpoint,
-        "restore": _open_restore_dialog,
         "delete": _open_deletion_dialog,
     }
 }

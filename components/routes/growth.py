@@ -48,7 +48,7 @@ def measure_growth(store: Store, thread_id: str) -> GrowthView:
     counts = sorted({*range(1, len(sizes) + 1, step), len(sizes)} - {0})
     drops: list[DropView] = []
     for index, message in enumerate(path):
-        if (removal := notes.describe_removal(message)) is not None:
+        if (removal := notes.describe_note_removal(message)) is not None:
             before = sizes[index] - removal["after"] + removal["before"]
             drops.append({"messages": index + 1, "before": max(0, before), "after": sizes[index]})
     points: list[PointView] = [{"messages": count, "tokens": sizes[count - 1]} for count in counts]

@@ -87,7 +87,7 @@ async def stream_frames(services: Services, thread_id: str) -> AsyncGenerator[Fr
                     stable, tail = await text.take()
                     yield {"kind": "delta", "stable": stable, "tail": tail}
                 elif isinstance(batch, ReasoningDelta):
-                    yield {"kind": "think", "text": batch.text}
+                    yield {"kind": "reasoning", "text": batch.text}
                 else:
                     if isinstance(batch, RunStarted | MessageAdded):
                         text = StreamingMarkdown(services.renderer.look)
@@ -154,7 +154,7 @@ def _find_message_view(services: Services, thread_id: str, message_id: str) -> m
     work, that of the main agent's newest message, whose cards show it.
     """
     path = load_last_turn(services.store, thread_id)
-    is_asides = any(message.id == message_id and message.agent != MAIN for message in path)
+    is_subagent_message = any(message.id == message_id and message.agent != MAIN for message in path)
     extras = message_view.MessageExtras(
         run_state=RunState.RUNNING,
         prices=services.prices,
@@ -162,7 +162,7 @@ def _find_message_view(services: Services, thread_id: str, message_id: str) -> m
         to_html=services.renderer.page(),
     )
     shown = message_view.describe_messages(path, extras)
-    if is_asides:
+    if is_subagent_message:
         return shown[-1] if shown else None
     for view in shown[::-1]:
         if message_id in (view["id"], *(tool["message_id"] for tool in view["tools"])):

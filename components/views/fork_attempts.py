@@ -20,7 +20,7 @@ class AttemptView(TypedDict):
     done: bool
 
 
-MAX_WAYS_SHOWN = 20  # branches on one card: the agent's own have half as many
+MAX_SHOWN_ATTEMPTS = 20  # branches on one card: the agent's own have half as many
 AttemptsByCall = Mapping[tuple[str, str], list[AttemptView]]  # by the ids of the calling answer and of its call
 _Call = tuple[str | None, str]  # the id of the message before the answer that makes it, and its own
 
@@ -46,7 +46,7 @@ def _call(first: Message) -> _Call | None:
 
 
 def _views(begun: list[tuple[int, Branch, Message]]) -> list[AttemptView]:
-    in_order = sorted(begun, key=lambda each: each[0])[:MAX_WAYS_SHOWN]
+    in_order = sorted(begun, key=lambda each: each[0])[:MAX_SHOWN_ATTEMPTS]
     return [AttemptView(branch=branch.id, name=branch.name, done=is_final_answer(last)) for _, branch, last in in_order]
 
 

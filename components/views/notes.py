@@ -16,7 +16,7 @@ class RemovalView(TypedDict):
 
 
 class SummaryView(RemovalView):
-    sources: list[str]  # untrusted sources of the summary (see time_travel.sources)
+    sources: list[str]  # untrusted sources of the summary (see `find_sources` of `agent.time_travel`)
 
 
 def describe_summary(stored: Message) -> SummaryView | None:
@@ -31,7 +31,7 @@ def describe_goto_removal(stored: Message) -> RemovalView | None:
     return None if mark is None or mark.last is None else _build_removal(stored, mark)
 
 
-def describe_removal(stored: Message) -> RemovalView | None:
+def describe_note_removal(stored: Message) -> RemovalView | None:
     """Describe the messages that a note of any kind replaced; None for any other message."""
     return None if stored.damaged else describe_summary(stored) or describe_goto_removal(stored)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, TypedDict
 
-from checkpoints import Actor, Operation, OperationDetail, OperationKind, Removal, pluralize
+from checkpoints import LONG_SETTINGS, Actor, Operation, OperationDetail, OperationKind, Removal, pluralize
 
 _SETTING_LABELS: Final = {
     "instructions": "the instructions",
@@ -20,7 +20,6 @@ _SETTING_LABELS: Final = {
     "reasoning_effort": "the reasoning effort",
     "extra_body": "the extra body",
 }
-_LONG_SETTINGS: Final = frozenset({"instructions", "extra_body"})  # named without their values
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +193,7 @@ def _describe_savings(detail: OperationDetail) -> str:
 def describe_settings(values: Mapping[str, str]) -> str:
     """Return changed settings and their new values in words, in the order of the dialog."""
     labels = {key: _SETTING_LABELS.get(key, key) for key in (*_SETTING_LABELS, *values) if key in values}
-    shown = {key: "" if key in _LONG_SETTINGS else f" to {values[key] or 'the default'}" for key in labels}
+    shown = {key: "" if key in LONG_SETTINGS else f" to {values[key] or 'the default'}" for key in labels}
     return " and ".join(f"{label}{shown[key]}" for key, label in labels.items())
 
 

@@ -52,7 +52,7 @@ class ToolView(TypedDict):
     result: str | None
     message_id: str | None
     move: MoveView | None  # of a call that would move the conversation, while it waits
-    ways: list[AttemptView]  # of a fork: its branches
+    attempts: list[AttemptView]  # of a fork: its branches
     agent: str  # the calling agent
     work: WorkView | None  # of a call to another agent
 
@@ -140,7 +140,7 @@ def build_tool_card(
         "result": str(result.message.text) if result else None,
         "message_id": result.stored.id if result else None,
         "move": move,
-        "ways": list(attempts),
+        "attempts": list(attempts),
         "agent": agent,
         "work": work,
     }

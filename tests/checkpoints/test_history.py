@@ -39,7 +39,7 @@ class Tree:
         return found[::-1]
 
     def path(self, index: int | None) -> history.Path:
-        return history.path_to(None if index is None else self.nodes[index], self.forks)
+        return history.trace_path(None if index is None else self.nodes[index], self.forks)
 
 
 @st.composite
@@ -73,7 +73,7 @@ def test_two_paths_share_what_both_walks_meet(tree: Tree) -> None:
     for one in places(tree):
         for other in places(tree):
             shared = len(set(tree.walk(one)) & set(tree.walk(other)))
-            assert history.common_length(tree.path(one), tree.path(other)) == shared
+            assert history.measure_common_length(tree.path(one), tree.path(other)) == shared
 
 
 @settings(max_examples=60, deadline=None, database=None)
@@ -101,7 +101,7 @@ def test_what_all_heads_are_asked_at_once_is_what_walking_up_from_each_says(tree
     heads = data.draw(st.lists(st.sampled_from(range(len(tree.nodes))), max_size=6))
     nodes = [tree.nodes[head] for head in heads]
     walks = [tree.walk(head) for head in heads]
-    reached = history.reachable_depths(nodes, tree.forks)
+    reached = history.find_reachable_depths(nodes, tree.forks)
     on_a_path = [i for i, node in enumerate(tree.nodes) if node.depth <= reached.get(node.segment, -1)]
     assert on_a_path == sorted({i for walked in walks for i in walked})
     stands = data.draw(st.sampled_from(places(tree)))
@@ -109,7 +109,7 @@ def test_what_all_heads_are_asked_at_once_is_what_walking_up_from_each_says(tree
     assert shared == {str(head): len(set(tree.walk(head)) & set(tree.walk(stands))) for head in heads}
     wanted = data.draw(st.lists(st.sampled_from(range(len(tree.nodes))), max_size=6, unique=True))
     most = data.draw(st.integers(1, 3))
-    beyond = history.heads_beyond([tree.nodes[i].place for i in wanted], nodes, tree.forks, most)
+    beyond = history.find_heads_beyond([tree.nodes[i].place for i in wanted], nodes, tree.forks, most)
     expected = {i: [number for number, walked in enumerate(walks) if i in walked][:most] for i in wanted}
     assert beyond == {tree.nodes[i].place: numbers for i, numbers in expected.items()}
 
@@ -118,16 +118,16 @@ def test_what_all_heads_are_asked_at_once_is_what_walking_up_from_each_says(tree
 @given(trees(), st.data())
 def test_what_follows_a_message_are_its_children_on_the_way_to_a_head(tree: Tree, data: st.DataObject) -> None:
     heads = data.draw(st.lists(st.sampled_from(range(len(tree.nodes))), max_size=6))
-    reached = history.reachable_depths([tree.nodes[head] for head in heads], tree.forks)
+    reached = history.find_reachable_depths([tree.nodes[head] for head in heads], tree.forks)
     on_a_path = {i for head in heads for i in tree.walk(head)}
     for place in places(tree):
         own = None if place is None else tree.nodes[place].place
         children = [i for i in on_a_path if tree.parents[i] == place]
-        found = history.followers({own}, tree.forks, reached)[own]
+        found = history.find_followers({own}, tree.forks, reached)[own]
         assert sorted(found) == sorted(tree.nodes[i].place for i in children)
 
 
 def test_of_very_many_alternatives_the_newest_are_found() -> None:
     tree = Tree([None, *(0 for _ in range(history.MAX_ALTERNATIVES + 50))])
-    found = history.followers({(0, 0)}, tree.forks, history.reachable_depths(tree.nodes, tree.forks))[0, 0]
+    found = history.find_followers({(0, 0)}, tree.forks, history.find_reachable_depths(tree.nodes, tree.forks))[0, 0]
     assert found == [node.place for node in tree.nodes[-history.MAX_ALTERNATIVES :]]

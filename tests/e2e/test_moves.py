@@ -24,7 +24,7 @@ def asked(shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI) -
     page.say("black holes?")
     page.save("Space")
     page.send("go on")
-    expect(page.approval).to_contain_text("The agent asks to go back to message 1.")
+    expect(page.approval).to_contain_text("The agent asks to go back to message 1:")
     return page
 
 

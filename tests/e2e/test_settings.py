@@ -102,3 +102,14 @@ def test_a_conversation_has_model_parameters_of_its_own(
     dialog.get_by_label("Extra body").fill("seven")
     dialog.get_by_role("button", name="Save").click()
     expect(dialog.get_by_role("alert")).to_contain_text("The extra body must be a JSON object")
+
+
+def test_the_fold_stays_open_while_its_only_field_is_emptied(shared_openai_server: Server, visit: Visit) -> None:
+    dialog = settings(visit(shared_openai_server))
+    dialog.get_by_text("Model parameters").click()
+    temperature = dialog.get_by_label("Temperature")
+    temperature.fill("0.2")
+    temperature.fill("")
+    expect(temperature).to_be_visible()
+    temperature.press_sequentially("1.5")
+    expect(temperature).to_have_value("1.5")

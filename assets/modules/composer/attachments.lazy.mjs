@@ -19,7 +19,7 @@ const SIGNATURES = [
 
 /**
  * @param {File[]} chosen
- * @param {import("../lib/types.mjs").ChosenFile[]} held files that are already attached
+ * @param {import("../lib/types.mjs").ChosenFile[]} attached files that the message has already
  * @returns {Promise<{files: import("../lib/types.mjs").ChosenFile[], problem: string|null}>} the accepted files, and why the first refused one was refused
  */
 export async function readFiles(chosen, attached) {

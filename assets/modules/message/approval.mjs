@@ -92,7 +92,7 @@ function Move({ id, move }) {
   return h(
     "div",
     { className: "approval-move" },
-    h("p", { id }, `The agent asks to go back to message ${move.number}. ${move.leaves} will be removed from the conversation. You can undo this.`),
+    h("p", { id }, `The agent asks to go back to message ${move.number}: ${move.leaves} will be removed from the conversation. You can undo this.`),
     h("p", { className: "quiet", title: "Tokens, about" }, describeTokens(move.tokens)),
     h("blockquote", null, move.target === "" ? "(a call with no text)" : move.target),
     h("p", { className: "quiet" }, `The agent keeps this note${move.read.length === 0 ? "" : `, after reading ${move.read.join(", ")}`}:`),

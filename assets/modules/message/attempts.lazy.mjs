@@ -15,19 +15,19 @@ function readPrompts(tool) {
 
 /** "3 of 5 done" */
 export function AttemptsDone({ tool }) {
-  const all = tool.ways.length || readPrompts(tool).length;
+  const all = tool.attempts.length || readPrompts(tool).length;
   const label = `${all} attempt${all === 1 ? "" : "s"}`;
-  return tool.ways.length > 0 ? `${tool.ways.filter((attempt) => attempt.done).length} of ${all} done` : label;
+  return tool.attempts.length > 0 ? `${tool.attempts.filter((attempt) => attempt.done).length} of ${all} done` : label;
 }
 
 /** @param {{tool: import("../lib/types.mjs").ToolView, act: Function|null}} props */
 export function Attempts({ tool, act }) {
-  if (tool.ways.length === 0) return h("ol", { className: "attempts" }, readPrompts(tool).map((text, place) => h("li", { key: place }, text)));
+  if (tool.attempts.length === 0) return h("ol", { className: "attempts" }, readPrompts(tool).map((text, place) => h("li", { key: place }, text)));
   const isRunning = tool.status === "running";
   return h(
     "ol",
     { className: "attempts" },
-    tool.ways.map((attempt) => h(AttemptRow, { key: attempt.branch, attempt, isRunning, act })),
+    tool.attempts.map((attempt) => h(AttemptRow, { key: attempt.branch, attempt, isRunning, act })),
   );
 }
 

@@ -1,14 +1,15 @@
 /** The dialog for the settings of one conversation: the model, the instructions, and whether the agent may go back. */
 import { useDialog } from "../lib/dialog.lazy.mjs";
+import { icon } from "../lib/icons.mjs";
 import { useRequest } from "../lib/request.mjs";
 
 const { createElement: h, useId, useState } = window.React;
 
 const NO_REPLY_TEXT = "Not saved yet: the server does not answer. Your changes are kept here.";
 const NUMBER_FIELDS = [
-  ["temperature", "Temperature", { min: 0, max: 2, step: "any" }],
-  ["top_p", "Top P", { min: 0, max: 1, step: "any" }],
-  ["max_tokens", "Longest answer (tokens)", { min: 1, step: 1 }],
+  ["temperature", "Temperature", "any"],
+  ["top_p", "Top P", "any"],
+  ["max_tokens", "Longest answer (tokens)", 1],
 ];
 const POLICIES = {
   ask: ["Ask me", "Each move waits until you allow it."],
@@ -41,8 +42,8 @@ export function SettingsDialog({ title, onClose, ...props }) {
           "div",
           { className: "modal-body" },
           h(ModelField, { id: `${id}-model`, data, value: choice.model, onChange: change("model") }),
-          h(InstructionsField, { id: `${id}-instructions`, longest: data.longest, value: choice.instructions, onChange: change("instructions") }),
-          h(ParameterFields, { id, efforts: data.efforts, choice, change }),
+          h(InstructionsField, { id: `${id}-instructions`, longest: data.max_chars.instructions, value: choice.instructions, onChange: change("instructions") }),
+          h(ParameterFields, { id, data, choice, change }),
           h(PolicyField, { name: `${id}-policy`, general: data.time_travel, value: choice.time_travel, onChange: change("time_travel") }),
           h("p", { className: "quiet" }, "Takes effect from the next answer."),
           problem && h("p", { className: "settings-problem", role: "alert" }, problem),
@@ -137,26 +138,35 @@ function InstructionsField({ id, longest, value, onChange }) {
 }
 
 /** The parameters of the model, folded: few conversations have their own. */
-function ParameterFields({ id, efforts, choice, change }) {
-  const isChosen = [...NUMBER_FIELDS.map(([part]) => part), "reasoning_effort", "extra_body"].some((part) => choice[part] !== "");
+function ParameterFields({ id, data, choice, change }) {
+  // As the dialog opened: a fold that followed the values would close while a field is emptied.
+  const [wasChosen] = useState(() => [...NUMBER_FIELDS.map(([part]) => part), "reasoning_effort", "extra_body"].some((part) => choice[part] !== ""));
   return h(
     "details",
-    { className: "settings-parameters", open: isChosen || undefined },
-    h("summary", { className: "form-label" }, "Model parameters"),
+    { className: "fold settings-parameters", open: wasChosen || undefined },
+    h("summary", { className: "form-label" }, icon("chevron-right", "fold-arrow"), "Model parameters"),
     h("p", { className: "quiet" }, "An empty field leaves the choice to the settings of the app and to the provider."),
-    NUMBER_FIELDS.map(([part, label, rule]) => [
+    NUMBER_FIELDS.map(([part, label, step]) => [
       h("label", { key: `${part}-label`, className: "form-label", htmlFor: `${id}-${part}` }, label),
-      h("input", { key: part, id: `${id}-${part}`, className: "form-control", type: "number", ...rule, value: choice[part], onChange: change(part) }),
+      h("input", { key: part, id: `${id}-${part}`, className: "form-control", type: "number", step, ...data.ranges[part], value: choice[part], onChange: change(part) }),
     ]),
     h("label", { className: "form-label", htmlFor: `${id}-effort` }, "Reasoning effort"),
     h(
       "select",
       { id: `${id}-effort`, className: "form-select", value: choice.reasoning_effort, onChange: change("reasoning_effort") },
       h("option", { value: "" }, "default"),
-      efforts.map((effort) => h("option", { key: effort, value: effort }, effort)),
+      data.efforts.map((effort) => h("option", { key: effort, value: effort }, effort)),
     ),
     h("label", { className: "form-label", htmlFor: `${id}-body` }, "Extra body (JSON)"),
-    h("textarea", { id: `${id}-body`, className: "form-control", rows: 2, value: choice.extra_body, onChange: change("extra_body"), placeholder: '{"seed": 7}' }),
+    h("textarea", {
+      id: `${id}-body`,
+      className: "form-control",
+      rows: 2,
+      maxLength: data.max_chars.extra_body,
+      value: choice.extra_body,
+      onChange: change("extra_body"),
+      placeholder: '{"seed": 7}',
+    }),
   );
 }
 

@@ -34,7 +34,7 @@ export function nextStream(stream, frame) {
         run: beginRun(frame.run, frame.version),
       };
     case "delta":
-    case "think":
+    case "reasoning":
       return stream.run?.state === "running" ? stream : { ...stream, run: beginRun(null, 0) };
     case "message":
       return { ...stream, arrived: insertMessage(stream.arrived, frame) };

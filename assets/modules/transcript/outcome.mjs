@@ -34,7 +34,7 @@ export function Outcome({ run, last, act, onDismiss }) {
 }
 
 /** The provider's words, as text. @param {{details: string}} props */
-const Details = ({ details }) => h("details", null, h("summary", null, "Details"), h("p", { "data-testid": "error-details" }, details));
+const Details = ({ details }) => h("details", { className: "fold" }, h("summary", null, icon("chevron-right", "fold-arrow"), "Details"), h("p", { "data-testid": "error-details" }, details));
 
 function describeStop(run, isCut) {
   if (run.compacts) return "Summarising was stopped. Nothing was changed.";

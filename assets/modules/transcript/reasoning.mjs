@@ -12,8 +12,8 @@ function nameDuration(durationMs) {
 function Card({ label, text, cardRef, hidden }) {
   return h(
     "details",
-    { className: "reasoning", "data-testid": "reasoning", ref: cardRef, hidden },
-    h("summary", null, icon("chevron-right", "reasoning-fold"), h("span", { className: "reasoning-label" }, label)),
+    { className: "fold reasoning", "data-testid": "reasoning", ref: cardRef, hidden },
+    h("summary", null, icon("chevron-right", "fold-arrow"), h("span", { className: "reasoning-label" }, label)),
     h("div", { className: "reasoning-text", tabIndex: 0, role: "group", "aria-label": "Reasoning" }, text),
   );
 }

@@ -1,6 +1,7 @@
 /** Scroll to a message that another panel requests. */
 const { useCallback, useEffect, useLayoutEffect, useRef } = window.React;
 
+const LATEST = "(latest)"; // in the place of a message's id; no message has it
 /** Events with which the reader takes over the scrolling. */
 const READER_EVENTS = ["wheel", "touchmove", "pointerdown", "keydown"];
 
@@ -18,7 +19,7 @@ export function useScrollToMessage(data, act, { scroller, jumpToEnd, stopFollowi
   const showLatest = useCallback(() => {
     stopKeeping();
     markArticle(null);
-    wantedId.current = null;
+    wantedId.current = latest.current.later ? LATEST : null;
     jumpToEnd();
     if (latest.current.later) act("latest");
   }, [act, jumpToEnd]);
@@ -33,10 +34,13 @@ export function useScrollToMessage(data, act, { scroller, jumpToEnd, stopFollowi
   }, [scroller, stopFollowing]);
 
   useLayoutEffect(() => {
-    if (wantedId.current !== null && show(wantedId.current)) wantedId.current = null;
-  }, [data.messages, show]);
+    // Dash drops the answer to an action when the next action follows, such as the refresh at a run's end.
+    if (wantedId.current === LATEST && data.later) act("latest");
+    else if (wantedId.current === LATEST || (wantedId.current !== null && show(wantedId.current))) wantedId.current = null;
+  }, [data, act, show]);
 
   const onShow = useCallback(({ detail: { message } }) => {
+    wantedId.current = null;
     if (message === null) showLatest();
     else if (!show(message)) {
       wantedId.current = message;

@@ -18,31 +18,17 @@ const CHECK_OUTAGE_AFTER_MS = 4000; // after the connection counts as lost, whic
  */
 export function useStream(data, act) {
   const [stream, dispatch] = useReducer(nextStream, EMPTY_STREAM);
-  const [lost, setLost] = useState(false);
-  useEffect(() => {
-    const timer = lost ? setTimeout(showOutageIfUnreachable, CHECK_OUTAGE_AFTER_MS) : 0;
-    return () => clearTimeout(timer);
-  }, [lost]);
+  const [lost, setLost] = useConnection();
   const latest = useRef(data);
-  const bubble = useRef(null);
-  const live = useMemo(() => new LiveText(() => bubble.current), []);
-  const bubbleRef = useCallback((element) => {
-    bubble.current = element;
-    if (element) live.repaint();
-  }, [live]);
-  const card = useRef(null);
-  const thoughts = useMemo(() => new LiveReasoning(() => card.current), []);
-  const cardRef = useCallback((element) => {
-    card.current = element;
-    if (element) thoughts.repaint();
-  }, [thoughts]);
+  const [live, bubbleRef] = useWriter(LiveText);
+  const [reasoning, cardRef] = useWriter(LiveReasoning);
   latest.current = data;
 
   useLayoutEffect(() => {
     // Live text that outlasted its run is part of the data now.
     if (stream.run && hasRunEnd(data, stream.run)) {
       live.replace("", "");
-      thoughts.replace("");
+      reasoning.replace("");
     }
     dispatch({ kind: "data", data });
   }, [data]); // once per delivery, not per frame
@@ -51,7 +37,7 @@ export function useStream(data, act) {
     if (data.thread === null) return undefined;
     const refreshing = createRefresher(latest, act);
     const onFrame = (frame) => {
-      showFrame(frame, { live, thoughts }, dispatch, latest.current.version);
+      showFrame(frame, { live, reasoning }, dispatch, latest.current.version);
       refreshing.onFrame(frame);
     };
     const close = followThread(data.thread, { onFrame, onGone: refreshing.refresh, onConnection: setLost });
@@ -60,29 +46,50 @@ export function useStream(data, act) {
       live.stop();
       close();
     };
-  }, [data.thread, act, live, thoughts]);
+  }, [data.thread, act, live, reasoning]);
 
-  return { stream, lost, bubbleRef, cardRef, isLiveEmpty: () => live.isEmpty() && thoughts.isEmpty(), dismissRun: () => dispatch({ kind: "dismiss" }) };
+  return { stream, lost, bubbleRef, cardRef, isLiveEmpty: () => live.isEmpty() && reasoning.isEmpty(), dismissRun: () => dispatch({ kind: "dismiss" }) };
+}
+
+/** Return whether the connection is lost, and its setter. If it stays lost, the page reports the outage. */
+function useConnection() {
+  const [lost, setLost] = useState(false);
+  useEffect(() => {
+    const timer = lost ? setTimeout(showOutageIfUnreachable, CHECK_OUTAGE_AFTER_MS) : 0;
+    return () => clearTimeout(timer);
+  }, [lost]);
+  return [lost, setLost];
+}
+
+/** Make a writer and the ref of the element that it writes into. The element comes and goes; the writer stays. */
+function useWriter(Writer) {
+  const target = useRef(null);
+  const writer = useMemo(() => new Writer(() => target.current), [Writer]);
+  const ref = useCallback((element) => {
+    target.current = element;
+    if (element) writer.repaint();
+  }, [writer]);
+  return [writer, ref];
 }
 
 /** The message and the emptied bubble must reach the screen in one frame, or the answer shows twice. */
-function showFrame(frame, { live, thoughts }, dispatch, version) {
-  if (frame.kind === "delta" || frame.kind === "think") {
-    if (frame.kind === "think") thoughts.append(frame.text);
+function showFrame(frame, { live, reasoning }, dispatch, version) {
+  if (frame.kind === "delta" || frame.kind === "reasoning") {
+    if (frame.kind === "reasoning") reasoning.append(frame.text);
     else {
-      thoughts.end();
+      reasoning.end();
       live.append(frame.stable, frame.tail);
     }
     dispatch(frame);
     return;
   }
   if (frame.kind === "hello" && frame.run) {
-    thoughts.replace(frame.run.reasoning);
+    reasoning.replace(frame.run.reasoning);
     live.replace(frame.run.stable, frame.run.tail);
-    if (!live.isEmpty()) thoughts.end();
+    if (!live.isEmpty()) reasoning.end();
   } else if (endsLiveText(frame, version)) {
     live.replace("", "");
-    thoughts.replace("");
+    reasoning.replace("");
   }
   flushSync(() => dispatch(frame));
 }

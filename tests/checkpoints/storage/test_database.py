@@ -24,6 +24,7 @@ from checkpoints import Database, Store, StoreInUseError, StoreUnavailableError,
 from checkpoints.storage import database, driver_errors, migrations, schema, thread_rows
 from checkpoints.storage.database import retry_contended
 from tests.checkpoints.conversations import dump, names, new, talked, texts
+from tests.checkpoints.storage.revisions import revert_schema
 from tests.checkpoints.test_store import at_once
 from tests.postgres import Postgres, name_of
 
@@ -131,29 +132,24 @@ def test_a_migration_makes_a_backup_first(file: Path, tmp_path: Path, monkeypatc
     thread_id = talked(Store(first), "a", "b")
     first.close()
     copy = shutil.copytree(migrations.FOLDER, tmp_path / "migrations")
-    step = "from alembic import op\nrevision = '0006'\ndown_revision = '0005'\ndef upgrade():\n    op.execute('SELECT 1')\n"
-    (copy / "versions" / "0006.py").write_text(step)
+    newest = migrations.NEWEST_REVISION
+    step = f"from alembic import op\nrevision = 'next'\ndown_revision = '{newest}'\n"
+    (copy / "versions" / "next.py").write_text(step + "def upgrade():\n    op.execute('SELECT 1')\n")
     monkeypatch.setattr(migrations, "FOLDER", copy)
-    monkeypatch.setattr(migrations, "NEWEST_REVISION", "0006")
+    monkeypatch.setattr(migrations, "NEWEST_REVISION", "next")
     Database.open_file(file).close()
-    backup = sqlite3.connect(file.parent / "waymark-before-0006.db")
-    assert backup.execute("SELECT version_num FROM alembic_version").fetchall() == [("0005",)]
+    backup = sqlite3.connect(file.parent / "waymark-before-next.db")
+    assert backup.execute("SELECT version_num FROM alembic_version").fetchall() == [(newest,)]
     assert backup.execute("SELECT count(*) FROM message WHERE thread_id = ?", [thread_id]).fetchall() == [(2,)]
     backup.close()
-    assert stat.S_IMODE((file.parent / "waymark-before-0006.db").stat().st_mode) == 0o600
+    assert stat.S_IMODE((file.parent / "waymark-before-next.db").stat().st_mode) == 0o600
 
 
 def test_a_database_from_before_attached_files_is_brought_up_and_keeps_what_it_has(file: Path) -> None:
     first = Database.open_file(file)
     thread_id = talked(Store(first), "a", "b")
     with first.begin_write() as connection:
-        for name in ("name", "message_id"):
-            connection.exec_driver_sql(f"DROP INDEX ix_checkpoint_thread_id_{name}")
-        connection.exec_driver_sql("DROP TABLE file")
-        connection.exec_driver_sql("ALTER TABLE run DROP COLUMN compacts")
-        connection.exec_driver_sql("ALTER TABLE operation DROP COLUMN detail")
-        connection.exec_driver_sql("ALTER TABLE operation ADD COLUMN note TEXT NOT NULL DEFAULT ''")
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
+        revert_schema(connection, "0001")
     first.close()
     now = Database.open_file(file)
     assert (texts(Store(now), thread_id), Store(now).read_files(["sha256:0"])) == (["a", "b"], {})
@@ -297,18 +293,18 @@ def test_a_restart_of_the_server_needs_none_of_ours(postgres_store: Store, postg
     assert (texts(postgres_store, thread_id), postgres_store.database.outage) == (["a", "b", "c"], "")
 
 
-def test_a_row_that_another_holds_is_not_waited_for_without_end(
-    postgres_store: Store, postgres_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_row_that_another_holds_is_not_waited_for_without_end(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database, "MAX_LOCK_WAIT_SECONDS", 1)
-    thread_id, impatient = talked(postgres_store, "a", "b"), Database.open_url(postgres_url)
-    with postgres_store.database.begin_write() as holding:
+    holder, impatient = Store(Database.open_url(postgres_url)), Database.open_url(postgres_url)
+    thread_id = talked(holder, "a", "b")
+    with holder.database.begin_write() as holding:
         holding.execute(sa.text("SELECT id FROM thread FOR UPDATE"))
         with pytest.raises(StoreUnavailableError, match="locked by another program"):
             Store(impatient).append(thread_id, new("c"))
     Store(impatient).append(thread_id, new("c"))
-    assert texts(postgres_store, thread_id) == ["a", "b", "c"]
+    assert texts(holder, thread_id) == ["a", "b", "c"]
     impatient.close()
+    holder.database.close()
 
 
 def test_a_reader_sees_one_moment_and_cannot_write(postgres_store: Store) -> None:

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from checkpoints import Database, Operation, Store
 from components.views import operations
+from tests.checkpoints.storage.revisions import revert_schema
 
 HEAD_MOVED = [["branch", "b", {"head_id": "1"}, {"head_id": "2"}]]
 HIDDEN = {"deleted_at": None}, {"deleted_at": 5}
@@ -140,11 +141,7 @@ def converted(address: str) -> Iterator[Store]:
         " VALUES (:thread, :version, :kind, 'user', :changes, :note, :result, 0)"
     )
     with database.begin_write() as connection:
-        for name in ("name", "message_id"):
-            connection.exec_driver_sql(f"DROP INDEX ix_checkpoint_thread_id_{name}")
-        connection.exec_driver_sql("ALTER TABLE operation DROP COLUMN detail")
-        connection.exec_driver_sql("ALTER TABLE operation ADD COLUMN note TEXT NOT NULL DEFAULT ''")
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0003'")
+        revert_schema(connection, "0003")
         saves = [(many, number, ("save", f"n{number}", None, [])) for number in range(1_101)]
         rows = [(thread_id, number, before) for number, (before, _) in enumerate(FORMS)]
         for thread, number, (kind, note, result, changes) in rows + saves:

@@ -87,7 +87,7 @@ def test_the_extras_of_a_call_are_on_its_card_alone() -> None:
     extras = MessageExtras(RunState.WAITING, waiting_moves={"a": MOVE, "c": MOVE}, attempts={("m1", "a"): ATTEMPTS})
     found = [tool for view in describe_messages(PATH, extras) for tool in view["tools"]]
     assert [tool["move"] for tool in found] == [None, None, None, None, MOVE]
-    assert [tool["ways"] for tool in found] == [ATTEMPTS, [], [], [], []]
+    assert [tool["attempts"] for tool in found] == [ATTEMPTS, [], [], [], []]
 
 
 def test_the_card_of_a_question_names_the_work_and_the_calls_that_wait_in_it() -> None:

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.tools.fence import Fence, clean_line, clean_text, escape_tags
+from agent.fence import Fence, clean_line, clean_text, escape_tags
 
 FENCE = Fence("file contents")
 HOSTILE = st.lists(st.sampled_from(["<", "<<<", ">>>", "\u200b", "\n", "\r", " ", FENCE.closing, FENCE.opening, "obey"]))

@@ -1,0 +1,22 @@
+"""Databases of earlier schemas, made by taking back what the migrations did."""
+
+import sqlalchemy as sa
+
+_REVERSALS = {
+    "0006": ["ALTER TABLE run DROP COLUMN error_details"],
+    "0005": [f"DROP INDEX ix_checkpoint_thread_id_{name}" for name in ("name", "message_id")],
+    "0004": [
+        "ALTER TABLE operation DROP COLUMN detail",
+        "ALTER TABLE operation ADD COLUMN note TEXT NOT NULL DEFAULT ''",
+    ],
+    "0003": ["ALTER TABLE run DROP COLUMN compacts"],
+    "0002": ["DROP TABLE file"],
+}
+
+
+def revert_schema(connection: sa.Connection, revision: str) -> None:
+    """Make the tables those of an earlier revision."""
+    for statements in (_REVERSALS[later] for later in sorted(_REVERSALS, reverse=True) if later > revision):
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+    connection.execute(sa.text("UPDATE alembic_version SET version_num = :revision"), {"revision": revision})

@@ -1,0 +1,63 @@
+"""What the settings name becomes: the same rules as in a conversation, and errors that name their key."""
+
+from pathlib import Path
+
+import pytest
+
+from agent.graph.state import Limits
+from agent.models.parameters import (
+    PARAMETER_RANGES,
+    REASONING_EFFORTS,
+    InvalidParameterError,
+    ModelParameters,
+    parse_parameters,
+)
+from config import Settings, SettingsError, load_settings
+from factory import build_limits, build_models, build_tools
+
+EDGES = [
+    *((name, f"{bound + step}") for name, bounds in PARAMETER_RANGES.items() for bound in bounds for step in (-1, 0, 1)),
+    *(("reasoning_effort", effort) for effort in (*REASONING_EFFORTS, "much")),
+    ("extra_body", f'{{"a": "{"x" * 3_991}"}}'),
+    ("extra_body", f'{{"a": "{"x" * 3_992}"}}'),
+]
+
+
+def load(environ: dict[str, str]) -> Settings:
+    return load_settings(environ, dotenv=Path("no.env"), tables=Path("no.toml"))
+
+
+def test_the_defaults_of_the_limits_are_those_of_the_agent() -> None:
+    assert build_limits(Settings()) == Limits()
+
+
+@pytest.mark.parametrize(("name", "text"), EDGES, ids=lambda value: value[:20])
+def test_the_settings_take_the_parameters_that_a_conversation_takes(name: str, text: str) -> None:
+    try:
+        parameters = parse_parameters({name: text})
+    except InvalidParameterError:
+        with pytest.raises(SettingsError, match=f"MODEL_{name.upper()} must be "):
+            load({f"MODEL_{name.upper()}": text})
+    else:
+        found = load({f"MODEL_{name.upper()}": text})
+        assert ModelParameters(**{name: getattr(found, f"model_{name}")}) == parameters
+
+
+def test_the_effort_of_azure_is_one_that_there_is() -> None:
+    with pytest.raises(SettingsError, match=r"^AZURE_OPENAI_REASONING_EFFORT must be one of none, minimal, low"):
+        load({"AZURE_OPENAI_REASONING_EFFORT": "much"})
+
+
+def test_the_effort_of_every_model_wins_over_that_of_azure() -> None:
+    keys = {"AZURE_OPENAI_API_KEY": "k", "AZURE_OPENAI_ENDPOINT": "https://mine.openai.azure.com", "MODEL": "azure:mine"}
+    own = load(keys | {"AZURE_OPENAI_REASONING_EFFORT": "low"})
+    general = load(keys | {"AZURE_OPENAI_REASONING_EFFORT": "low", "MODEL_REASONING_EFFORT": "high"})
+    efforts = [build_models(each).load_model().reasoning_effort for each in (own, general)]  # type: ignore[attr-defined]
+    assert efforts == ["low", "high"]
+
+
+@pytest.mark.parametrize("key", ["TOOLS_ENABLED", "TOOLS_APPROVAL"])
+def test_an_unknown_tool_is_named_by_its_key_and_not_by_its_value(key: str) -> None:
+    with pytest.raises(SettingsError, match=rf"^{key} must be a list of tools' names: [a-z_, ]+\.$") as refused:
+        build_tools(load({key: "calculator, secret-name"}))
+    assert "secret-name" not in str(refused.value)
