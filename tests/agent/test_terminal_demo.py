@@ -18,6 +18,8 @@ from agent.terminal_demo import AGAIN, DEMONSTRATIONS, LOGBOOK_NAME
 from tests.app_process import ROOT
 from tests.fakes.openai import Call, FakeOpenAI, Say
 
+pytestmark = pytest.mark.slow
+
 OFFLINE = ConfiguredModels(ProviderKeys(), "demo", demo_seconds_per_token=0)
 READING = (Call("read_file", {"path": LOGBOOK_NAME}, id="1"), Say("Day 143, and day 151 by Ingrid Sorensen for 412 crowns."))
 NOTE = "The logbook is read: Ingrid Sorensen repaired the lamp on day 151 for 412 crowns."

@@ -12,7 +12,7 @@ from tests.e2e.server import Server
 from tests.e2e.waymark import Page
 from tests.postgres import Postgres
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
 @contextmanager

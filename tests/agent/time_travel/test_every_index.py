@@ -21,6 +21,8 @@ from tests.fakes.anthropic_rules import as_sent, check_messages
 from tests.fakes.openai import Call, Say
 from tests.rounds import sample
 
+pytestmark = pytest.mark.slow
+
 PEOPLE = [agent("ann", "send"), agent("ben")]
 NOTE = "Remember only this."
 

@@ -16,6 +16,8 @@ from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
 from tests.faults.page import PageClient
 from tests.servers import Server
 
+pytestmark = pytest.mark.slow
+
 ON = (
     "LANGSMITH_TRACING",
     "LANGSMITH_TRACING_V2",
