@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from queue import SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
 from urllib.parse import quote
 
@@ -158,11 +158,10 @@ class WarnOnce:
     """Log once that Langfuse fails, with the kind of the failure: its answer may hold any text."""
 
     def __init__(self) -> None:
-        self._has_warned = False
+        self._first = Lock()  # several threads may fail in the same moment
 
     def warn(self, kind: str) -> None:
-        if not self._has_warned:
-            self._has_warned = True
+        if self._first.acquire(blocking=False):
             _log.warning(
                 "Langfuse does not take or give what it should (%s). Only traces, scores and prompts miss it.", kind
             )

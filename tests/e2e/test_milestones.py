@@ -118,7 +118,7 @@ def test_a_place_far_from_the_end_is_fetched_with_what_stands_around_it(page: Pa
     expect(marked(page)).to_contain_text("Answer 20.")
     page.composer.fill("And now?")  # what is new stands at the end, and that is where it is seen
     page.composer.press("Enter")
-    expect(page.message("And now?")).to_be_in_viewport()
+    expect(page.message("And now?").first).to_be_in_viewport()  # the demo repeats the question
     expect(page.message("Answer 20.")).to_have_count(0)
 
 
