@@ -19,7 +19,7 @@ test-slow: setup-dev browser
 
 # Only what failed the last time, one after the other.
 test-again: setup-dev
-	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m ""
+	@$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m "" $(ARGS)
 
 # The same proofs with many more rounds: hours, not minutes, unless a share is asked for.
 test-long: setup-dev browser
