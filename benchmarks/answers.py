@@ -38,10 +38,6 @@ def measure_answers(
     threads: dict[str, str],
     runs: int,
 ) -> None:
-    section = Section(
-        "Answers, medians (ms)",
-        ("", "Enter to first painted", "first byte to painted", "Enter to all painted", "server's CPU", "main thread"),
-    )
     fresh = iter(threads.values())
     kinds: dict[str, tuple[Callable[[], str], str, bool]] = {
         "a first token, 10 messages": (lambda: threads["short"], _write_words(40), True),
@@ -58,6 +54,16 @@ def measure_answers(
             found[name].append(_measure_answer(page, session, server, model, f"{name} {run}", text, holding=holding))
             context.close()
         report.note_load()
+    raw = Samples(tuple(_measure_model(model, _write_words(TOKENS)) for _ in range(runs))).median
+    _report_answers(report, found, raw)
+
+
+def _report_answers(report: Report, found: dict[str, list[Answer]], raw: float) -> None:
+    """Add the table and the bars. `raw`: the milliseconds that the model itself takes for all tokens."""
+    section = Section(
+        "Answers, medians (ms)",
+        ("", "Enter to first painted", "first byte to painted", "Enter to all painted", "server's CPU", "main thread"),
+    )
     for name, answers in found.items():
         columns = [
             Samples(tuple(getattr(answer, column) for answer in answers)).median
@@ -66,18 +72,17 @@ def measure_answers(
         cells = [f"{value:.0f}" for value in columns]
         cells[2] = "–" if "first" in name else cells[2]  # the stream was held back
         section.rows.append((name, *cells))
-    raw = Samples(tuple(_measure_model(model, _write_words(TOKENS)) for _ in range(runs))).median
     section.remarks = [
         "*A first token*: the model sends one token and then waits. *At once*: as fast as the fake model can send them, "
         f"which takes it {raw:.0f} ms for a client that only reads.",
     ]
     report.sections.append(section)
-    for name in list(kinds)[:2]:
+    for name in list(found)[:2]:
         painted = Samples(tuple(answer.byte_to_first for answer in found[name])).median
         report.bars.append(
             Bar(f"the model's first byte to the first token painted, {name.split(', ')[1]}", painted, 60.0, "ms")
         )
-    for name in list(kinds)[2:]:
+    for name in list(found)[2:]:
         whole = Samples(tuple(answer.enter_to_whole for answer in found[name])).median
         report.bars.append(Bar(f"{name}: Enter to all painted", whole, 500.0, "ms", note=f"of which the model {raw:.0f} ms"))
 
