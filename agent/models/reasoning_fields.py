@@ -29,14 +29,24 @@ _HOST_TERMS = {
     "api.deepseek.com": {"needs_reasoning": True},
     "generativelanguage.googleapis.com": {"needs_signature": True},
     # It reports usage without being asked, and takes no field that it does not know.
-    "api.mistral.ai": {"needs_short_ids": True, "needs_answered_results": True, "takes_usage": False},
+    "api.mistral.ai": {
+        "needs_short_ids": True,
+        "needs_answered_results": True,
+        "takes_usage": False,
+        "takes_completion_tokens": False,
+    },
 }
-_REASONING_DEMANDED = re.compile(
-    r"(?:missing|must be passed).*reasoning_content|reasoning_content.*(?:missing|must be passed)", re.I
+_DEMANDS = {  # by the term that meets it
+    "needs_reasoning": r"(?:missing|must be passed).*reasoning_content|reasoning_content.*(?:missing|must be passed)",
+    "needs_signature": r"missing.*thought.?signature|thought.?signature.*(?:missing|required)",
+    "needs_short_ids": r"tool call id was .* length of 9",
+    "needs_answered_results": r"unexpected role '?user'? after role '?tool",
+}
+_COMPLETION_TOKENS_REFUSED = re.compile(
+    r"(?:extra|unknown|unrecognized|unsupported|unexpected)\b.*max_completion_tokens(?!\W+instead)"
+    r"|max_completion_tokens.*(?:extra|unknown|unrecognized|unsupported|not permitted|not supported)",
+    re.IGNORECASE,
 )
-_SIGNATURE_DEMANDED = re.compile(r"missing.*thought.?signature|thought.?signature.*(?:missing|required)", re.IGNORECASE)
-_SHORT_IDS_DEMANDED = re.compile(r"tool call id was .* length of 9", re.IGNORECASE)
-_RESULT_UNANSWERED = re.compile(r"unexpected role '?user'? after role '?tool", re.IGNORECASE)
 _NAMED_FIELD = r"(?:parameter|argument|field|property|input)\W+"
 _SUMMARY_REFUSED = re.compile(rf"reasoning\.summary|reasoning summar|{_NAMED_FIELD}reasoning\b", re.IGNORECASE)
 _ENCRYPTED_REFUSED = re.compile(rf"encrypted.content\W+(?:is )?not supported|{_NAMED_FIELD}include\b", re.IGNORECASE)
@@ -54,6 +64,7 @@ class Terms:
     takes_summary: bool = True
     takes_encrypted: bool = True
     takes_usage: bool = True  # the wish for it, in a stream
+    takes_completion_tokens: bool = True  # max_completion_tokens; else max_tokens
     streams: bool = True
 
 
@@ -68,14 +79,10 @@ def change_terms(attempt: Attempt[Terms], refusal: Exception, *, is_responses: b
 
 
 def _read_chat_terms(attempt: Attempt[Terms], words: str) -> dict[str, bool]:
-    if _REASONING_DEMANDED.search(words):
-        return {"needs_reasoning": True}
-    if _SIGNATURE_DEMANDED.search(words):
-        return {"needs_signature": True}
-    if _SHORT_IDS_DEMANDED.search(words):
-        return {"needs_short_ids": True}
-    if _RESULT_UNANSWERED.search(words):
-        return {"needs_answered_results": True}
+    if demanded := next((name for name, demand in _DEMANDS.items() if re.search(demand, words, re.IGNORECASE)), None):
+        return {demanded: True}
+    if _COMPLETION_TOKENS_REFUSED.search(words) and attempt.terms.takes_completion_tokens:
+        return {"takes_completion_tokens": False}
     if attempt.has_reasoning:  # the refused field may be its own: that goes first
         return {}
     named = {"needs_reasoning": "reasoning_content", "needs_signature": "extra_content"}
@@ -144,6 +151,8 @@ class ReasoningFields(BaseChatOpenAI):
                 answer_results(payload["messages"])
         if not terms.takes_usage:
             payload.pop("stream_options", None)
+        if not terms.takes_completion_tokens and "max_completion_tokens" in payload:
+            payload["max_tokens"] = payload.pop("max_completion_tokens")
         return payload
 
     def _convert_chunk_to_generation_chunk(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from agent.models.parameters import ModelParameters, apply_parameters
 from checkpoints import Caller, RunState
 from checkpoints.reasoning import Reasoning
 from tests.agent.running import Running, Several, running
@@ -132,7 +133,8 @@ def test_three_turns_with_tools_are_read_whole(provider: Provider) -> None:
         assert tale.chat.said()[-1] == ("ai", "done", "It is done.")
         answers = [message.langchain for message in tale.chat.path() if message.type == "ai"]
         thoughts = [kept.text for answer in answers if (kept := Reasoning.of(answer))]
-        assert thoughts[:2] == (["Two sums.", "The tools say so."] if provider.shows_thought else thoughts[:2])
+        shown = ["Two sums.", "The tools say so.", "Two sums.", "One more."]
+        assert [each for each in thoughts if each][:4] == (shown if provider.shows_thought else [])
         assert all(answer.usage_metadata["input_tokens"] > 0 for answer in answers)  # type: ignore[union-attr, index]
 
     play(story, provider)
@@ -156,6 +158,30 @@ def test_time_travel_and_another_model_in_between(provider: Provider) -> None:
         await tale.ask(BOTH, TOTAL)
 
     play(story, provider, choose_other(provider))
+
+
+@pytest.mark.parametrize("provider", [each for each in PROVIDERS if each.manner], ids=lambda provider: provider.name)
+def test_answers_that_are_not_streamed_are_read_the_same(provider: Provider) -> None:
+    async def story(tale: Tale) -> None:
+        await tale.ask(Fault("status", status=400, message="This model does not stream."), BOTH, AGAIN, TOTAL)
+        assert tale.results() == ["42", "2", "44"]
+        assert [text for kind, _, text in tale.chat.said() if kind == "ai"] == ["Let me see.", "", "It is done."]
+        assert tale.chat.thought() == ("Two sums.One more.The tools say so." if provider.shows_thought else "")
+
+    (server,) = play(story, provider)
+    assert [bool(request.get("stream")) for request in server.requests] == [True, False, False, False]
+
+
+@every_provider
+def test_the_parameters_of_a_conversation_are_taken(provider: Provider) -> None:
+    async def story(tale: Tale) -> None:
+        chosen = ModelParameters(temperature=0.5, top_p=0.9, max_tokens=500)
+        tale.models.models[provider.spec] = apply_parameters(tale.models.load_model(), chosen)
+        await tale.ask(BOTH, TOTAL)
+
+    (server,) = play(story, provider)
+    names = {"max_tokens", "max_completion_tokens", "max_output_tokens"}
+    assert [request[name] for request in server.requests for name in names & request.keys()] == [500, 500]
 
 
 @every_provider
