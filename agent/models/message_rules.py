@@ -25,6 +25,19 @@ def answer_results(messages: list[dict[str, Any]]) -> None:
             messages.insert(at, {"role": "assistant", "content": NO_ANSWER})
 
 
+def join_questions(messages: list[dict[str, Any]]) -> None:
+    """Join users' messages that follow one another: some models' templates want an answer between two."""
+    for at in range(len(messages) - 1, 0, -1):
+        if messages[at]["role"] == messages[at - 1]["role"] == "user":
+            first, second = messages[at - 1]["content"], messages.pop(at)["content"]
+            is_text = isinstance(first, str) and isinstance(second, str)
+            messages[at - 1]["content"] = f"{first}\n\n{second}" if is_text else [*_list_parts(first), *_list_parts(second)]
+
+
+def _list_parts(content: Any) -> list[Any]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+
+
 def _shorten_id(identifier: str) -> str:
     """Return an id as it is if it is short, else always the same short one for it."""
     digest = hashlib.sha256(identifier.encode()).hexdigest()

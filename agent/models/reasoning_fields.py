@@ -16,7 +16,7 @@ from pydantic import PrivateAttr
 
 from agent.models.fallbacks import Attempt, TermsMemory, stream_with_fallbacks
 from agent.models.finish_reasons import convert_to_chunk
-from agent.models.message_rules import answer_results, shorten_call_ids
+from agent.models.message_rules import answer_results, join_questions, shorten_call_ids
 from agent.models.reasoning import TEXT_FIELDS, WIRE_KEY, fill_blocks
 from checkpoints.reasoning import Reasoning
 
@@ -41,6 +41,7 @@ _DEMANDS = {  # by the term that meets it
     "needs_signature": r"missing.*thought.?signature|thought.?signature.*(?:missing|required)",
     "needs_short_ids": r"tool call id was .* length of 9",
     "needs_answered_results": r"unexpected role '?user'? after role '?tool",
+    "needs_joined_questions": r"roles must alternate",
 }
 _COMPLETION_TOKENS_REFUSED = re.compile(
     r"(?:extra|unknown|unrecognized|unsupported|unexpected)\b.*max_completion_tokens(?!\W+instead)"
@@ -61,6 +62,7 @@ class Terms:
     needs_signature: bool = False  # in the first call of every answer
     needs_short_ids: bool = False  # of calls
     needs_answered_results: bool = False  # no user's message right after a result
+    needs_joined_questions: bool = False  # no user's message right after another
     takes_summary: bool = True
     takes_encrypted: bool = True
     takes_usage: bool = True  # the wish for it, in a stream
@@ -149,6 +151,8 @@ class ReasoningFields(BaseChatOpenAI):
                 shorten_call_ids(payload["messages"])
             if terms.needs_answered_results:
                 answer_results(payload["messages"])
+            if terms.needs_joined_questions:
+                join_questions(payload["messages"])
         if not terms.takes_usage:
             payload.pop("stream_options", None)
         if not terms.takes_completion_tokens and "max_completion_tokens" in payload:

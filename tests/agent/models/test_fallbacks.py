@@ -161,6 +161,19 @@ def test_the_rules_of_mistrals_models_are_learned_on_any_server() -> None:
     play(story, called, Fault("status", status=403), Say("42."), Say("Welcome."), refused=3)
 
 
+def test_questions_in_a_row_are_joined_for_a_template_that_refuses_them() -> None:
+    async def story(chat: Running, fake: FakeOpenAI, _: Any) -> None:
+        assert (await chat.say("one")).state is RunState.FAILED
+        assert (await chat.say("two")).state is RunState.DONE
+        assert (await chat.say("three")).state is RunState.DONE
+        sent = [message["content"] for message in fake.requests[-1]["messages"] if message["role"] != "system"]
+        assert sent == ["one\n\ntwo", "Hello.", "three"]
+
+    refusal = "Conversation roles must alternate user/assistant/user/assistant/..."
+    replies = [Fault("status", status=403), Fault("status", status=400, message=refusal), Say("Hello."), Say("Yes.")]
+    play(story, *replies)
+
+
 @pytest.mark.usefixtures("refusals_expected")
 def test_a_server_that_knows_only_max_tokens_gets_them() -> None:
     async def story(chat: Running, fake: FakeOpenAI, model: Any) -> None:
