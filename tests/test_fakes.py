@@ -74,6 +74,35 @@ def result(call_id: str) -> JSON:
     return {"role": "tool", "tool_call_id": call_id, "content": "7"}
 
 
+# Dialects
+
+
+def test_every_dialect_refuses_what_its_service_refuses(fake: FakeOpenAI) -> None:
+    short = [*HELLO, called("abcdefgh1"), result("abcdefgh1")]
+    thinking = [*HELLO, {"role": "assistant", "content": "Hi.", "reasoning_content": "Hm."}, *HELLO]
+    cases: list[tuple[Any, str, JSON]] = [
+        ("mistral", "length of 9", {"messages": [*HELLO, called("call_1"), result("call_1")]}),
+        ("mistral", "Unexpected role 'user' after role 'tool'", {"messages": [*short, *HELLO]}),
+        ("mistral", "Expected last role", {"messages": [*short, {"role": "assistant", "content": "7"}]}),
+        ("mistral", "stream_options", {"stream_options": {"include_usage": True}}),
+        ("mistral", "max_completion_tokens", {"max_completion_tokens": 9}),
+        ("mistral", "reasoning_content", {"messages": thinking}),
+        ("groq", "'name'", {"messages": [{**HELLO[0], "name": "me"}]}),
+        ("groq", "reasoning_content", {"messages": thinking}),
+        ("groq", "store", {"store": False}),
+        ("openai", "reasoning_content", {"messages": thinking}),
+        ("gemini", "thought_signature", {"messages": short}),
+        ("deepseek", "must be passed back", {"messages": short}),
+        ("llama.cpp", "prefill", {"messages": [*HELLO, {"role": "assistant", "content": "H"}]}),
+    ]
+    for manner, words, request in cases:
+        fake.manner = manner
+        assert words in post(fake, **request).decode(), (manner, words)
+    for manner in ("together", "ollama", "vllm"):
+        fake.manner = manner
+        assert b"[DONE]" in post(fake, messages=thinking, unknown=True)
+
+
 # Answers
 
 

@@ -230,13 +230,18 @@ def _restore_message(message: AnyMessage) -> AnyMessage:
 
 
 def fill_blocks(message: AnyMessage, blocks: Sequence[Item]) -> list[dict[str, Any]]:
-    """Return the content of an answer with its items in their places. The library adds the calls."""
+    """Return the content of an answer with its items in their places. The library adds calls that are not among them.
+
+    Text without a place, such as a number, comes before the calls: nothing may stand between a call and its result.
+    """
     text = [{"type": "text", "text": message.text}] if message.text else []
+    has_place = any(block.get("type") == "text" for block in blocks)
     content: list[dict[str, Any]] = []
     for block in blocks:
-        if block.get("type") == "text":
+        kind = block.get("type")
+        if kind == "text" or (kind in _CALL_BLOCKS and not has_place):
             content, text = content + text, []
-        elif block.get("type") != "call":
+        if kind not in ("text", "call"):
             content.append(dict(block))
     return content + text
 

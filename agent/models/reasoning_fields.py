@@ -16,6 +16,7 @@ from pydantic import PrivateAttr
 
 from agent.models.fallbacks import Attempt, TermsMemory, stream_with_fallbacks
 from agent.models.finish_reasons import convert_to_chunk
+from agent.models.message_rules import answer_results, join_questions, shorten_call_ids
 from agent.models.reasoning import TEXT_FIELDS, WIRE_KEY, fill_blocks
 from checkpoints.reasoning import Reasoning
 
@@ -24,11 +25,29 @@ _KNOWN_CALL_FIELDS = {"index", "id", "type", "function"}
 # Google documents this value for calls of another model; it documents none for DeepSeek, which only checks the field.
 NO_SIGNATURE = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 NO_REASONING = "(not kept)"
-_DEMANDING_HOSTS = {"api.deepseek.com": "needs_reasoning", "generativelanguage.googleapis.com": "needs_signature"}
-_REASONING_DEMANDED = re.compile(
-    r"(?:missing|must be passed).*reasoning_content|reasoning_content.*(?:missing|must be passed)", re.I
+_HOST_TERMS = {
+    "api.deepseek.com": {"needs_reasoning": True},
+    "generativelanguage.googleapis.com": {"needs_signature": True},
+    # It reports usage without being asked, and takes no field that it does not know.
+    "api.mistral.ai": {
+        "needs_short_ids": True,
+        "needs_answered_results": True,
+        "takes_usage": False,
+        "takes_completion_tokens": False,
+    },
+}
+_DEMANDS = {  # by the term that meets it
+    "needs_reasoning": r"(?:missing|must be passed).*reasoning_content|reasoning_content.*(?:missing|must be passed)",
+    "needs_signature": r"missing.*thought.?signature|thought.?signature.*(?:missing|required)",
+    "needs_short_ids": r"tool call id was .* length of 9",
+    "needs_answered_results": r"unexpected role '?user'? after role '?tool",
+    "needs_joined_questions": r"roles must alternate",
+}
+_COMPLETION_TOKENS_REFUSED = re.compile(
+    r"(?:extra|unknown|unrecognized|unsupported|unexpected)\b.*max_completion_tokens(?!\W+instead)"
+    r"|max_completion_tokens.*(?:extra|unknown|unrecognized|unsupported|not permitted|not supported)",
+    re.IGNORECASE,
 )
-_SIGNATURE_DEMANDED = re.compile(r"missing.*thought.?signature|thought.?signature.*(?:missing|required)", re.IGNORECASE)
 _NAMED_FIELD = r"(?:parameter|argument|field|property|input)\W+"
 _SUMMARY_REFUSED = re.compile(rf"reasoning\.summary|reasoning summar|{_NAMED_FIELD}reasoning\b", re.IGNORECASE)
 _ENCRYPTED_REFUSED = re.compile(rf"encrypted.content\W+(?:is )?not supported|{_NAMED_FIELD}include\b", re.IGNORECASE)
@@ -41,9 +60,13 @@ class Terms:
 
     needs_reasoning: bool = False  # in every answer of a request
     needs_signature: bool = False  # in the first call of every answer
+    needs_short_ids: bool = False  # of calls
+    needs_answered_results: bool = False  # no user's message right after a result
+    needs_joined_questions: bool = False  # no user's message right after another
     takes_summary: bool = True
     takes_encrypted: bool = True
     takes_usage: bool = True  # the wish for it, in a stream
+    takes_completion_tokens: bool = True  # max_completion_tokens; else max_tokens
     streams: bool = True
 
 
@@ -58,10 +81,10 @@ def change_terms(attempt: Attempt[Terms], refusal: Exception, *, is_responses: b
 
 
 def _read_chat_terms(attempt: Attempt[Terms], words: str) -> dict[str, bool]:
-    if _REASONING_DEMANDED.search(words):
-        return {"needs_reasoning": True}
-    if _SIGNATURE_DEMANDED.search(words):
-        return {"needs_signature": True}
+    if demanded := next((name for name, demand in _DEMANDS.items() if re.search(demand, words, re.IGNORECASE)), None):
+        return {demanded: True}
+    if _COMPLETION_TOKENS_REFUSED.search(words) and attempt.terms.takes_completion_tokens:
+        return {"takes_completion_tokens": False}
     if attempt.has_reasoning:  # the refused field may be its own: that goes first
         return {}
     named = {"needs_reasoning": "reasoning_content", "needs_signature": "extra_content"}
@@ -92,8 +115,7 @@ class ReasoningFields(BaseChatOpenAI):
         super().model_post_init(context)
         # By the host and not by the model's name: other servers of the same model refuse the fields.
         address = self.openai_api_base or getattr(self, "api_base", None)
-        needed = _DEMANDING_HOSTS.get(urlsplit(str(address or "")).hostname or "")
-        self._memory.terms = replace(Terms(), **({needed: True} if needed else {}))
+        self._memory.terms = Terms(**_HOST_TERMS.get(urlsplit(str(address or "")).hostname or "", {}))
 
     async def _astream(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
         stream = super()._astream
@@ -125,8 +147,16 @@ class ReasoningFields(BaseChatOpenAI):
             for message, entry in zip(messages, payload["messages"], strict=True):
                 if isinstance(message, AIMessage):
                     _add_fields(entry, Reasoning.of(message) or Reasoning(), terms)
+            if terms.needs_short_ids:
+                shorten_call_ids(payload["messages"])
+            if terms.needs_answered_results:
+                answer_results(payload["messages"])
+            if terms.needs_joined_questions:
+                join_questions(payload["messages"])
         if not terms.takes_usage:
             payload.pop("stream_options", None)
+        if not terms.takes_completion_tokens and "max_completion_tokens" in payload:
+            payload["max_tokens"] = payload.pop("max_completion_tokens")
         return payload
 
     def _convert_chunk_to_generation_chunk(

@@ -64,6 +64,21 @@ class Only:
 
 
 @dataclass
+class Several:
+    """A catalogue whose default model a test may change between two messages."""
+
+    models: dict[str, BaseChatModel]
+    default_spec: str
+
+    @property
+    def specs(self) -> Sequence[str]:
+        return tuple(self.models)
+
+    def load_model(self, spec: str | None = None, parameters: ModelParameters = DEFAULT_PARAMETERS) -> BaseChatModel:
+        return self.models[spec or self.default_spec]
+
+
+@dataclass
 class Running:
     """One conversation in memory, its runner, and every event that was published about it."""
 

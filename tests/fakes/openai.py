@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from starlette.requests import Request
 
 from tests.fakes.answers import Call, Calls, Say, Turn, fragments, made_up_answer, turn_of
+from tests.fakes.dialects import DIALECTS, Dialect, Manner
 from tests.fakes.faults import Fault, Frame, Reply
 from tests.fakes.pairing import check_messages, check_tools
-from tests.fakes.reasoning_rules import Manner, check_fields, check_items
+from tests.fakes.reasoning_rules import check_items, check_signatures
 from tests.fakes.responses import ResponsesWriter, as_chat
 from tests.fakes.server import JSON, FakeServer, Refusal, compact
 
@@ -44,7 +45,7 @@ class FakeOpenAI(FakeServer):
     """Chat Completions and Responses, streamed or whole. Queue Say, Call, Calls or Fault with `reply`; else a rule answers.
 
     `addresses` are what was asked for; `tells_usage`, `cached_tokens` and `reasoning_tokens` are what it says about usage.
-    `manner` says whose rules about reasoning it has, and `issued` the signatures and encrypted items that it gave out.
+    `manner` says whose dialect it has (see `dialects`), and `issued` the signatures and encrypted items that it gave out.
     """
 
     paths = (
@@ -68,6 +69,10 @@ class FakeOpenAI(FakeServer):
         return f"{self.origin}/v1"
 
     @property
+    def dialect(self) -> Dialect:
+        return DIALECTS[self.manner]
+
+    @property
     def azure_endpoint(self) -> str:
         return self.origin
 
@@ -89,7 +94,9 @@ class FakeOpenAI(FakeServer):
         if responses:
             check_items(body["input"], self.issued)
         else:
-            check_fields(chat["messages"], self.manner, self.issued)
+            self.dialect.check_request(chat)
+            if self.dialect.signs:
+                check_signatures(chat["messages"], self.issued)
 
     def answer(self, request: Request, body: JSON, reply: Reply | None, number: int) -> tuple[list[Frame], str]:
         scripted = reply.reply if isinstance(reply, Fault) else reply
@@ -99,13 +106,14 @@ class FakeOpenAI(FakeServer):
         usage = _usage(chat, turn, self.cached_tokens, self.reasoning_tokens) if self.tells_usage else None
         # Ids differ from request to request, as the real ones do, and are the same in every execution of a test.
         seed = hashlib.sha256(compact([number, chat["messages"]])).hexdigest()[:20]
-        ids = [call.id or f"call_{seed}{index:04d}" for index, call in enumerate(turn.calls)]
+        formed = self.dialect.call_id
+        ids = [call.id or formed.format(seed=seed, index=index) for index, call in enumerate(turn.calls)]
         writer: Writer | ResponsesWriter
         if _responses(request):
             writer = ResponsesWriter(body, turn, number, ids, usage, output=choices)
             self.issued.add(f"enc_{number}")
         else:
-            writer = Writer(body, turn, number, ids, usage, choices=choices, manner=self.manner)
+            writer = Writer(body, turn, number, ids, usage, choices=choices, dialect=self.dialect)
             self.issued |= {_signature(each) for each in ids}
         if not body.get("stream"):
             return [Frame(compact(writer.document()), token=True)], "application/json"
@@ -121,14 +129,15 @@ class FakeOpenAI(FakeServer):
 
 
 class Writer:
-    """One answer in OpenAI's JSON."""
+    """One answer in OpenAI's JSON, as its dialect writes it."""
 
     def __init__(
-        self, body: JSON, turn: Turn, number: int, ids: list[str], usage: JSON | None, *, choices: bool, manner: Manner
+        self, body: JSON, turn: Turn, number: int, ids: list[str], usage: JSON | None, *, choices: bool, dialect: Dialect
     ) -> None:
         self._turn = turn
-        self._manner = manner
-        self._thought = turn.thought if manner == "deepseek" else ()  # the others do not show it in Chat Completions
+        self._dialect = dialect
+        self._thought = turn.thought if dialect.thought else ()
+        self._finish = dialect.finish.get(turn.finish, turn.finish)
         self._ids = ids
         self._usage = usage
         self._choices = choices
@@ -139,59 +148,69 @@ class Writer:
         """The whole answer (stream: false)."""
         turn = self._turn
         message: JSON = {"role": "assistant", "content": "".join(turn.text) or None, "refusal": None, "annotations": []}
-        if self._thought:
-            message["reasoning_content"] = "".join(self._thought)
+        if self._dialect.thought == "parts" and self._thought:
+            message["content"] = [*self._parts("".join(self._thought)), {"type": "text", "text": "".join(turn.text)}]
+        elif self._thought:
+            message[self._dialect.thought] = "".join(self._thought)
         if turn.calls:
-            message["tool_calls"] = [
-                {
-                    "id": call_id,
-                    "type": "function",
-                    "function": {"name": call.name, "arguments": call.json},
-                    **self._extra(at),
-                }
-                for at, (call_id, call) in enumerate(zip(self._ids, turn.calls, strict=True))
-            ]
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": turn.finish}
+            message["tool_calls"] = [self._whole_call(index, call) for index, call in enumerate(turn.calls)]
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": self._finish}
         choices = [choice] if self._choices else []
         document = self._head | {"object": "chat.completion", "choices": choices}
         return document if self._usage is None else document | {"usage": self._usage}
 
     def stream(self) -> Iterator[Frame]:
-        """The chunks: role, text, calls (id and name first, then the fragments), finish, usage if asked for, [DONE]."""
+        """The chunks: role, thought, text, calls, finish, usage, [DONE]."""
         if self._choices:
             yield self._delta({"role": "assistant", "content": None if self._turn.calls else "", "refusal": None})
             for token in self._thought:
-                yield self._delta({"content": None, "reasoning_content": token}, token=True)
+                yield self._think(token)
             for token in self._turn.text:
                 yield self._delta({"content": token}, token=True)
             for index, call in enumerate(self._turn.calls):
                 yield from self._call(index, call)
-            yield self._delta({}, finish=self._turn.finish)
+            yield self._delta({}, finish=self._finish)
         else:
             yield self._chunk([])
-        if self._usage_wanted and self._usage is not None:
+        if self._usage_wanted and self._usage is not None and self._dialect.usage == "asked":
             yield self._chunk([], usage=self._usage)
         yield Frame(b"data: [DONE]\n\n")
 
-    def _call(self, index: int, call: Call) -> Iterator[Frame]:
-        first = {"name": call.name, "arguments": ""}
-        begun = {"index": index, "id": self._ids[index], "type": "function", "function": first, **self._extra(index)}
-        yield self._delta({"tool_calls": [begun]})
-        for fragment in fragments(call):
-            yield self._delta({"tool_calls": [{"index": index, "function": {"arguments": fragment}}]}, token=True)
+    def _think(self, token: str) -> Frame:
+        if self._dialect.thought == "parts":
+            return self._delta({"content": self._parts(token)}, token=True)
+        return self._delta({"content": None, self._dialect.thought: token}, token=True)
 
-    def _extra(self, index: int) -> JSON:
-        """The signature that Gemini puts on the first call of an answer."""
-        is_signed = self._manner == "gemini" and index == 0
-        return {"extra_content": {"google": {"thought_signature": _signature(self._ids[0])}}} if is_signed else {}
+    def _parts(self, thought: str) -> list[JSON]:
+        return [{"type": "thinking", "thinking": [{"type": "text", "text": thought}]}]
+
+    def _call(self, index: int, call: Call) -> Iterator[Frame]:
+        """A call in one piece, or its id and name first and then the fragments."""
+        counted: JSON = {"counted": {"index": index}, "zero": {"index": 0}, "missing": {}}[self._dialect.index]
+        whole = self._whole_call(index, call)
+        if self._dialect.sends_whole_calls:
+            yield self._delta({"tool_calls": [counted | whole]}, token=True)
+            return
+        yield self._delta({"tool_calls": [counted | whole | {"function": {"name": call.name, "arguments": ""}}]})
+        for fragment in fragments(call):
+            yield self._delta({"tool_calls": [counted | {"function": {"arguments": fragment}}]}, token=True)
+
+    def _whole_call(self, index: int, call: Call) -> JSON:
+        """A call, the first of an answer with its signature where the server signs."""
+        whole = {"id": self._ids[index], "type": "function", "function": {"name": call.name, "arguments": call.json}}
+        is_signed = self._dialect.signs and index == 0
+        signature = {"extra_content": {"google": {"thought_signature": _signature(self._ids[0])}}}
+        return whole | signature if is_signed else whole
 
     def _delta(self, delta: JSON, *, finish: str | None = None, token: bool = False) -> Frame:
-        return self._chunk([{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}], token=token)
+        tells = self._dialect.usage == "every" or (self._dialect.usage == "last" and finish)
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        return self._chunk([choice], usage=self._usage if tells else None, token=token)
 
     def _chunk(self, choices: list[JSON], *, usage: JSON | None = None, token: bool = False) -> Frame:
         chunk = self._head | {"object": "chat.completion.chunk", "service_tier": "default", "choices": choices}
         # With include_usage every chunk has the field; only the last one has something in it.
-        return _event(chunk | {"usage": usage} if self._usage_wanted else chunk, token=token)
+        return _event(chunk | {"usage": usage} if self._usage_wanted or usage else chunk, token=token)
 
 
 def _signature(call_id: str) -> str:

@@ -1,33 +1,21 @@
-"""The rules about reasoning of the services that speak Chat Completions or Responses, from their guides.
+"""The rules about reasoning that was issued by a service, from its guides (for all others see `dialects`).
 
-DeepSeek (thinking_mode): an answer that calls tools comes back with its `reasoning_content`. Gemini (thought-signatures):
-the first call of an answer comes back with the signature that it had. OpenAI takes neither field. Responses without
+Gemini (thought-signatures): the first call of an answer comes back with the signature that it had. Responses without
 storage: a reasoning item comes back with the encrypted content that was issued, and an item of its answer behind it.
 """
 
 from collections.abc import Collection
-from typing import Any, Literal
+from typing import Any
 
 from tests.fakes.server import JSON, Refusal
 
-Manner = Literal["openai", "deepseek", "gemini"]
-FIELDS: dict[Manner, set[str]] = {"openai": set(), "deepseek": {"reasoning_content"}, "gemini": {"extra_content"}}
-MESSAGE = {"role", "content", "name", "tool_calls", "tool_call_id", "refusal", "audio", "function_call", "annotations"}
-CALL = {"id", "type", "function"}
 NO_SIGNATURE = "skip_thought_signature_validator"
 
 
-def check_fields(messages: Any, manner: Manner, issued: Collection[str]) -> None:
-    """Raises Refusal for a field that the service does not know, and for one that it wants and misses."""
-    for index, message in enumerate(messages):
-        calls = message.get("tool_calls") or []
-        if strange := set(message) - MESSAGE - FIELDS[manner]:
-            raise Refusal(f"Unrecognized request argument supplied: messages[{index}].{strange.pop()}")
-        if strange := {key for call in calls for key in call} - CALL - FIELDS[manner]:
-            raise Refusal(f"Unrecognized request argument supplied: messages[{index}].tool_calls.{strange.pop()}")
-        if calls and manner == "deepseek" and not message.get("reasoning_content"):
-            raise Refusal("The `reasoning_content` in the thinking mode must be passed back to the API.")
-        if calls and manner == "gemini":
+def check_signatures(messages: list[JSON], issued: Collection[str]) -> None:
+    """Raises Refusal for an answer whose first call misses the signature that it had."""
+    for message in messages:
+        if calls := message.get("tool_calls"):
             _check_signature(calls[0], issued)
 
 

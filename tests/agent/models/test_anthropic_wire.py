@@ -3,21 +3,19 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import httpx
 import pytest
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from pydantic import SecretStr
 
 from agent.models.catalog import load_chat_model
 from agent.models.keys import ProviderKeys
-from agent.models.parameters import DEFAULT_PARAMETERS, ModelParameters, apply_parameters
+from agent.models.parameters import ModelParameters, apply_parameters
 from checkpoints import RunState
 from checkpoints.reasoning import Reasoning
-from tests.agent.running import Running, model_at, running
+from tests.agent.running import Running, Several, model_at, running
 from tests.fakes.anthropic import FakeAnthropic
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 
@@ -27,21 +25,6 @@ KEYS = ProviderKeys(other_keys={"ANTHROPIC_API_KEY": SecretStr("plain key of Cla
 SUM = Call("calculator", {"expression": "6 * 7"}, text="Let me see.", thought="A product.")
 TOTAL = Say("It is 42.", thought="The tool says 42.")
 HI: list[Any] = [HumanMessage("hi")]
-
-
-@dataclass
-class Several:
-    """A catalogue whose default model a test may change between two messages."""
-
-    models: dict[str, BaseChatModel]
-    default_spec: str = CLAUDE
-
-    @property
-    def specs(self) -> Sequence[str]:
-        return tuple(self.models)
-
-    def load_model(self, spec: str | None = None, parameters: ModelParameters = DEFAULT_PARAMETERS) -> BaseChatModel:
-        return self.models[spec or self.default_spec]
 
 
 @pytest.fixture
@@ -66,7 +49,7 @@ Story = Callable[[Running, Several, FakeOpenAI], Awaitable[None]]
 def play(story: Story) -> None:
     async def whole(other: FakeOpenAI) -> None:
         async with claude_model() as model, model_at(other, OTHER) as second:
-            models = Several({CLAUDE: model, OTHER: second})
+            models = Several({CLAUDE: model, OTHER: second}, CLAUDE)
             async with running(model, models=models) as chat:
                 await story(chat, models, other)
                 assert chat.unanswered() == set()

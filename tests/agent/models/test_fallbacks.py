@@ -142,6 +142,52 @@ def test_a_demand_is_unlearned_where_its_field_is_refused() -> None:
     play(story, Call("calculator", {"expression": "6 * 7"}), Say("42."), Say("Welcome."), Say("Bye."), refused=2)
 
 
+@pytest.mark.usefixtures("refusals_expected")
+def test_the_rules_of_mistrals_models_are_learned_on_any_server() -> None:
+    async def story(chat: Running, fake: FakeOpenAI, _: Any) -> None:
+        assert (await chat.say("what is 6*7?")).state is RunState.FAILED
+        fake.manner = "mistral"  # it refuses the wish for usage, the id of the call, and a question after its result
+        assert (await chat.say("again?")).state is RunState.DONE
+        assert [message["role"] for message in fake.requests[-1]["messages"]][1:] == [
+            "user",
+            "assistant",
+            "tool",
+            "assistant",
+            "user",
+        ]
+        assert (await chat.say("thanks")).state is RunState.DONE
+
+    called = Call("calculator", {"expression": "6 * 7"})
+    play(story, called, Fault("status", status=403), Say("42."), Say("Welcome."), refused=3)
+
+
+def test_questions_in_a_row_are_joined_for_a_template_that_refuses_them() -> None:
+    async def story(chat: Running, fake: FakeOpenAI, _: Any) -> None:
+        assert (await chat.say("one")).state is RunState.FAILED
+        assert (await chat.say("two")).state is RunState.DONE
+        assert (await chat.say("three")).state is RunState.DONE
+        sent = [message["content"] for message in fake.requests[-1]["messages"] if message["role"] != "system"]
+        assert sent == ["one\n\ntwo", "Hello.", "three"]
+
+    refusal = "Conversation roles must alternate user/assistant/user/assistant/..."
+    replies = [Fault("status", status=403), Fault("status", status=400, message=refusal), Say("Hello."), Say("Yes.")]
+    play(story, *replies)
+
+
+@pytest.mark.usefixtures("refusals_expected")
+def test_a_server_that_knows_only_max_tokens_gets_them() -> None:
+    async def story(chat: Running, fake: FakeOpenAI, model: Any) -> None:
+        model.max_tokens = 500
+        assert (await chat.say("hello")).state is RunState.DONE
+        assert (await chat.say("again")).state is RunState.DONE
+        assert [request.get("max_tokens") for request in fake.requests] == [None, 500, 500]
+
+    refusal = (
+        '{"type": "extra_forbidden", "loc": ["body", "max_completion_tokens"], "msg": "Extra inputs are not permitted"}'
+    )
+    play(story, Fault("status", status=422, message=refusal), Say("Hello."), Say("Again."))
+
+
 def test_a_server_that_demands_a_field_and_refuses_it_is_not_asked_for_ever() -> None:
     async def story(chat: Running, fake: FakeOpenAI, _: Any) -> None:
         assert (await chat.say("hello")).state is RunState.FAILED
