@@ -1,6 +1,6 @@
 """Threads, their branches and their nodes, read from rows and inserted."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -81,6 +81,7 @@ _node_query = sa.select(schema.message.c.id, schema.message.c.segment, schema.me
 _segment_parents_query = sa.select(schema.segment.c.id, schema.segment.c.parent, schema.segment.c.fork_depth).where(
     schema.segment.c.thread_id == sa.bindparam("thread_id")
 )
+_insert_segments = sa.insert(schema.segment).returning(schema.segment.c.id, sort_by_parameter_order=True)
 
 
 def select_thread(connection: sa.Connection, thread_id: str, *, include_deleted: bool = False) -> Thread:
@@ -174,6 +175,27 @@ def select_segment_parents(connection: sa.Connection, thread_id: str) -> Segment
     if known is not None:
         known[thread_id] = found
     return found
+
+
+def insert_segments(connection: sa.Connection, thread_id: str, parents: Sequence[Node | None]) -> list[int]:
+    """Write a segment below each of these messages (None: of first messages). Return the ids, which ascend in this order."""
+    rows = [
+        {"thread_id": thread_id, "parent": node.segment if node else None, "fork_depth": node.depth if node else -1}
+        for node in parents
+    ]
+    return list(connection.scalars(_insert_segments, rows)) if rows else []
+
+
+def select_last_depths(connection: sa.Connection, thread_id: str) -> dict[int, int]:
+    """Return the depth of the last message of each of the thread's segments."""
+    table = schema.message.c
+    own = sa.select(schema.segment.c.id).where(schema.segment.c.thread_id == thread_id)
+    query = (
+        sa.select(table.segment, sa.func.max(table.depth).label("last_depth"))
+        .where(table.segment.in_(own))
+        .group_by(table.segment)
+    )
+    return {row.segment: row.last_depth for row in connection.execute(query)}
 
 
 def select_node(connection: sa.Connection, message_id: str | None, thread_id: str) -> Node | None:
