@@ -211,6 +211,8 @@ def clean_name(text: str) -> str:
     Marks that turn the direction of writing are removed: they can make a name look like another. Joiners stay.
     """
     line = " ".join(serde.sanitize_text(text).split())
+    if line.isascii() and line.isprintable():  # most names: an import cleans thousands under the write lock
+        return line[:MAX_NAME_CHARS].strip()
     kept = (each for each in line if each not in _DIRECTION_MARKS and unicodedata.category(each) != "Cc")
     line = "".join(kept)[:MAX_NAME_CHARS].strip()
     return line if any(each.isprintable() and not each.isspace() for each in line) else ""

@@ -109,6 +109,8 @@ def sanitize_text(text: str) -> str:
 
     A stream, or a text that a browser cut to a length, may contain lone surrogates.
     """
+    if text.isascii() and "\0" not in text:  # most texts: an import sanitizes thousands under the write lock
+        return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from checkpoints import history, serde
+from checkpoints import history
 from checkpoints.changes.default_names import DefaultNames
 from checkpoints.errors import ConflictError
 from checkpoints.model import Checkpoint, Json, NewId, NewMessage, Node, Thread, clean_name
@@ -164,33 +164,19 @@ class Transaction:
             return []
         segment, depth = self._allocate_position(parent)
         hash_, parent_id = message_rows.select_tail_hash(self.connection, parent), parent.id if parent else None
-        values, nodes = [], []
+        placed = []
         for offset, message in enumerate(messages):
-            hash_ = serde.hash_message(message.body, message.agent, message.status, hash_)
-            place = Node(message.id or self.new_id(), segment, depth + offset)
-            values.append(self._make_message_row(message, place, parent_id, hash_, run_id))
-            nodes.append(place)
-            parent_id = place.id
-        file_rows.write_files(self.connection, (file for message in messages for file in message.files), self.now)
-        self.connection.execute(sa.insert(schema.message), values)
-        return nodes
+            content = message_rows.make_message_content(message, hash_, self.now, run_id)
+            node = Node(message.id or self.new_id(), segment, depth + offset)
+            placed.append(message_rows.PlacedMessage(node, parent_id, content))
+            hash_, parent_id = content.hash, node.id
+        self.insert_messages(placed)
+        return [each.node for each in placed]
 
-    def _make_message_row(
-        self, message: NewMessage, node: Node, parent_id: str | None, hash_: str, run_id: str | None
-    ) -> Json:
-        return {
-            "id": node.id,
-            "thread_id": self.thread.id,
-            "parent_id": parent_id,
-            "segment": node.segment,
-            "depth": node.depth,
-            "agent": message.agent,
-            "status": message.status,
-            "body": serde.to_canonical(message.body),
-            "hash": hash_,
-            "run_id": message.run_id or run_id,
-            "created_at": self.now if message.created_at is None else message.created_at,
-        }
+    def insert_messages(self, messages: Sequence[message_rows.PlacedMessage]) -> None:
+        """Write messages whose places are known, parents first, together with their files."""
+        file_rows.write_files(self.connection, (file for each in messages for file in each.content.files), self.now)
+        message_rows.insert_messages(self.connection, self.thread.id, messages)
 
     def _allocate_position(self, parent: Node | None) -> tuple[int, int]:
         """Return the place of a next message: in the parent's segment if the parent is its tip, else in a new segment."""
@@ -199,12 +185,12 @@ class Transaction:
             taken = sa.select(table.id).where(table.segment == parent.segment, table.depth == parent.depth + 1)
             if self.connection.execute(taken).first() is None:
                 return parent.segment, parent.depth + 1
-        origin, depth = (parent.segment, parent.depth) if parent else (None, -1)
-        row = {"thread_id": self.thread.id, "parent": origin, "fork_depth": depth}
-        made = self.connection.execute(sa.insert(schema.segment).values(**row)).inserted_primary_key
+        return self.add_segments([parent])[0], parent.depth + 1 if parent else 0
+
+    def add_segments(self, parents: Sequence[Node | None]) -> list[int]:
+        """Add a segment below each of these messages (None: a segment of first messages), and return their ids in order."""
         self._parents = None
-        assert made is not None
-        return int(made[0]), depth + 1
+        return thread_rows.insert_segments(self.connection, self.thread.id, parents)
 
     def add_branch(self, name: str, head_id: str | None) -> str:
         return self.add_branches([(name, head_id)])[0]

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from checkpoints import files
 from checkpoints.errors import DamagedFileError, ExportTooLargeError
 from checkpoints.interchange import open_webui, waymark
-from checkpoints.interchange.importing import NothingNewError, make_merge, make_replacement
+from checkpoints.interchange.import_plan import NothingNewError
+from checkpoints.interchange.importing import make_merge, make_replacement
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.interchange.waymark import Document
 from checkpoints.model import Checkpoint, Json, Message, MessageStatus, Thread
@@ -152,10 +153,8 @@ def preview_import(store: Store, doc: Document, thread_id: str | None = None) ->
     known: set[str] = set()
     if thread_id:
         with store.database.begin_read() as connection:
-            known = {
-                hash_
-                for hash_, _ in message_rows.select_intact_messages(connection, store.get_thread(thread_id).id).values()
-            }
+            intact = message_rows.select_intact_messages(connection, store.get_thread(thread_id).id)
+            known = {message.hash for message in intact.values()}
     return ImportPreview(
         title=doc.thread.title,
         messages=len(doc.messages),

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
@@ -24,9 +25,23 @@ _all_query = sa.select(schema.checkpoint).where(*_is_live).order_by(_checkpoint_
 _one_query, _detached_query, _one_and_detached_query = (
     _all_query.where(of) for of in (_is_checkpoint, _is_detached, _is_checkpoint | _is_detached)
 )
-_ids_query = sa.select(_checkpoint_columns.id).where(_checkpoint_columns.thread_id == sa.bindparam("thread_id"))
+_listings_query = sa.select(
+    _checkpoint_columns.id,
+    _checkpoint_columns.branch_id,
+    _checkpoint_columns.detached,
+    _checkpoint_columns.deleted_at.is_not(None),
+).where(_checkpoint_columns.thread_id == sa.bindparam("thread_id"))
 _named_query = sa.select(_checkpoint_columns.id).where(*_is_live, _checkpoint_columns.name == sa.bindparam("name")).limit(1)
 _MAX_SEGMENTS = 200  # stretches in one statement: databases limit how many values it may carry
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointListing:
+    """The columns that, with the heads of the branches, decide whether a checkpoint is listed."""
+
+    branch_id: str
+    detached: bool
+    is_deleted: bool
 
 
 def select_checkpoints(connection: sa.Connection, thread_id: str, database: Database | None = None) -> list[Checkpoint]:
@@ -124,9 +139,10 @@ def select_removed_agents(connection: sa.Connection, old: Path, new: Path) -> tu
     return tuple(sorted(found))
 
 
-def select_checkpoint_ids(connection: sa.Connection, thread_id: str) -> set[str]:
-    """Of all that the thread ever had, deleted ones included."""
-    return set(connection.scalars(_ids_query, {"thread_id": thread_id}))
+def select_listings(connection: sa.Connection, thread_id: str) -> dict[str, CheckpointListing]:
+    """Return the listing of every checkpoint that the thread ever had, deleted ones included, by id."""
+    rows = connection.execute(_listings_query, {"thread_id": thread_id})
+    return {identifier: CheckpointListing(*listing) for identifier, *listing in rows}
 
 
 def is_name_used(connection: sa.Connection, thread_id: str, name: str) -> bool:

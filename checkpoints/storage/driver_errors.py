@@ -11,6 +11,7 @@ REFUSED = "The database refused what it was asked."
 READ_ONLY_TEXT = "The database cannot be written: it is read-only."
 _CONTENDED = ("40P01", "40001")  # a deadlock that the server resolved, and changes that cannot be put in an order
 _CANCELLED = "57014"
+_UNIQUE_VIOLATION = "23505"
 
 
 @contextmanager
@@ -28,6 +29,20 @@ def translate_errors() -> Iterator[None]:
         if state == _CANCELLED or getattr(driver, "sqlite_errorname", "") == "SQLITE_INTERRUPT":
             raise TakesTooLongError from error
         raise StoreUnavailableError(_explain_driver_error(getattr(error, "orig", None))) from error
+
+
+@contextmanager
+def translate_taken_ids() -> Iterator[None]:
+    """Raise `ContendedError` where another transaction wrote one of the new ids first. A retry finds it in use.
+
+    Only PostgreSQL has such a race: SQLite's write lock is held from the look at the ids until the commit.
+    """
+    try:
+        yield
+    except sa.exc.IntegrityError as error:
+        if getattr(error.orig, "sqlstate", None) != _UNIQUE_VIOLATION:
+            raise
+        raise ContendedError from error
 
 
 def _explain_driver_error(error: BaseException | None) -> str:

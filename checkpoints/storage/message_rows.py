@@ -1,20 +1,87 @@
-"""Reading messages, each with a check against its hash."""
+"""Messages, read from rows with a check against their hashes, and inserted."""
 
 import json
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
 from checkpoints import serde
 from checkpoints.errors import MessageNotFoundError
+from checkpoints.files import File
 from checkpoints.history import Path, Place
-from checkpoints.model import MAIN, Message, MessageStatus, Node
+from checkpoints.model import MAIN, Message, MessageStatus, NewMessage, Node
 from checkpoints.storage import schema, thread_rows
 
 _MAX_PROMPT_SEARCH_MESSAGES = 200
 _MAX_RANGES = 50  # parts of a path in one statement
 _hash_query = sa.select(schema.message.c.hash).where(schema.message.c.id == sa.bindparam("message_id"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageContent:
+    """A new message without its id and place. Making it needs no database."""
+
+    agent: str
+    status: MessageStatus
+    body: str  # canonical JSON
+    hash: str
+    created_at: int  # microseconds since 1970
+    run_id: str | None = None
+    files: tuple[File, ...] = ()  # named by the body
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedMessage:
+    """A new message together with its id, its place and its parent's id."""
+
+    node: Node
+    parent_id: str | None
+    content: MessageContent
+
+
+@dataclass(frozen=True, slots=True)
+class IntactMessage:
+    """A stored message that is not damaged, and follows no damaged one."""
+
+    hash: str
+    node: Node
+
+
+def make_message_content(message: NewMessage, parent_hash: str | None, now: int, run_id: str | None) -> MessageContent:
+    body = serde.to_canonical(message.body)
+    return MessageContent(
+        agent=message.agent,
+        status=message.status,
+        body=body,
+        hash=serde.hash_canonical_body(body, message.agent, message.status, parent_hash),
+        created_at=now if message.created_at is None else message.created_at,
+        run_id=message.run_id or run_id,
+        files=message.files,
+    )
+
+
+def insert_messages(connection: sa.Connection, thread_id: str, messages: Sequence[PlacedMessage]) -> None:
+    """Write messages, parents first. Their files are written separately."""
+    rows = [
+        {
+            "id": each.node.id,
+            "thread_id": thread_id,
+            "parent_id": each.parent_id,
+            "segment": each.node.segment,
+            "depth": each.node.depth,
+            "agent": each.content.agent,
+            "status": each.content.status,
+            "body": each.content.body,
+            "hash": each.content.hash,
+            "run_id": each.content.run_id,
+            "created_at": each.content.created_at,
+        }
+        for each in messages
+    ]
+    if rows:
+        connection.execute(sa.insert(schema.message), rows)
 
 
 def select_messages(
@@ -133,14 +200,14 @@ def select_all_messages(connection: sa.Connection, thread_id: str) -> list[Messa
     return [_row_to_message(row, hashes.get(row.parent_id)) for row in found]
 
 
-def select_intact_messages(connection: sa.Connection, thread_id: str) -> dict[str, tuple[str, Node]]:
-    """Hash and place, by id, of the thread's messages that are not damaged and follow none that is."""
+def select_intact_messages(connection: sa.Connection, thread_id: str) -> dict[str, IntactMessage]:
+    """Return the thread's intact messages by id."""
     table = schema.message
     own = sa.select(schema.segment.c.id).where(schema.segment.c.thread_id == thread_id)
-    found: dict[str, tuple[str, Node]] = {}
+    found: dict[str, IntactMessage] = {}
     for row in connection.execute(sa.select(table).where(table.c.segment.in_(own)).order_by(table.c.segment, table.c.depth)):
-        before = found[row.parent_id][0] if row.parent_id in found else None
+        before = found[row.parent_id].hash if row.parent_id in found else None
         follows = row.parent_id is None or before is not None
         if follows and serde.hash_canonical_body(row.body, row.agent, row.status, before) == row.hash:
-            found[row.id] = (row.hash, Node(row.id, row.segment, row.depth))
+            found[row.id] = IntactMessage(row.hash, Node(row.id, row.segment, row.depth))
     return found

@@ -1,8 +1,10 @@
 """Threads, their branches and their nodes, read from rows and inserted."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -80,6 +82,9 @@ _node_query = sa.select(schema.message.c.id, schema.message.c.segment, schema.me
 )
 _segment_parents_query = sa.select(schema.segment.c.id, schema.segment.c.parent, schema.segment.c.fork_depth).where(
     schema.segment.c.thread_id == sa.bindparam("thread_id")
+)
+_insert_segments = sa.insert(schema.segment).returning(
+    schema.segment.c.id, schema.segment.c.parent, schema.segment.c.fork_depth
 )
 
 
@@ -174,6 +179,31 @@ def select_segment_parents(connection: sa.Connection, thread_id: str) -> Segment
     if known is not None:
         known[thread_id] = found
     return found
+
+
+def insert_segments(connection: sa.Connection, thread_id: str, parents: Sequence[Node | None]) -> list[int]:
+    """Write a segment below each of these messages (None: of first messages). Return the ids, which ascend in this order."""
+    origins = [(node.segment, node.depth) if node else (None, -1) for node in parents]
+    if not origins:
+        return []
+    rows = [{"thread_id": thread_id, "parent": segment, "fork_depth": depth} for segment, depth in origins]
+    made: dict[tuple[int | None, int], deque[int]] = defaultdict(deque)
+    # A database may return the rows in another order than it writes them.
+    for identifier, segment, depth in sorted(connection.execute(_insert_segments, rows), key=itemgetter(0)):
+        made[segment, depth].append(identifier)
+    return [made[origin].popleft() for origin in origins]
+
+
+def select_last_depths(connection: sa.Connection, thread_id: str) -> dict[int, int]:
+    """Return the depth of the last message of each of the thread's segments."""
+    table = schema.message.c
+    own = sa.select(schema.segment.c.id).where(schema.segment.c.thread_id == thread_id)
+    query = (
+        sa.select(table.segment, sa.func.max(table.depth).label("last_depth"))
+        .where(table.segment.in_(own))
+        .group_by(table.segment)
+    )
+    return {row.segment: row.last_depth for row in connection.execute(query)}
 
 
 def select_node(connection: sa.Connection, message_id: str | None, thread_id: str) -> Node | None:

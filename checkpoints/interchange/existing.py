@@ -1,0 +1,65 @@
+"""Existing contents: all that an import has to know of the database, read once."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from checkpoints.history import SegmentParents
+from checkpoints.interchange.waymark import Document
+from checkpoints.model import Branch, Checkpoint, Node, Thread
+from checkpoints.storage import checkpoint_rows, message_rows, schema, thread_rows
+from checkpoints.storage.checkpoint_rows import CheckpointListing
+from checkpoints.storage.message_rows import IntactMessage
+
+
+@dataclass(frozen=True, slots=True)
+class IdOwner:
+    """The message that an id belongs to, or, for the id of a checkpoint, the message that the checkpoint is on."""
+
+    hash: str
+    thread_id: str
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExistingContents:
+    """The contents of a conversation before an import, and the ids of the document that are in use anywhere."""
+
+    thread_id: str
+    branch_id: str  # of the current branch
+    messages: Mapping[str, IntactMessage]  # by id
+    last_depths: Mapping[int, int]  # by segment; damaged messages count
+    segment_parents: SegmentParents
+    branches: Sequence[tuple[Branch, Node | None]]  # each with its head; None for an empty branch or a lost message
+    checkpoints: Sequence[Checkpoint]  # not deleted, in the order they were made
+    listings: Mapping[str, CheckpointListing]  # of every checkpoint, deleted ones included, by id
+    message_owners: Mapping[str, IdOwner]  # by id of the document
+    checkpoint_owners: Mapping[str, IdOwner]  # by id of the document
+
+
+def read_existing_contents(connection: sa.Connection, thread: Thread, doc: Document) -> ExistingContents:
+    branches = thread_rows.select_branches(connection, thread.id)
+    heads = thread_rows.select_nodes(connection, {branch.head_id for branch in branches if branch.head_id})
+    message, checkpoint = schema.message, schema.checkpoint
+    owner = (message.c.hash, message.c.thread_id, message.c.id.label("place"))
+    checkpoint_query = sa.select(checkpoint.c.id, *owner).join_from(
+        checkpoint, message, message.c.id == checkpoint.c.message_id
+    )
+    return ExistingContents(
+        thread_id=thread.id,
+        branch_id=thread.branch_id,
+        messages=message_rows.select_intact_messages(connection, thread.id),
+        last_depths=thread_rows.select_last_depths(connection, thread.id),
+        segment_parents=thread_rows.select_segment_parents(connection, thread.id),
+        branches=[(branch, heads.get(branch.head_id) if branch.head_id else None) for branch in branches],
+        checkpoints=checkpoint_rows.select_checkpoints(connection, thread.id),
+        listings=checkpoint_rows.select_listings(connection, thread.id),
+        message_owners=_select_owners(connection, sa.select(message.c.id, *owner), [part.id for part in doc.messages]),
+        checkpoint_owners=_select_owners(connection, checkpoint_query, [part.id for part in doc.checkpoints]),
+    )
+
+
+def _select_owners(connection: sa.Connection, query: sa.Select[Any], ids: Sequence[str]) -> dict[str, IdOwner]:
+    return {row[0]: IdOwner(*row[1:]) for row in thread_rows.select_with_ids(connection, query, ids)}

@@ -1,0 +1,53 @@
+"""An import writes in bulk, and prepares its rows before the lock: statements are counted, not the time."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+import sqlalchemy as sa
+
+from checkpoints import Database, Store, serde
+from checkpoints.interchange import reading, transfer
+from checkpoints.interchange.waymark import Document
+from tests.checkpoints import shapes
+from tests.checkpoints.conversations import talked
+
+IMPORTS: list[Callable[[Store, str, Document], object]] = [
+    lambda store, _, doc: transfer.import_thread(store, doc),
+    transfer.merge_document,
+    lambda store, thread_id, doc: store.import_into(thread_id, transfer.make_replacement(doc)),
+]
+
+
+@contextmanager
+def counted_statements(database: Database) -> Iterator[list[str]]:
+    statements: list[str] = []
+
+    def watch(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        statements.append(statement)
+
+    sa.event.listen(database.engine, "before_cursor_execute", watch)
+    yield statements
+    sa.event.remove(database.engine, "before_cursor_execute", watch)
+
+
+@pytest.mark.parametrize("act", IMPORTS, ids=["new", "merge", "replace"])
+def test_two_hundred_branches_take_as_many_statements_as_twenty(
+    store: Store, act: Callable[[Store, str, Document], object]
+) -> None:
+    counts = []
+    for branches in (20, 200):
+        thread_id, doc = talked(store, "x", "y"), reading.read_document(shapes.split(branches))
+        with counted_statements(store.database) as statements:
+            act(store, thread_id, doc)
+        counts.append(len(statements))
+    assert counts[1] <= counts[0] + 1  # ids are looked up in portions of 200
+
+
+def test_no_body_is_serialized_while_the_lock_is_held(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    doc = reading.read_document(shapes.split(3))
+    body, serialized = transfer.make_replacement(doc), list[object]()
+    to_canonical = serde.to_canonical
+    monkeypatch.setattr(serde, "to_canonical", lambda value: serialized.append(value) or to_canonical(value))
+    store.import_into(store.create_thread().id, body)
+    assert not [value for value in serialized if isinstance(value, dict) and value.keys() == {"type", "data"}]
