@@ -18,6 +18,8 @@ from checkpoints import DamagedMessageError, Message, MessageStatus, files, serd
 from checkpoints.reasoning import REASONING_KEY, Reasoning
 
 NOT_CARRIED_OUT_TEXT = "This call was not carried out: the run was stopped before it."
+# Of a call whose run wrote no result, as when the server was killed. Its start is on no disk, so it may have had an effect.
+UNKNOWN_RESULT_TEXT = "This call has no result: it may or may not have been carried out. Look before you call it again."
 SIZE_NOTE_KEY = "request"  # in the metadata of an answer: the size of its request (see ModelRequest)
 WITHOUT_TOOLS_KEY = "without_tools"  # in the metadata of an answer whose model takes no tools
 MAX_CALL_ID_CHARS = 40  # characters that OpenAI takes; vLLM makes 46
@@ -218,5 +220,5 @@ def _make_unique_id(identifier: str, taken: set[str]) -> str:
 
 def _make_result(call_id: str, name: str, result: ToolMessage | None) -> ToolMessage:
     if result is None:
-        return ToolMessage(NOT_CARRIED_OUT_TEXT, tool_call_id=call_id, name=name, status="error")
+        return ToolMessage(UNKNOWN_RESULT_TEXT, tool_call_id=call_id, name=name, status="error")
     return ToolMessage(result.content, tool_call_id=call_id, name=name, status=result.status, id=result.id)

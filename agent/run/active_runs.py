@@ -109,5 +109,7 @@ class ActiveRuns:
         # Not without looking: the next run may have begun since this one released the thread.
         if self.by_thread.get(run.thread_id) is active:
             del self.by_thread[run.thread_id]
-        if not active.end.cancelled() and (error := active.end.exception()) is not None:
-            _log.error("run %s: what ends it failed: %s", run.id, locate_error(error))
+        if active.end.cancelled():
+            _log.error("run %s: the task that ends it was cancelled", run.id)
+        elif (error := active.end.exception()) is not None:
+            _log.error("run %s: the task that ends it failed: %s", run.id, locate_error(error))

@@ -41,7 +41,10 @@ class Drafts:
             await asyncio.sleep(self._interval_seconds)
             try:
                 await self._save_all()
-            except Exception as error:  # noqa: BLE001  the answers go on; the next drafts may be written again
+            # Also a stray cancellation: the answers go on, and the next drafts may be written again.
+            except (Exception, asyncio.CancelledError) as error:
+                if (task := asyncio.current_task()) and task.cancelling():
+                    raise
                 _log.warning("no drafts were kept: %s", error if isinstance(error, StateError) else type(error).__qualname__)
 
     async def _save_all(self) -> None:

@@ -6,7 +6,7 @@ from functools import partial
 from langchain_core.messages import AnyMessage
 
 from agent.context.prompts import COMPACTION_PROMPT
-from agent.context.request import NOT_CARRIED_OUT_TEXT
+from agent.context.request import UNKNOWN_RESULT_TEXT
 from agent.events import HeadMoved
 from agent.graph.budgets import BudgetUsage
 from agent.graph.graph import Graph, build_config
@@ -156,7 +156,7 @@ class RunDriver:
         questions = [each for each in open_calls if each.question is not None]
         for each in open_calls if questions else ():
             if each.question is None:
-                await recorder.commit(make_refusal(each.call, NOT_CARRIED_OUT_TEXT), agent=each.agent)
+                await recorder.commit(make_refusal(each.call, UNKNOWN_RESULT_TEXT), agent=each.agent)
         return questions
 
     async def _write_summary(self, recorder: RunRecorder, context: RunContext, scope: SummaryScope) -> None:

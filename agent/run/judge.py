@@ -22,9 +22,11 @@ from agent.models.errors import describe_model_error
 from agent.models.parameters import read_parameters
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
+from agent.run.outcome import locate_error
 from agent.settings import ChosenModel, ModelCatalog, ThreadSettings
 from agent.tracing.events import JUDGE_PROMPT_NAME, Judged, ModelAnswered
 from agent.tracing.protocol import NO_TRACING, Tracer
+from agent.tracing.run_trace import record_safely
 from checkpoints import MAIN, Checkpoint, Message, Run, Runs, StateError, Store
 
 MAX_VERDICT_SECONDS = 60.0  # for one verdict: nothing waits for it, and a local model may have other work first
@@ -113,9 +115,8 @@ class Judge:
             async with asyncio.timeout(self._max_seconds):
                 await self._judge_run(run)
         except Exception as error:  # noqa: BLE001  # the judge's outer edge: a provider's library may raise anything
-            is_sentence = isinstance(error, StateError | UnreadableVerdictError | AnswerCutOff)
-            reason = str(error) if is_sentence else describe_model_error(error)
-            _log.warning("the judge said nothing of run %s (%s): %s", run.id, type(error).__qualname__, reason)
+            name = type(error).__qualname__
+            _log.warning("the judge said nothing of run %s (%s): %s", run.id, name, _describe_failure(error))
 
     async def _judge_run(self, run: Run) -> None:
         candidate = await self._blocking.run(self._load_candidate, run)
@@ -130,7 +131,7 @@ class Judge:
             receipt = await self._blocking.run(self._runs.save_milestone, run, candidate.message_id, name, reason)
             if receipt is not None:
                 self._hub.publish(run.thread_id, HeadMoved(receipt.version))
-                self._tracer.record(receipt.operation)
+                record_safely(self._tracer, receipt.operation)
 
     def _load_candidate(self, run: Run) -> _Candidate | None:
         """Load the state after the run; None where it has left the path, or is too close to another checkpoint."""
@@ -164,8 +165,16 @@ class Judge:
                 error=error or None,
                 parameters=read_parameters(candidate.model.chat),
             )
-            self._tracer.record(Judged(candidate.run.thread_id, call))
+            record_safely(self._tracer, Judged(candidate.run.thread_id, call))
         return parse_verdict(str(answer.text))
+
+
+def _describe_failure(error: Exception) -> str:
+    try:
+        is_sentence = isinstance(error, StateError | UnreadableVerdictError | AnswerCutOff)
+        return str(error) if is_sentence else describe_model_error(error)
+    except BaseException as broken:  # noqa: BLE001  the error path itself: the log must name the failure all the same
+        return f"it could not be described: {locate_error(broken)}"
 
 
 def is_due(message_count: int, checkpoints: Sequence[Checkpoint]) -> bool:

@@ -53,15 +53,15 @@ def read_outcome(run: Run, work: asyncio.Task[None], *, is_stopped: bool, is_clo
 def describe_run_failure(error: BaseException, run: Run) -> str:
     """Describe any failure in one sentence for people, and log its class and the names of the provider's error."""
     try:
-        if isinstance(error, AnswerCutOff | LimitReached):
+        if isinstance(error, LimitReached):
             return str(error)
-        reason = str(error) if isinstance(error, StateError) else describe_model_error(error)
+        reason = str(error) if isinstance(error, StateError | AnswerCutOff) else describe_model_error(error)
     except BaseException as broken:  # noqa: BLE001  the error path itself: the run must end all the same
         _log.error("run %s: a failure could not be described: %s", run.id, locate_error(broken))
         reason = _UNKNOWN_TEXT
     names = _read_safely(describe_refusal, error)
     _log.warning("run %s failed: %s%s", run.id, type(error).__qualname__, f": {names}" if names else "")
-    return f"{reason} (reference {run.id[:8]})"
+    return reason if isinstance(error, AnswerCutOff) else f"{reason} (reference {run.id[:8]})"
 
 
 def _read_safely(read: Callable[[BaseException], str | None], error: BaseException) -> str | None:

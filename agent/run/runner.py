@@ -28,6 +28,8 @@ from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import Caller, NewMessage, Run, RunActiveError, Runs, RunState, Store, files, serde
 from checkpoints.files import File
 
+MAX_REMEMBERED_RUNS = 1_000  # runs that are over: the same request comes again within seconds
+
 
 @dataclass(slots=True)
 class Runner:
@@ -42,7 +44,8 @@ class Runner:
     blocking: BlockingPool
     judge: Judge | None
     default_policy: Policy  # for threads without a setting of their own
-    _started_run_ids: set[str] = field(init=False, default_factory=set)  # a repeated request must not drive its run again
+    # A repeated request must not drive its run again. In the order of their starts.
+    _started_run_ids: dict[str, None] = field(init=False, default_factory=dict)
 
     async def send(
         self,
@@ -141,9 +144,17 @@ class Runner:
                 prepared = await self._prepare(request)
             run = prepared.run
             if run.state is RunState.RUNNING and run.id not in self._started_run_ids:  # else: the same request again
-                self._started_run_ids.add(run.id)
+                self._remember_start(run)
                 self.active_runs.start(prepared)
         return run
+
+    def _remember_start(self, run: Run) -> None:
+        """Remember that a run was started, and forget the oldest ones that are over."""
+        active_ids = {active.recorder.run.id for active in self.active_runs.by_thread.values()}
+        ended_ids = [run_id for run_id in self._started_run_ids if run_id not in active_ids]
+        for run_id in ended_ids[: max(0, len(ended_ids) - MAX_REMEMBERED_RUNS + 1)]:
+            del self._started_run_ids[run_id]
+        self._started_run_ids[run.id] = None
 
     async def _prepare(self, request: RunRequest) -> PreparedRun:
         is_repeated = request.caller.request_id in self._started_run_ids

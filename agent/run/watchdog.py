@@ -59,7 +59,10 @@ class RunWatchdog:
             await asyncio.sleep(self._watch_seconds)
             try:
                 await self.release_orphans()
-            except Exception as error:  # noqa: BLE001  the database may be well again the next time
+            # Also a stray cancellation: the database may be well again the next time.
+            except (Exception, asyncio.CancelledError) as error:
+                if (task := asyncio.current_task()) and task.cancelling():
+                    raise
                 _log.warning("whether all runs are driven could not be seen: %s", locate_error(error))
                 continue
             if not self._active_runs.by_thread and not self._active_runs.begin_lock.locked():

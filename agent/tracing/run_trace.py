@@ -178,10 +178,7 @@ class RunTrace:
             other._fall_silent()
 
     def _record(self, event: TraceEvent) -> None:
-        try:
-            self._tracer.record(event)
-        except Exception:  # noqa: BLE001  (a tracer is foreign code, and its failure must not end a run)
-            _log.exception("a tracer failed")
+        record_safely(self._tracer, event)
 
     def cut_off(self, error: str | None) -> None:
         """Record every unfinished step as cut off."""
@@ -201,6 +198,14 @@ class RunTrace:
             self._record_call(call, None, began_ns)
         self._running_tools.clear()
         self.on_agent_end()
+
+
+def record_safely(tracer: Tracer, event: TraceEvent) -> None:
+    """Pass an event to a tracer. Its failure is logged."""
+    try:
+        tracer.record(event)
+    except Exception:  # noqa: BLE001  (a tracer is foreign code, and its failure must not end a run)
+        _log.exception("a tracer failed")
 
 
 def make_null_trace() -> RunTrace:

@@ -7,7 +7,7 @@ from typing import Literal, TypedDict
 
 from langchain_core.messages import AIMessage, BaseMessage, InvalidToolCall, ToolCall, ToolMessage
 
-from agent.context.request import NOT_CARRIED_OUT_TEXT
+from agent.context.request import NOT_CARRIED_OUT_TEXT, UNKNOWN_RESULT_TEXT
 from agent.subagents.delegation import OpenCall
 from agent.time_travel.waiting_moves import WaitingMove
 from agent.tools.approval import STOPPED_TEXT
@@ -90,7 +90,7 @@ class ToolResult:
 
     @property
     def status(self) -> CallStatus:
-        if str(self.message.text) in (STOPPED_TEXT, NOT_CARRIED_OUT_TEXT):
+        if str(self.message.text) in (STOPPED_TEXT, NOT_CARRIED_OUT_TEXT, UNKNOWN_RESULT_TEXT):
             return "stopped"
         return "error" if self.message.status == "error" else "done"
 

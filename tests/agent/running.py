@@ -148,11 +148,12 @@ async def running(
     models: ModelCatalog | None = None,
     judge: float | None = None,  # seconds that it has; None: there is none
     agents: Agents | None = None,
+    database: Database | None = None,  # None: one in memory
     **limits: Any,
 ) -> AsyncIterator[Running]:
     pool = ThreadPoolExecutor(4)
     blocking = BlockingPool(pool)
-    database = Database.in_memory()
+    database = database or Database.in_memory()
     store, hub = Store(database), RunHub()
     runs = Runs(store)
     graph = build_graph(tools, approval=approval, graph_tools=graph_tools, numbers=numbers)
@@ -194,6 +195,6 @@ def tool(name: str, action: Callable[[], Any]) -> BaseTool:
 
 def raising(error: BaseException) -> Callable[[], Any]:
     def action() -> Any:
-        raise error
+        raise error.with_traceback(None)  # it may be raised many times, and grows with each
 
     return action

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.context.request import NOT_CARRIED_OUT_TEXT
+from agent.context.request import UNKNOWN_RESULT_TEXT
 from agent.tools.approval import NOT_APPROVED_TEXT
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
 from tests.fakes.tavily import FakeTavily, Fault
@@ -111,8 +111,8 @@ def test_a_tool_that_was_running_is_not_run_again_by_itself(
         assert shown["run"]["state"] == "interrupted"
         assert tools_of(shown)["web_search"][0] == "stopped"
     assert len(model.requests) == 2
-    assert results_in(goes_on(pages[0], model)) == [NOT_CARRIED_OUT_TEXT]
-    assert results_in(types(pages[1], model)) == [NOT_CARRIED_OUT_TEXT]
+    assert results_in(goes_on(pages[0], model)) == [UNKNOWN_RESULT_TEXT]
+    assert results_in(types(pages[1], model)) == [UNKNOWN_RESULT_TEXT]
     assert len(search.requests) == 2
 
 
@@ -123,8 +123,8 @@ def test_between_two_parallel_tools_the_result_of_the_one_is_kept_and_the_other_
     for shown in killed(server, pages, lambda shown: tools_of(shown).get("calculator", ("", None))[0] == "done"):
         assert shown["run"]["state"] == "interrupted"
         assert tools_of(shown) == {"calculator": ("done", "42"), "web_search": ("stopped", None)}
-    assert results_in(goes_on(pages[0], model)) == [NOT_CARRIED_OUT_TEXT, "42"]
-    assert results_in(types(pages[1], model)) == [NOT_CARRIED_OUT_TEXT, "42"]
+    assert results_in(goes_on(pages[0], model)) == [UNKNOWN_RESULT_TEXT, "42"]
+    assert results_in(types(pages[1], model)) == [UNKNOWN_RESULT_TEXT, "42"]
     assert (len(search.requests), len(model.requests)) == (2, 4)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_openai.chat_models.base import _convert_message_to_dict
 
-from agent.context.request import MAX_CALL_ID_CHARS, NOT_CARRIED_OUT_TEXT, build_request
+from agent.context.request import MAX_CALL_ID_CHARS, UNKNOWN_RESULT_TEXT, build_request
 from checkpoints import MAIN, Message, MessageStatus, serde
 from checkpoints.reasoning import Reasoning
 from tests.fakes.pairing import check_messages
@@ -71,9 +71,9 @@ def test_each_result_stands_right_behind_its_call_in_the_order_of_the_calls() ->
     assert [message.content for message in sent[1:]] == ["sum", "", "one", "two", "go on"]
 
 
-def test_a_call_without_a_result_is_answered_as_not_carried_out() -> None:
+def test_a_call_without_a_result_may_have_been_carried_out() -> None:
     sent = build_request("", done(HumanMessage("sum"), asking("a"), HumanMessage("and?")))
-    assert [message.content for message in sent[1:]] == ["sum", "", NOT_CARRIED_OUT_TEXT, "and?"]
+    assert [message.content for message in sent[1:]] == ["sum", "", UNKNOWN_RESULT_TEXT, "and?"]
 
 
 def test_each_of_two_calls_with_one_id_in_two_turns_keeps_its_own_result() -> None:

@@ -1,18 +1,26 @@
 """Every place where a run waits, with every way in which that fails: the run ends, and the next message works."""
 
 import asyncio
-import logging
+import contextlib
+import json
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
+import agent.run.judge
+import agent.run.outcome
+from agent.events import RunFinished
 from agent.run.compaction import SummaryScope
+from agent.run.requests import NothingToDecideError
 from agent.tools.approval import Decision
-from checkpoints import Caller, Run, RunState, StoreUnavailableError
-from tests.agent.cast import Cast, agent, ask
+from checkpoints import Caller, MessageStatus, Run, RunActiveError, RunState, StoreUnavailableError
+from tests.agent import cast as casting
+from tests.agent.cast import Cast, ask
 from tests.agent.running import Running, model_at, raising, running, tool
+from tests.agent.tracing.test_run_trace import Listener
 from tests.fakes.openai import Call, Fault, Say
 
 LONG = "The harbour of Ystad froze over that year, and nobody crossed it. " * 40
@@ -24,7 +32,20 @@ MODEL_FAULTS = {
     "cut": Fault("cut", Say("one two three"), after_tokens=1),
     "early end": Fault("end", Say("one two three"), after_tokens=1),
 }
+NAMES_IN_LOG = {  # by fault: the class that the log names
+    "error": "OpenAIInvalidRequestError: HTTP 400",
+    "silence": "TimeoutError",
+    "silence in the middle": "TimeoutError",
+    "cut": "OpenAIConnectionError",
+    "early end": "AnswerCutOff",
+}
 STORE_FAULTS = {"full disk": DISK, "own defect": RuntimeError("defect"), "cancelled": asyncio.CancelledError()}
+SILENT_SECONDS = 1.5  # a model at work must answer within this also on a busy machine
+END_IN_LOG = {  # by fault of the store when a run's end is written
+    "full disk": "could not be written to its end: The disk is full.",
+    "own defect": "could not be written to its end: RuntimeError at ",
+    "cancelled": "the task that ends it was cancelled",
+}
 Story = Callable[[Running, Cast], Awaitable[None]]
 
 
@@ -51,8 +72,8 @@ PLACES = {
 
 def play(story: Story, parts: dict[str, Sequence[Any]], act: Callable[[], Any] = str, **more: Any) -> None:
     async def whole(cast: Cast) -> None:
-        limits = {"idle_seconds": 0.3, "tool_seconds": 0.3, "watch_seconds": 0.05, **more}
-        agents = {"ann": agent("ann")}
+        limits = {"watch_seconds": 0.05, **more}
+        agents = {"ann": casting.agent("ann")}
         async with (
             model_at(cast) as model,
             running(model, (tool("act", act),), agents=agents, time_travel="allow", **limits) as chat,
@@ -91,26 +112,32 @@ def test_a_model_that_fails_ends_the_run_with_a_sentence_or_is_survived(
         run = await begin(chat, place)
         ended = await chat.end(run)
         assert ended.state is (RunState.DONE if place.is_survived else RunState.FAILED)
-        assert run.id in caplog.text or "cut" in str(ended.error) or place.is_survived
+        assert f"run {run.id} failed: {NAMES_IN_LOG[fault]}" in caplog.text
         await check_next_message(chat, cast)
 
-    caplog.set_level(logging.WARNING)
-    play(story, parts)
+    play(story, parts, idle_seconds=SILENT_SECONDS if "silence" in fault else 60)
 
 
+@pytest.mark.parametrize("state", [RunState.STOPPED, RunState.INTERRUPTED])
 @pytest.mark.parametrize("name", PLACES)
-def test_stop_works_while_a_model_is_silent(name: str) -> None:
+def test_stop_and_a_stray_cancellation_work_while_a_model_is_silent(
+    name: str, state: RunState, caplog: pytest.LogCaptureFixture
+) -> None:
     place = PLACES[name]
 
     async def story(chat: Running, cast: Cast) -> None:
         run = await begin(chat, place)
         asked = len(place.before) + sum(len(lines) > 0 for lines in place.lines.values()) + 1
         await chat.until(lambda: len(cast.requests) >= asked)
-        await chat.runner.stop(chat.thread_id)
-        assert (await chat.end(run)).state is RunState.STOPPED
+        if state is RunState.STOPPED:
+            await chat.runner.stop(chat.thread_id)
+        else:
+            chat.runner.active_runs.by_thread[chat.thread_id].work.cancel()
+        assert (await chat.end(run)).state is state
+        assert (f"run {run.id} was cut off: its work was cancelled" in caplog.text) is (state is RunState.INTERRUPTED)
         await check_next_message(chat, cast)
 
-    play(story, {**place.lines, place.part: [*place.before, Fault("hang")]}, idle_seconds=60)
+    play(story, {**place.lines, place.part: [*place.before, Fault("hang")]})
 
 
 @pytest.mark.parametrize("error", [OSError(28, "no space"), MemoryError(), asyncio.CancelledError(), DISK])
@@ -160,3 +187,216 @@ def test_a_call_that_waits_for_a_person_waits_on_when_the_decision_cannot_be_wri
         await check_next_message(chat, cast)
 
     play(story, {"main": [Call("act", {}), Say("So.")]}, approval=["act"])
+
+
+def test_a_decision_that_arrives_while_the_run_comes_to_rest_is_refused_and_then_taken() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        is_ending, may_end, end = threading.Event(), threading.Event(), chat.runs.end_run
+
+        def end_slowly(*args: Any, **options: Any) -> int:
+            is_ending.set()
+            assert may_end.wait(60)
+            return end(*args, **options)
+
+        chat.runs.end_run = end_slowly  # type: ignore[method-assign]
+        run = await chat.send("please")
+        await chat.until(is_ending.is_set)
+        decision = Decision(str(chat.path()[-1].langchain.tool_calls[0]["id"]), "allow")  # type: ignore[union-attr]
+        with pytest.raises((RunActiveError, NothingToDecideError)):
+            await chat.runner.decide(chat.thread_id, decision, caller=Caller())
+        may_end.set()
+        assert (await chat.end(run)).state is RunState.WAITING
+        assert (await chat.end(await chat.runner.decide(chat.thread_id, decision, caller=Caller()))).state is RunState.DONE
+        await check_next_message(chat, cast)
+
+    play(story, {"main": [Call("act", {}), Say("So.")]}, approval=["act"])
+
+
+def test_of_a_decision_and_a_message_at_once_one_is_taken() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        await chat.say("please")
+        (waiting,) = chat.runner.inputs.load_waiting_calls(chat.thread_id)
+        decision = Decision(waiting.call["id"] or "", "allow")
+        deciding = chat.runner.decide(chat.thread_id, decision, caller=Caller())
+        results = await asyncio.gather(deciding, chat.send("never mind"), return_exceptions=True)
+        (run,) = [result for result in results if isinstance(result, Run)]
+        assert (await chat.end(run)).state is RunState.DONE
+        await check_next_message(chat, cast)
+
+    play(story, {"main": [Call("act", {}), Say("So.")]}, approval=["act"])
+
+
+@pytest.mark.parametrize("fault", STORE_FAULTS)
+def test_a_run_that_cannot_be_written_to_rest_gives_its_waiting_call_up(
+    fault: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        with monkeypatch.context() as broken:
+            broken.setattr(chat.runs, "end_run", lambda *_, **__: raising(STORE_FAULTS[fault])())
+            run = await chat.send("please")
+            await chat.until(lambda: any(isinstance(event, RunFinished) for event in chat.events))
+            await chat.until(lambda: not chat.runner.active_runs.by_thread)
+        await chat.until(lambda: chat.thread_id not in chat.runs.list_running_threads())
+        await chat.until(lambda: f"run {run.id} was interrupted" in caplog.text)
+        assert f"{run.id}{':' if fault == 'cancelled' else ''} {END_IN_LOG[fault]}" in caplog.text
+        decision = Decision(str(chat.path()[1].langchain.tool_calls[0]["id"]), "allow")  # type: ignore[union-attr]
+        with pytest.raises(NothingToDecideError):
+            await chat.runner.decide(chat.thread_id, decision, caller=Caller())
+        assert (await chat.say("and now?")).state is RunState.DONE
+        assert cast.violations == []
+
+    play(story, {"main": [Call("act", {})]}, approval=["act"])
+
+
+VERDICT = Say(json.dumps({"should_save": True, "reason": "It is settled.", "suggested_name": "The end"}))
+JUDGE_FAULTS = MODEL_FAULTS | {"no verdict": Say("I would save it.")}
+NAMES_OF_JUDGE = NAMES_IN_LOG | {"error": "OpenAIInvalidRequestError", "no verdict": "UnreadableVerdictError"}
+
+
+@pytest.mark.parametrize("fault", JUDGE_FAULTS)
+def test_a_judge_that_fails_harms_nothing(fault: str, caplog: pytest.LogCaptureFixture) -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        run = await chat.say("please")
+        assert run.state is RunState.DONE
+        await chat.until(lambda: f"of run {run.id} ({NAMES_OF_JUDGE[fault]})" in caplog.text)
+        await check_next_message(chat, cast)
+
+    play(story, {"main": [Call("act", {}), Say("So."), JUDGE_FAULTS[fault]]}, judge=SILENT_SECONDS)
+
+
+def test_nothing_waits_for_a_silent_judge() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        await chat.say("please")
+        await chat.until(lambda: len(cast.requests) == 3)
+        assert not await chat.runner.stop(chat.thread_id)
+        await check_next_message(chat, cast)
+
+    play(story, {"main": [Call("act", {}), Say("So."), Fault("hang")]}, judge=600)
+
+
+class BrokenTracer(Listener):
+    """A tracer that fails with whatever a run or the judge tells it."""
+
+    def record(self, event: object) -> None:
+        raise RuntimeError("defect")
+
+
+def test_a_judge_that_cannot_describe_its_failure_logs_that(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        run = await chat.say("please")
+        await chat.until(lambda: f"of run {run.id} (OpenAIInvalidRequestError)" in caplog.text)
+        await check_next_message(chat, cast)
+
+    monkeypatch.setattr(agent.run.judge, "describe_model_error", lambda _: raising(RuntimeError("defect"))())
+    play(story, {"main": [Call("act", {}), Say("So."), MODEL_FAULTS["error"]]}, judge=60)
+    assert "could not be described: RuntimeError at " in caplog.text
+
+
+def test_a_tracer_that_fails_costs_no_run_its_end_and_no_state_its_milestone(caplog: pytest.LogCaptureFixture) -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        await chat.say("please")
+        await chat.until(lambda: [each.created_by for each in chat.store.list_checkpoints(chat.thread_id)] == ["judge"])
+        cast.reply(MODEL_FAULTS["error"])
+        assert (await chat.say("again")).state is RunState.FAILED
+        await check_next_message(chat, cast)
+
+    play(story, {"main": [Call("act", {}), Say("So."), VERDICT]}, tracer=BrokenTracer(), judge=60)
+    assert "a tracer failed" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["describe_model_error", "read_provider_words", "describe_refusal"])
+def test_a_failure_in_the_description_of_a_failure_ends_its_run(
+    name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        with monkeypatch.context() as broken:
+            broken.setattr(agent.run.outcome, name, lambda _: raising(RuntimeError("defect"))())
+            run = await chat.say("please")
+        assert run.state is RunState.FAILED
+        assert f"run {run.id} failed: OpenAIInvalidRequestError" in caplog.text
+        assert ": RuntimeError at " in caplog.text
+        await check_next_message(chat, cast)
+
+    play(story, {"main": [MODEL_FAULTS["error"]]})
+
+
+EVENTS = {  # the log, by the event that cannot be published
+    "RunStarted": "nobody drove it",
+    "TextDelta": " failed: RuntimeError",
+    "MessageAdded": " failed: RuntimeError",
+    "RunFinished": "could not be written to its end: RuntimeError at ",
+}
+
+
+@pytest.mark.parametrize("kind", EVENTS)
+def test_an_event_that_cannot_be_published_holds_no_thread(kind: str, caplog: pytest.LogCaptureFixture) -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        publish, failures = chat.hub.publish, [RuntimeError("defect")]
+
+        def fail_once(thread_id: str, event: Any) -> None:
+            if type(event).__name__ == kind and failures:
+                raise failures.pop()
+            publish(thread_id, event)
+
+        chat.hub.publish = fail_once  # type: ignore[method-assign]
+        with contextlib.suppress(RuntimeError):  # of the start
+            await chat.send("please")
+        await chat.until(lambda: not failures and not chat.runs.list_running_threads())
+        await chat.until(lambda: not chat.runner.active_runs.by_thread)
+        await chat.until(lambda: EVENTS[kind] in caplog.text)
+        await check_next_message(chat, cast)
+
+    play(story, {})
+
+
+def test_a_sub_agents_failure_that_cannot_be_written_ends_the_run(caplog: pytest.LogCaptureFixture) -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        commit = chat.runs.commit_message
+
+        def refuse_partial(run: Run, new: Any, **options: Any) -> Any:
+            return raising(DISK)() if new.status is MessageStatus.PARTIAL else commit(run, new, **options)
+
+        chat.runs.commit_message = refuse_partial  # type: ignore[method-assign]
+        run = await chat.say("please")
+        assert (run.state, str(run.error)[:17]) == (RunState.FAILED, "The disk is full.")
+        assert f"run {run.id} failed: StoreUnavailableError" in caplog.text
+        await check_next_message(chat, cast)
+
+    play(story, {"main": [ask("ann", "1")], "ann": [MODEL_FAULTS["cut"]]})
+
+
+@pytest.mark.parametrize("fault", STORE_FAULTS)
+def test_a_watchdog_that_fails_looks_again(
+    fault: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        with monkeypatch.context() as broken:
+            broken.setattr(chat.runs, "list_running_threads", raising(STORE_FAULTS[fault]))
+            broken.setattr(chat.runs, "end_run", lambda *_, **__: raising(DISK)())
+            run = await chat.send("please")
+            name = type(STORE_FAULTS[fault]).__name__
+            await chat.until(lambda: f"whether all runs are driven could not be seen: {name} at " in caplog.text)
+            await chat.until(lambda: not chat.runner.active_runs.by_thread)  # and its end is not written
+        await chat.until(lambda: f"run {run.id} was interrupted" in caplog.text)
+        await check_next_message(chat, cast)
+
+    play(story, {})
+
+
+@pytest.mark.parametrize("fault", STORE_FAULTS)
+def test_drafts_that_cannot_be_written_are_written_later(
+    fault: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        with monkeypatch.context() as broken:
+            broken.setattr(chat.runs, "save_drafts", lambda _: raising(STORE_FAULTS[fault])())
+            await chat.send("please")
+            await chat.until(lambda: "no drafts were kept: " in caplog.text)
+        await chat.until(lambda: chat.runs.get_latest_run(chat.thread_id).draft)  # type: ignore[union-attr]
+        await chat.runner.stop(chat.thread_id)
+        await check_next_message(chat, cast)
+
+    play(story, {"main": [MODEL_FAULTS["silence in the middle"]]})
+    assert f"no drafts were kept: {DISK if fault == 'full disk' else type(STORE_FAULTS[fault]).__name__}" in caplog.text

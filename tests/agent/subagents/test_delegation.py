@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from agent.context.request import NOT_CARRIED_OUT_TEXT
+from agent.context.request import NOT_CARRIED_OUT_TEXT, UNKNOWN_RESULT_TEXT
 from agent.events import ToolStarted
 from agent.marks import CallKey, QuestionMark
 from agent.run.requests import NothingToDecideError
@@ -235,7 +235,7 @@ def test_after_a_crash_what_was_asked_goes_on_and_nothing_else_is_done_again() -
         run = await chat.runner.continue_answer(chat.thread_id, caller=Caller())
         assert (await chat.end(run)).state is RunState.DONE
         assert chain(chat)[5:] == [
-            ("ann", "tool", NOT_CARRIED_OUT_TEXT),
+            ("ann", "tool", UNKNOWN_RESULT_TEXT),
             ("cid", "ai", "c"),
             ("ann", "tool", "c"),
             ("ann", "ai", "a"),

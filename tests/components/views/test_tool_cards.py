@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
+from agent.context.request import NOT_CARRIED_OUT_TEXT, UNKNOWN_RESULT_TEXT
 from agent.marks import CallKey, QuestionMark
 from agent.tools.approval import STOPPED_TEXT
 from checkpoints import MAIN, Message, MessageStatus, RunState, serde
@@ -66,6 +67,13 @@ def test_results_and_statuses_of_a_rich_conversation(state: RunState | None, ask
         ("m5", "b", asked, None),
         ("m5", "c", moving, None),
     ]
+
+
+@pytest.mark.parametrize("text", [STOPPED_TEXT, NOT_CARRIED_OUT_TEXT, UNKNOWN_RESULT_TEXT])
+def test_a_call_that_the_end_of_its_run_cut_off_is_shown_as_stopped(text: str) -> None:
+    said = [(MAIN, calls(("look", "a"))), (MAIN, result("a", text))]
+    path = [replace(PATH[n], agent=who, body=serde.to_body(message)) for n, (who, message) in enumerate(said)]
+    assert [card[2:] for card in cards(None, path)] == [("stopped", text)]
 
 
 def test_views_are_of_all_messages_but_the_results_that_a_card_shows() -> None:
