@@ -37,6 +37,7 @@ from agent.models.parameters import (
     MAX_TOP_P,
     REASONING_EFFORTS,
     ReasoningEffort,
+    write_extra_body,
 )
 
 
@@ -88,12 +89,7 @@ def _split_list(value: Any) -> Any:
 def _write_json(value: Any) -> Any:
     """Return a JSON object as text; an environment knows no tables."""
     found = json.loads(value) if isinstance(value, str) else value
-    if found is not None and not isinstance(found, dict):
-        raise ValueError
-    text = None if found is None else json.dumps(found)
-    if text and len(text) > MAX_EXTRA_BODY_CHARS:
-        raise ValueError
-    return text
+    return None if found is None else write_extra_body(found)
 
 
 def _check_loopback(value: str) -> str:

@@ -134,6 +134,13 @@ def test_a_misspelled_key_in_the_file_is_named_with_the_right_one(tmp_path: Path
         load(tmp_path, "port=1")
 
 
+@pytest.mark.parametrize("body", ["{d = 2026-01-01}", "{a = nan}", "{messages = []}"])
+def test_an_extra_body_that_cannot_be_sent_is_one_sentence(tmp_path: Path, body: str) -> None:
+    (tmp_path / "waymark.toml").write_text(f"[model]\nextra_body = {body}\n")
+    with pytest.raises(SettingsError, match=r"^MODEL_EXTRA_BODY must be a JSON object"):
+        load_settings({}, dotenv=tmp_path / ".env", tables=tmp_path / "waymark.toml")
+
+
 def test_a_file_that_is_no_text_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / ".env").write_bytes(b"\xff\xfe\x00PORT=1")
     with pytest.raises(SettingsError, match=r"^\.env cannot be read as UTF-8 text"):

@@ -16,6 +16,7 @@ MAX_TEMPERATURE = 2
 MAX_TOP_P = 1
 MAX_ANSWER_TOKENS = 999_999_999
 MAX_EXTRA_BODY_CHARS = 4_000
+OWN_FIELDS = ("messages", "input", "model", "stream", "tools")  # an extra body cannot replace them
 PARAMETER_RANGES = {"temperature": (0, MAX_TEMPERATURE), "top_p": (0, MAX_TOP_P), "max_tokens": (1, MAX_ANSWER_TOKENS)}
 _FIELD_NAMES = {  # by parameter: the names that LangChain's packages give to it
     "temperature": ("temperature",),
@@ -113,9 +114,21 @@ def _parse_extra_body(text: str) -> str | None:
     if not text:
         return None
     try:
-        is_object = len(text) <= MAX_EXTRA_BODY_CHARS and isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        is_object = False
-    if not is_object:
-        raise InvalidParameterError(f"The extra body must be a JSON object of at most {MAX_EXTRA_BODY_CHARS:,} characters.")
+        write_extra_body(json.loads(text[: MAX_EXTRA_BODY_CHARS + 1]))
+    except (ValueError, RecursionError) as error:
+        rule = f"a JSON object of at most {MAX_EXTRA_BODY_CHARS:,} characters, without {', '.join(OWN_FIELDS)}"
+        raise InvalidParameterError(f"The extra body must be {rule}.") from error
+    return text
+
+
+def write_extra_body(body: object) -> str:
+    """Return an extra body as JSON. Raises `ValueError` for what cannot be sent, and for fields that are Waymark's own."""
+    if not isinstance(body, dict) or not body.keys().isdisjoint(OWN_FIELDS):
+        raise ValueError("not an object of further fields")
+    try:
+        text = json.dumps(body, allow_nan=False, ensure_ascii=False)
+    except TypeError as error:  # such as a date of TOML
+        raise ValueError("not JSON") from error
+    if len(text.encode()) > MAX_EXTRA_BODY_CHARS:  # a lone surrogate cannot be encoded, and raises a ValueError
+        raise ValueError("too long")
     return text

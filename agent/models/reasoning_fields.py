@@ -74,7 +74,7 @@ def change_terms(attempt: Attempt[Terms], refusal: Exception, *, is_responses: b
     """Return the request on the terms that a refusal shows; None if it shows none."""
     words = str(refusal)
     changes = _read_responses_terms(refusal, words) if is_responses else _read_chat_terms(attempt, words)
-    if not changes and "stream" in words:
+    if not changes and "stream" in words.lower():
         is_usage = "stream_options" in words and attempt.terms.takes_usage
         changes = {"takes_usage": False} if is_usage else {"streams": False}
     return replace(attempt, terms=replace(attempt.terms, **changes)) if changes else None

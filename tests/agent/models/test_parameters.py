@@ -67,6 +67,11 @@ def test_written_parameters_are_read() -> None:
     assert parse_parameters({"temperature": ""}) == ModelParameters()
 
 
+EXTRA_BODY_RULE = (
+    "The extra body must be a JSON object of at most 4,000 characters, without messages, input, model, stream, tools."
+)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [
@@ -76,8 +81,12 @@ def test_written_parameters_are_read() -> None:
         ("max_tokens", "0", "The longest answer must be a whole number of tokens from 1 to 999,999,999."),
         ("max_tokens", "1.5", "The longest answer must be a whole number of tokens from 1 to 999,999,999."),
         ("reasoning_effort", "much", "The reasoning effort must be one of none, minimal, low, medium, high, xhigh."),
-        ("extra_body", "[]", "The extra body must be a JSON object of at most 4,000 characters."),
-        ("extra_body", "{" * 9, "The extra body must be a JSON object of at most 4,000 characters."),
+        ("extra_body", "[]", EXTRA_BODY_RULE),
+        ("extra_body", "{" * 9, EXTRA_BODY_RULE),
+        ("extra_body", '{"a": NaN}', EXTRA_BODY_RULE),
+        ("extra_body", '{"a": 1e999}', EXTRA_BODY_RULE),
+        ("extra_body", '{"x": "\\ud800"}', EXTRA_BODY_RULE),
+        ("extra_body", '{"messages": []}', EXTRA_BODY_RULE),
     ],
 )
 def test_a_bad_parameter_is_a_sentence(name: str, text: str, sentence: str) -> None:
