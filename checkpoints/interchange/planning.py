@@ -60,6 +60,7 @@ def plan_merge(doc: Document, existing: ExistingContents) -> ImportPlan:
     heads = [head for _, head in existing.branches] + [last_stored[branch.head] for branch in branches.new]
     checkpoints = _plan_merged_checkpoints(doc, existing, stored, _list_visible_checkpoints(existing, heads))
     written = len(doc.messages) - len(stored)
+    listed = len(checkpoints.relisted) + len(checkpoints.new)
     is_relisting = any(_changes_listing(part, existing, branches) for part in checkpoints.relisted)
     if not (written or branches.new or checkpoints.new or is_relisting):
         raise NothingNewError
@@ -72,10 +73,7 @@ def plan_merge(doc: Document, existing: ExistingContents) -> ImportPlan:
         needs_new_ids=needs_new_ids,
         taken_ids=frozenset(existing.message_owners),
         detail=OperationDetail(
-            name=doc.thread.title,
-            messages=written,
-            branches=len(branches.new),
-            checkpoints=len(checkpoints.relisted) + len(checkpoints.new),
+            name=doc.thread.title, messages=written, branches=len(branches.new), checkpoints=listed
         ),
     )
 

@@ -156,27 +156,50 @@ def test_what_is_sent_while_an_answer_is_written_follows_it(talking: Page, fake_
     expect(talking.composer).to_have_value("")
 
 
-def test_what_is_sent_before_the_panels_have_read_the_end_follows_it(
-    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
-) -> None:
-    """The stream shows a quick answer before the panels have read that there was one: they are held back here."""
-    page = visit(shared_openai_server)
-    fake_openai.script(Say("First it is."), Say("Second it is."), Say("Third it is."))
-    page.say("First")
+@contextmanager
+def _panels_held_back(page: Page) -> Iterator[None]:
+    """The stream shows an answer before the panels have read that there was one."""
     held: list[Route] = []
     reads = re.compile("_dash-update-component")
     page.tab.route(
         reads, lambda route: held.append(route) if "transcript.data" in str(route.request.post_data) else route.continue_()
     )
-    page.send("Second")
-    expect(page.message("Second it is.")).to_be_visible()
-    page.composer.fill("Third")
-    page.composer.press("Enter")
-    expect(page.queued).to_contain_text("Third")
+    yield
     page.tab.unroute(reads)  # and what was held goes on
+
+
+def test_what_is_sent_before_the_panels_have_read_the_end_follows_it(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(shared_openai_server)
+    fake_openai.script(Say("First it is."), Say("Second it is."), Say("Third it is."))
+    page.say("First")
+    with _panels_held_back(page):
+        page.send("Second")
+        expect(page.message("Second it is.")).to_be_visible()
+        page.composer.fill("Third")
+        page.composer.press("Enter")
+        expect(page.queued).to_contain_text("Third")
     page.expect_messages(6)
     page.wait_for_answer()
     assert [message.text for message in page.messages()][4:] == ["Third", "Third it is."]
+
+
+def test_a_click_before_the_panels_have_read_the_end_counts_with_what_is_seen(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    """It was refused as “changed elsewhere”: the page had named the version of its data, not the one on the screen."""
+    page = visit(shared_openai_server)
+    fake_openai.script(Say("First it is."), Say("Second it is."), Say("Again it is."))
+    page.say("First")
+    with _panels_held_back(page):
+        page.send("Second")
+        expect(page.message("Second it is.")).to_be_visible()
+        expect(page.stop_button).to_have_count(0)
+        page.button_of("First it is.", "Answer again").click()
+        expect(page.log).to_contain_text("Again it is.")
+    page.expect_messages(2)
+    assert [message.text for message in page.messages()] == ["First", "Again it is."]
 
 
 def test_what_waits_goes_back_into_the_field_when_the_answer_is_stopped(talking: Page, fake_openai: FakeOpenAI) -> None:

@@ -1,4 +1,6 @@
 /** Report the user's actions to the server. */
+import { findSeenVersion } from "./socket.mjs";
+
 const { useCallback, useEffect, useRef } = window.React;
 
 /** Two `setProps` in one task would reach the server as one: Dash sends the last value only. */
@@ -17,7 +19,7 @@ export function createOperationId() {
 }
 
 /**
- * @param {{data?: {version?: number}, setProps: Function}} props of a component
+ * @param {{data?: {thread?: string|null, version?: number}, setProps: Function}} props of a component
  * @returns {(type: string, fields?: object, operation?: string) => string} reports an action and returns its operation id
  */
 export function useActions(props) {
@@ -34,9 +36,9 @@ export function useActions(props) {
 
   return useCallback((type, fields = {}, operation = createOperationId()) => {
     lastNumber = Math.max(lastNumber + 1, Date.now());
-    const version = latest.current.data?.version;
+    const { thread, version } = latest.current.data ?? {};
     const action = { type, n: lastNumber, op: operation, ...fields };
-    outbox.current.waiting.push(version === undefined ? action : { version, ...action });
+    outbox.current.waiting.push(version === undefined ? action : { version: findSeenVersion(thread, version), ...action });
     if (!outbox.current.timer) sendNext();
     return operation;
   }, [sendNext]);

@@ -4,10 +4,21 @@ const MAX_WAIT_MS = 5000;
 const LOST_AFTER_MS = 1000;
 const THREAD_IS_GONE = 4404;
 
-let newestFrame = { thread: null, version: 0 };
+/** The newest version that the stream reported, and the newest one whose change only the data shows. */
+let newest = { thread: null, version: 0, unseen: 0 };
 
 /** Return whether the stream has reported a newer version than this. An answer is on the screen before the data that ends it. */
-export const isStreamAhead = (thread, version) => newestFrame.thread === thread && newestFrame.version > version;
+export const isStreamAhead = (thread, version) => newest.thread === thread && newest.version > version;
+
+/** Return the version that the user sees: the data's, or a newer one if the stream has shown every change since. */
+export const findSeenVersion = (thread, version) => (isStreamAhead(thread, version) && newest.unseen <= version ? newest.version : version);
+
+const isShown = ({ kind, message }) => kind === "end" || ((kind === "start" || kind === "message") && Boolean(message));
+
+function recordVersion(thread, frame) {
+  const unseen = newest.thread === thread ? newest.unseen : 0;
+  newest = { thread, version: frame.version, unseen: isShown(frame) ? unseen : frame.version };
+}
 
 /**
  * @param {string} thread
@@ -62,7 +73,7 @@ class ThreadSocket {
       this.#noticeTimer = 0;
       this.#on.onConnection(false);
     }
-    if (frame.version !== undefined) newestFrame = { thread: this.#thread, version: frame.version };
+    if (frame.version !== undefined) recordVersion(this.#thread, frame);
     this.#on.onFrame(frame);
   }
 
