@@ -76,6 +76,7 @@ def play(story: Callable[[Offered], Awaitable[None]], *servers: McpServer) -> No
 
 def test_results_are_fenced_text_and_the_program_gets_no_keys_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
+    before = psutil.Process().children()  # other tests of this process may have a server
 
     async def story(offered: Offered) -> None:
         assert await offered.call("fake__add", a=1, b=2) == "3"
@@ -87,7 +88,7 @@ def test_results_are_fenced_text_and_the_program_gets_no_keys_of_ours(monkeypatc
         assert len(await offered.call("fake__much")) < mcp.MAX_REMOTE_RESULT_CHARS + 100
 
     play(story, FAKE)
-    assert psutil.Process().children() == []
+    assert psutil.Process().children() == before
 
 
 def test_a_server_that_dies_in_a_call_is_started_anew_for_the_next_one() -> None:
