@@ -72,9 +72,7 @@ def plan_merge(doc: Document, existing: ExistingContents) -> ImportPlan:
         moves_head=False,
         needs_new_ids=needs_new_ids,
         taken_ids=frozenset(existing.message_owners),
-        detail=OperationDetail(
-            name=doc.thread.title, messages=written, branches=len(branches.new), checkpoints=listed
-        ),
+        detail=OperationDetail(name=doc.thread.title, messages=written, branches=len(branches.new), checkpoints=listed),
     )
 
 
