@@ -9,7 +9,9 @@ import pytest
 from checkpoints import Store
 
 
-@pytest.fixture(params=["memory", pytest.param("file", marks=pytest.mark.long), "postgresql"])
+@pytest.fixture(
+    params=["memory", pytest.param("file", marks=pytest.mark.long), pytest.param("postgresql", marks=pytest.mark.slow)]
+)
 def store(request: pytest.FixtureRequest) -> Store:
     fixture = {"memory": "memory_store", "file": "file_store", "postgresql": "postgres_store"}[request.param]
     found: Store = request.getfixturevalue(fixture)
