@@ -60,7 +60,8 @@ class Runs:
                 loaded = thread_rows.load_thread(connection, thread_id)
                 check_caller(connection, loaded, caller, while_running=False)
             else:
-                loaded = self._store.insert_thread(connection, settings=settings)
+                new = self._store.prepare_thread(settings=settings)
+                loaded = thread_rows.insert_thread(connection, new, self._store.now())
             run_rows.insert_run(connection, loaded.thread.id, run_id, self._store.now(), compacts=compacts)
             if message is not None or after != HEAD:
                 change = self._open_transaction(connection, loaded, replace(caller, undo_group=run_id))

@@ -9,8 +9,6 @@ import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
-import sqlalchemy as sa
-
 from checkpoints.changes import branches, checkpoint_edits, thread_edits, undo
 from checkpoints.changes.append import HEAD, choose_append_kind, make_append
 from checkpoints.changes.preconditions import check_caller
@@ -42,20 +40,20 @@ class Store(Reader):
 
     @retry_contended
     def create_thread(self, *, title: str = UNTITLED, owner: str = "local", source_hash: str | None = None) -> Thread:
+        new = self.prepare_thread(title, owner, source_hash)
         with self.database.begin_write() as connection:
-            return self.insert_thread(connection, title, owner, source_hash).thread
+            return thread_rows.insert_thread(connection, new, self.now()).thread
 
-    def insert_thread(
+    def prepare_thread(
         self,
-        connection: sa.Connection,
         title: str = UNTITLED,
         owner: str = "local",
         source_hash: str | None = None,
         thread_id: str | None = None,
         settings: Mapping[str, str] | None = None,
-    ) -> thread_rows.LoadedThread:
-        """Make a thread inside a transaction that is already open."""
-        new = thread_rows.NewThread(
+    ) -> thread_rows.NewThread:
+        """Return a thread that is still to be inserted."""
+        return thread_rows.NewThread(
             id=thread_id or self.new_id(),
             branch_id=self.new_id(),
             owner=owner,
@@ -63,7 +61,6 @@ class Store(Reader):
             settings=settings or {},
             source_hash=source_hash,
         )
-        return thread_rows.insert_thread(connection, new, self.now())
 
     def append(
         self,
@@ -156,7 +153,8 @@ class Store(Reader):
             path = thread_rows.load_path(connection, thread_id, message_id)
             title = clean_name(title) or f"Branch of {source.title}"
             kept = {key: value for key, value in source.settings.items() if (key, value) != _ALWAYS_ALLOW}
-            made = self.insert_thread(connection, title, source.owner, thread_id=identifier, settings=kept)
+            new = self.prepare_thread(title, source.owner, thread_id=identifier, settings=kept)
+            made = thread_rows.insert_thread(connection, new, self.now())
             change = Transaction(connection, made, thread_rows.from_time(self.now()), self.new_id, caller)
             return change.run_body(OperationKind.FORK, lambda change: branches.copy_path(change, source, path))
 
@@ -284,11 +282,12 @@ class Store(Reader):
             transaction.record_insert("thread", transaction.thread.id)
             return transaction.thread.id
 
+        new = self.prepare_thread(title, source_hash=source_hash)
         with self.database.begin_write(source_hash) as connection:
             if (existing := thread_rows.find_import(connection, source_hash, "local")) is not None:
                 first = operation_rows.select_operations(connection, existing.id, schema.operation.c.version == 1)[0]
                 return Receipt(first, repeated=True)
-            made = self.insert_thread(connection, title, source_hash=source_hash)
+            made = thread_rows.insert_thread(connection, new, self.now())
             change = Transaction(connection, made, thread_rows.from_time(self.now()), self.new_id, caller)
             return change.run_body(OperationKind.IMPORT, fill_thread)
 

@@ -18,6 +18,7 @@ from checkpoints.model import Checkpoint, Json, NewId, NewMessage, Node, Thread,
 from checkpoints.operation import Caller, Operation, OperationKind, Receipt, RowChange
 from checkpoints.operation_detail import NO_DETAIL, OperationDetail
 from checkpoints.storage import checkpoint_rows, file_rows, message_rows, operation_rows, schema, thread_rows
+from checkpoints.storage.batches import select_in_batches
 
 _UPDATE_ROW: Final = {  # one mutable row, by its id
     name: sa.update(table).where(table.c.id == sa.bindparam("row_id")) for name, table in schema.MOVABLE_TABLES.items()
@@ -130,7 +131,7 @@ class Transaction:
         for (table, names), identifiers in ids.items():
             target = schema.MOVABLE_TABLES[table].c
             query = sa.select(target.id, *(target[name].label(f"now_{name}") for name in names))
-            for row in thread_rows.select_with_ids(self.connection, query, set(identifiers)):
+            for row in select_in_batches(self.connection, query, target.id, set(identifiers)):
                 found[table, row[0]].update(zip(names, row[1:], strict=True))
             if any((table, identifier) not in found for identifier in identifiers):
                 raise sa.exc.NoResultFound

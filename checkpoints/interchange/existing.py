@@ -1,6 +1,6 @@
 """Existing contents: all that an import has to know of the database, read once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from checkpoints.history import SegmentParents
 from checkpoints.interchange.waymark import Document
 from checkpoints.model import Branch, Checkpoint, Node, Thread
 from checkpoints.storage import checkpoint_rows, message_rows, schema, thread_rows
+from checkpoints.storage.batches import select_in_batches
 from checkpoints.storage.checkpoint_rows import CheckpointListing
 from checkpoints.storage.message_rows import IntactMessage
 
@@ -56,10 +57,14 @@ def read_existing_contents(connection: sa.Connection, thread: Thread, doc: Docum
         branches=[(branch, heads.get(branch.head_id) if branch.head_id else None) for branch in branches],
         checkpoints=checkpoint_rows.select_checkpoints(connection, thread.id),
         listings=checkpoint_rows.select_listings(connection, thread.id),
-        message_owners=_select_owners(connection, sa.select(message.c.id, *owner), [part.id for part in doc.messages]),
-        checkpoint_owners=_select_owners(connection, checkpoint_query, [part.id for part in doc.checkpoints]),
+        message_owners=_index_owners(
+            select_in_batches(connection, sa.select(message.c.id, *owner), message.c.id, [part.id for part in doc.messages])
+        ),
+        checkpoint_owners=_index_owners(
+            select_in_batches(connection, checkpoint_query, checkpoint.c.id, [part.id for part in doc.checkpoints])
+        ),
     )
 
 
-def _select_owners(connection: sa.Connection, query: sa.Select[Any], ids: Sequence[str]) -> dict[str, IdOwner]:
-    return {row[0]: IdOwner(*row[1:]) for row in thread_rows.select_with_ids(connection, query, ids)}
+def _index_owners(rows: Iterable[Any]) -> dict[str, IdOwner]:
+    return {row[0]: IdOwner(*row[1:]) for row in rows}

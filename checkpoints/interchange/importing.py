@@ -1,22 +1,21 @@
-"""Writing a document into a conversation: in the place of its contents, or merged with them.
+"""Importing a document into a conversation: in the place of its contents, or merged with them.
 
-An import has three steps. `existing` reads the database, `planning` decides what to write, and this module writes it.
+An import has three steps. `existing` reads the database, `planning` decides what to write, and `writing` writes it.
 Everything that needs no database is prepared before: SQLite lets nobody else write during the three steps.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from checkpoints import files, serde
 from checkpoints.changes.transaction import ChangeBody, Transaction
 from checkpoints.interchange.existing import ExistingContents, read_existing_contents
-from checkpoints.interchange.import_plan import BranchPlan, CheckpointPlan, ImportPlan
+from checkpoints.interchange.import_plan import ImportPlan
 from checkpoints.interchange.planning import plan_merge, plan_replacement
-from checkpoints.interchange.waymark import CheckpointPart, Document, MessagePart
-from checkpoints.model import Checkpoint, Node
+from checkpoints.interchange.waymark import Document, MessagePart
+from checkpoints.interchange.writing import write_plan
 from checkpoints.storage import thread_rows
 from checkpoints.storage.driver_errors import translate_taken_ids
-from checkpoints.storage.message_rows import MessageContent, PlacedMessage
+from checkpoints.storage.message_rows import MessageContent
 
 
 def make_replacement(doc: Document) -> ChangeBody:
@@ -35,7 +34,7 @@ def _make_import(doc: Document, make_plan: Callable[[Document, ExistingContents]
     def import_document(transaction: Transaction) -> str:
         plan = make_plan(doc, read_existing_contents(transaction.connection, transaction.thread, doc))
         with translate_taken_ids():
-            _write_plan(transaction, doc, plan, contents)
+            write_plan(transaction, doc, plan, contents)
         return transaction.thread.id
 
     return import_document
@@ -50,102 +49,4 @@ def _make_content(doc: Document, part: MessagePart) -> MessageContent:
         hash=part.hash,  # computed again and compared where the document was read
         created_at=thread_rows.from_time(part.created_at),
         files=tuple(doc.files_by_hash[file_part["file"]] for file_part in named),
-    )
-
-
-def _write_plan(transaction: Transaction, doc: Document, plan: ImportPlan, contents: Mapping[str, MessageContent]) -> None:
-    transaction.detail = transaction.detail or plan.detail
-    nodes = _write_messages(transaction, plan, contents)
-    branch_ids = _write_branches(transaction, plan.branches, nodes)
-    if plan.moves_head:
-        transaction.move_head(nodes[doc.active_head] if doc.active_head else None)
-    _write_checkpoints(transaction, plan.checkpoints, nodes, branch_ids, needs_new_ids=plan.needs_new_ids)
-
-
-def _write_messages(
-    transaction: Transaction, plan: ImportPlan, contents: Mapping[str, MessageContent]
-) -> Mapping[str, Node]:
-    """Write the new messages. Return the stored message for each message of the document, by its id there."""
-    nodes = dict(plan.stored)
-    placed = []
-    for group in plan.chain_groups:
-        parents = [nodes[chain.parent_id] if chain.parent_id else None for chain in group]
-        begun = [parent for chain, parent in zip(group, parents, strict=True) if chain.segment is None]
-        segments = iter(transaction.add_segments(begun))
-        for chain, parent in zip(group, parents, strict=True):
-            segment = next(segments) if chain.segment is None else chain.segment
-            parent_id = parent.id if parent else None
-            for depth, document_id in enumerate(chain.message_ids, chain.depth):
-                is_taken = plan.needs_new_ids or document_id in plan.taken_ids
-                node = Node(transaction.new_id() if is_taken else document_id, segment, depth)
-                placed.append(PlacedMessage(node, parent_id, contents[document_id]))
-                nodes[document_id], parent_id = node, node.id
-    transaction.insert_messages(placed)
-    return nodes
-
-
-def _write_branches(transaction: Transaction, plan: BranchPlan, nodes: Mapping[str, Node]) -> dict[str, str]:
-    """Return the stored id of each of the document's branches, by its id there."""
-    if plan.current_name is not None:
-        transaction.update_row("branch", transaction.thread.branch_id, name=plan.current_name)
-    added = transaction.add_branches([(new.name, nodes[new.head].id if new.head else None) for new in plan.new])
-    transaction.update_rows("branch", plan.deleted_ids, deleted_at=transaction.now)
-    return {**plan.stored_ids, **{new.document_id: added_id for new, added_id in zip(plan.new, added, strict=True)}}
-
-
-def _write_checkpoints(
-    transaction: Transaction,
-    plan: CheckpointPlan,
-    nodes: Mapping[str, Node],
-    branch_ids: Mapping[str, str],
-    *,
-    needs_new_ids: bool,
-) -> None:
-    transaction.update_rows("checkpoint", plan.hidden_ids, deleted_at=transaction.now)
-    rewritten = {p.id: _make_checkpoint_values(p, nodes[p.message_id], branch_ids[p.branch]) for p in plan.rewritten}
-    # Some of these were deleted in this thread before; the others were hidden by the statement above.
-    transaction.update_each_row("checkpoint", rewritten)
-    relisted = {
-        part.id: {"deleted_at": None, "branch_id": branch_ids[part.branch], "detached": part.detached}
-        for part in plan.relisted
-    }
-    transaction.update_each_row("checkpoint", relisted)
-    transaction.add_checkpoints(
-        [
-            _build_checkpoint(part, "" if needs_new_ids else part.id, nodes[part.message_id], branch_ids[part.branch])
-            for part in plan.new
-        ]
-    )
-
-
-def _make_checkpoint_values(part: CheckpointPart, node: Node, branch_id: str) -> dict[str, Any]:
-    """Return the mutable columns of a checkpoint. The message is another one where the stored message is damaged."""
-    return {
-        **({"name": part.name} if part.name else {}),
-        "description": part.description,
-        "pinned": part.pinned,
-        "tokens": part.tokens,
-        "detached": part.detached,
-        "branch_id": branch_id,
-        "message_id": node.id,
-        "segment": node.segment,
-        "depth": node.depth,
-        "deleted_at": None,
-    }
-
-
-def _build_checkpoint(part: CheckpointPart, identifier: str, node: Node, branch_id: str) -> Checkpoint:
-    return Checkpoint(
-        id=identifier,
-        name=part.name,
-        timestamp=part.timestamp,
-        message_count=part.message_count,
-        description=part.description,
-        created_by=part.created_by,
-        tokens=part.tokens,
-        pinned=part.pinned,
-        node=node,
-        extra=part.extra,
-        branch_id=branch_id,
-        detached=part.detached,
     )

@@ -8,9 +8,9 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from checkpoints.files import File, find_file_hashes, hash_bytes
 from checkpoints.storage import schema
+from checkpoints.storage.batches import select_in_batches
 
 REFERENCES_FILE = schema.message.c.body.contains('"file":"sha256:', autoescape=True)  # JSON escapes the quotes of a text
-_BATCH_SIZE = 200  # hashes in one statement
 
 
 def write_files(connection: sa.Connection, files: Iterable[File], now: int) -> None:
@@ -32,11 +32,9 @@ def select_files(connection: sa.Connection, hashes: Collection[str]) -> dict[str
 
 
 def _select_file_rows(connection: sa.Connection, hashes: Collection[str]) -> Iterator[tuple[str, bytes]]:
-    table, wanted = schema.file.c, list(hashes)
-    for start in range(0, len(wanted), _BATCH_SIZE):
-        query = sa.select(table.hash, table.bytes).where(table.hash.in_(wanted[start : start + _BATCH_SIZE]))
-        for row in connection.execute(query):
-            yield row.hash, bytes(row.bytes)
+    table = schema.file.c
+    for row in select_in_batches(connection, sa.select(table.hash, table.bytes), table.hash, hashes):
+        yield row.hash, bytes(row.bytes)
 
 
 def find_orphan_files(connection: sa.Connection, is_erased: Callable[[Any], bool]) -> list[str]:

@@ -13,6 +13,7 @@ from checkpoints.files import File
 from checkpoints.history import Path, Place
 from checkpoints.model import MAIN, Message, MessageStatus, NewMessage, Node
 from checkpoints.storage import schema, thread_rows
+from checkpoints.storage.batches import select_in_batches
 
 _MAX_PROMPT_SEARCH_MESSAGES = 200
 _MAX_RANGES = 50  # parts of a path in one statement
@@ -184,10 +185,8 @@ def select_ids_at(connection: sa.Connection, places: Collection[Place]) -> dict[
 
 
 def _select_at(connection: sa.Connection, query: sa.Select[Any], places: Collection[Place]) -> Iterator[sa.Row[Any]]:
-    table, wanted = schema.message.c, list(places)
-    for start in range(0, len(wanted), thread_rows.BATCH_SIZE):
-        is_there = sa.tuple_(table.segment, table.depth).in_(wanted[start : start + thread_rows.BATCH_SIZE])
-        yield from connection.execute(query.where(is_there))
+    table = schema.message.c
+    return select_in_batches(connection, query, sa.tuple_(table.segment, table.depth), places)
 
 
 def select_all_messages(connection: sa.Connection, thread_id: str) -> list[Message]:

@@ -1,7 +1,7 @@
 """Threads, their branches and their nodes, read from rows and inserted."""
 
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from operator import itemgetter
@@ -15,10 +15,10 @@ from checkpoints.history import Path, SegmentParents
 from checkpoints.model import Branch, Json, Node, RunState, Thread
 from checkpoints.operation import OperationKind
 from checkpoints.storage import schema
+from checkpoints.storage.batches import select_in_batches
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-BATCH_SIZE = 200  # values or places in one statement: databases limit how many it may carry
 
 
 def to_time(microseconds: int) -> datetime:
@@ -220,14 +220,8 @@ def select_nodes(connection: sa.Connection, message_ids: Collection[str]) -> dic
     """Where these messages stand, by id."""
     table = schema.message.c
     query = sa.select(table.id, table.segment, table.depth)
-    return {row.id: Node(row.id, row.segment, row.depth) for row in select_with_ids(connection, query, message_ids)}
-
-
-def select_with_ids(connection: sa.Connection, query: sa.Select[Any], ids: Collection[str]) -> Iterator[Any]:
-    """The rows of a query whose first column is one of these ids, however many they are."""
-    key, wanted = query.selected_columns[0], list(ids)
-    for start in range(0, len(wanted), BATCH_SIZE):
-        yield from connection.execute(query.where(key.in_(wanted[start : start + BATCH_SIZE])))
+    rows = select_in_batches(connection, query, table.id, message_ids)
+    return {row.id: Node(row.id, row.segment, row.depth) for row in rows}
 
 
 def load_current_path(connection: sa.Connection, thread_id: str) -> tuple[Thread, Path]:

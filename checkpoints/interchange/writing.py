@@ -1,0 +1,108 @@
+"""Writing an import as it was planned. Messages are placed below those that are stored already."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from checkpoints.changes.transaction import Transaction
+from checkpoints.interchange.import_plan import BranchPlan, CheckpointPlan, ImportPlan
+from checkpoints.interchange.waymark import CheckpointPart, Document
+from checkpoints.model import Checkpoint, Node
+from checkpoints.storage.message_rows import MessageContent, PlacedMessage
+
+
+def write_plan(transaction: Transaction, doc: Document, plan: ImportPlan, contents: Mapping[str, MessageContent]) -> None:
+    transaction.detail = transaction.detail or plan.detail
+    nodes = _write_messages(transaction, plan, contents)
+    branch_ids = _write_branches(transaction, plan.branches, nodes)
+    if plan.moves_head:
+        transaction.move_head(nodes[doc.active_head] if doc.active_head else None)
+    _write_checkpoints(transaction, plan.checkpoints, nodes, branch_ids, needs_new_ids=plan.needs_new_ids)
+
+
+def _write_messages(
+    transaction: Transaction, plan: ImportPlan, contents: Mapping[str, MessageContent]
+) -> Mapping[str, Node]:
+    """Write the new messages. Return the stored message for each message of the document, by its id there."""
+    nodes = dict(plan.stored)
+    placed = []
+    for group in plan.chain_groups:
+        parents = [nodes[chain.parent_id] if chain.parent_id else None for chain in group]
+        begun = [parent for chain, parent in zip(group, parents, strict=True) if chain.segment is None]
+        segments = iter(transaction.add_segments(begun))
+        for chain, parent in zip(group, parents, strict=True):
+            segment = next(segments) if chain.segment is None else chain.segment
+            parent_id = parent.id if parent else None
+            for depth, document_id in enumerate(chain.message_ids, chain.depth):
+                is_taken = plan.needs_new_ids or document_id in plan.taken_ids
+                node = Node(transaction.new_id() if is_taken else document_id, segment, depth)
+                placed.append(PlacedMessage(node, parent_id, contents[document_id]))
+                nodes[document_id], parent_id = node, node.id
+    transaction.insert_messages(placed)
+    return nodes
+
+
+def _write_branches(transaction: Transaction, plan: BranchPlan, nodes: Mapping[str, Node]) -> dict[str, str]:
+    """Return the stored id of each of the document's branches, by its id there."""
+    if plan.current_name is not None:
+        transaction.update_row("branch", transaction.thread.branch_id, name=plan.current_name)
+    added = transaction.add_branches([(new.name, nodes[new.head].id if new.head else None) for new in plan.new])
+    transaction.update_rows("branch", plan.deleted_ids, deleted_at=transaction.now)
+    return {**plan.stored_ids, **{new.document_id: added_id for new, added_id in zip(plan.new, added, strict=True)}}
+
+
+def _write_checkpoints(
+    transaction: Transaction,
+    plan: CheckpointPlan,
+    nodes: Mapping[str, Node],
+    branch_ids: Mapping[str, str],
+    *,
+    needs_new_ids: bool,
+) -> None:
+    transaction.update_rows("checkpoint", plan.hidden_ids, deleted_at=transaction.now)
+    rewritten = {p.id: _make_checkpoint_values(p, nodes[p.message_id], branch_ids[p.branch]) for p in plan.rewritten}
+    # Some of these were deleted in this thread before; the others were hidden by the statement above.
+    transaction.update_each_row("checkpoint", rewritten)
+    relisted = {
+        part.id: {"deleted_at": None, "branch_id": branch_ids[part.branch], "detached": part.detached}
+        for part in plan.relisted
+    }
+    transaction.update_each_row("checkpoint", relisted)
+    transaction.add_checkpoints(
+        [
+            _build_checkpoint(part, "" if needs_new_ids else part.id, nodes[part.message_id], branch_ids[part.branch])
+            for part in plan.new
+        ]
+    )
+
+
+def _make_checkpoint_values(part: CheckpointPart, node: Node, branch_id: str) -> dict[str, Any]:
+    """Return the mutable columns of a checkpoint. The message is another one where the stored message is damaged."""
+    return {
+        **({"name": part.name} if part.name else {}),
+        "description": part.description,
+        "pinned": part.pinned,
+        "tokens": part.tokens,
+        "detached": part.detached,
+        "branch_id": branch_id,
+        "message_id": node.id,
+        "segment": node.segment,
+        "depth": node.depth,
+        "deleted_at": None,
+    }
+
+
+def _build_checkpoint(part: CheckpointPart, identifier: str, node: Node, branch_id: str) -> Checkpoint:
+    return Checkpoint(
+        id=identifier,
+        name=part.name,
+        timestamp=part.timestamp,
+        message_count=part.message_count,
+        description=part.description,
+        created_by=part.created_by,
+        tokens=part.tokens,
+        pinned=part.pinned,
+        node=node,
+        extra=part.extra,
+        branch_id=branch_id,
+        detached=part.detached,
+    )

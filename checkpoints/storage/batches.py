@@ -1,0 +1,17 @@
+"""Queries for many values, in statements of a size that every database accepts."""
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import sqlalchemy as sa
+
+_BATCH_SIZE = 200  # values in one statement: databases limit how many it may carry
+
+
+def select_in_batches(
+    connection: sa.Connection, query: sa.Select[Any], key: sa.ColumnElement[Any], values: Collection[Any]
+) -> Iterator[sa.Row[Any]]:
+    """Return the rows of a query whose key is one of these values."""
+    wanted = list(values)
+    for start in range(0, len(wanted), _BATCH_SIZE):
+        yield from connection.execute(query.where(key.in_(wanted[start : start + _BATCH_SIZE])))
