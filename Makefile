@@ -41,14 +41,20 @@ $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Waymark needs Python 3.11 or newer: make PYTHON=python3.11 …"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { echo "Python cannot make a virtual environment: on Debian, apt install python3-venv."; exit 1; }
 
+# Without a network pip speaks of conflicting dependencies, which is untrue.
+install = $(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(1) -c constraints.txt >$(VENV)/pip.log 2>&1 || { \
+  if grep -q "connection broken" $(VENV)/pip.log; \
+  then echo "The package registry cannot be reached. Waymark is installed from it once: connect to the network and run make again."; \
+  else cat $(VENV)/pip.log; fi; exit 1; }
+
 $(VENV)/run: requirements.txt constraints.txt | $(VENV)/bin/python
 	@echo "Installing what Waymark needs …"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt -c constraints.txt
+	@$(call install,requirements.txt)
 	@touch $@
 
 $(VENV)/dev: requirements-dev.txt requirements.txt constraints.txt | $(VENV)/bin/python
 	@echo "Installing what the tests need …"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt -c constraints.txt
+	@$(call install,requirements-dev.txt)
 	@touch $(VENV)/run $@
 
 # A browser that is there is used; as root on Debian one is installed; else one line says what to do. The tests prefer
