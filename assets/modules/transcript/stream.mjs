@@ -37,7 +37,7 @@ export function useStream(thread, data, act) {
 
   useEffect(() => {
     if (thread === null) return undefined;
-    const refreshing = createRefresher(latest, act);
+    const refreshing = createRefresher(thread, latest, act);
     const onFrame = (frame) => {
       showFrame(frame, { live, reasoning }, dispatch, latest.current.version);
       refreshing.onFrame(frame);
@@ -106,13 +106,16 @@ function endsLiveText(frame, version) {
   return (frame.kind === "hello" || frame.kind === "end") && frame.version <= version;
 }
 
-/** Request new data when a frame is ahead of the page's data. @param {{current: import("../lib/types.mjs").TranscriptData}} latest */
-function createRefresher(latest, act) {
+/**
+ * Request new data when a frame is ahead of the page's data. The thread may have begun without a reply that names its address.
+ * @param {{current: import("../lib/types.mjs").TranscriptData}} latest
+ */
+function createRefresher(thread, latest, act) {
   let requestedVersion = -1;
   let changeTimer = 0;
   const refresh = (version = latest.current.version) => {
     requestedVersion = version;
-    act("refresh", { version });
+    act("refresh", { version, thread });
   };
   const refreshIfBehind = (version) => {
     if (version > latest.current.version && version > requestedVersion) refresh(version);
