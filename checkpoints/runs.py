@@ -1,5 +1,6 @@
 """Runs: one pass of the agent. A running row is the thread's lock, and what a crash leaves behind is found through it."""
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,6 +23,13 @@ from checkpoints.storage.database import retry_contended
 from checkpoints.store import Store
 
 _run_table = schema.run
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def _choose_thread_id(caller: Caller) -> str | None:
+    """Return the id of a conversation that a request begins; None for a new one."""
+    request_id = caller.request_id or ""
+    return request_id if _UUID.fullmatch(request_id) else None
 
 
 class Runs:
@@ -44,7 +52,7 @@ class Runs:
         compacts: bool = False,
     ) -> Run:
         """Lock the thread for a run and write the user's message, in one transaction; without a thread, make one that has
-        these `settings`.
+        these `settings`. Its id is the request's where that is a UUID: the page can follow it before the reply.
 
         `closing_messages` are written before it: results of calls that it leaves without a decision. `after` is the start
         of a run that does not start at the head (an edit, a retry). Raises `RunActiveError` when another run holds the
@@ -60,7 +68,7 @@ class Runs:
                 loaded = thread_rows.load_thread(connection, thread_id)
                 check_caller(connection, loaded, caller, while_running=False)
             else:
-                new = self._store.prepare_thread(settings=settings)
+                new = self._store.prepare_thread(thread_id=_choose_thread_id(caller), settings=settings)
                 loaded = thread_rows.insert_thread(connection, new, self._store.now())
             run_rows.insert_run(connection, loaded.thread.id, run_id, self._store.now(), compacts=compacts)
             if message is not None or after != HEAD:

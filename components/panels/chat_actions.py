@@ -121,7 +121,11 @@ async def _send_feedback(services: Services, action: Action) -> Answer:
     return Answer(reply=action.accept())
 
 
-async def _refresh_page(_: Services, action: Action) -> Answer:
+async def _refresh_page(services: Services, action: Action) -> Answer:
+    """Make the panels read again; on a start page whose first message has begun a conversation, go there."""
+    begun = action.fields.get("thread")
+    if action.page_thread_id is None and begun and await services.read_snapshot(services.store.thread_exists, begun):
+        return Answer(page_state.build_update(go=page_state.thread_address(begun)))
     return Answer(page_state.refresh_panels(action.last_update))
 
 

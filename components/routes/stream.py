@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from agent.events import Event, HeadMoved, MessageAdded, ReasoningDelta, RunFinished, RunStarted, TextDelta
-from agent.run.hub import SubscriberLagged, Subscription
+from agent.run.hub import LiveRun, SubscriberLagged, Subscription
 from agent.subagents.delegation import load_last_turn
 from checkpoints import MAIN, RunState, StoreUnavailableError, TakesTooLongError, ThreadNotFoundError
 from components.services import Services
@@ -24,6 +24,7 @@ FRAME_SECONDS_PER_RUN = 0.005
 MAX_FRAME_SECONDS = 0.25
 FRAME_SECONDS_OF_LOOK_SECONDS = 10  # an expensive text is formatted less often
 MAX_PAUSE_SECONDS = 2.0
+MAX_EXPECTED_SECONDS = 10.0  # until an expected conversation begins
 CLOSE_THREAD_GONE = 4404
 CLOSE_TRY_AGAIN = 1013
 
@@ -34,10 +35,15 @@ _log = logging.getLogger(__name__)
 def add_route(server: FastAPI, services: Services) -> None:
     @server.websocket("/api/threads/{thread_id}/events")
     async def serve_events(socket: WebSocket, thread_id: str) -> None:
-        """Send the events of a conversation, as the guard allows. Closing the page changes nothing in the run."""
+        """Send the events of a conversation, as the guard allows. Closing the page changes nothing in the run.
+
+        With `?expected`, the page has sent its first message a moment ago: the conversation may not be there yet.
+        """
         await socket.accept()
+        is_expected = "expected" in socket.query_params
         try:
-            await services.read_snapshot(services.store.get_thread, thread_id)
+            if not is_expected:
+                await services.read_snapshot(services.store.get_thread, thread_id)
         except ThreadNotFoundError:
             with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # the browser may have disconnected as well
                 await socket.close(CLOSE_THREAD_GONE)
@@ -46,7 +52,7 @@ def add_route(server: FastAPI, services: Services) -> None:
             with contextlib.suppress(WebSocketDisconnect, RuntimeError):
                 await socket.close(CLOSE_TRY_AGAIN)
             return
-        sending = asyncio.create_task(_send_frames(socket, services, thread_id))
+        sending = asyncio.create_task(_send_frames(socket, services, thread_id, is_expected))
         closing = asyncio.create_task(_wait_for_close(socket))
         await asyncio.wait({sending, closing}, return_when=asyncio.FIRST_COMPLETED)
         for task in (sending, closing):
@@ -56,14 +62,16 @@ def add_route(server: FastAPI, services: Services) -> None:
             _log.error("a page of thread %s got no more events", thread_id, exc_info=error)
 
 
-async def _send_frames(socket: WebSocket, services: Services, thread_id: str) -> None:
-    async with contextlib.aclosing(stream_frames(services, thread_id)) as frames:
+async def _send_frames(socket: WebSocket, services: Services, thread_id: str, is_expected: bool) -> None:
+    async with contextlib.aclosing(stream_frames(services, thread_id, is_expected=is_expected)) as frames:
         try:
             async for frame in frames:
                 try:
                     await socket.send_text(json.dumps(frame))
                 except (WebSocketDisconnect, RuntimeError):  # the browser disconnected between two frames
                     return
+        except (ThreadNotFoundError, TimeoutError):
+            await socket.close(CLOSE_THREAD_GONE)
         except (SubscriberLagged, StoreUnavailableError, TakesTooLongError):
             await socket.close(CLOSE_TRY_AGAIN)
 
@@ -74,13 +82,21 @@ async def _wait_for_close(socket: WebSocket) -> None:
             await socket.receive_text()
 
 
-async def stream_frames(services: Services, thread_id: str) -> AsyncGenerator[Frame]:
-    """Yield the frames of one page, without end."""
+async def stream_frames(services: Services, thread_id: str, *, is_expected: bool = False) -> AsyncGenerator[Frame]:
+    """Yield the frames of one page, without end. Raises `ThreadNotFoundError`; for an expected conversation, `TimeoutError`
+    if it does not begin.
+    """
     async with services.hub.subscribe(thread_id) as following:
         text = StreamingMarkdown(services.renderer.look)
-        yield await _build_hello(services, thread_id, following, text)
+        if is_expected and following.live_run is not None:  # the page knows no message yet
+            yield await _repeat_start(services, thread_id, following.live_run)
+        hello = await _build_hello(services, thread_id, following, text, is_expected=is_expected)
+        yield hello
+        wait_seconds = None if hello["version"] else MAX_EXPECTED_SECONDS
         while True:
-            events = await following.receive()
+            async with asyncio.timeout(wait_seconds):
+                events = await following.receive()
+            wait_seconds = None
             for batch in _join_deltas(events):
                 if isinstance(batch, TextDelta):
                     text.feed(batch.text)
@@ -105,15 +121,30 @@ def _pause_seconds(runs: int, look_seconds: float) -> float:
     return max(pause, min(look_seconds * FRAME_SECONDS_OF_LOOK_SECONDS, MAX_PAUSE_SECONDS))
 
 
-async def _build_hello(services: Services, thread_id: str, subscription: Subscription, text: StreamingMarkdown) -> Frame:
-    thread = await services.read_snapshot(services.store.get_thread, thread_id)
+async def _repeat_start(services: Services, thread_id: str, run: LiveRun) -> Frame:
+    """Build the frame that began a run, with the user's message."""
+    question, *_ = await services.read_snapshot(load_last_turn, services.store, thread_id)
+    version = (await services.read_snapshot(services.store.get_thread, thread_id)).version
+    return await _build_start(services, RunStarted(run.run_id, version, question))
+
+
+async def _build_hello(
+    services: Services, thread_id: str, subscription: Subscription, text: StreamingMarkdown, *, is_expected: bool
+) -> Frame:
+    """Build the first frame. An expected conversation that has not begun has the version 0."""
+    try:
+        version = (await services.read_snapshot(services.store.get_thread, thread_id)).version
+    except ThreadNotFoundError:
+        if not is_expected:
+            raise
+        version = 0
     run = None
     if subscription.live_run is not None:
         text.feed(subscription.live_run.text)
         stable, tail = await text.take()
         reasoning = subscription.live_run.reasoning
         run = {"id": subscription.live_run.run_id, "stable": stable, "tail": tail, "reasoning": reasoning}
-    return {"kind": "hello", "version": thread.version, "run": run}
+    return {"kind": "hello", "version": version, "run": run}
 
 
 def _join_deltas(events: list[Event]) -> list[Event]:
@@ -130,11 +161,8 @@ def _join_deltas(events: list[Event]) -> list[Event]:
 
 async def _build_frame(services: Services, thread_id: str, event: Event) -> Frame | None:
     match event:
-        case RunStarted(run_id, version, message):
-            extras = message_view.MessageExtras(run_state=RunState.RUNNING, to_html=services.renderer.page())
-            shown = await services.run_blocking(message_view.describe_messages, [message], extras) if message else [None]
-            after = message.parent_id if message else None  # an edited message is not at the end
-            return {"kind": "start", "version": version, "run": run_id, "message": shown[0], "after": after}
+        case RunStarted():
+            return await _build_start(services, event)
         case MessageAdded(message, version):
             added = await services.read_snapshot(_find_message_view, services, thread_id, message.id)
             if added is None:
@@ -147,6 +175,14 @@ async def _build_frame(services: Services, thread_id: str, event: Event) -> Fram
         case HeadMoved(version):
             return {"kind": "head", "version": version}
     return None
+
+
+async def _build_start(services: Services, event: RunStarted) -> Frame:
+    message = event.message
+    extras = message_view.MessageExtras(run_state=RunState.RUNNING, to_html=services.renderer.page())
+    shown = await services.run_blocking(message_view.describe_messages, [message], extras) if message else [None]
+    after = message.parent_id if message else None  # an edited message is not at the end
+    return {"kind": "start", "version": event.version, "run": event.run_id, "message": shown[0], "after": after}
 
 
 def _find_message_view(services: Services, thread_id: str, message_id: str) -> message_view.MessageView | None:

@@ -131,7 +131,7 @@ def test_the_answer_goes_on_after_a_kill(
     start: Start, visit: Visit, openai_settings: dict[str, str], fake_openai: FakeOpenAI
 ) -> None:
     page = _begin_to_talk(visit(start(**openai_settings)), fake_openai)
-    page.expected.append("WebSocket connection|ERR_CONNECTION_REFUSED|Failed to fetch")
+    page.expected.append("WebSocket connection|ERR_CONNECTION_REFUSED|Failed to fetch|Callback failed")
     page.server.kill()
     fake_openai.release()
     page.server.start()
@@ -183,6 +183,21 @@ def test_what_is_sent_before_the_panels_have_read_the_end_follows_it(
     page.expect_messages(6)
     page.wait_for_answer()
     assert [message.text for message in page.messages()][4:] == ["Third", "Third it is."]
+
+
+def test_the_first_answer_of_a_conversation_does_not_wait_for_the_panels(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    """The address, the lists and the panels' data follow behind."""
+    page = visit(shared_openai_server)
+    fake_openai.script(Say("First it is."), Say("Second it is."))
+    with _panels_held_back(page):
+        page.send("First")
+        expect(page.message("First it is.")).to_be_visible()
+    page.wait_for_answer()
+    expect(page.tab).to_have_url(re.compile("/t/"))
+    page.say("Second")
+    assert [message.text for message in page.messages()] == ["First", "First it is.", "Second", "Second it is."]
 
 
 def test_a_click_before_the_panels_have_read_the_end_counts_with_what_is_seen(

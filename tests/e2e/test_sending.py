@@ -67,6 +67,23 @@ def _expect_asked(page: Page, *texts: str) -> None:
     assert _asked(page) == list(texts)
 
 
+def test_a_first_message_whose_reply_is_lost_has_its_conversation_and_its_address(page: Page) -> None:
+    def lose_reply(route: Route) -> None:
+        if SEND.search(route.request.post_data or ""):
+            route.fetch()
+            route.abort()
+        else:
+            route.continue_()
+
+    page.expected.append("ERR_FAILED|Failed to fetch|Callback failed")
+    page.tab.route(CALLBACKS, lose_reply)
+    page.composer.fill("Hello")
+    page.composer.press("Enter")
+    page.wait_for_answer()
+    expect(page.tab).to_have_url(re.compile("/t/"))
+    assert _asked(page) == ["Hello"]
+
+
 @pytest.mark.parametrize("press", ["Enter twice", "a double click"])
 @pytest.mark.parametrize("is_begun", sample([False, True], 1), ids=["first message", "later message"])
 def test_two_presses_on_a_slow_network_are_one_message(page: Page, press: str, is_begun: bool) -> None:

@@ -1,4 +1,5 @@
 /** Send messages and stop runs. A message is in one place at a time: in the field, in the queue, or in a request. */
+import { expectThread } from "../lib/expected-thread.mjs";
 import { useRequest } from "../lib/request.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { takeChoice } from "../settings/settings.mjs";
@@ -30,6 +31,7 @@ export function useSending(data, { reply, act }, field, drafts) {
   const onReply = (sent, { ok, text }, wasLate) => {
     setProblem(ok ? null : { text: text ?? REFUSED_TEXT, canRetry: false });
     if (sent.type === "stop") return;
+    if (!ok && sent.thread === null) expectThread(null);
     if (!ok && !wasLate) pickTarget(sent).putBack(sent);
     if (ok && wasLate) pickTarget(sent).removeMessage(sent);
     if (ok && sent.thread === null && thread === null) drafts.expectThread();
@@ -46,6 +48,7 @@ export function useSending(data, { reply, act }, field, drafts) {
     setProblem(null);
     const op = act(sent.type, fields, sent.op);
     if (sent.type === "send") storeUnsent("sent", thread, { text: sent.text, op, files: sent.files.length });
+    if (sent.type === "send" && thread === null) expectThread(op);
     request.start({ ...sent, op, thread });
   };
   const send = ({ text, files, op }) => {

@@ -23,10 +23,11 @@ function recordVersion(thread, frame) {
 /**
  * @param {string} thread
  * @param {Listeners} on
+ * @param {boolean} isExpected whether the thread may begin a moment later
  * @returns {() => void} closes the socket for good
  */
-export function followThread(thread, on) {
-  const following = new ThreadSocket(thread, on);
+export function followThread(thread, on, isExpected) {
+  const following = new ThreadSocket(thread, on, isExpected ? "?expected" : "");
   following.open();
   return () => following.stop();
 }
@@ -34,6 +35,7 @@ export function followThread(thread, on) {
 /** @typedef {{onFrame: (frame: object) => void, onGone: () => void, onConnection: (lost: boolean) => void}} Listeners */
 class ThreadSocket {
   #thread;
+  #query;
   #on;
   #socket = null;
   #attempts = 0;
@@ -41,8 +43,9 @@ class ThreadSocket {
   #retryTimer = 0;
   #noticeTimer = 0;
 
-  constructor(thread, on) {
+  constructor(thread, on, query) {
     this.#thread = thread;
+    this.#query = query;
     this.#on = on;
     window.addEventListener("online", this.#hurry);
     document.addEventListener("visibilitychange", this.#hurry);
@@ -50,7 +53,7 @@ class ThreadSocket {
 
   open() {
     clearTimeout(this.#retryTimer);
-    this.#socket = new WebSocket(`${location.origin.replace(/^http/, "ws")}/api/threads/${encodeURIComponent(this.#thread)}/events`);
+    this.#socket = new WebSocket(`${location.origin.replace(/^http/, "ws")}/api/threads/${encodeURIComponent(this.#thread)}/events${this.#query}`);
     this.#socket.onmessage = (event) => this.#receive(JSON.parse(event.data));
     this.#socket.onclose = (event) => this.#lose(event);
   }

@@ -1,4 +1,5 @@
 /** Join the socket: dispatch its frames, write the live text, and request new data when the server is ahead. */
+import { expectThread } from "../lib/expected-thread.mjs";
 import { followThread } from "../lib/socket.mjs";
 import { showOutageIfUnreachable } from "../page/outage.mjs";
 import { EMPTY_STREAM, hasRunEnd, nextStream } from "./conversation.mjs";
@@ -13,10 +14,11 @@ const FOREIGN_CHANGE_MS = 500;
 const CHECK_OUTAGE_AFTER_MS = 4000; // after the connection counts as lost, which takes a second
 
 /**
+ * @param {string|null} thread the data's, or one that has begun and is not in the data yet
  * @param {import("../lib/types.mjs").TranscriptData} data
  * @param {import("../lib/types.mjs").Act} act
  */
-export function useStream(data, act) {
+export function useStream(thread, data, act) {
   const [stream, dispatch] = useReducer(nextStream, EMPTY_STREAM);
   const [lost, setLost] = useConnection();
   const latest = useRef(data);
@@ -34,19 +36,23 @@ export function useStream(data, act) {
   }, [data]); // once per delivery, not per frame
 
   useEffect(() => {
-    if (data.thread === null) return undefined;
-    const refreshing = createRefresher(latest, act);
+    if (thread === null) return undefined;
+    const refreshing = createRefresher(thread, latest, act);
     const onFrame = (frame) => {
       showFrame(frame, { live, reasoning }, dispatch, latest.current.version);
       refreshing.onFrame(frame);
     };
-    const close = followThread(data.thread, { onFrame, onGone: refreshing.refresh, onConnection: setLost });
+    const onGone = () => {
+      expectThread(null);
+      refreshing.refresh();
+    };
+    const close = followThread(thread, { onFrame, onGone, onConnection: setLost }, latest.current.thread === null);
     return () => {
       refreshing.stop();
       live.stop();
       close();
     };
-  }, [data.thread, act, live, reasoning]);
+  }, [thread, act, live, reasoning]);
 
   return { stream, lost, bubbleRef, cardRef, isLiveEmpty: () => live.isEmpty() && reasoning.isEmpty(), dismissRun: () => dispatch({ kind: "dismiss" }) };
 }
@@ -100,13 +106,16 @@ function endsLiveText(frame, version) {
   return (frame.kind === "hello" || frame.kind === "end") && frame.version <= version;
 }
 
-/** Request new data when a frame is ahead of the page's data. @param {{current: import("../lib/types.mjs").TranscriptData}} latest */
-function createRefresher(latest, act) {
+/**
+ * Request new data when a frame is ahead of the page's data. The thread may have begun without a reply that names its address.
+ * @param {{current: import("../lib/types.mjs").TranscriptData}} latest
+ */
+function createRefresher(thread, latest, act) {
   let requestedVersion = -1;
   let changeTimer = 0;
   const refresh = (version = latest.current.version) => {
     requestedVersion = version;
-    act("refresh", { version });
+    act("refresh", { version, thread });
   };
   const refreshIfBehind = (version) => {
     if (version > latest.current.version && version > requestedVersion) refresh(version);

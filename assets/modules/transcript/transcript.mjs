@@ -1,6 +1,7 @@
 /** The conversation: history from `data`, the running answer from the socket. */
 import { useActions } from "../lib/actions.mjs";
 import { GO_BACK, useCommands } from "../lib/commands.mjs";
+import { expectThread, useShownThread } from "../lib/expected-thread.mjs";
 import { icon } from "../lib/icons.mjs";
 import { copyCodeOnClick } from "../message/prose.mjs";
 import { takeChoice } from "../settings/settings.mjs";
@@ -23,18 +24,19 @@ const MAX_QUOTE_CHARS = 120; // of a message in the palette
 export function Transcript(props) {
   const act = useActions(props);
   const editing = useEditing(props.reply, act);
+  const thread = useShownThread(props.data, props.reply);
   const title = props.data?.title;
   useEffect(() => {
     document.title = title ? `${title} · Waymark` : "Waymark";
   }, [title]);
   if (!props.data) return h("div", { id: props.id, className: "transcript" });
   // A new key for another thread: no state of the old conversation may remain.
-  return h(Conversation, { key: props.data.thread ?? "none", id: props.id, data: props.data, act, editing });
+  return h(Conversation, { key: thread ?? "none", id: props.id, thread, data: props.data, act, editing });
 }
 
-function Conversation({ id, data, act, editing }) {
+function Conversation({ id, thread, data, act, editing }) {
   const [spoken, announce] = useState("");
-  const stream = useStream(data, act);
+  const stream = useStream(thread, data, act);
   // New messages belong to the end, which is not loaded while the page shows an earlier part.
   const messages = useMemo(() => (data.later ? data.messages : mergeMessages(data, stream.stream)), [data, stream.stream]);
   const run = pickNewestRun(data, stream.stream);
@@ -91,7 +93,10 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
   const isRunning = run?.state === "running";
   const showLive = !data.later && (isRunning || !stream.isLiveEmpty());
   const isEmpty = messages.length === 0 && !showLive;
-  const onSuggest = (text, operation) => act("suggest", { text, ...takeChoice(data.thread) }, operation);
+  const onSuggest = (text, operation) => {
+    expectThread(operation);
+    act("suggest", { text, ...takeChoice(data.thread) }, operation);
+  };
   return h(
     "div",
     {

@@ -1,6 +1,7 @@
 """What one page is told of a run adds up to what is stored, from whatever moment on it listens."""
 
 import asyncio
+import uuid
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -14,7 +15,8 @@ from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.run.runner import build_runner
 from agent.tools.calculator import calculator
-from checkpoints import Caller, Database, Message, Runs, Store
+from checkpoints import Caller, Database, Message, Runs, Store, ThreadNotFoundError
+from components.routes import stream
 from components.routes.stream import MAX_PAUSE_SECONDS, Frame, _pause_seconds, stream_frames
 from components.services import Services
 from components.views import message_view
@@ -67,9 +69,9 @@ class Screen:
                 if frame["message"]:
                     self.messages[frame["message"]["id"]] = frame["message"]
 
-    async def watch(self, parts: Services, thread_id: str, told: asyncio.Event) -> Frame:
+    async def watch(self, parts: Services, thread_id: str, told: asyncio.Event, *, is_expected: bool = False) -> Frame:
         """Show all until the run ends; `told` is set once the first frame is there."""
-        told_frames = stream_frames(parts, thread_id)
+        told_frames = stream_frames(parts, thread_id, is_expected=is_expected)
         async for frame in told_frames:
             self.show(frame)
             told.set()
@@ -170,3 +172,36 @@ def test_a_change_from_elsewhere_is_told() -> None:
 
 def test_a_text_that_is_dear_to_look_at_is_looked_at_less_often() -> None:
     assert [_pause_seconds(1, cost) for cost in (0.0, 0.001, 0.05, 9.0)] == [0.04, 0.04, 0.5, MAX_PAUSE_SECONDS]
+
+
+@pytest.mark.parametrize("is_late", [False, True], ids=["before it begins", "while it is answered"])
+def test_a_page_follows_a_conversation_from_the_request_that_begins_it(is_late: bool) -> None:
+    async def story() -> None:
+        async with services(seconds_per_token=0.01) as parts:
+            request_id, screen, told = str(uuid.uuid4()), Screen(), asyncio.Event()
+            if is_late:
+                await parts.runner.send(None, "hello", caller=Caller(request_id=request_id))
+            watching = asyncio.create_task(screen.watch(parts, request_id, told, is_expected=True))
+            await told.wait()
+            if not is_late:
+                run = await parts.runner.send(None, "hello", caller=Caller(request_id=request_id))
+                assert run.thread_id == request_id
+            await asyncio.wait_for(watching, 60)
+            assert list(screen.messages.values()) == shown(parts, parts.store.list_messages(request_id))
+
+    asyncio.run(story())
+
+
+def test_a_conversation_that_does_not_begin_is_not_followed_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "MAX_EXPECTED_SECONDS", 0.01)
+
+    async def story() -> None:
+        async with services() as parts:
+            frames = stream_frames(parts, str(uuid.uuid4()), is_expected=True)
+            assert await anext(frames) == {"kind": "hello", "version": 0, "run": None}
+            with pytest.raises(TimeoutError):
+                await anext(frames)
+            with pytest.raises(ThreadNotFoundError):
+                await anext(stream_frames(parts, str(uuid.uuid4())))
+
+    asyncio.run(story())
