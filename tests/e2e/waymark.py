@@ -97,6 +97,7 @@ class Page:
     def wait_for_answer(self) -> None:
         expect(self.live).to_have_count(0)
         expect(self.stop_button).to_have_count(0)
+        expect(self.tab.locator("#transcript")).not_to_have_attribute("data-thread", "")  # the panels have followed
         expect(self.tab.locator("article[data-message-id]").last).to_have_attribute("data-role", "assistant")
         expect(self.tab.locator("article[data-message-id]").last).to_have_attribute("data-state", "done")
 

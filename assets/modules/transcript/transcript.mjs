@@ -59,7 +59,7 @@ function Conversation({ id, thread, data, act, editing }) {
   };
   return h(
     "section",
-    { id, className: "transcript", onClick: (event) => copyCodeOnClick(event, announce) },
+    { id, className: "transcript", "data-thread": data.thread ?? "", onClick: (event) => copyCodeOnClick(event, announce) },
     h(TranscriptLog, { data, messages, run, stream, scrolling, editing, act, stayInPlace, announce, onEarlier: () => loadEarlier(true), onLater: showLater }),
     (scrolling.isAway || data.later) &&
       h("button", { type: "button", className: "jump", onClick: showLatest }, icon("arrow-down"), "Jump to latest"),
