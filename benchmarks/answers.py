@@ -16,6 +16,7 @@ from benchmarks.model_server import ModelServer
 from benchmarks.server import WaymarkServer
 
 TOKENS = 2_000
+NEW_CONVERSATION = "a first token, new conversation"
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ def measure_answers(
 ) -> None:
     fresh = iter(threads.values())
     kinds: dict[str, tuple[Callable[[], str], str, bool]] = {
+        NEW_CONVERSATION: (lambda: "", _write_words(40), True),
         "a first token, 10 messages": (lambda: threads["short"], _write_words(40), True),
         "a first token, 10,000 messages": (lambda: threads["long"], _write_words(40), True),
         f"{TOKENS:,} tokens at once, plain": (lambda: next(fresh), _write_words(TOKENS), False),
@@ -48,9 +50,16 @@ def measure_answers(
     found: dict[str, list[Answer]] = {name: [] for name in kinds}
     for name, (thread, text, holding) in kinds.items():
         for run in range(runs):
-            context, page, session = open_page(browser, state, f"{server.address}/t/{thread()}")
-            page.get_by_test_id("message").last.wait_for()
-            _measure_answer(page, session, server, model, "a first question, to warm up", _write_words(40), holding=False)
+            if thread_id := thread():
+                context, page, session = open_page(browser, state, f"{server.address}/t/{thread_id}")
+                page.get_by_test_id("message").last.wait_for()
+                _measure_answer(
+                    page, session, server, model, "a first question, to warm up", _write_words(40), holding=False
+                )
+            else:  # a new tab: its first message is measured
+                context, page, session = open_page(browser, state, server.address)
+                page.get_by_test_id("composer").wait_for()
+                page.wait_for_load_state("networkidle")
             found[name].append(_measure_answer(page, session, server, model, f"{name} {run}", text, holding=holding))
             context.close()
         report.note_load()
@@ -77,12 +86,13 @@ def _report_answers(report: Report, found: dict[str, list[Answer]], raw: float) 
         f"which takes it {raw:.0f} ms for a client that only reads.",
     ]
     report.sections.append(section)
-    for name in list(found)[:2]:
+    for name in list(found)[:3]:
         painted = Samples(tuple(answer.byte_to_first for answer in found[name])).median
-        report.bars.append(
-            Bar(f"the model's first byte to the first token painted, {name.split(', ')[1]}", painted, 60.0, "ms")
-        )
-    for name in list(found)[2:]:
+        felt = Samples(tuple(answer.enter_to_first for answer in found[name])).median
+        where = name.split(", ")[1]
+        report.bars.append(Bar(f"the model's first byte to the first token painted, {where}", painted, 60.0, "ms"))
+        report.bars.append(Bar(f"Enter to the first token painted, {where}", felt, 60.0, "ms", note="the model included"))
+    for name in list(found)[3:]:
         whole = Samples(tuple(answer.enter_to_whole for answer in found[name])).median
         report.bars.append(Bar(f"{name}: Enter to all painted", whole, 500.0, "ms", note=f"of which the model {raw:.0f} ms"))
 
