@@ -3,12 +3,9 @@
  * 1. Sets the theme, so that a dark page never flashes white.
  * 2. Puts stand-ins on window.waymark. Dash fetches its layout while the browser still fetches our modules.
  *    Whichever is first, a stand-in waits for the module and then renders the real component.
- * Dash adds every script of assets/ again at the end of the body: the second run does nothing.
  */
 (function () {
   "use strict";
-  if (window.waymark) return;
-
   var choice = "system";
   try {
     choice = localStorage.getItem("waymark.theme") || "system";
