@@ -156,6 +156,13 @@ def test_a_style_sheet_is_short_and_a_lazy_one_has_its_module(sheet: str) -> Non
         assert f'loadStyle(new URL("./{name}", import.meta.url));' in _read_code(sheet.removesuffix(".css") + ".mjs")
 
 
+def test_no_module_names_a_file_by_an_absolute_address() -> None:
+    """The address of a file holds the hash of all files, so it can only be found from the address of a module."""
+    for module in ALL:
+        assert not re.search(r"/(assets|vendor)/|[\w-]+\.(svg|css|m?js)#", _read_code(module)), module
+    assert [module for module in ALL if "icons.svg" in _read_code(module)] == ["lib/icons.mjs"]
+
+
 def test_imports_are_in_order() -> None:
     """Check the order: modules of other rooms first, then of the own room, each sorted by path."""
     for module in ALL:
