@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -49,15 +49,15 @@ from components.routes import (
 from components.services import Services
 from components.views import file_links
 from config import Settings, SettingsError, load_settings
-from server import static_files
 from server.guard import AllowedRoutes, Guard
 from server.headers import build_security_policy
 from server.layers import add_lifespan, serve_page_at
 from server.serving import open_listener, serve_until_signal
 from server.session import Session, load_secret
+from server.static_files import load_page_files
+from server.static_serving import ASSETS_PREFIX, LIBRARIES_PREFIX, PageFiles, serve_static_files
 
 _log = logging.getLogger(__name__)
-ROOT = Path(__file__).parent
 MAX_POOL_THREADS = 4  # for changes and runs: one writes at a time anyway; see services.Readers for all that only reads
 ROUTES = (
     stream,
@@ -74,7 +74,7 @@ ALLOWED_ROUTES = AllowedRoutes(
     paths=frozenset({"/", "/_dash-layout", "/_dash-dependencies", "/_dash-update-component"}),
     prefixes=("/t/", "/api/threads/"),
     user_file_prefixes=(file_links.FILES_PREFIX,),
-    static_prefixes=("/assets/", "/_dash-component-suites/", "/vendor/"),
+    static_prefixes=(ASSETS_PREFIX, LIBRARIES_PREFIX),
     max_body_bytes={"/_dash-update-component": 16_000_000},  # an import of 10 MB, as base64 inside JSON
 )
 
@@ -176,14 +176,15 @@ def _build_services(
 def _build_guard(services: Services, hosts: frozenset[str], session: Session | None, address: str) -> Guard:
     """Build the page's server, and the guard before it."""
     server = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    dash = _build_dash(server, services)
+    page_files = load_page_files()
+    dash = _build_dash(server, services, page_files)
     policy = build_security_policy(dash.csp_hashes())
     return Guard(
-        serve_page_at("/t/", server),
+        serve_static_files(serve_page_at("/t/", server), page_files),
         hosts=hosts,
         session=session,
         content_security_policy=lambda: policy,
-        routes=ALLOWED_ROUTES,
+        routes=replace(ALLOWED_ROUTES, immutable_prefixes=(f"{page_files.root}/",)),
         on_stale_link=lambda: _print_link(address, session),
     )
 
@@ -198,7 +199,7 @@ def _format_host(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _build_dash(server: FastAPI, services: Services) -> Dash:
+def _build_dash(server: FastAPI, services: Services, page_files: PageFiles) -> Dash:
     errors.add_error_responses(server)
     page.add_route(server, services)
     dash = page.Page(
@@ -206,18 +207,14 @@ def _build_dash(server: FastAPI, services: Services) -> Dash:
         server=server,  # type: ignore[arg-type]  # Dash types only what its Flask backend takes
         title="Waymark",
         update_title=None,  # type: ignore[arg-type]  # its documented off switch
-        assets_folder=str(ROOT / "assets"),
-        assets_path_ignore=["modules"],
-        assets_ignore=r"early|\.css",  # the frame names the one above everything else; the others come as one
-        external_stylesheets=[static_files.build_stylesheet_address()],
-        index_string=page.build_index(static_files.list_eager_modules()),
+        include_assets_files=False,  # the frame names them
+        index_string=page.build_index(page_files.root),
         meta_tags=page.META_TAGS,
         enable_mcp=False,
         on_error=_report_callback_error,
     )
     dash.layout = page.layout()
     page.register(dash, services)
-    static_files.add_static_routes(server)
     for route in ROUTES:
         route.add_route(server, services)
     return dash

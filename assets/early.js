@@ -3,12 +3,9 @@
  * 1. Sets the theme, so that a dark page never flashes white.
  * 2. Puts stand-ins on window.waymark. Dash fetches its layout while the browser still fetches our modules.
  *    Whichever is first, a stand-in waits for the module and then renders the real component.
- * Dash adds every script of assets/ again at the end of the body: the second run does nothing.
  */
 (function () {
   "use strict";
-  if (window.waymark) return;
-
   var choice = "system";
   try {
     choice = localStorage.getItem("waymark.theme") || "system";
@@ -29,13 +26,17 @@
 
   ["Threads", "Transcript", "Composer", "Timeline", "Log", "Settings", "OutageBanner", "Icon"].forEach(function (name) {
     waymark[name] = function (props) {
-      var state = React.useState(Boolean(waymark.parts));
-      React.useEffect(function () {
-        ready.then(function () {
+      var state = React.useState(false);
+      // Not in the first render, even if the module is there: Dash shows no change of another component (a toast, for
+      // example) that an effect makes before that component listens. A layout effect costs no frame.
+      React.useLayoutEffect(function () {
+        var show = function () {
           state[1](true);
-        });
+        };
+        if (waymark.parts) show();
+        else ready.then(show);
       }, []);
-      return waymark.parts ? React.createElement(waymark.parts[name], props) : null;
+      return state[0] ? React.createElement(waymark.parts[name], props) : null;
     };
   });
 

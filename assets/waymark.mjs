@@ -1,8 +1,8 @@
 /**
  * Entry of the browser side: joins the components and puts them on `window.waymark`, the only global.
  *
- * The other modules have no effect when imported. That matters: Dash may load each of them a second time under
- * another address (`?m=...`), and only this entry may act.
+ * The other modules have no effect when imported: only this entry acts. The server joins it with every module that it needs
+ * into one file (server/bundle.py).
  */
 import { Composer } from "./modules/composer/composer.mjs";
 import { Icon } from "./modules/lib/icons.mjs";

@@ -1,6 +1,6 @@
 """The page: the layout of the panels. No other module knows them all."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from functools import partial, wraps
 from typing import Any
 from urllib.parse import urlsplit
@@ -39,12 +39,13 @@ INDEX_TEMPLATE = """<!DOCTYPE html>
   <head>
     {%metas%}
     <title>{%title%}</title>
-    <link rel="icon" type="image/svg+xml" href="/assets/favicon.svg">
-    <script src="/assets/early.js"></script>
+    <link rel="icon" type="image/svg+xml" href="ASSETS/favicon.svg">
+    <script src="ASSETS/early.js"></script>
+    <link rel="stylesheet" href="ASSETS/waymark.css">
     {%css%}
     <link rel="preload" href="/_dash-layout" as="fetch" crossorigin="anonymous">
     <link rel="preload" href="/_dash-dependencies" as="fetch" crossorigin="anonymous">
-    MODULES
+    <script type="module" src="ASSETS/waymark.mjs"></script>
   </head>
   <body>
     {%app_entry%}
@@ -112,10 +113,9 @@ class Page(Dash):
         return wrap_callback
 
 
-def build_index(modules: Iterable[str]) -> str:
-    """Build the page's frame. It names all modules, so that the browser does not fetch them import by import."""
-    links = (f'<link rel="modulepreload" href="{address}">' for address in modules)
-    return INDEX_TEMPLATE.replace("MODULES", "\n    ".join(links))
+def build_index(assets: str) -> str:
+    """Build the page's frame. `assets` is the start of the addresses of the page's own files."""
+    return INDEX_TEMPLATE.replace("ASSETS", assets)
 
 
 def layout() -> Component:

@@ -19,7 +19,13 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server.headers import IMMUTABLE_CACHING, INERT_POLICY, SECURITY_HEADERS, choose_file_caching
+from server.headers import (
+    IMMUTABLE_CACHING,
+    IMMUTABLE_FILE_CACHING,
+    INERT_POLICY,
+    SECURITY_HEADERS,
+    choose_file_caching,
+)
 from server.session import MAX_COOKIE_SECONDS, Session
 
 MAX_BODY_BYTES = 1_000_000
@@ -35,6 +41,7 @@ class AllowedRoutes:
     prefixes: tuple[str, ...] = ()
     public_paths: frozenset[str] = frozenset({"/healthz"})  # open without a cookie
     static_prefixes: tuple[str, ...] = ()  # of files that a browser may keep
+    immutable_prefixes: tuple[str, ...] = ()  # of those files whose address contains the content's hash
     user_file_prefixes: tuple[str, ...] = ()  # of users' files: a browser may cache them, and nothing in them may act
     max_body_bytes: Mapping[str, int] = field(default_factory=dict)  # prefix -> bytes, where MAX_BODY_BYTES does not fit
 
@@ -193,6 +200,11 @@ class Guard:
             text = f"Something went wrong (error {number}); the details are in the log.\n"
             await PlainTextResponse(text, 500)(scope, receive, send)
 
+    def _choose_caching(self, scope: Scope) -> str:
+        if scope["path"].startswith(self._routes.immutable_prefixes):
+            return IMMUTABLE_FILE_CACHING
+        return choose_file_caching(scope["path"], scope["query_string"])
+
     def _add_headers(self, scope: Scope, send: Send) -> Send:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -200,9 +212,7 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 headers.update(SECURITY_HEADERS)
                 headers["Content-Security-Policy"] = self._policy()
-                headers["Cache-Control"] = (
-                    choose_file_caching(scope["path"], scope["query_string"]) if is_file else "no-store"
-                )
+                headers["Cache-Control"] = self._choose_caching(scope) if is_file else "no-store"
                 if scope["path"].startswith(self._routes.user_file_prefixes) and message["status"] == HTTPStatus.OK:
                     headers.update({"Content-Security-Policy": INERT_POLICY, "Cache-Control": IMMUTABLE_CACHING})
             await send(message)

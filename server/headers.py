@@ -16,7 +16,8 @@ SECURITY_HEADERS = {
 
 # For users' files: the page shows them or the user saves them, and they may not act.
 INERT_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox"
-IMMUTABLE_CACHING = "private, max-age=31536000, immutable"  # the address contains the content's hash
+IMMUTABLE_CACHING = "private, max-age=31536000, immutable"  # of users' files: the address contains the content's hash
+IMMUTABLE_FILE_CACHING = "public, max-age=31536000, immutable"
 
 # Parts of Dash's addresses whose content never changes: "?m=1700000000.0", "dash_table.v4_4_1m1700000000.js".
 _VERSIONED_QUERY = re.compile(r"(^|&)[mv]=[\w.]+")
@@ -36,4 +37,4 @@ def build_security_policy(script_hashes: Iterable[str]) -> str:
 def choose_file_caching(path: str, query: bytes) -> str:
     """Return the Cache-Control of a file: immutable if its address changes with its content, else revalidated each time."""
     versioned = _VERSIONED_QUERY.search(query.decode("latin-1")) or _VERSIONED_PATH.search(path)
-    return "public, max-age=31536000, immutable" if versioned else "no-cache"
+    return IMMUTABLE_FILE_CACHING if versioned else "no-cache"

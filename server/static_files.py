@@ -1,28 +1,50 @@
-"""The files of the page beside Dash's own and our modules: the icons, and every stylesheet in one.
+"""The page's own files as the browser gets them: the modules, every stylesheet in one, the icons.
 
 Third-party files come from the installed packages: none is copied, none is fetched.
 """
 
 import hashlib
 import re
-from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from fastapi import FastAPI
 from pygments.formatters import HtmlFormatter
-from starlette.responses import Response
+
+from server.bundle import ENTRY, build_bundle, build_lazy_module, is_lazy
+from server.static_serving import PageFiles, StaticFile
 
 _BOOTSTRAP = Path(str(files("flask_bootstrap"))) / "static" / "bootstrap5"
 _ASSETS = Path(__file__).parent.parent / "assets"
 _MODULES = _ASSETS / "modules"
 # The browser's rooms, floor by floor: a module imports only from its own room and from those before it.
 ROOMS = ("lib", "page", "settings", "message", "transcript", "composer", "timeline", "threads")
+_MEDIA_TYPES = {"mjs": "text/javascript", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
 _ICON_LIST = re.compile(r"export const ICONS = \[(.*?)\]", re.DOTALL)
 
 
 @cache
+def load_page_files() -> PageFiles:
+    """Read and build all files, once in a process: a changed file shows after a restart."""
+    contents = _build_contents()
+    whole = "\0".join(f"{path}\0{contents[path]}" for path in sorted(contents))
+    files = {path: StaticFile.build(text.encode(), _MEDIA_TYPES[path.rpartition(".")[2]]) for path, text in contents.items()}
+    return PageFiles(hashlib.sha256(whole.encode()).hexdigest()[:16], files)
+
+
+def _build_contents() -> dict[str, str]:
+    """Build each file's text by its path. Lazy files keep their paths in `assets/`: they name each other relatively."""
+    modules = {path.relative_to(_ASSETS).as_posix(): path.read_text() for path in sorted(_ASSETS.rglob("*.mjs"))}
+    return {
+        ENTRY: build_bundle(modules),
+        "waymark.css": build_stylesheet(),
+        "icons.svg": build_icon_sprite(),
+        **{name: (_ASSETS / name).read_text() for name in ("early.js", "favicon.svg")},
+        **{path: build_lazy_module(path, text) for path, text in modules.items() if is_lazy(path)},
+        **{path.relative_to(_ASSETS).as_posix(): path.read_text() for path in sorted(_MODULES.rglob("*.lazy.css"))},
+    }
+
+
 def build_stylesheet() -> str:
     """Join Bootstrap, the colours of code, and the panels' own. One file: each costs every cold load some ms."""
     bootstrap = (_BOOTSTRAP / "css" / "bootstrap.min.css").read_text()
@@ -56,18 +78,6 @@ def _list_eager_styles() -> list[Path]:
     ]
 
 
-def build_stylesheet_address() -> str:
-    """Build the address. It changes with the content, so that a browser may cache the file."""
-    return f"/vendor/waymark.css?v={hashlib.sha256(build_stylesheet().encode()).hexdigest()[:16]}"
-
-
-def list_eager_modules() -> list[str]:
-    """List the addresses of the modules that every page needs. A `*.lazy.mjs` is fetched on demand, types.mjs never."""
-    paths = (path for path in _MODULES.rglob("*.mjs") if not path.name.endswith((".lazy.mjs", "types.mjs")))
-    return sorted(f"/assets/{path.relative_to(_ASSETS).as_posix()}" for path in paths)
-
-
-@cache
 def build_icon_sprite() -> str:
     """Build a sprite of the page's icons, out of the package's two thousand."""
     listed = _ICON_LIST.search((_MODULES / "lib" / "icons.mjs").read_text())
@@ -77,16 +87,3 @@ def build_icon_sprite() -> str:
     whole = re.finditer(r"<symbol.*?</symbol>", every, re.DOTALL)
     chosen = [match.group() for name, match in zip(symbols, whole, strict=True) if name in names]
     return f'<svg xmlns="http://www.w3.org/2000/svg">{"".join(chosen)}</svg>'
-
-
-def add_static_routes(server: FastAPI) -> None:
-    contents: dict[str, tuple[str, Callable[[], str]]] = {
-        "/vendor/waymark.css": ("text/css", build_stylesheet),
-        "/vendor/icons.svg": ("image/svg+xml", build_icon_sprite),
-    }
-    for path, (media_type, content) in contents.items():
-        server.add_api_route(path, _create_handler(content, media_type), methods=["GET"])
-
-
-def _create_handler(content: Callable[[], str], media_type: str) -> Callable[[], Response]:
-    return lambda: Response(content(), media_type=media_type)

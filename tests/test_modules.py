@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from server.static_files import ROOMS, list_eager_modules
+from server.bundle import build_bundle
+from server.static_files import ROOMS
 
 MODULES = Path(__file__).parents[1] / "assets" / "modules"
 MAX_FUNCTION_LINES = 40
@@ -58,6 +59,11 @@ def _find_static_imports(module: str) -> dict[str, list[str]]:
 
 def _find_dynamic_imports(module: str) -> set[str]:
     return {_resolve(module, address) for address in DYNAMIC.findall(_read_code(module))}
+
+
+def _build_whole_bundle() -> str:
+    assets = MODULES.parent
+    return build_bundle({path.relative_to(assets).as_posix(): path.read_text() for path in assets.rglob("*.mjs")})
 
 
 def _get_room(module: str) -> str:
@@ -115,13 +121,19 @@ def test_only_the_loader_fetches_lazy_modules(module: str) -> None:
     assert len(DYNAMIC.findall(_read_code(module))) == len(LAZY.findall(_read_code(module)))
 
 
-def test_every_eager_module_is_preloaded_and_needed() -> None:
-    entry = STATIC.findall((MODULES.parent / "waymark.mjs").read_text())
-    needed, new = set(), {address.removeprefix("./modules/") for _, address in entry}
-    while new:
-        needed |= new
-        new = {other for module in new for other in _find_static_imports(module)} - needed
-    assert list_eager_modules() == sorted(f"/assets/modules/{module}" for module in needed)
+def test_every_eager_module_is_needed() -> None:
+    needed = set(re.findall(r'^modules\["modules/([^"]+)"\]', _build_whole_bundle(), re.MULTILINE))
+    assert needed == {module for module in ALL if not module.endswith((".lazy.mjs", "types.mjs"))}
+
+
+def test_every_import_is_linked() -> None:
+    assert re.findall(r"^import .*", _build_whole_bundle(), re.MULTILINE) == []
+
+
+@pytest.mark.parametrize("module", ALL)
+def test_every_export_is_a_declaration(module: str) -> None:
+    code = _read_code(module)
+    assert len(re.findall(r"^export\b", code, re.MULTILINE)) == len(EXPORT.findall(code)) + (module == "lib/types.mjs")
 
 
 @pytest.mark.parametrize("module", [*ALL, "../waymark.mjs", "../early.js"])
@@ -142,6 +154,13 @@ def test_a_style_sheet_is_short_and_a_lazy_one_has_its_module(sheet: str) -> Non
     if sheet.endswith(".lazy.css"):
         name = sheet.rpartition("/")[2]
         assert f'loadStyle(new URL("./{name}", import.meta.url));' in _read_code(sheet.removesuffix(".css") + ".mjs")
+
+
+def test_no_module_names_a_file_by_an_absolute_address() -> None:
+    """The address of a file holds the hash of all files, so it can only be found from the address of a module."""
+    for module in ALL:
+        assert not re.search(r"/(assets|vendor)/|[\w-]+\.(svg|css|m?js)#", _read_code(module)), module
+    assert [module for module in ALL if "icons.svg" in _read_code(module)] == ["lib/icons.mjs"]
 
 
 def test_imports_are_in_order() -> None:

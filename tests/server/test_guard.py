@@ -29,6 +29,7 @@ DOORS = AllowedRoutes(
     paths=frozenset({"/", "/_dash-update-component"}),
     prefixes=("/t/",),
     static_prefixes=("/assets/",),
+    immutable_prefixes=("/assets/0123456789abcdef/",),
     max_body_bytes={"/_dash-update-component": 16_000_000},
 )
 CHROMIUM = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
@@ -296,8 +297,14 @@ def test_files_are_kept_only_while_their_address_says_their_version() -> None:
     assert Entrance().knock("/?m=1")["cache-control"] == "no-store"
 
 
+def test_a_file_is_immutable_only_below_the_hash_of_the_contents() -> None:
+    assert Entrance().knock("/assets/0123456789abcdef/x.css")["cache-control"] == "public, max-age=31536000, immutable"
+    assert Entrance().knock("/assets/fedcba9876543210/x.css")["cache-control"] == "no-cache"
+
+
 def test_an_error_page_is_never_kept() -> None:
     missing = Entrance(app=PlainTextResponse("none", 404))
+    assert missing.knock("/assets/0123456789abcdef/x.css")["cache-control"] == "no-store"
     assert missing.knock("/assets/x.css?m=1")["cache-control"] == "no-store"
 
 

@@ -1,10 +1,13 @@
-"""The stylesheet and the icons: every colour of code can be read, and every icon that the page names is there."""
+"""The page's files: their addresses, the colours of code, and the icons that the page names."""
 
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 
-from server.static_files import build_highlight_css, build_icon_sprite
+from server import static_files
+from server.static_files import build_highlight_css, build_icon_sprite, load_page_files
 from tests.app_process import ROOT
 
 
@@ -38,3 +41,39 @@ def test_every_icon_that_the_page_names_is_in_the_sprite() -> None:
     assert set(re.findall(r'\bicon\("([^"]+)"', scripts)) <= sprite
     pages = "".join(path.read_text() for path in (ROOT / "components").rglob("*.py"))
     assert set(re.findall(r'Icon\(name="([^"]+)"', pages)) - {"theme"} <= sprite
+
+
+@pytest.fixture
+def assets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a copy of the assets, which may be changed."""
+    copy = tmp_path / "assets"
+    shutil.copytree(ROOT / "assets", copy)
+    monkeypatch.setattr(static_files, "_ASSETS", copy)
+    monkeypatch.setattr(static_files, "_MODULES", copy / "modules")
+    return copy
+
+
+EAGER_FILES = ("waymark.mjs", "early.js", "favicon.svg", "modules/lib/icons.mjs", "modules/page/shell.css")
+LAZY_FILES = ("modules/page/palette.lazy.mjs", "modules/page/palette.lazy.css")
+
+
+@pytest.mark.parametrize("name", [*EAGER_FILES, *LAZY_FILES])
+def test_a_changed_file_changes_the_addresses(name: str, assets: Path) -> None:
+    before = load_page_files.__wrapped__().root
+    assert load_page_files.__wrapped__().root == before
+    with (assets / name).open("a") as file:
+        file.write("\n")
+    assert load_page_files.__wrapped__().root != before
+
+
+def test_the_files_are_the_frame_s_and_the_lazy_ones() -> None:
+    eager = {path for path in load_page_files().files if ".lazy." not in path}
+    assert eager == {"early.js", "waymark.css", "waymark.mjs", "icons.svg", "favicon.svg"}
+    lazy = {path.relative_to(ROOT / "assets").as_posix() for path in (ROOT / "assets").rglob("*.lazy.*")}
+    assert set(load_page_files().files) - eager == lazy
+
+
+def test_a_lazy_style_sheet_is_not_in_the_joined_one() -> None:
+    joined = load_page_files().files["waymark.css"].content.decode()
+    for path in (ROOT / "assets").rglob("*.css"):
+        assert (path.read_text() in joined) is not path.name.endswith(".lazy.css"), path

@@ -11,6 +11,11 @@ export const ICONS = [
   "sun", "three-dots", "trash3", "upload", "x-lg",
 ];
 
+const SPRITE = new URL("icons.svg", import.meta.url).pathname; // beside the bundle, whose address this module has
+
+/** @param {string} name a name in ICONS */
+export const getIconAddress = (name) => `${SPRITE}#${name}`;
+
 /**
  * @param {string} name a name in ICONS
  * @param {string} [className] further classes
@@ -19,7 +24,7 @@ export function icon(name, className = "") {
   return h(
     "svg",
     { className: `icon ${className}`.trim(), "aria-hidden": true, focusable: "false" },
-    h("use", { href: `/vendor/icons.svg#${name}` }),
+    h("use", { href: getIconAddress(name) }),
   );
 }
 

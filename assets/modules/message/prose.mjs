@@ -1,9 +1,11 @@
 /** The sanitised HTML of a message, with copy buttons and scrolling by keyboard. */
+import { getIconAddress } from "../lib/icons.mjs";
+
 const { createElement: h, useLayoutEffect, useRef } = window.React;
 
 const COPIED_FOR_MS = 1600;
 
-const buildIconHtml = (name) => `<svg class="icon" aria-hidden="true"><use href="/vendor/icons.svg#${name}"></use></svg>`;
+const buildIconHtml = (name) => `<svg class="icon" aria-hidden="true"><use href="${getIconAddress(name)}"></use></svg>`;
 
 /** @returns {Promise<boolean>} whether the text is on the clipboard */
 export async function copyText(text) {
