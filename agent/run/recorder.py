@@ -20,6 +20,7 @@ from agent.subagents.delegation import OpenCall
 from agent.tools.approval import STOPPED_TEXT
 from checkpoints import (
     MAIN,
+    Draft,
     MessageStatus,
     NewMessage,
     Run,
@@ -220,10 +221,10 @@ class RunRecorder:
         return [(key, tool) for agent in reversed(agents) for key, tool in self._open_calls.items() if tool.agent == agent]
 
     @asynccontextmanager
-    async def hold_draft(self) -> AsyncIterator[str]:
-        """Return the text of the main agent's answer. Until the end of the block it does not become a message."""
+    async def hold_draft(self) -> AsyncIterator[Draft]:
+        """Return the main agent's answer so far. Until the end of the block it does not become a message."""
         async with self._write_lock:
-            yield self.find_text(MAIN)
+            yield Draft(self.find_text(MAIN), self._find_reasoning(MAIN).text)
 
 
 @dataclass(frozen=True, slots=True)
