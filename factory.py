@@ -119,7 +119,8 @@ def build_agents(settings: Settings, models: ConfiguredModels) -> Agents:
             if tool not in TOOL_NAMES and tool.partition("__")[0] not in settings.mcp:
                 raise SettingsError(f"{place} tools in waymark.toml: there is no tool {tool[:80]!r}.")
             if tool in MAIN_AGENT_TOOLS:
-                raise SettingsError(f"{place} tools in waymark.toml: {tool} is a tool of the main agent alone.")
+                reason = "its branches are branches of the conversation"
+                raise SettingsError(f"{place} tools in waymark.toml: {tool} is a tool of the main agent alone: {reason}.")
         try:
             models.load_model(definition.model)
         except ModelConfigurationError as error:

@@ -15,6 +15,7 @@ MOVE_KEY = "time_travel"
 SUMMARY_KEY = "compaction"
 QUESTION_KEY = "asked"
 ATTEMPT_KEY = "fork"
+CHECKPOINT_KEY = "memory_checkpoint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,10 @@ class CallKey:
 
 @dataclass(frozen=True, slots=True)
 class MoveMark:
-    """The mark of a move's message: the note of a goto, or the new answer of a rewind."""
+    """The mark of a move's message: the note of a goto, or the new answer of a rewind.
+
+    In the memory of a sub-agent, the result of the call is that message (see context.memory).
+    """
 
     kind: MoveKind
     to: int  # position of the target
@@ -129,6 +133,25 @@ class AttemptMark:
 
     def to_kwargs(self) -> dict[str, Any]:
         return {ATTEMPT_KEY: {"call": self.call_id, "number": self.number}}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointMark:
+    """The mark of a result that saved a checkpoint in the memory of a sub-agent."""
+
+    name: str
+    description: str = ""
+
+    @classmethod
+    def of(cls, message: Message) -> Self | None:
+        """Read the mark of a message; None without one."""
+        entry = _find_entry(message, CHECKPOINT_KEY)
+        with suppress(ValueError):
+            return cls(_require_text(entry.get("name")), _require_text(entry.get("description", "")))
+        return None
+
+    def to_kwargs(self) -> dict[str, Any]:
+        return {CHECKPOINT_KEY: {"name": self.name, "description": self.description}}
 
 
 def _find_entry(message: Message, key: str) -> dict[str, Any]:

@@ -229,16 +229,21 @@ class Removal:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """One pass of the agent. A thread has at most one that is running: that row is the lock.
+class Draft:
+    """The answer that a run is writing, and the reasoning before it. A crash loses at most two seconds of it."""
 
-    `draft` is the text of the answer that is being written, kept so that a crash loses at most two seconds of it.
-    """
+    text: str = ""
+    reasoning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One pass of the agent. A thread has at most one that is running: that row is the lock."""
 
     id: str
     thread_id: str
     state: RunState
-    draft: str
+    draft: Draft
     error: str | None
     dismissed: bool
     started_at: datetime

@@ -8,16 +8,16 @@ from functools import partial
 
 import sqlalchemy as sa
 
-from checkpoints import serde
 from checkpoints.changes import run_changes
 from checkpoints.changes.append import HEAD, choose_append_kind, make_append
 from checkpoints.changes.preconditions import check_caller
 from checkpoints.changes.run_changes import make_partial_messages
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import ConflictError
-from checkpoints.model import Message, NewMessage, Run, RunState
+from checkpoints.model import Draft, Message, NewMessage, Run, RunState
 from checkpoints.operation import USER, Caller, OperationKind, Receipt
 from checkpoints.operation_detail import OperationDetail
+from checkpoints.reasoning import Reasoning
 from checkpoints.storage import message_rows, run_rows, schema, thread_rows
 from checkpoints.storage.database import retry_contended
 from checkpoints.store import Store
@@ -82,12 +82,12 @@ class Runs:
         return run
 
     @retry_contended
-    def save_drafts(self, texts: Mapping[str, str]) -> None:
-        """Store the texts of the runs' answers so far, by the ids of the runs."""
+    def save_drafts(self, drafts: Mapping[str, Draft]) -> None:
+        """Store the runs' answers so far, by the ids of the runs."""
         with self._store.database.begin_write() as connection:
-            for run_id, text in sorted(texts.items()):
+            for run_id in sorted(drafts):
                 running = (_run_table.c.id == run_id, _run_table.c.state == RunState.RUNNING)
-                connection.execute(sa.update(_run_table).where(*running).values(draft=serde.sanitize_text(text)))
+                connection.execute(sa.update(_run_table).where(*running).values(run_rows.to_draft_columns(drafts[run_id])))
 
     @retry_contended
     def commit_message(self, run: Run, message: NewMessage, *, branch_id: str | None = None) -> tuple[Message, int]:
@@ -98,7 +98,9 @@ class Runs:
         """
         with self._store.database.begin_write() as connection:
             receipt = self._append_messages(connection, self._require_active(connection, run), run, [message], branch_id)
-            connection.execute(sa.update(_run_table).where(_run_table.c.id == run.id).values(draft=""))
+            connection.execute(
+                sa.update(_run_table).where(_run_table.c.id == run.id).values(run_rows.to_draft_columns(run_rows.NO_DRAFT))
+            )
             return message_rows.select_message(connection, receipt.result, run.thread_id), receipt.version
 
     @retry_contended
@@ -229,7 +231,8 @@ class Runs:
         with self._store.database.begin_write() as connection:
             left = [run_rows.parse_run(row) for row in connection.execute(query.order_by(_run_table.c.thread_id))]
             for run in left:
-                self._close_run(connection, run, run_rows.RunEnd(RunState.INTERRUPTED), make_partial_messages(run.draft))
+                last_messages = make_partial_messages(run.draft.text, Reasoning(run.draft.reasoning))
+                self._close_run(connection, run, run_rows.RunEnd(RunState.INTERRUPTED), last_messages)
         return left
 
     def get_latest_run(self, thread_id: str) -> Run | None:

@@ -31,6 +31,11 @@ class Server:
             self.stop()
 
     @property
+    def folder(self) -> Path:
+        """Where its data is."""
+        return self._folder
+
+    @property
     def pid(self) -> int:
         return self._process.pid
 

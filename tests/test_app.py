@@ -373,7 +373,11 @@ def test_a_setting_that_cannot_be_used_is_one_sentence_that_names_it(tmp_path: P
     [
         ("main", {}, "[agents.main] in waymark.toml cannot be: main is the agent that the user talks to."),
         ("ann", {"tools": ("fly",)}, "[agents.ann] tools in waymark.toml: there is no tool 'fly'."),
-        ("ann", {"tools": ("goto",)}, "[agents.ann] tools in waymark.toml: goto is a tool of the main agent alone."),
+        (
+            "ann",
+            {"tools": ("goto", "fork")},
+            "[agents.ann] tools in waymark.toml: fork is a tool of the main agent alone: its",
+        ),
         ("ann", {"model": "gpt"}, "[agents.ann] model in waymark.toml cannot be used. "),
     ],
 )
@@ -389,6 +393,9 @@ def test_an_agent_that_cannot_work_is_one_sentence_that_names_it(
 def test_the_design_names_time_travel_tools_like_any_other(tmp_path: Path) -> None:
     async def story() -> None:
         async with opened(tmp_path / "data", tools_enabled=("goto", "read_file", "calculator"), tools_approval=("fork",)):
+            pass
+        moving = AgentDefinition(instructions="Go.", tools=("goto", "rewind", "save_checkpoint", "list_checkpoints"))
+        async with opened(tmp_path / "other", agents={"ann": moving}):
             pass
 
     asyncio.run(story())

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from agent.context.attachments import MAX_ATTACHED_BYTES, MAX_TEXT_CHARS
 from agent.graph.state import Limits
-from agent.time_travel.executor import MAX_MOVES_PER_TURN
+from agent.time_travel.policy import MAX_MOVES_PER_TURN
 from checkpoints import files, reasoning
 from checkpoints.history import MAX_ALTERNATIVES
 from checkpoints.interchange import waymark

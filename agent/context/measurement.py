@@ -6,6 +6,7 @@ from itertools import takewhile
 
 from langchain_core.messages import AIMessage
 
+from agent.context.memory import recall_messages
 from agent.context.request import SIZE_NOTE_KEY
 from agent.context.tokens import count_answer_tokens, estimate_content, estimate_stored_tokens, read_size_note
 from agent.context.usage import context_tokens, readable_usage
@@ -146,14 +147,14 @@ def _count_stored_answer(stored: Message, *, is_tool_turn: bool) -> int | None:
 def read_recent_messages(
     store: Store, thread_id: str, max_tokens: int, max_messages: int, agent: str = MAIN
 ) -> list[Message]:
-    """Return the end of an agent's messages on a path, as much as a request can hold.
+    """Return the end of an agent's memory, as much as a request can hold.
 
     The end begins with a message of the user or of the calling agent.
     """
     count = min(FIRST_READ_MESSAGES, max_messages)
     while True:
         path = store.list_messages(thread_id, last=count)
-        agent_messages = [message for message in path if message.agent == agent]
+        agent_messages = recall_messages(path, agent)
         tokens = sum(map(estimate_stored_tokens, agent_messages))
         if len(path) < count or count == max_messages or tokens >= max_tokens:
             break

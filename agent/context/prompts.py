@@ -75,6 +75,13 @@ fails, say what failed. If you do not know, say that you do not know; never make
 # Your instructions
 
 {instructions}"""
+# Of a sub-agent that moves through time; the descriptions of the tools speak of a conversation.
+MEMORY_MOVES_TEXT = """\
+The tools for time travel that are offered act on your own memory alone: the numbers before the messages and the \
+checkpoints are yours, and nothing that other agents or the user see is removed. Save a checkpoint when something is \
+settled that later work builds on. Go back when an attempt has failed, or when long results have served their purpose and \
+more work follows, and write into the note what you were asked, if that is removed as well. rewind replaces one of your \
+own earlier answers; the present question is then put to you again."""
 AGENTS_HEADING = "# Agents that you can ask with ask_agent"
 
 

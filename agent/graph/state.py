@@ -9,6 +9,7 @@ from langgraph.graph.message import add_messages
 
 from agent.context.attachments import FileReader
 from agent.graph.budgets import Budget, BudgetUsage
+from agent.marks import CheckpointMark
 from agent.settings import ChosenModel
 from agent.time_travel.protocol import TimeTravel
 from agent.tools.approval import Decision
@@ -38,7 +39,7 @@ class Recorder(Protocol):
     def report_tool_start(self, call_id: str) -> None: ...
 
     async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE) -> int:
-        """Write a message and return its position on the path."""
+        """Write a message and return its position for the agent: on the path, or in its memory."""
         ...
 
     async def cut_off(self) -> None:
@@ -53,8 +54,11 @@ class Recorder(Protocol):
         """Return the id, or a new one where a call of this run has it: a decision about one call must hold for no other."""
         ...
 
-    def for_agent(self, agent: str) -> "Recorder":
-        """Return the recorder of a sub-agent in the same run, which commits under its name."""
+    def for_agent(self, agent: str, memory_length: int | None = None) -> "Recorder":
+        """Return the recorder of a sub-agent in the same run, which commits under its name.
+
+        With the length of its memory, positions are those of the memory and not of the path.
+        """
         ...
 
 
@@ -64,6 +68,7 @@ class ToolOutcome:
 
     text: str
     is_failed: bool = False
+    mark: CheckpointMark | None = None
 
 
 class Delegator(Protocol):

@@ -108,7 +108,7 @@ async def _make_move(
         raise AwaitingDecision
     # Once more: it counts the results that were just written among the messages that leave.
     move = await context.recorder.run_blocking(partial(context.time_travel.plan_call, call, decision))
-    raise await context.recorder.run_blocking(partial(context.time_travel.make_move, move))
+    raise await context.time_travel.make_move(call, move, context.recorder)
 
 
 async def _refuse_call(call: ToolCall, text: str, context: RunContext) -> ToolMessage:
@@ -181,6 +181,7 @@ async def _run_one(tools: dict[str, BaseTool], call: ToolCall, context: RunConte
         tool_call_id=call["id"] or "",
         name=call["name"],
         status="error" if outcome.is_failed else "success",
+        additional_kwargs=outcome.mark.to_kwargs() if outcome.mark else {},
         response_metadata={"duration_ms": round((time.monotonic() - started) * 1000)},
     )
     context.trace.on_tool_end(result)
@@ -195,7 +196,8 @@ async def _dispatch_call(tools: dict[str, BaseTool], context: RunContext, call: 
         return await context.fork_explorer.explore(call, context)
     if executor is not None and call["name"] == save_checkpoint.name in tools:
         saving = partial(executor.request_checkpoint, str(arguments.get("name", "")), str(arguments.get("description", "")))
-        return ToolOutcome(await context.recorder.run_blocking(saving))
+        saved = await context.recorder.run_blocking(saving)
+        return ToolOutcome(saved.text, mark=saved.mark)
     if executor is not None and call["name"] == list_checkpoints.name in tools:
         return ToolOutcome(await context.recorder.run_blocking(executor.describe_checkpoints))
     return await _invoke_tool(tools, call, context.limits.tool_seconds)

@@ -7,8 +7,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from agent.run.blocking import BlockingPool
 from agent.run.recorder import RunRecorder
-from checkpoints import Runs, StateError
+from checkpoints import Draft, Runs, StateError
 
+_EMPTY = Draft()
 _log = logging.getLogger(__name__)
 
 
@@ -19,20 +20,20 @@ class Drafts:
         self._runs = runs
         self._blocking = blocking
         self._interval_seconds = interval_seconds
-        self._saved_texts: dict[RunRecorder, str] = {}  # by the recorders of the runs in progress
+        self._saved: dict[RunRecorder, Draft] = {}  # by the recorders of the runs in progress
         self._save_task: asyncio.Task[None] | None = None
 
     @asynccontextmanager
     async def keep_draft(self, recorder: RunRecorder) -> AsyncIterator[None]:
         """Save a draft of the run's answer every `interval_seconds`."""
-        self._saved_texts[recorder] = ""
+        self._saved[recorder] = _EMPTY
         if self._save_task is None or self._save_task.done():
             self._save_task = asyncio.create_task(self._save_repeatedly(), name="drafts")
         try:
             yield
         finally:
-            del self._saved_texts[recorder]
-            if not self._saved_texts and self._save_task is not None:
+            del self._saved[recorder]
+            if not self._saved and self._save_task is not None:
                 self._save_task.cancel()
                 self._save_task = None
 
@@ -49,12 +50,14 @@ class Drafts:
 
     async def _save_all(self) -> None:
         async with AsyncExitStack() as locks:
-            texts: dict[RunRecorder, str] = {}
-            for recorder, saved in list(self._saved_texts.items()):
+            drafts: dict[RunRecorder, Draft] = {}
+            for recorder, saved in list(self._saved.items()):
                 # Locked until it is written: a crash must not show the text twice, as a draft and as the message it became.
-                text = await locks.enter_async_context(recorder.hold_draft())
-                if text not in ("", saved):
-                    texts[recorder] = text
-            if texts:
-                await self._blocking.run(self._runs.save_drafts, {recorder.run.id: text for recorder, text in texts.items()})
-                self._saved_texts |= {recorder: text for recorder, text in texts.items() if recorder in self._saved_texts}
+                draft = await locks.enter_async_context(recorder.hold_draft())
+                if draft not in (_EMPTY, saved):
+                    drafts[recorder] = draft
+            if drafts:
+                await self._blocking.run(
+                    self._runs.save_drafts, {recorder.run.id: each for recorder, each in drafts.items()}
+                )
+                self._saved |= {recorder: draft for recorder, draft in drafts.items() if recorder in self._saved}

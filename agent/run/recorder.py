@@ -20,6 +20,7 @@ from agent.subagents.delegation import OpenCall
 from agent.tools.approval import STOPPED_TEXT
 from checkpoints import (
     MAIN,
+    Draft,
     MessageStatus,
     NewMessage,
     Run,
@@ -65,6 +66,7 @@ class RunRecorder:
         self._has_ended = False
         self._open_calls: dict[str, _OpenTool] = {}  # calls without a result yet, by their ids
         self._call_ids: set[str] = set()  # of all calls so far
+        self._written_depths: defaultdict[str, list[int]] = defaultdict(list)  # of each agent's messages, in their order
         self._begun_call_ids: set[str] = set()  # of the calls that may have had an effect
         # A draft must not be written after the message that it became: a crash then would show the text twice.
         self._write_lock = asyncio.Lock()
@@ -82,8 +84,12 @@ class RunRecorder:
         self._call_ids.add(unique)
         return unique
 
-    def for_agent(self, agent: str) -> "SubAgentRecorder":
-        return SubAgentRecorder(self, agent)
+    def for_agent(self, agent: str, memory_length: int | None = None) -> "SubAgentRecorder":
+        return SubAgentRecorder(self, agent, memory_length=memory_length, written_before=len(self._written_depths[agent]))
+
+    def find_memory_offset(self, agent: str, depth: int, before: int) -> int:
+        """Return the number of an agent's messages between its first `before` ones in the run and the one at this depth."""
+        return self._written_depths[agent].index(depth, before) - before
 
     def append_text(self, delta: str) -> None:
         self.keep_text(delta, MAIN)
@@ -144,6 +150,7 @@ class RunRecorder:
             stored, version = await self._blocking.run(self._runs.commit_message, self.run, new)
             self._pending_texts.pop(agent, None)
             self._pending_reasoning.pop(agent, None)
+            self._written_depths[agent].append(stored.depth)
         if isinstance(message, AIMessage):
             calls = [*message.tool_calls, *message.invalid_tool_calls]
             self._open_calls.update({call["id"] or "": _OpenTool(call["name"] or "", agent) for call in calls})
@@ -214,10 +221,10 @@ class RunRecorder:
         return [(key, tool) for agent in reversed(agents) for key, tool in self._open_calls.items() if tool.agent == agent]
 
     @asynccontextmanager
-    async def hold_draft(self) -> AsyncIterator[str]:
-        """Return the text of the main agent's answer. Until the end of the block it does not become a message."""
+    async def hold_draft(self) -> AsyncIterator[Draft]:
+        """Return the main agent's answer so far. Until the end of the block it does not become a message."""
         async with self._write_lock:
-            yield self.find_text(MAIN)
+            yield Draft(self.find_text(MAIN), self._find_reasoning(MAIN).text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +234,8 @@ class SubAgentRecorder:
     recorder: RunRecorder
     agent: str
     keeps_text: bool = True  # False: a cut-off answer is dropped
+    memory_length: int | None = None  # of the agent's memory, where its messages have positions there
+    written_before: int = 0  # messages of the agent in this run that are in that memory
 
     def append_text(self, delta: str) -> None:
         self.recorder.check_open()
@@ -242,7 +251,10 @@ class SubAgentRecorder:
         self.recorder.report_tool_start(call_id)
 
     async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE) -> int:
-        return await self.recorder.commit(message, status, agent=self.agent)
+        depth = await self.recorder.commit(message, status, agent=self.agent)
+        if self.memory_length is None:
+            return depth
+        return self.memory_length + self.recorder.find_memory_offset(self.agent, depth, self.written_before)
 
     async def cut_off(self) -> None:
         await self.recorder.cut_off(self.agent)
@@ -253,5 +265,5 @@ class SubAgentRecorder:
     def unique_call_id(self, call_id: str) -> str:
         return self.recorder.unique_call_id(call_id)
 
-    def for_agent(self, agent: str) -> "SubAgentRecorder":
-        return SubAgentRecorder(self.recorder, agent)
+    def for_agent(self, agent: str, memory_length: int | None = None) -> "SubAgentRecorder":
+        return self.recorder.for_agent(agent, memory_length)

@@ -1,19 +1,20 @@
 """Delegation: `ask_agent` puts a question to a sub-agent, which works on it in the same run and answers.
 
-All messages of a sub-agent are on the one path, under its name, and they are its memory. So nothing is kept beside the
-path. A question on the path is not asked again: its agent continues after a person's decision, after a crash, and after a
-move into the middle of its work.
+All messages of a sub-agent are on the one path, under its name. They are its memory, as its own moves left it (see
+`context.memory`), so nothing is kept beside the path. A question on the path is not asked again: its agent continues after
+a person's decision, after a crash, and after a move into the middle of its work.
 """
 
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from langchain_core.messages import AnyMessage, HumanMessage, ToolCall
 
 from agent.context.measurement import read_recent_messages
-from agent.context.prompts import AGENT_PROMPT, compose_system_text
+from agent.context.prompts import AGENT_PROMPT, MEMORY_MOVES_TEXT, compose_system_text
 from agent.context.request import build_request
 from agent.context.window import find_window
 from agent.graph.budgets import BudgetUsage, LimitReached
@@ -23,6 +24,8 @@ from agent.marks import CallKey, QuestionMark
 from agent.settings import ChosenModel, ModelCatalog
 from agent.subagents.agents import Agent, Agents, describe_agents
 from agent.time_travel.dependence import list_call_ids
+from agent.time_travel.protocol import MOVE_NAMES, PathChanged
+from agent.time_travel.scopes import load_memory
 from agent.tools.approval import AwaitingDecision, find_unanswered_calls
 from agent.tools.ask_agent import ask_agent
 from checkpoints import MAIN, Message, MessageStatus, Store, pluralize
@@ -91,9 +94,9 @@ def _find_question(path: Sequence[Message], call: CallKey) -> Message | None:
     return None
 
 
-def find_answer(question: Message, memory: Iterable[Message]) -> str | None:
-    """Find the final answer to a question in its agent's memory; None while there is none."""
-    since = [message for message in memory if message.depth > question.depth]
+def find_answer(question: Message, path: Iterable[Message]) -> str | None:
+    """Find the final answer of its agent to a question on a path; None while there is none."""
+    since = [message for message in path if message.depth > question.depth and message.agent == question.agent]
     end = next((index for index, message in enumerate(since) if message.type == "human"), len(since))
     last = since[end - 1] if end else None
     if last is None or last.type != "ai" or list_call_ids(last) or last.status is not MessageStatus.DONE:
@@ -117,15 +120,27 @@ class SubAgents:
     def choose_model(self, agent: Agent) -> ChosenModel:
         return self.default_model if agent.model is None else ChosenModel(agent.model, self.catalog.load_model(agent.model))
 
-    def compose_instructions(self, agent: Agent) -> str:
+    def compose_instructions(self, agent: Agent, *, moves: bool) -> str:
+        """Compose the instructions of an agent. `moves`: it may move within its memory."""
         others = [each for each in self.agents.values() if each is not agent]
         prompt = AGENT_PROMPT.format(name=agent.name, instructions=agent.instructions)
-        return compose_system_text(prompt, agents=describe_agents(others) if ask_agent.name in agent.tools else "")
+        general = f"{prompt}\n\n{MEMORY_MOVES_TEXT}" if moves else prompt
+        return compose_system_text(general, agents=describe_agents(others) if ask_agent.name in agent.tools else "")
 
-    def load_memory(self, agent: Agent, model: ChosenModel) -> list[Message]:
-        """Load the messages of an agent that fit its model's window. Blocks."""
+    def load_memory(self, agent: Agent, model: ChosenModel, *, moves: bool) -> list[Message]:
+        """Load the end of an agent's memory that fits its model's window. Blocks.
+
+        For an agent that moves, the memory is read from its beginning: each message has its position there.
+        """
+        if moves:
+            return load_memory(self.store, self.thread_id, agent.name)[-self.limits.max_messages :]
         window = find_window(model.chat, self.limits.max_window_tokens)
         return read_recent_messages(self.store, self.thread_id, window.tokens, self.limits.max_messages, agent.name)
+
+    def find_answer(self, question: Message) -> str | None:
+        """Find the final answer to a question; None while there is none. Blocks."""
+        later_count = self.store.count_messages(self.thread_id) - question.depth
+        return find_answer(question, self.store.list_messages(self.thread_id, last=later_count))
 
     async def run_agent(self, messages: list[AnyMessage], context: RunContext) -> str:
         """Run an agent until it has answered."""
@@ -206,14 +221,14 @@ class RunDelegator:
 
     def _build_context(self, agent: Agent, key: CallKey, context: RunContext) -> RunContext:
         """Build the context of a sub-agent from that of the calling agent."""
-        trace = context.trace.for_agent(agent.name, self._sub_agents.compose_instructions(agent), key.call_id)
+        instructions = self._sub_agents.compose_instructions(agent, moves=_can_move(agent, context))
         return replace(
             context,
             agent=agent.name,
             tool_names=agent.tools,
             recorder=context.recorder.for_agent(agent.name),
-            trace=trace,
-            time_travel=None,
+            trace=context.trace.for_agent(agent.name, instructions, key.call_id),
+            time_travel=context.time_travel.for_agent(agent.name) if context.time_travel else None,
             own_usage=BudgetUsage(context.limits.agent, AGENT_OWNER),
             depth=context.depth + 1,
             reserved_answers=context.reserved_answers + 1,
@@ -234,10 +249,25 @@ class RunDelegator:
         recorder, model = sub_context.recorder, self._sub_agents.choose_model(agent)
         if isinstance(question, str):
             await recorder.commit(HumanMessage(question, additional_kwargs=QuestionMark(key).to_kwargs()))
-        memory = await recorder.run_blocking(lambda: self._sub_agents.load_memory(agent, model))
-        if isinstance(question, Message) and (answer := find_answer(question, memory)) is not None:
+        elif (answer := await recorder.run_blocking(partial(self._sub_agents.find_answer, question))) is not None:
             return answer
-        messages = await recorder.run_blocking(
-            lambda: build_request(self._sub_agents.compose_instructions(agent), memory, resume=True)
-        )
-        return await self._sub_agents.run_agent(messages, replace(sub_context, model=model)) or _EMPTY_ANSWER_TEXT
+        while True:
+            try:
+                return await self._continue_work(agent, replace(sub_context, model=model)) or _EMPTY_ANSWER_TEXT
+            except PathChanged:  # its memory is another one now
+                continue
+
+    async def _continue_work(self, agent: Agent, sub_context: RunContext) -> str:
+        """Return an agent's answer, given its memory now. Raises `PathChanged` after a move in it."""
+        recorder, model, moves = sub_context.recorder, sub_context.model, _can_move(agent, sub_context)
+        assert model is not None
+        memory = await recorder.run_blocking(partial(self._sub_agents.load_memory, agent, model, moves=moves))
+        system = self._sub_agents.compose_instructions(agent, moves=moves)
+        messages = await recorder.run_blocking(partial(build_request, system, memory, resume=True))
+        if moves:  # the next message follows the last one of the memory
+            sub_context = replace(sub_context, recorder=recorder.for_agent(agent.name, memory[-1].depth + 1))
+        return await self._sub_agents.run_agent(messages, sub_context)
+
+
+def _can_move(agent: Agent, context: RunContext) -> bool:
+    return context.time_travel is not None and not MOVE_NAMES.isdisjoint(agent.tools)

@@ -184,7 +184,7 @@ class BranchRecorder:
     def unique_call_id(self, call_id: str) -> str:
         return self.recorder.unique_call_id(call_id)
 
-    def for_agent(self, agent: str) -> Recorder:
+    def for_agent(self, agent: str, memory_length: int | None = None) -> Recorder:
         raise NotImplementedError  # there are no sub-agents on a branch
 
 

@@ -25,6 +25,19 @@ MAX_NOTE_CHARS = 20_000
 _POSITION = re.compile(r"\[m(?:sg_)?(0|[1-9][0-9]{0,8})\]|(?:m(?:sg_)?)?(0|[1-9][0-9]{0,8})", re.ASCII)
 
 
+@dataclass(frozen=True, slots=True)
+class MoveScope:
+    """The messages that an agent may move in: the whole path for the main agent, its own memory for a sub-agent.
+
+    Each message's depth is its position among them.
+    """
+
+    agent: str
+    messages: Sequence[Message]
+    checkpoint_positions: Mapping[str, int]  # by name
+    origins: Sequence[str]  # the sources of messages that no run wrote
+
+
 class MoveRefused(Exception):
     """A refused move that changed nothing. Its text gives the model the reason and the way to proceed."""
 
@@ -53,18 +66,14 @@ class Move:
         return message_type(self.text, additional_kwargs=self.mark.to_kwargs())
 
 
-def plan_move(
-    call: ToolCall, path: Sequence[Message], checkpoint_positions: Mapping[str, int], origins: Sequence[str] = ()
-) -> Move:
-    """Return the move that a call of the path's last answer requests.
-
-    `checkpoint_positions` are positions by checkpoint name. `origins` name the sources of messages that no run wrote. Raises
-    `MoveRefused`.
-    """
-    arguments = call["args"]
-    calling_answer = next(message for message in reversed(path) if message.type == "ai" and message.agent == MAIN)
+def plan_move(call: ToolCall, scope: MoveScope) -> Move:
+    """Return the move that a call of the scope's last answer requests. Raises `MoveRefused`."""
+    arguments, path, origins = call["args"], scope.messages, scope.origins
+    calling_answer = next(message for message in reversed(path) if message.type == "ai" and message.agent == scope.agent)
     if call["name"] == "rewind":
-        agent, keep = str(arguments.get("agent") or MAIN), arguments.get("keep_independent") is True
+        agent, keep = str(arguments.get("agent") or scope.agent), arguments.get("keep_independent") is True
+        if agent != scope.agent != MAIN:
+            raise MoveRefused("Only your own answers can be replaced: leave out `agent`. Nothing was changed.")
         content = str(arguments.get("content", ""))
         return plan_rewind(
             path,
@@ -72,15 +81,15 @@ def plan_move(
             content,
             agent=agent,
             call_position=calling_answer.depth,
-            keep_independent=keep,
+            keep_independent=keep and scope.agent == MAIN,  # a memory depends on all that is before it
             origins=origins,
         )
     position, keep = arguments.get("position"), arguments.get("keep_target", True) is not False
     if isinstance(position, str) and not _POSITION.fullmatch(position.strip()):  # a name never hides a number
-        position = checkpoint_positions.get(position, position)
+        position = scope.checkpoint_positions.get(position, position)
     note = str(arguments.get("message", ""))
     move = plan_goto(path, position, note, call_position=calling_answer.depth, keep_target=keep, origins=origins)
-    if move.target.depth == _find_last_target(path):
+    if move.target.depth == _find_last_target(path, scope.agent):
         raise MoveRefused(
             "You have just gone back to the very same place. Go on from here, or tell the user what is missing."
         )
@@ -98,8 +107,8 @@ def plan_goto(
 ) -> Move:
     """Return the move to a message of the path.
 
-    `call_position` is the position of the answer with the call (None: the last message); `origins` as for `plan_move`.
-    Raises `MoveRefused`.
+    `call_position` is the position of the answer with the call (None: the last message). `origins` name the sources of
+    messages that no run wrote. Raises `MoveRefused`.
     """
     call_position = path[-1].depth if call_position is None else call_position
     target = path[_parse_position(position, call_position)]
@@ -176,9 +185,9 @@ def find_sources(messages: Sequence[Message], origins: Sequence[str] = ()) -> tu
     return tuple(sources)[:MAX_SOURCES]
 
 
-def _find_last_target(path: Sequence[Message]) -> int | None:
-    """Return the target of the agent's last move, if no message of the user followed it."""
-    last = next((message for message in reversed(path) if message.type == "human" and message.agent == MAIN), None)
+def _find_last_target(path: Sequence[Message], agent: str) -> int | None:
+    """Return the target of the agent's last move, if no message to it followed."""
+    last = next((message for message in reversed(path) if message.type == "human" and message.agent == agent), None)
     mark = MoveMark.of(last) if last else None
     return mark.to if mark else None
 

@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agent.marks import MoveKind
+from checkpoints import MAIN
 
 Policy = Literal["off", "ask", "allow"]
 POLICIES: tuple[Policy, ...] = ("ask", "allow", "off")
+MAX_MOVES_PER_TURN = 5  # between two messages of the user, or two questions to a sub-agent, over all runs
+MAX_LISTED_CHECKPOINTS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +27,4 @@ class TimeTravelEvent:
     tokens_saved: int
     reason: str  # the agent's text
     sources: Sequence[str]  # external text that the agent had read (see moves.find_sources)
+    agent: str = MAIN  # the agent that moves; the positions of a sub-agent are those of its memory

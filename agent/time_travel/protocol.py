@@ -1,14 +1,18 @@
 """The protocol of time travel that a run's graph uses."""
 
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
-from langchain_core.messages import ToolCall
+from langchain_core.messages import BaseMessage, ToolCall
 
+from agent.marks import CheckpointMark
 from agent.time_travel.moves import Move
 from agent.time_travel.policy import Policy
 from agent.tools.approval import Decision
 
 MOVE_NAMES = frozenset({"goto", "rewind"})
+T = TypeVar("T")
 
 
 class PathChanged(Exception):
@@ -19,20 +23,45 @@ class PathChanged(Exception):
         self.continues = continues
 
 
-class TimeTravel(Protocol):
-    """The moves and checkpoints that a run's nodes can request.
+@dataclass(frozen=True, slots=True)
+class SavedCheckpoint:
+    """The result of a request for a checkpoint. A checkpoint of a memory is the mark of that result."""
 
-    Every method blocks. Refusals are `MoveRefused`, whose text is for the model.
+    name: str
+    mark: CheckpointMark | None = None
+
+    @property
+    def text(self) -> str:
+        """Return the result for the model."""
+        return f"Saved {self.name!r}. You can come back with goto(position={self.name!r}, …)."
+
+
+class MoveRecorder(Protocol):
+    """The part of a run's recorder with which a move is made (see graph.state)."""
+
+    async def commit(self, message: BaseMessage) -> int: ...
+
+    async def run_blocking(self, work: Callable[[], T]) -> T: ...
+
+
+class TimeTravel(Protocol):
+    """The moves and checkpoints that an agent's nodes can request in a run.
+
+    Every method but `make_move` blocks. Refusals are `MoveRefused`, whose text is for the model.
     """
 
     @property
     def policy(self) -> Policy: ...
 
+    def for_agent(self, agent: str) -> "TimeTravel":
+        """Return the time travel of a sub-agent, within its own memory."""
+        ...
+
     def plan_call(self, call: ToolCall, decision: Decision | None) -> Move: ...
 
-    def make_move(self, move: Move) -> PathChanged: ...
+    async def make_move(self, call: ToolCall, move: Move, recorder: MoveRecorder) -> PathChanged: ...
 
-    def request_checkpoint(self, name: str, description: str) -> str: ...
+    def request_checkpoint(self, name: str, description: str) -> SavedCheckpoint: ...
 
     def flush_checkpoints(self) -> None:
         """Save the requested checkpoints, once the results of the answer are on the path."""

@@ -4,56 +4,63 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from langchain_core.messages import AIMessage, ToolCall
+from langchain_core.messages import ToolCall
 
 from agent.context.tokens import estimate_stored_tokens, estimate_tokens
-from agent.time_travel.executor import describe_origins
-from agent.time_travel.moves import Move, MoveRefused, plan_move
+from agent.time_travel.moves import Move, MoveRefused, MoveScope, plan_move
 from agent.time_travel.protocol import MOVE_NAMES
+from agent.time_travel.scopes import load_scope
+from agent.tools.approval import find_unanswered_calls
 from checkpoints import MAIN, Checkpoint, Message, Removal, Store
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingMove:
-    """A move that waits for a person, and what it would remove from the path."""
+    """A move that waits for a person, and the messages that it would remove from the path, or from a sub-agent's memory."""
 
+    agent: str  # the agent that asks for it
     move: Move
     removal: Removal
-    tokens_before: int  # of the main agent's messages, estimated
+    tokens_before: int  # of the agent's messages, estimated
     tokens_after: int
 
 
 def find_waiting_moves(store: Store, thread_id: str) -> dict[str, WaitingMove]:
-    """Return the moves of the last answer by the ids of their calls, without those that would be refused."""
+    """Return the moves that wait, of all agents, by the ids of their calls; without those that would be refused.
+
+    Ids are unique among the calls of a run.
+    """
     path = store.list_messages(thread_id)
-    calls = _find_move_calls(path)
-    if not calls:
-        return {}
-    checkpoints, depths = store.list_checkpoints(thread_id), store.map_checkpoint_depths(thread_id)
-    origins = describe_origins(store, thread_id)
     found: dict[str, WaitingMove] = {}
-    for call in calls:
-        with suppress(MoveRefused):
-            move = plan_move(call, path, depths, origins)
-            found[call["id"] or ""] = _measure_move(move, path, checkpoints)
+    for agent, calls in _find_move_calls(path).items():
+        scope = load_scope(store, thread_id, agent)
+        checkpoints = store.list_checkpoints(thread_id) if agent == MAIN else ()
+        for call in calls:
+            with suppress(MoveRefused):
+                found[call["id"] or ""] = _measure_move(plan_move(call, scope), scope, checkpoints)
     return found
 
 
-def _find_move_calls(path: Sequence[Message]) -> list[ToolCall]:
-    """Return the calls of the main agent's last answer that ask for a move."""
-    last = next((message for message in reversed(path) if message.type == "ai" and message.agent == MAIN), None)
-    answer = last.langchain if last and not last.damaged else None
-    return [call for call in answer.tool_calls if call["name"] in MOVE_NAMES] if isinstance(answer, AIMessage) else []
+def _find_move_calls(path: Sequence[Message]) -> dict[str, list[ToolCall]]:
+    """Return the open calls that ask for a move, by their agents."""
+    found: dict[str, list[ToolCall]] = {}
+    last_answers = {message.agent: message.depth for message in path if message.type == "ai"}
+    for agent, depth in last_answers.items():
+        since = [message.langchain for message in path[depth:] if message.agent == agent and not message.damaged]
+        if calls := [call for call in find_unanswered_calls(since) if call["name"] in MOVE_NAMES]:
+            found[agent] = calls
+    return found
 
 
-def _measure_move(move: Move, path: Sequence[Message], checkpoints: Sequence[Checkpoint]) -> WaitingMove:
+def _measure_move(move: Move, scope: MoveScope, checkpoints: Sequence[Checkpoint]) -> WaitingMove:
     later = sum(checkpoint.message_count > move.kept_count for checkpoint in checkpoints)
-    removed = path[move.kept_count :]
+    removed = scope.messages[move.kept_count :]
     if move.dropped_ids is not None:
         removed = [message for message in removed if message.id in {move.target.id, *move.dropped_ids}]
-    agents = tuple(sorted({message.agent for message in removed} - {MAIN}))
+    agents = tuple(sorted({message.agent for message in removed} - {scope.agent}))
     before, without = (
-        sum(estimate_stored_tokens(message) for message in messages if message.agent == MAIN) for messages in (path, removed)
+        sum(estimate_stored_tokens(message) for message in messages if message.agent == scope.agent)
+        for messages in (scope.messages, removed)
     )
-    added = estimate_tokens(move.build_message()) if move.agent == MAIN else 0
-    return WaitingMove(move, Removal(move.mark.removed, later, agents), before, before - without + added)
+    added = estimate_tokens(move.build_message()) if move.agent == scope.agent else 0
+    return WaitingMove(scope.agent, move, Removal(move.mark.removed, later, agents), before, before - without + added)

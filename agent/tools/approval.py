@@ -25,6 +25,11 @@ class AwaitingDecision(Exception):
     """The run waits until a person has decided about a call."""
 
 
+def apply_changes(call: ToolCall, decision: Decision | None) -> ToolCall:
+    """Return the call with the arguments that a person changed."""
+    return call if decision is None or decision.arguments is None else {**call, "args": decision.arguments}
+
+
 def format_response(decision: Decision) -> str:
     return f"The user answered instead of the tool:\n{decision.text}"
 

@@ -16,7 +16,7 @@ from agent.tools.web_search import make_web_search_tool
 
 PLAIN: tuple[BaseTool, ...] = (calculator,)  # tools that need no settings: add a new one here
 GRAPH_TOOLS: tuple[BaseTool, ...] = (ask_agent, fork, *TIME_TRAVEL_TOOLS)  # the graph of a run carries them out
-MAIN_AGENT_TOOLS = frozenset(tool.name for tool in (fork, *TIME_TRAVEL_TOOLS))
+MAIN_AGENT_TOOLS = frozenset({fork.name})  # its branches are branches of the conversation
 TOOL_NAMES = (*(tool.name for tool in PLAIN), "web_search", "read_file", *(tool.name for tool in GRAPH_TOOLS))
 
 

@@ -53,7 +53,7 @@ from agent.tracing.events import (
     ToolCarriedOut,
     TraceLabels,
 )
-from checkpoints import Operation, RunState, serde
+from checkpoints import MAIN, Operation, RunState, serde
 
 EXPORT_INTERVAL_SECONDS = 1.0
 _LEVELS = {RunState.FAILED: "ERROR", RunState.STOPPED: "WARNING", RunState.INTERRUPTED: "WARNING"}
@@ -166,6 +166,7 @@ class SpanRecorder:
             "to": event.target_position,
             "removed": event.removed_count,
             "tokens_saved": event.tokens_saved,
+            "agent": None if event.agent == MAIN else event.agent,
         }
         names = None if self._mask else ", ".join(event.sources)  # people choose the names of files
         attributes = {

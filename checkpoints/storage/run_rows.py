@@ -7,7 +7,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from checkpoints import serde
-from checkpoints.model import Run, RunState
+from checkpoints.model import Draft, Run, RunState
+from checkpoints.reasoning import MAX_REASONING_CHARS
 from checkpoints.storage import schema, thread_rows
 
 
@@ -20,12 +21,21 @@ class RunEnd:
     details: str | None = None
 
 
+NO_DRAFT = Draft()
+
+
+def to_draft_columns(draft: Draft) -> dict[str, str]:
+    """Return a draft as columns of its run."""
+    reasoning = draft.reasoning[:MAX_REASONING_CHARS]
+    return {"draft": serde.sanitize_text(draft.text), "draft_reasoning": serde.sanitize_text(reasoning)}
+
+
 def parse_run(row: sa.Row[Any]) -> Run:
     return Run(
         id=row.id,
         thread_id=row.thread_id,
         state=RunState(row.state),
-        draft=row.draft,
+        draft=Draft(row.draft, row.draft_reasoning),
         error=row.error,
         error_details=row.error_details,
         dismissed=row.dismissed,
@@ -44,7 +54,7 @@ def insert_run(connection: sa.Connection, thread_id: str, run_id: str, now: date
     """Write a running run: from now on it locks its thread."""
     table = schema.run
     before = sa.select(sa.func.count()).select_from(table).where(table.c.thread_id == thread_id).scalar_subquery()
-    row = {"id": run_id, "thread_id": thread_id, "state": RunState.RUNNING, "draft": "", "dismissed": False}
+    row = {"id": run_id, "thread_id": thread_id, "state": RunState.RUNNING, "dismissed": False, **to_draft_columns(NO_DRAFT)}
     times = {"started_at": thread_rows.from_time(now)}
     connection.execute(sa.insert(table).values(**row, **times, compacts=compacts, number=before))
 
@@ -55,7 +65,7 @@ def end_run(connection: sa.Connection, run_id: str, end: RunEnd, now: datetime, 
         "state": end.state,
         "error": end.error and serde.sanitize_text(end.error),
         "error_details": end.details and serde.sanitize_text(end.details),
-        "draft": "",
+        **to_draft_columns(NO_DRAFT),
         "ended_at": thread_rows.from_time(now),
         "head_id": head_id,
     }

@@ -3,6 +3,7 @@
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
+from agent.context.memory import recall_path
 from components.services import Services
 from components.views import message_view
 
@@ -10,7 +11,7 @@ from components.views import message_view
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/agents/{agent}")
     async def get_transcript(thread_id: str, agent: str, question: str | None = None) -> Response:
-        """Return an agent's messages as of the head, or its work on one question. The guard has checked the request."""
+        """Return an agent's memory as of the head, or all its work on one question. The guard has checked the request."""
         return JSONResponse(await services.read_snapshot(_read_agent_transcript, services, thread_id, agent, question))
 
 
@@ -30,4 +31,4 @@ def _read_agent_transcript(
     extras = message_view.MessageExtras(
         run_state=run.state if run else None, prices=services.prices, to_html=services.renderer.page()
     )
-    return message_view.describe_messages(path, extras, agent=agent)
+    return message_view.describe_messages(path if question else recall_path(path, agent), extras, agent=agent)

@@ -165,7 +165,10 @@ def _build_call_card(
         is_last = stored.id == calls.last_message_id
         status, move = _choose_open_status(extras.run_state, is_decidable, is_last), extras.waiting_moves.get(call_id)
         if work is not None and call_id in calls.waiting_calls:
-            work = {**work, "waiting": [build_waiting_card(each) for each in calls.waiting_calls[call_id]]}
+            waiting = calls.waiting_calls[call_id]
+            moves = extras.waiting_moves
+            cards = [build_waiting_card(each, moves.get(each.call["id"] or "")) for each in waiting]
+            work = {**work, "waiting": cards}
     attempts = extras.attempts.get(key, ())
     return build_tool_card(call, stored.agent, status, result=result, move=move, attempts=attempts, work=work)
 

@@ -7,11 +7,13 @@ from typing import Literal, TypedDict
 
 from langchain_core.messages import AIMessage, BaseMessage, InvalidToolCall, ToolCall, ToolMessage
 
+from agent.context.memory import find_memory_move
 from agent.context.request import NOT_CARRIED_OUT_TEXT, UNKNOWN_RESULT_TEXT
 from agent.subagents.delegation import OpenCall
+from agent.time_travel.notes import extract_note
 from agent.time_travel.waiting_moves import WaitingMove
 from agent.tools.approval import STOPPED_TEXT
-from checkpoints import Message, limits
+from checkpoints import Message, limits, pluralize
 from checkpoints.interchange import waymark
 from checkpoints.text import shorten_line
 from components.views import operations
@@ -94,6 +96,16 @@ class ToolResult:
             return "stopped"
         return "error" if self.message.status == "error" else "done"
 
+    @property
+    def text(self) -> str:
+        """Return the result for people: of a move within a memory, its effect and the agent's note."""
+        text, mark = str(self.message.text), find_memory_move(self.stored)
+        if mark is None or self.stored.run_id is None:  # a file may hold any mark: then its whole text is shown
+            return text
+        did = "replaced the answer" if mark.kind == "rewind" else "went back to the message"
+        removal = f"{pluralize(mark.removed, 'message')} {'was' if mark.removed == 1 else 'were'} removed from its memory"
+        return f"{self.stored.agent} {did} at position {mark.to + 1}: {removal}.\n\n{extract_note(text)}"
+
 
 def list_shown_calls(message: BaseMessage | None) -> list[ToolCall | InvalidToolCall]:
     """Return the calls of a message that have a card, without those over the limit."""
@@ -137,7 +149,7 @@ def build_tool_card(
         "arguments": _format_arguments(call),
         "status": status,
         "duration_ms": limits.to_number(result.message.response_metadata.get("duration_ms")) if result else None,
-        "result": str(result.message.text) if result else None,
+        "result": result.text if result else None,
         "message_id": result.stored.id if result else None,
         "move": move,
         "attempts": list(attempts),
@@ -146,9 +158,9 @@ def build_tool_card(
     }
 
 
-def build_waiting_card(open_call: OpenCall) -> ToolView:
+def build_waiting_card(open_call: OpenCall, move: MoveView | None) -> ToolView:
     """Build the card of another agent's waiting call."""
-    return build_tool_card(open_call.call, open_call.agent, "waiting")
+    return build_tool_card(open_call.call, open_call.agent, "waiting", move=move)
 
 
 def _format_arguments(call: ToolCall | InvalidToolCall) -> str:

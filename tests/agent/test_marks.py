@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage
 
-from agent.marks import AttemptMark, CallKey, MoveMark, QuestionMark, SummaryMark
+from agent.marks import AttemptMark, CallKey, CheckpointMark, MoveMark, QuestionMark, SummaryMark
 from checkpoints import MAIN, Message, MessageStatus, serde
 from checkpoints.limits import MAX_NUMBER
 from tests.strategies import json_objects, json_values, texts
 
-Mark = MoveMark | SummaryMark | QuestionMark | AttemptMark
-KINDS: tuple[type[Mark], ...] = (MoveMark, SummaryMark, QuestionMark, AttemptMark)
+Mark = MoveMark | SummaryMark | QuestionMark | AttemptMark | CheckpointMark
+KINDS: tuple[type[Mark], ...] = (MoveMark, SummaryMark, QuestionMark, AttemptMark, CheckpointMark)
 numbers = st.integers(0, MAX_NUMBER)
 sources = st.lists(texts, max_size=3).map(tuple)
 marks: st.SearchStrategy[Mark] = st.one_of(
@@ -23,12 +23,14 @@ marks: st.SearchStrategy[Mark] = st.one_of(
     st.builds(SummaryMark, removed=numbers, before=numbers, after=numbers, last=texts, head=texts, sources=sources),
     st.builds(QuestionMark, st.builds(CallKey, texts, texts)),
     st.builds(AttemptMark, texts, numbers),
+    st.builds(CheckpointMark, texts, texts),
 )
 WRITTEN: tuple[Mark, ...] = (
     MoveMark("rewind", 1, 2, ("a tool",), 9, 5, "m1", "m2"),
     SummaryMark(2, 9, 5, "m1", "m2", ("a tool",)),
     QuestionMark(CallKey("ben", "call_1")),
     AttemptMark("call_1", 1),
+    CheckpointMark("Plan", "the plan stands"),
 )
 
 
@@ -40,7 +42,7 @@ def stored(entries: dict[str, Any], agent: str = "ann") -> Message:
 @given(marks)
 def test_a_mark_is_read_as_it_was_written(mark: Mark) -> None:
     message = stored(mark.to_kwargs())
-    assert [kind.of(message) for kind in KINDS if kind is not type(mark)] == [None, None, None]
+    assert [kind.of(message) for kind in KINDS if kind is not type(mark)] == [None] * (len(KINDS) - 1)
     assert type(mark).of(message) == mark
 
 
@@ -61,6 +63,7 @@ def test_the_keys_on_disk_are_those_of_the_first_conversations() -> None:
         {"compaction": {"removed": 2, "before": 9, "after": 5, "sources": ["a tool"], "last": "m1", "head": "m2"}},
         {"asked": {"by": "ben", "call": "call_1"}},
         {"fork": {"call": "call_1", "number": 1}},
+        {"memory_checkpoint": {"name": "Plan", "description": "the plan stands"}},
     ]
     assert MoveMark.of(stored({"time_travel": {"kind": "goto", "to": 0, "removed": 1}})) == MoveMark("goto", 0, 1)
 
@@ -76,9 +79,9 @@ def test_nonsense_in_any_field_is_no_mark(mark: Mark, nonsense: Any) -> None:
 
 @given(json_objects, json_values)
 def test_a_file_may_hold_anything_in_the_place_of_a_mark(entry: dict[str, Any], value: Any) -> None:
-    for key in ("time_travel", "compaction", "asked", "fork"):
+    for key in ("time_travel", "compaction", "asked", "fork", "memory_checkpoint"):
         for written in (entry, value):
-            assert [kind.of(stored({key: written})) for kind in KINDS] == [None] * 4
+            assert [kind.of(stored({key: written})) for kind in KINDS] == [None] * len(KINDS)
 
 
 def test_nobody_puts_a_question_to_the_main_agent() -> None:

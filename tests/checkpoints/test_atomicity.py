@@ -15,6 +15,7 @@ from checkpoints import (
     Caller,
     CheckpointManager,
     Database,
+    Draft,
     OperationDetail,
     Run,
     Runs,
@@ -50,7 +51,7 @@ class World:
         other = talked(store, "m", "n", "o", "p")
         store.fork(other, store.list_messages(other)[1].id, name="Way")
         run = Runs(store).begin_run(None, new("q")[0])
-        Runs(store).save_drafts({run.id: "half"})
+        Runs(store).save_drafts({run.id: Draft("half", "Why?")})
         thread = talked(store, "a", "b", "c", "d")
         first = [message.id for message in store.list_messages(thread)]
         store.append(thread, new("C", "D"), after=first[1])
@@ -99,7 +100,7 @@ CHANGES: dict[str, Change] = {
     "begin a run and a conversation": lambda w: Runs(w.store).begin_run(None, new("x")[0], caller=WISH),
     "end a run": lambda w: Runs(w.store).end_run(w.run, RunState.DONE, last_messages=new("x", "y")),
     "interrupt runs": lambda w: Runs(w.store).interrupt_orphans(),
-    "keep a draft": lambda w: Runs(w.store).save_drafts({w.run.id: "so far"}),
+    "keep a draft": lambda w: Runs(w.store).save_drafts({w.run.id: Draft("so far", "Why?")}),
 }
 UNNAMED: dict[str, Change] = {  # they carry no id by which a repetition would be known
     "make a conversation": lambda w: w.store.create_thread(),

@@ -20,6 +20,7 @@ from checkpoints import (
     CheckpointManager,
     ConflictError,
     Database,
+    Draft,
     Runs,
     RunState,
     StateError,
@@ -476,7 +477,7 @@ class Conversations(RuleBasedStateMachine):
     def keep_a_draft(self, where: int) -> None:
         if found := self.run_of(self.talk(where, suits=is_running)):
             draft = f"draft {next(self.numbers)}"
-            self.runs.save_drafts({found[0].id: draft})
+            self.runs.save_drafts({found[0].id: Draft(draft)})
             found[0].draft = draft if found[0].state == "running" else ""
             self.see()
 

@@ -11,6 +11,7 @@ from checkpoints import (
     Caller,
     ConflictError,
     Database,
+    Draft,
     MessageNotFoundError,
     MessageStatus,
     OperationDetail,
@@ -21,6 +22,7 @@ from checkpoints import (
     make_partial_messages,
 )
 from checkpoints.changes.branches import copy_message
+from checkpoints.reasoning import Reasoning
 from checkpoints.storage import schema
 from tests.checkpoints.conversations import count, dump, names, new, picture, talked, texts
 from tests.conftest import Clock
@@ -91,10 +93,10 @@ def test_a_retry_begins_before_the_old_answer(runs: Runs, store: Store, thread_i
 
 def test_a_committed_message_is_marked_with_its_run_and_ends_its_draft(runs: Runs, store: Store, thread_id: str) -> None:
     run = runs.begin_run(thread_id, new("a")[0])
-    runs.save_drafts({run.id: "b"})
+    runs.save_drafts({run.id: Draft("b")})
     stored, version = runs.commit_message(run, new("", "b")[1])
     assert (store.list_messages(thread_id)[-1], store.get_thread(thread_id).version) == (stored, version)
-    assert (stored.run_id, runs.get_latest_run(thread_id).draft) == (run.id, "")
+    assert (stored.run_id, runs.get_latest_run(thread_id).draft) == (run.id, Draft())
 
 
 def test_a_draft_becomes_one_partial_message_after_a_crash(file: Path, clock: Clock) -> None:
@@ -103,21 +105,24 @@ def test_a_draft_becomes_one_partial_message_after_a_crash(file: Path, clock: Cl
     thread_id = store.create_thread().id
     runs = Runs(store)
     run = runs.begin_run(thread_id, new("a")[0])
-    runs.save_drafts({run.id: "b is"})
+    runs.save_drafts({run.id: Draft("b is", "Why b?")})
     database.close()
     again = Store(Database.open_file(file), now=clock)
     assert [r.id for r in Runs(again).interrupt_orphans()] == [run.id]
     assert Runs(again).interrupt_orphans() == []
     assert texts(again, thread_id) == ["a", "b is"]
-    assert again.list_messages(thread_id)[-1].status is MessageStatus.PARTIAL
+    last = again.list_messages(thread_id)[-1]
+    reasoning = Reasoning.of(last.langchain)
+    assert reasoning is not None
+    assert (last.status, reasoning.text) == (MessageStatus.PARTIAL, "Why b?")
     found = Runs(again).get_latest_run(thread_id)
-    assert (found.state, found.draft) == (RunState.INTERRUPTED, "")
+    assert (found.state, found.draft) == (RunState.INTERRUPTED, Draft())
     again.database.close()
 
 
 def test_nothing_partial_is_left_of_a_committed_answer(runs: Runs, store: Store, thread_id: str) -> None:
     run = runs.begin_run(thread_id, new("a")[0])
-    runs.save_drafts({run.id: "b"})
+    runs.save_drafts({run.id: Draft("b")})
     runs.commit_message(run, new("", "b")[1])
     runs.interrupt_orphans()
     assert texts(store, thread_id) == ["a", "b"]
@@ -149,7 +154,7 @@ def test_a_run_that_has_ended_writes_nothing_more(runs: Runs, store: Store, thre
     before = dump(store)
     with pytest.raises(ConflictError):
         runs.commit_message(run, new("", "late")[1])
-    runs.save_drafts({run.id: "late"})
+    runs.save_drafts({run.id: Draft("late", "Why?")})
     assert dump(store) == before
 
 
@@ -190,7 +195,7 @@ def test_two_threads_run_at_the_same_time(runs: Runs, store: Store, thread_id: s
 
 def test_a_stream_cut_within_a_character_still_ends(runs: Runs, store: Store, thread_id: str) -> None:
     run = runs.begin_run(thread_id, new("a")[0])
-    runs.save_drafts({run.id: "b \ud83d"})
+    runs.save_drafts({run.id: Draft("b \ud83d", "c \ud83d")})
     runs.end_run(run, RunState.STOPPED, last_messages=make_partial_messages("b \ud83d\ude00 c \ud83d"))
     assert texts(store, thread_id) == ["a", "b \N{GRINNING FACE} c \N{REPLACEMENT CHARACTER}"]
 

@@ -1,8 +1,13 @@
-"""kill -9 while tools run or wait for a person: none runs twice by itself; one can continue, decide or just type."""
+"""kill -9 while tools run or wait for a person: none runs twice by itself; one can continue, decide or just type.
 
+Also while the model thinks: the reasoning is shown after the start.
+"""
+
+import sqlite3
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -143,3 +148,32 @@ def test_a_call_that_waited_for_a_person_waits_still_and_runs_once_when_it_is_al
     assert "The sea is calm." in result
     assert results_in(types(pages[1], model)) == [NOT_APPROVED_TEXT]
     assert len(model.requests) == 4
+
+
+def find_draft(folder: Path, thought: str) -> bool:
+    """Whether a running draft on disk holds this reasoning."""
+    with closing(sqlite3.connect(f"file:{folder}/waymark.db?mode=ro", uri=True)) as connection:
+        return connection.execute("SELECT 1 FROM run WHERE draft_reasoning = ?", (thought,)).fetchone() is not None
+
+
+def test_reasoning_that_was_streamed_is_shown_after_a_kill(
+    server: Server, model: FakeOpenAI, pages: tuple[PageClient, PageClient]
+) -> None:
+    model.manner = "deepseek"
+    model.script(Say("Good day to you", thought="The user wants a greeting."))
+    model.hold(after_tokens=3)
+    page = pages[0]
+    page.thread = None
+    page.look()
+    assert page.send("Greet me")["ok"]
+    end = time.monotonic() + 60
+    while not find_draft(server.folder, "The user wants "):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    server.kill()
+    model.release()
+    model.manner = "openai"
+    server.restart()
+    cut_off = page.look()["messages"][-1]
+    assert (cut_off["state"], cut_off["text"], cut_off["reasoning"]["text"]) == ("partial", "", "The user wants")
+    assert results_in(goes_on(page, model)) == []

@@ -25,7 +25,7 @@ export function Approval({ tool, act }) {
   return h(
     "div",
     { className: "approval", role: "group", "aria-labelledby": label },
-    tool.move ? h(Move, { id: label, move: tool.move }) : h("p", { id: label }, describeCall(tool)),
+    tool.move ? h(Move, { id: label, agent: tool.agent, move: tool.move }) : h("p", { id: label }, describeCall(tool)),
     h(
       "div",
       { className: "approval-buttons" },
@@ -85,15 +85,22 @@ function AnswerForm({ tool, form, isPending, decide }) {
   );
 }
 
-const describeTokens = ({ before, after }) => `The conversation takes ${formatCount(before, "token")} now, and ${formatCount(after, "token")} afterwards.`;
+const describeTokens = (place, { before, after }) => `${place} takes ${formatCount(before, "token")} now, and ${formatCount(after, "token")} afterwards.`;
 
-/** A requested move: its target, the messages it would remove, and its note. */
-function Move({ id, move }) {
+const describeMainMove = (move) =>
+  `The agent asks to go back to message ${move.number}: ${move.leaves} will be removed from the conversation. You can undo this.`;
+
+const describeMemoryMove = (agent, move) =>
+  `${agent} asks to go back to message ${move.number} of its own memory: it will forget ${move.leaves}. The conversation keeps all messages.`;
+
+/** A requested move: its target, the messages it would remove, and its note. A sub-agent moves within its own memory. */
+function Move({ id, agent, move }) {
+  const isMain = agent === "main";
   return h(
     "div",
     { className: "approval-move" },
-    h("p", { id }, `The agent asks to go back to message ${move.number}: ${move.leaves} will be removed from the conversation. You can undo this.`),
-    h("p", { className: "quiet", title: "Tokens, about" }, describeTokens(move.tokens)),
+    h("p", { id }, isMain ? describeMainMove(move) : describeMemoryMove(agent, move)),
+    h("p", { className: "quiet", title: "Tokens, about" }, describeTokens(isMain ? "The conversation" : "The agent's memory", move.tokens)),
     h("blockquote", null, move.target === "" ? "(a call with no text)" : move.target),
     h("p", { className: "quiet" }, `The agent keeps this note${move.read.length === 0 ? "" : `, after reading ${move.read.join(", ")}`}:`),
     h("blockquote", null, move.words),

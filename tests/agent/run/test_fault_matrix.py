@@ -394,7 +394,7 @@ def test_drafts_that_cannot_be_written_are_written_later(
             broken.setattr(chat.runs, "save_drafts", lambda _: raising(STORE_FAULTS[fault])())
             await chat.send("please")
             await chat.until(lambda: "no drafts were kept: " in caplog.text)
-        await chat.until(lambda: chat.runs.get_latest_run(chat.thread_id).draft)  # type: ignore[union-attr]
+        await chat.until(lambda: chat.runs.get_latest_run(chat.thread_id).draft.text)  # type: ignore[union-attr]
         await chat.runner.stop(chat.thread_id)
         await check_next_message(chat, cast)
 

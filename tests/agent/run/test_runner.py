@@ -15,7 +15,7 @@ from agent.run.inputs import NothingToAnswerError
 from agent.run.requests import make_title
 from agent.tools.approval import STOPPED_TEXT
 from agent.tools.calculator import calculator
-from checkpoints import Caller, Run, RunActiveError, RunState, StoreUnavailableError, serde
+from checkpoints import Caller, Draft, Run, RunActiveError, RunState, StoreUnavailableError, serde
 from tests.agent.running import KEY, Running, model_at, running, tool
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 
@@ -359,11 +359,27 @@ def test_a_draft_of_the_answer_is_kept_while_it_is_written() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         fake.hold(2)
         run = await chat.send("hello")
-        await chat.until(lambda: (run := chat.runs.get_latest_run(chat.thread_id)) and run.draft == "one two ")
+        await chat.until(lambda: (run := chat.runs.get_latest_run(chat.thread_id)) and run.draft.text == "one two ")
         fake.release()
-        assert (await chat.end(run)).draft == ""
+        assert (await chat.end(run)).draft == Draft()
 
     play(story, Say("one two three four"))
+
+
+def test_a_draft_of_the_reasoning_is_kept_in_the_same_write() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        fake.manner = "deepseek"
+        fake.hold(2)
+        run = await chat.send("hello")
+        await chat.until(lambda: (run := chat.runs.get_latest_run(chat.thread_id)) and run.draft == Draft("", "I think "))
+        fake.hold(4)
+        await chat.until(lambda: (run := chat.runs.get_latest_run(chat.thread_id)) and run.draft.text)
+        draft = chat.runs.get_latest_run(chat.thread_id).draft  # type: ignore[union-attr]
+        assert draft == Draft(draft.text, "I think so.")
+        fake.release()
+        assert (await chat.end(run)).draft == Draft()
+
+    play(story, Say("one two three four", thought="I think so."))
 
 
 def test_each_message_is_on_disk_before_it_is_shown() -> None:

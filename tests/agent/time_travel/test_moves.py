@@ -8,8 +8,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCa
 
 from agent.context.request import build_request
 from agent.marks import MOVE_KEY, MoveMark
-from agent.time_travel.moves import Move, MoveRefused, plan_goto, plan_move, plan_rewind
-from checkpoints import Message, MessageStatus, serde
+from agent.time_travel.moves import Move, MoveRefused, MoveScope, plan_goto, plan_move, plan_rewind
+from checkpoints import MAIN, Message, MessageStatus, serde
 
 TALK = ("hello", "I can help with many things.", "What are black holes?", "Black holes are …")
 AI_INSTEAD = "Let's start over and talk about AI instead."
@@ -249,7 +249,7 @@ def test_an_empty_answer_is_refused() -> None:
 @pytest.mark.parametrize("name", ["msg_0", "[msg_0]", "0", " msg_0 "])
 def test_a_checkpoint_that_is_called_like_a_message_number_does_not_hide_it(name: str) -> None:
     call = ToolCall(name="goto", args={"position": name, "message": "note"}, id="1")
-    assert plan_move(call, path(*TALK, "go", AIMessage("")), {name: 3}).target.depth == 0
+    assert plan_move(call, MoveScope(MAIN, path(*TALK, "go", AIMessage("")), {name: 3}, ())).target.depth == 0
 
 
 @pytest.mark.parametrize(("n", "shown"), [("1", '"1"'), (1.0, "1.0"), (True, "true"), (None, "null"), ([1], "[1]")], ids=str)

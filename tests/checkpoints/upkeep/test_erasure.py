@@ -9,6 +9,7 @@ from checkpoints import (
     CheckpointManager,
     ConflictError,
     Database,
+    Draft,
     NothingToUndoError,
     RunActiveError,
     Runs,
@@ -52,7 +53,7 @@ def test_what_a_draft_had_left_in_the_file_is_gone_as_well(file_store: Store, fi
     runs = Runs(file_store)
     runs.begin_run(None, new("another's question")[0])  # its row keeps the page, so that only writing the file anew helps
     run = runs.begin_run(None, new("question")[0])
-    runs.save_drafts({run.id: SECRET * 20})
+    runs.save_drafts({run.id: Draft(SECRET * 20, SECRET * 20)})
     runs.end_run(run, RunState.DONE, last_messages=new("answer"))
     assert holding(file, SECRET)
     erasure.erase(file_store.database, run.thread_id)

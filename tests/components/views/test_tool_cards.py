@@ -7,7 +7,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from agent.context.request import NOT_CARRIED_OUT_TEXT, UNKNOWN_RESULT_TEXT
-from agent.marks import CallKey, QuestionMark
+from agent.marks import CallKey, MoveMark, QuestionMark
 from agent.tools.approval import STOPPED_TEXT
 from checkpoints import MAIN, Message, MessageStatus, RunState, serde
 from components.views.message_view import MessageExtras, describe_messages
@@ -108,3 +108,15 @@ def test_the_card_of_a_question_names_the_work_and_the_calls_that_wait_in_it() -
 def test_describing_a_path_twice_gives_the_same() -> None:
     extras = MessageExtras(RunState.WAITING, waiting_moves={"c": MOVE})
     assert describe_messages(PATH, extras) == describe_messages(PATH, extras)
+
+
+def test_a_move_within_a_memory_is_a_result_that_shows_the_note() -> None:
+    text = "<system_message>\nGone.\n</system_message>\n<time_travel_message>\nWrite to Cid.\n</time_travel_message>"
+    went = ToolMessage(text, tool_call_id="g", additional_kwargs=MoveMark("goto", 1, 3).to_kwargs())
+    said = [("ann", calls(("goto", "g"))), ("ann", went)]
+    path = [replace(PATH[n], agent=who, body=serde.to_body(m), run_id="r") for n, (who, m) in enumerate(said)]
+    (card,) = describe_messages(path, agent="ann")[0]["tools"]
+    shown = "ann went back to the message at position 2: 3 messages were removed from its memory.\n\nWrite to Cid."
+    assert (card["status"], card["result"]) == ("done", shown)
+    (imported,) = describe_messages([path[0], replace(path[1], run_id=None)], agent="ann")[0]["tools"]
+    assert imported["result"] == text

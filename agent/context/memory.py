@@ -1,0 +1,75 @@
+"""A sub-agent's memory: its messages of a path, as its own moves through time left them. Pure functions.
+
+Such a move removes nothing from the path, because messages of other agents lie between the sub-agent's own. The result of
+its call carries the move's mark, and the memory is read through these marks. So each change of the head takes the memory
+along. A mark counts the removed messages from its own place backwards: the memory may be read from its end.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from langchain_core.messages import AIMessage, HumanMessage
+
+from agent.marks import CheckpointMark, MoveMark
+from checkpoints import MAIN, Message, serde
+
+
+def recall_messages(path: Iterable[Message], agent: str) -> list[Message]:
+    """Return an agent's messages of a path, as the agent remembers them."""
+    memory: list[Message] = []
+    question: Message | None = None
+    for message in path:
+        if message.agent != agent:
+            continue
+        if (mark := find_memory_move(message)) is None:
+            memory.append(message)
+            question = message if message.type == "human" else question
+            continue
+        del memory[max(0, len(memory) - mark.removed) :]
+        memory.append(_build_move_message(message, mark))
+        if mark.kind == "rewind" and question is not None:
+            memory.append(question)  # the agent still owes its answer
+    return memory
+
+
+def recall_path(path: Sequence[Message], agent: str) -> list[Message]:
+    """Return an agent's messages as it remembers them, each with the messages of other agents that follow it on the path."""
+    following: dict[str, list[Message]] = {"": []}
+    last_id = ""
+    for message in path:
+        last_id = message.id if message.agent == agent else last_id
+        following.setdefault(last_id, []).extend([message] if message.agent != agent else [])
+    recalled = recall_messages(path, agent)
+    return [*following.pop(""), *(each for own in recalled for each in (own, *following.pop(own.id, [])))]
+
+
+def find_memory_move(message: Message) -> MoveMark | None:
+    """Return the mark of a sub-agent's own move; None for any other message. Moves of the main agent have no result."""
+    return MoveMark.of(message) if message.type == "tool" and message.agent != MAIN else None
+
+
+def number_messages(memory: Sequence[Message]) -> list[Message]:
+    """Return the messages at their positions in the memory. A damaged one is reported by its position on the path."""
+    return [message if message.damaged else replace(message, depth=position) for position, message in enumerate(memory)]
+
+
+def find_memory_checkpoints(memory: Sequence[Message]) -> dict[str, tuple[int, CheckpointMark]]:
+    """Return the checkpoints of a numbered memory by name.
+
+    The position of each is that of the last result of the answer that saved it.
+    """
+    found: dict[str, tuple[int, CheckpointMark]] = {}
+    for position, message in enumerate(memory):
+        mark = CheckpointMark.of(message) if message.type == "tool" else None
+        if mark is not None:
+            end = next((at for at in range(position + 1, len(memory)) if memory[at].type != "tool"), len(memory))
+            found.pop(mark.name, None)
+            found[mark.name] = (end - 1, mark)
+    return found
+
+
+def _build_move_message(result: Message, mark: MoveMark) -> Message:
+    """Return the note of a goto, or the new answer of a rewind, that the result of the call holds."""
+    message_type = HumanMessage if mark.kind == "goto" else AIMessage
+    message = message_type(str(result.langchain.text), additional_kwargs=mark.to_kwargs())
+    return replace(result, body=serde.to_body(message))
