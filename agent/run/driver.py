@@ -5,6 +5,7 @@ from functools import partial
 
 from langchain_core.messages import AnyMessage
 
+from agent.context.numbering import NumberStyle
 from agent.context.prompts import COMPACTION_PROMPT
 from agent.context.request import UNKNOWN_RESULT_TEXT
 from agent.events import HeadMoved
@@ -46,6 +47,7 @@ class RunDriver:
     limits: Limits
     agents: Agents
     default_policy: Policy  # for threads without a setting of their own
+    numbers: NumberStyle  # of messages, as the models see them
     announcer: MoveAnnouncer
     blocking: BlockingPool
     drafts: Drafts
@@ -88,6 +90,7 @@ class RunDriver:
             policy=policy,
             announce_move=self.announcer.announce,
             count_tokens=partial(self.inputs.count_tokens, run.thread_id),
+            numbers=self.numbers,
         )
 
     def _build_fork_explorer(self, run: Run, policy: Policy) -> RunForkExplorer:

@@ -6,6 +6,7 @@ from time import time_ns
 
 from langchain_core.messages import ToolCall
 
+from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle, format_number
 from agent.context.tokens import estimate_content, estimate_stored_tokens
 from agent.marks import MoveMark
 from agent.time_travel.moves import Move, MoveRefused, plan_move
@@ -48,6 +49,7 @@ class TimeTravelExecutor:
     policy: Policy
     announce_move: Callable[[TimeTravelEvent], None]
     count_tokens: Callable[[], int | None]  # of the conversation now
+    numbers: NumberStyle = DEFAULT_NUMBERS  # of messages, as the model sees them
     requested_checkpoints: list[RequestedCheckpoint] = field(default_factory=list)
 
     def plan_call(self, call: ToolCall, decision: Decision | None) -> Move:
@@ -59,7 +61,7 @@ class TimeTravelExecutor:
         path = self.store.list_messages(self.run.thread_id)
         checkpoint_depths = self.store.map_checkpoint_depths(self.run.thread_id)
         origins = describe_origins(self.store, self.run.thread_id)
-        return plan_move({**call, "args": arguments}, path, checkpoint_depths, origins)
+        return plan_move({**call, "args": arguments}, path, checkpoint_depths, origins, self.numbers)
 
     def make_move(self, move: Move) -> PathChanged:
         """Move the head and write the note. The later messages leave the conversation, and an undo brings them back."""
@@ -89,7 +91,8 @@ class TimeTravelExecutor:
 
     def describe_checkpoints(self) -> str:
         checkpoints = self.store.list_checkpoints(self.run.thread_id)[-MAX_LISTED_CHECKPOINTS:]
-        return "\n".join(map(_describe_checkpoint, checkpoints)) or "There is no checkpoint yet."
+        descriptions = [_describe_checkpoint(checkpoint, self.numbers) for checkpoint in checkpoints]
+        return "\n".join(descriptions) or "There is no checkpoint yet."
 
 
 def describe_origins(store: Store, thread_id: str) -> list[str]:
@@ -97,8 +100,9 @@ def describe_origins(store: Store, thread_id: str) -> list[str]:
     return [ORIGIN_LABELS[kind] for kind in sorted(store.list_origins(thread_id))]
 
 
-def _describe_checkpoint(checkpoint: Checkpoint) -> str:
-    return f"{checkpoint.name} (msg_{checkpoint.message_count - 1}): {checkpoint.description or 'no description'}"
+def _describe_checkpoint(checkpoint: Checkpoint, numbers: NumberStyle) -> str:
+    place = "" if numbers == "off" else f" ({format_number(checkpoint.message_count - 1, numbers)})"
+    return f"{checkpoint.name}{place}: {checkpoint.description or 'no description'}"
 
 
 def _complete_mark(move: Move, later: Sequence[Message]) -> MoveMark:

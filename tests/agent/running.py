@@ -159,7 +159,7 @@ async def running(
     graph = build_graph(tools, approval=approval, graph_tools=graph_tools, numbers=numbers)
     kept = replace(LIMITS, **limits)
     told = [] if heard is None else [heard.append]
-    moving: Any = {"default_policy": time_travel, "on_time_travel": told, "agents": agents}
+    moving: Any = {"default_policy": time_travel, "on_time_travel": told, "agents": agents, "numbers": numbers}
     offer = models or Only(model)
     if judge is not None:
         moving["judge"] = Judge(store, runs, hub, offer, blocking, tracer, max_seconds=judge)

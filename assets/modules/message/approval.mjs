@@ -1,5 +1,4 @@
 /** Approval of a waiting tool call: allow it, edit its arguments, answer instead of the tool, or deny it. */
-import { formatCount } from "../lib/format.mjs";
 
 const { createElement: h, useEffect, useId, useState } = window.React;
 
@@ -85,15 +84,13 @@ function AnswerForm({ tool, form, isPending, decide }) {
   );
 }
 
-const describeTokens = ({ before, after }) => `The conversation takes ${formatCount(before, "token")} now, and ${formatCount(after, "token")} afterwards.`;
-
 /** A requested move: its target, the messages it would remove, and its note. */
 function Move({ id, move }) {
   return h(
     "div",
     { className: "approval-move" },
     h("p", { id }, `The agent asks to go back to message ${move.number}: ${move.leaves} will be removed from the conversation. You can undo this.`),
-    h("p", { className: "quiet", title: "Tokens, about" }, describeTokens(move.tokens)),
+    h("p", { className: "quiet", title: "The size of the model's next request" }, move.tokens),
     h("blockquote", null, move.target === "" ? "(a call with no text)" : move.target),
     h("p", { className: "quiet" }, `The agent keeps this note${move.read.length === 0 ? "" : `, after reading ${move.read.join(", ")}`}:`),
     h("blockquote", null, move.words),
