@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from agent.context.request import make_message_id
 from agent.graph.answer import TOO_DEEP
 from agent.graph.budgets import LimitReached
-from agent.graph.decisions import apply_decision, needs_decision, settle_call
+from agent.graph.decisions import apply_decision, is_begun, needs_decision, settle_call
 from agent.graph.state import RunContext, ToolOutcome
 from agent.time_travel.moves import MoveRefused
 from agent.time_travel.protocol import MOVE_NAMES
@@ -132,10 +132,14 @@ def _split_at_limit(
 ) -> tuple[list[ToolCall], list[ToolCall], LimitReached | None]:
     """Return the calls that the budgets of the agent and of the run allow, the calls beyond them, and the limit."""
     tightest = min(context.own_usage, context.run_usage, key=attrgetter("remaining_calls"))
-    allowed, beyond = calls[: tightest.remaining_calls], calls[tightest.remaining_calls :]
-    context.own_usage.calls += len(allowed)
-    context.run_usage.calls += len(allowed)
-    return allowed, beyond, tightest.describe_limit("tool calls", tightest.budget.calls) if beyond else None
+    begun = [call for call in calls if is_begun(call, context)]  # counted before the run waited
+    decided = [call for call in calls if call["id"] in context.decisions]  # a person's word outweighs a limit
+    new = [call for call in calls if call not in begun and call not in decided]
+    most = max(0, tightest.remaining_calls - len(decided))
+    allowed, beyond = new[:most], new[most:]
+    for usage in (context.own_usage, context.run_usage):
+        usage.calls += len(decided) + len(allowed)
+    return [*begun, *decided, *allowed], beyond, tightest.describe_limit("tool calls", tightest.budget.calls) if beyond else None
 
 
 async def _run_all(tools: dict[str, BaseTool], calls: Sequence[ToolCall], context: RunContext) -> list[ToolMessage | None]:

@@ -197,6 +197,6 @@ def build_runner(
         drafts=Drafts(runs, blocking, limits.draft_seconds),
     )
     active_runs = ActiveRuns(runs, hub, driver, blocking, judge, limits.stop_seconds)
-    preparer = RunPreparer(store, runs, inputs, tracer)
+    preparer = RunPreparer(store, runs, inputs, tracer, limits)
     watchdog = RunWatchdog(runs, hub, active_runs, blocking, limits.watch_seconds)
     return Runner(store, catalog, inputs, preparer, active_runs, watchdog, blocking, judge, default_policy)

@@ -16,9 +16,9 @@ from agent.context.measurement import read_recent_messages
 from agent.context.prompts import AGENT_PROMPT, compose_system_text
 from agent.context.request import build_request
 from agent.context.window import find_window
-from agent.graph.budgets import BudgetUsage, LimitReached
+from agent.graph.budgets import LimitReached
 from agent.graph.graph import Graph, build_config
-from agent.graph.state import AGENT_OWNER, Limits, RunContext, ToolOutcome
+from agent.graph.state import Limits, RunContext, ToolOutcome
 from agent.marks import CallKey, QuestionMark
 from agent.settings import ChosenModel, ModelCatalog
 from agent.subagents.agents import Agent, Agents, describe_agents
@@ -202,6 +202,7 @@ class RunDelegator:
             if agent.name not in self._waiting_agents:
                 del self._at_work[agent.name]
                 self._open_questions.pop(key, None)
+                context.run_usage.own.pop(key, None)
             await self._notify_waiters()
 
     def _build_context(self, agent: Agent, key: CallKey, context: RunContext) -> RunContext:
@@ -214,7 +215,7 @@ class RunDelegator:
             recorder=context.recorder.for_agent(agent.name),
             trace=trace,
             time_travel=None,
-            own_usage=BudgetUsage(context.limits.agent, AGENT_OWNER),
+            own_usage=context.run_usage.find_own(key, context.limits.agent),
             depth=context.depth + 1,
             reserved_answers=context.reserved_answers + 1,
         )

@@ -10,7 +10,7 @@ from checkpoints.errors import StoreUnavailableError
 from checkpoints.storage import postgresql
 
 FOLDER = Path(__file__).parent
-NEWEST_REVISION = "0006"  # the newest file in versions/; a test compares the two
+NEWEST_REVISION = "0007"  # the newest file in versions/; a test compares the two
 
 
 def upgrade_schema(engine: sa.Engine, path: Path | None = None) -> None:
