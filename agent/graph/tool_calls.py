@@ -30,6 +30,7 @@ from checkpoints.text import shorten_for_model
 
 AFTER_MOVE_TEXT = "Not carried out: it was asked for after a move to another place in the same answer."
 SWITCHED_OFF_TEXT = "This is switched off here. Go on without it."
+NO_TOOLS_TEXT = "Not carried out: no tools are offered here. Answer without them."
 NOBODY_TO_ASK_TEXT = "This tool needs the user's leave, and on a branch of a fork nobody can be asked. Go on without it."
 _log = logging.getLogger(__name__)
 
@@ -54,6 +55,10 @@ async def run_tool_calls(
     answer = next(message for message in reversed(messages) if isinstance(message, AIMessage))
     results = [await _commit_refusal(call, _reject_unreadable(call), context) for call in answer.invalid_tool_calls]
     calls, is_waiting = find_unanswered_calls(messages), False
+    # First, also before anybody is asked about them. A call that a person decided about was offered when it was made.
+    missing = [call for call in calls if call["name"] not in tools and call["id"] not in context.decisions]
+    results += [await _refuse_call(call, _describe_missing(call["name"], tools), context) for call in missing]
+    calls = [call for call in calls if call not in missing]
     while calls:
         split = _split_at_move(calls, tools)
         undecided = [call for call in split.before if needs_decision(call, approval, tools, context)]
@@ -139,7 +144,11 @@ def _split_at_limit(
     allowed, beyond = new[:most], new[most:]
     for usage in (context.own_usage, context.run_usage):
         usage.calls += len(decided) + len(allowed)
-    return [*begun, *decided, *allowed], beyond, tightest.describe_limit("tool calls", tightest.budget.calls) if beyond else None
+    return (
+        [*begun, *decided, *allowed],
+        beyond,
+        tightest.describe_limit("tool calls", tightest.budget.calls) if beyond else None,
+    )
 
 
 async def _run_all(tools: dict[str, BaseTool], calls: Sequence[ToolCall], context: RunContext) -> list[ToolMessage | None]:
@@ -212,13 +221,19 @@ def _reject_unreadable(call: InvalidToolCall) -> ToolMessage:
     return ToolMessage(text, tool_call_id=call["id"] or "", name=call["name"], status="error")
 
 
+def _describe_missing(name: str, tools: Collection[str]) -> str:
+    """Return the result of a call whose tool was not offered to the agent."""
+    if not tools:
+        return NO_TOOLS_TEXT
+    is_switched_off = name in (*(tool.name for tool in TIME_TRAVEL_TOOLS), fork.name)
+    return SWITCHED_OFF_TEXT if is_switched_off else f"There is no tool {name!r}. There are: {', '.join(tools)}."
+
+
 async def _invoke_tool(tools: dict[str, BaseTool], call: ToolCall, max_seconds: float) -> ToolOutcome:
     """Run a tool and return its result as text. A tool can fail in any way; the conversation goes on."""
     tool = tools.get(call["name"])
     if tool is None:
-        unknown = f"There is no tool {call['name']!r}. There are: {', '.join(tools) or 'none'}."
-        is_switched_off = call["name"] in (*(tool.name for tool in TIME_TRAVEL_TOOLS), fork.name)
-        return ToolOutcome(SWITCHED_OFF_TEXT if is_switched_off else unknown, is_failed=True)
+        return ToolOutcome(_describe_missing(call["name"], tools), is_failed=True)
     try:
         async with asyncio.timeout(max_seconds):
             return ToolOutcome(serde.sanitize_text(str(await tool.ainvoke(call["args"]))))

@@ -5,10 +5,11 @@ import asyncio
 import pytest
 
 from agent.context.request import WITHOUT_TOOLS_KEY
+from agent.graph.tool_calls import NO_TOOLS_TEXT
 from agent.models.errors import refuses_tools
 from agent.tools.calculator import calculator
 from checkpoints import RunState
-from tests.agent.running import Running, model_at, running
+from tests.agent.running import Running, model_at, running, tool
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Fault, Say
 
 OLLAMA = Fault("status", status=400, message="registry.ollama.ai/library/gemma3:4b does not support tools")
@@ -113,5 +114,25 @@ def test_earlier_tool_work_is_plain_text_where_no_tool_is_offered() -> None:
         fake.reply(
             Calls((Call("calculator", {"expression": "1+1"}), Call("calculator", {"expression": "1+2"}))), Say("2, 3.")
         )
+        asyncio.run(story(fake))
+        assert fake.violations == []
+
+
+@pytest.mark.parametrize("approval", [[], ["note"]])
+def test_a_model_without_tools_that_calls_one_all_the_same_runs_nothing(approval: list[str]) -> None:
+    ran: list[str] = []
+    tools = (tool("note", lambda: ran.append("note") or "noted"),)
+
+    async def story(fake: FakeOpenAI) -> None:
+        async with model_at(fake) as model, running(model, tools, approval=approval, time_travel="allow") as chat:
+            assert (await chat.say("hello")).state is RunState.DONE
+            assert [text for kind, _, text in chat.said() if kind == "tool"] == [NO_TOOLS_TEXT] * 3
+            assert (ran, chat.store.list_checkpoints(chat.thread_id), chat.said()[-1][2]) == ([], [], "So.")
+
+    calls = Calls(
+        (Call("note", {}), Call("save_checkpoint", {"name": "x"}), Call("goto", {"position": 0, "message": "On."}))
+    )
+    with FakeOpenAI() as fake:
+        fake.reply(OLLAMA, calls, Say("So."))
         asyncio.run(story(fake))
         assert fake.violations == []
