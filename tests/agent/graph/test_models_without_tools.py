@@ -1,6 +1,7 @@
 """A model that takes no tools is used without them: the same question again, learned once, and noted at the answer."""
 
 import asyncio
+import json
 
 import pytest
 
@@ -60,6 +61,14 @@ def test_another_refusal_ends_the_run_as_ever_and_takes_no_tools_away() -> None:
         asyncio.run(story(fake))
 
 
+def place(*location: str | int) -> dict[str, object]:
+    """The body of a refusal by FastAPI: a field of the request that it does not know."""
+    return {"detail": [{"type": "extra_forbidden", "loc": location, "msg": "Extra inputs are not permitted", "input": []}]}
+
+
+FASTAPI = place("body", "tools")
+
+
 class Refused(Exception):
     def __init__(self, text: str, status: int) -> None:
         super().__init__(text)
@@ -75,6 +84,10 @@ class Refused(Exception):
         ("No endpoints found that support tool use.", 404),
         ('"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set', 400),
         ("tools param requires --jinja flag", 500),
+        (f"Error code: 422 - {FASTAPI}", 422),
+        (json.dumps(FASTAPI, separators=(",", ":")), 422),
+        (json.dumps({"detail": [{"msg": "extra fields not permitted", "loc": ["body", "tools"]}]}), 422),
+        ("tools: Extra inputs are not permitted", 400),
     ],
 )
 def test_the_words_of_the_servers_are_known(text: str, status: int) -> None:
@@ -87,6 +100,10 @@ def test_the_words_of_the_servers_are_known(text: str, status: int) -> None:
         "Function tools with reasoning_effort are not supported for gpt-5.6. Use /v1/responses.",
         "An assistant message with 'tool_calls' must be followed by tool messages.",
         "This model does not support images.",
+        str(place("body", "tools", 0, "function", "strict")),
+        str(place("body", "messages", 2, "tool_calls")),
+        str(place("body", "temperature")),
+        "tools.0.custom: Extra inputs are not permitted",
     ],
 )
 def test_other_words_about_tools_are_no_refusal_of_all_tools(text: str) -> None:
