@@ -41,7 +41,7 @@ class ConfiguredModels:
         self._keys = keys
         self._pacer = StreamPacer()
         self._demo_seconds_per_token = demo_seconds_per_token
-        self._parameters = parameters
+        self.parameters = parameters
         self._loaded_models: dict[str, BaseChatModel] = {}
         self._adjust_model = lru_cache(MAX_ADJUSTED_MODELS)(
             lambda spec, chosen: apply_parameters(self.load_model(spec), chosen)
@@ -66,7 +66,7 @@ class ConfiguredModels:
         if spec not in self._loaded_models:
             seconds = self._demo_seconds_per_token
             loaded = load_chat_model(spec, self._keys, self._pacer, demo_seconds_per_token=seconds, source=source)
-            self._loaded_models[spec] = apply_parameters(loaded, self._parameters)
+            self._loaded_models[spec] = apply_parameters(loaded, self.parameters)
         return self._loaded_models[spec]
 
 

@@ -57,6 +57,7 @@ class Only:
 
     chat: BaseChatModel
     default_spec: str = "openai:some"
+    parameters: ModelParameters = DEFAULT_PARAMETERS
     specs: Sequence[str] = ()
 
     def load_model(self, spec: str | None = None, parameters: ModelParameters = DEFAULT_PARAMETERS) -> BaseChatModel:
@@ -69,6 +70,7 @@ class Several:
 
     models: dict[str, BaseChatModel]
     default_spec: str
+    parameters: ModelParameters = DEFAULT_PARAMETERS
 
     @property
     def specs(self) -> Sequence[str]:

@@ -44,6 +44,6 @@
  * @typedef {{choice: Choice, model: string, demo: string|null}} KeptChoice  with what the page says of the chosen model
  * @typedef {{thread: string|null, choice: Required<Choice>, models: {name: string, demo: string|null}[], default: string,
  *   time_travel: "ask"|"allow"|"off", max_chars: {instructions: number, extra_body: number}, efforts: string[],
- *   ranges: Record<"temperature"|"top_p"|"max_tokens", {min: number, max: number}>}} SettingsData
+ *   ranges: Record<"temperature"|"top_p"|"max_tokens", {min: number, max: number}>, defaults: Partial<Record<keyof Choice, string|number>>}} SettingsData
  */
 export {};
