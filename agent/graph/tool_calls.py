@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, AnyMessage, InvalidToolCall, Tool
 from langchain_core.tools import BaseTool, ToolException
 from pydantic import ValidationError
 
-from agent.context.request import make_message_id
+from agent.context.request import NOT_CARRIED_OUT_TEXT, make_message_id
 from agent.graph.answer import TOO_DEEP
 from agent.graph.budgets import LimitReached
 from agent.graph.decisions import apply_decision, is_begun, needs_decision, settle_call
@@ -73,7 +73,7 @@ async def run_tool_calls(
         if limit is not None and not (is_waiting or is_stuck):
             raise limit
         for call in beyond:  # now: calls that wait stay open, and a person would be asked about these as well
-            results.append(await _refuse_call(call, f"Not carried out: {limit}", context))
+            results.append(await _refuse_call(call, NOT_CARRIED_OUT_TEXT, context))
         if limit is not None or is_stuck:
             raise AwaitingDecision
         if split.move is not None:

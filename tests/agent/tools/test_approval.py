@@ -190,7 +190,7 @@ def test_stopping_what_was_allowed_closes_every_call() -> None:
 def test_a_call_that_waits_for_a_person_waits_also_where_the_calls_beside_it_reach_a_limit() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         assert (await chat.say("both")).state is RunState.WAITING
-        assert results(chat) == ["sunny", "Not carried out: The agent reached the limit of 1 tool call."]
+        assert results(chat) == ["sunny", NOT_CARRIED_OUT_TEXT]
         assert [each.call["id"] for each in chat.runner.inputs.load_waiting_calls(chat.thread_id)] == ["1"]
         assert await decide(chat, "allow") is RunState.DONE
         assert chat.unanswered() == set()
