@@ -166,6 +166,7 @@ def _build_services(
         limits=factory.build_limits(settings),
         tracer=tracer,
         default_policy=settings.time_travel,
+        numbers=settings.message_numbers,
         on_time_travel=on_time_travel,
         judge=Judge(store, runs, hub, models, blocking, tracer) if settings.judge == "on" else None,
         agents=agents,

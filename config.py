@@ -11,6 +11,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
@@ -23,8 +24,11 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PrivateAttr,
     SecretStr,
     ValidationError,
+    ValidationInfo,
+    field_validator,
     model_validator,
 )
 from pydantic_core import ErrorDetails
@@ -92,6 +96,13 @@ def _write_json(value: Any) -> Any:
     return None if found is None else write_extra_body(found)
 
 
+def _refuse_bool(value: Any) -> Any:
+    """Refuse true and false of TOML, which Pydantic takes for the numbers 1 and 0."""
+    if isinstance(value, bool):
+        raise ValueError
+    return value
+
+
 def _check_loopback(value: str) -> str:
     if value != "localhost" and not ip_address(value).is_loopback:
         raise ValueError
@@ -114,6 +125,8 @@ ExtraBody = Annotated[str | None, BeforeValidator(_write_json)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
 Label = Annotated[str, Field(min_length=1, max_length=200)]
 LABEL_RULE = "a text of at most 200 characters"
+PRICE_UNIT = "US dollars per million tokens"
+PRICE_RULE = f"a number of {PRICE_UNIT}, at least 0"
 NAME_RULE = "small letters, digits and _, at most 31, beginning with a letter"
 PLAIN_TABLES = {  # of waymark.toml
     "tools": ("enabled", "approval"),
@@ -142,6 +155,11 @@ class _TableModel(BaseModel):
     """One of the named tables. Descriptions complete the sentence "KEY must be ...", as below."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _refuse_truth(cls, value: Any, info: ValidationInfo) -> Any:
+        return value if cls.model_fields[str(info.field_name)].annotation is bool else _refuse_bool(value)
 
 
 class AgentDefinition(_TableModel):
@@ -178,9 +196,9 @@ class McpServerDefinition(_TableModel):
 class PriceDefinition(_TableModel):
     """The price of a model in US dollars per million tokens. `cached` input costs as much as other input if it is None."""
 
-    input: float = Field(ge=0, allow_inf_nan=False, description="a number of US dollars per million tokens")
-    cached: float | None = Field(None, ge=0, allow_inf_nan=False, description="a number of US dollars per million tokens")
-    output: float = Field(ge=0, allow_inf_nan=False, description="a number of US dollars per million tokens")
+    input: float = Field(ge=0, allow_inf_nan=False, description=PRICE_RULE)
+    cached: float | None = Field(None, ge=0, allow_inf_nan=False, description=PRICE_RULE)
+    output: float = Field(ge=0, allow_inf_nan=False, description=PRICE_RULE)
 
 
 class Settings(BaseSettings):
@@ -224,7 +242,7 @@ class Settings(BaseSettings):
     langfuse_prompt_label: str = "production"
     langfuse_mask: Literal["on", "off"] = Field("off", description="on or off")
     langfuse_tracing_environment: Annotated[str | None, AfterValidator(_check_environment)] = Field(
-        None, description="small letters, digits, - and _, at most 40, and not begin with langfuse"
+        None, description="a name of at most 40 small letters, digits, - and _ that does not begin with langfuse"
     )
     langfuse_release: Label | None = Field(None, description=LABEL_RULE)
     langfuse_user: Label | None = Field(None, description=LABEL_RULE)
@@ -252,7 +270,9 @@ class Settings(BaseSettings):
     limits_depth: int = Field(5, ge=1, le=20, description="a whole number from 1 to 20")
     agents: dict[Name, AgentDefinition] = Field({}, description="a table with instructions")
     mcp: dict[Name, McpServerDefinition] = Field({}, description="a table with either command or url")
-    prices: dict[str, PriceDefinition] = Field({}, description="a table with input and output")  # by the model's whole name
+    prices: dict[str, PriceDefinition] = Field(
+        {}, description=f"a table such as {{input = 0.25, output = 2.0}}, in {PRICE_UNIT}"
+    )  # by the model's whole name
     data_dir: Annotated[Path, AfterValidator(Path.expanduser), Field(description="a folder")] = Path("data")
     database_url: Annotated[SecretStr | None, AfterValidator(_check_database_url)] = Field(
         None,
@@ -263,6 +283,17 @@ class Settings(BaseSettings):
     )
     port: int = Field(8050, ge=0, le=65535, description="a whole number from 0 (any free port) to 65535")
     auth: Literal["token", "none"] = Field("token", description="token or none")
+
+    _sources: dict[str, str] = PrivateAttr(default_factory=dict)  # of the fields in waymark.toml: table, key and file
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _refuse_truth(cls, value: Any) -> Any:
+        return _refuse_bool(value)
+
+    def name_source(self, field: str) -> str:
+        """Return the key of a field for an error, as the person wrote it: in the environment, or in waymark.toml."""
+        return self._sources.get(field, field.upper())
 
     @property
     def connection_url(self) -> str:
@@ -289,23 +320,27 @@ def load_settings(
         if key not in (*names, *PROVIDER_KEYS) and (meant := get_close_matches(key.upper(), names, n=1, cutoff=0.8)):
             raise SettingsError(f"{key} in {dotenv.name} is not a setting; {meant[0]} is.")
     in_tables, named = _read_tables(tables)
-    given = in_tables | in_file | _drop_empty(os.environ if environ is None else environ)
+    in_environment = in_file | _drop_empty(os.environ if environ is None else environ)
+    given = {key: each.value for key, each in in_tables.items()} | in_environment
+    sources = {names[key]: each.source for key, each in in_tables.items() if key not in in_environment}
     named["provider_keys"] = {key: given[key] for key in PROVIDER_KEYS if key in given}
     try:
-        return Settings(**{names[key]: value for key, value in given.items() if key in names}, **named)
+        settings = Settings(**{names[key]: value for key, value in given.items() if key in names}, **named)
     except ValidationError as error:
         # "from None": pydantic's own text is for developers, and would show values.
-        raise SettingsError(_describe_error(error.errors()[0], tables.name)) from None
+        raise SettingsError(_describe_error(error.errors()[0], tables.name, sources)) from None
+    settings._sources.update(sources)
+    return settings
 
 
-def _describe_error(error: ErrorDetails, file: str) -> str:
+def _describe_error(error: ErrorDetails, file: str, sources: Mapping[str, str]) -> str:
     """Return the problems, by key or by table and key."""
     place = [str(part) for part in error["loc"]]
     if place[0] == "provider_keys":
         return f"{place[1]} must be {Settings.model_fields['openai_api_key'].description}."
     field = Settings.model_fields[place[0]]
     if place[0] not in NAMED_TABLES:
-        return f"{place[0].upper()} must be {field.description}."
+        return f"{sources.get(place[0], place[0].upper())} must be {field.description}."
     if place[2:3] == ["[key]"]:
         return f"The name of [{_format_table_name(place[:2])}] in {file} must be {NAME_RULE}."
     table, key = f"[{_format_table_name(place[:2])}]", place[2] if len(place) > 2 else ""
@@ -329,7 +364,15 @@ def _read_dotenv(path: Path) -> dict[str, str]:
         raise SettingsError(f"{path.name} cannot be read as UTF-8 text ({type(error).__name__}).") from None
 
 
-def _read_tables(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class _TableValue:
+    """A value of a plain table, and its place for an error."""
+
+    value: Any
+    source: str
+
+
+def _read_tables(path: Path) -> tuple[dict[str, _TableValue], dict[str, Any]]:
     """Read the tables of the file, by the key that each value has in the environment, and the named tables."""
     try:
         found = tomllib.loads(path.read_text()) if path.exists() else {}
@@ -339,9 +382,10 @@ def _read_tables(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     given = {}
     for table, values in found.items():
         for key, value in values.items() if isinstance(values, dict) else [("", None)]:
+            source = f"{f'[{table}] {key}' if key else table} in {path.name}"
             if key not in PLAIN_TABLES.get(table, ()):
-                raise SettingsError(f"{f'[{table}] {key}' if key else table} in {path.name} is not a setting.")
-            given[f"{table}_{key}".upper()] = value
+                raise SettingsError(f"{source} is not a setting.")
+            given[f"{table}_{key}".upper()] = _TableValue(value, source)
     return given, named
 
 

@@ -42,7 +42,14 @@ def build_models(settings: Settings) -> ConfiguredModels:
         reasoning_effort=settings.model_reasoning_effort,
         extra_body=settings.model_extra_body,
     )
-    return ConfiguredModels(keys, settings.model, offered=offered, demo_seconds_per_token=seconds, parameters=parameters)
+    return ConfiguredModels(
+        keys,
+        settings.model,
+        offered=offered,
+        demo_seconds_per_token=seconds,
+        parameters=parameters,
+        offered_source=settings.name_source("models_offered"),
+    )
 
 
 def open_store(settings: Settings) -> Store:
@@ -86,9 +93,9 @@ def build_prices(settings: Settings) -> Prices:
 
 
 def build_tools(settings: Settings) -> list[BaseTool]:
-    for key, names in (("TOOLS_ENABLED", settings.tools_enabled), ("TOOLS_APPROVAL", settings.tools_approval)):
+    for field, names in (("tools_enabled", settings.tools_enabled), ("tools_approval", settings.tools_approval)):
         if not set(names or ()) <= set(TOOL_NAMES):
-            raise SettingsError(f"{key} must be a list of tools' names: {', '.join(TOOL_NAMES)}.")
+            raise SettingsError(f"{settings.name_source(field)} must be a list of tools' names: {', '.join(TOOL_NAMES)}.")
     return select_tools(
         tavily_api_key=settings.tavily_api_key,
         tavily_base_url=settings.tavily_base_url,

@@ -138,10 +138,10 @@ class InvalidRedactionError(StateError, ValueError):
 
 
 class InvalidDocumentError(StateError, ValueError):
-    """An import was refused. `field` is the path of the field in the document."""
+    """An import was refused. `field` is the path of the field in the document, and the subject of the reason."""
 
     def __init__(self, reason: str, field: str = "") -> None:
-        super().__init__(f"{field}: {reason}" if field else reason)
+        super().__init__(f"{field} {reason}" if field else reason)
         self.field = field
 
 

@@ -250,3 +250,4 @@ class Run:
     ended_at: datetime | None
     compacts: bool = False  # it answers nothing, but puts a summary in the place of messages
     error_details: str | None = None  # the words of the provider that refused it
+    usage: str | None = None  # of its budgets, as its agent wrote it, where the run waits for a decision

@@ -209,6 +209,7 @@ class Runs:
         *,
         error: str | None = None,
         details: str | None = None,
+        usage: str | None = None,
         last_messages: Sequence[NewMessage] = (),
     ) -> int:
         """Release the thread, and write the run's last messages in the same transaction. Ending twice does nothing.
@@ -216,7 +217,7 @@ class Runs:
         Return the thread's version.
         """
         with self._store.database.begin_write() as connection:
-            return self._close_run(connection, run, run_rows.RunEnd(state, error, details), last_messages)
+            return self._close_run(connection, run, run_rows.RunEnd(state, error, details, usage), last_messages)
 
     @retry_contended
     def interrupt_orphans(self, thread_id: str | None = None) -> list[Run]:

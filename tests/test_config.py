@@ -137,7 +137,7 @@ def test_a_misspelled_key_in_the_file_is_named_with_the_right_one(tmp_path: Path
 @pytest.mark.parametrize("body", ["{d = 2026-01-01}", "{a = nan}", "{messages = []}"])
 def test_an_extra_body_that_cannot_be_sent_is_one_sentence(tmp_path: Path, body: str) -> None:
     (tmp_path / "waymark.toml").write_text(f"[model]\nextra_body = {body}\n")
-    with pytest.raises(SettingsError, match=r"^MODEL_EXTRA_BODY must be a JSON object"):
+    with pytest.raises(SettingsError, match=r"^\[model\] extra_body in waymark.toml must be a JSON object"):
         load_settings({}, dotenv=tmp_path / ".env", tables=tmp_path / "waymark.toml")
 
 
@@ -190,9 +190,14 @@ def test_the_tables_are_read_below_the_environment(tmp_path: Path) -> None:
         ("[tools]\nenable = []", "[tools] enable in waymark.toml is not a setting."),
         ("model = 'demo'", "model in waymark.toml is not a setting."),
         ("[tool]\nenabled = []", "[tool] enabled in waymark.toml is not a setting."),
-        ("[tools]\nenabled = 3", "TOOLS_ENABLED must be a list of tools' names."),
+        ("[tools]\nenabled = 3", "[tools] enabled in waymark.toml must be a list of tools' names."),
         ("[limits]\nsteps = 9", "[limits] steps in waymark.toml is not a setting."),
-        ("[limits]\nrun_answers = 0", "LIMITS_RUN_ANSWERS must be a whole number from 1 to 100,000."),
+        ("[limits]\nrun_answers = 0", "[limits] run_answers in waymark.toml must be a whole number from 1 to 100,000."),
+        ("[limits]\ndepth = true", "[limits] depth in waymark.toml must be a whole number from 1 to 20."),
+        ("[limits]\ntool_seconds = true", "[limits] tool_seconds in waymark.toml must be a number of seconds"),
+        ("[model]\ntemperature = true", "[model] temperature in waymark.toml must be a number from 0 to 2."),
+        ("[model]\nmax_tokens = true", "[model] max_tokens in waymark.toml must be a whole number of tokens"),
+        ("[prices]\nx = {input = true, output = 2}", "[prices.x] input in waymark.toml must be a number of US dollars"),
         ("[tools", "waymark.toml cannot be read as TOML"),
     ],
 )
@@ -261,7 +266,12 @@ def test_agents_servers_and_prices_have_tables_of_their_own(tmp_path: Path) -> N
         ("[mcp.files]\ncommand='x'\nenv={A=1}", "[mcp.files] env in waymark.toml must be a table of texts."),
         (
             "[prices]\n'openai:x' = {input = -1, output = 2}",
-            '[prices."openai:x"] input in waymark.toml must be a number of US dollars per million tokens.',
+            '[prices."openai:x"] input in waymark.toml must be a number of US dollars per million tokens, at least 0.',
+        ),
+        (
+            "[prices]\n'x' = 3",
+            "[prices.x] in waymark.toml must be a table such as {input = 0.25, output = 2.0}, in US dollars per million "
+            "tokens.",
         ),
         ("[models]\noffers = []", "[models] offers in waymark.toml is not a setting."),
     ],
@@ -270,3 +280,13 @@ def test_a_bad_named_table_is_one_sentence_that_names_table_and_key(tmp_path: Pa
     with pytest.raises(SettingsError) as told:
         tables(tmp_path, text)
     assert str(told.value) == sentence
+
+
+def test_an_overridden_value_is_named_by_the_key_that_overrides_it(tmp_path: Path) -> None:
+    path = tmp_path / "waymark.toml"
+    path.write_text("[limits]\ndepth = 3\nrun_calls = 4\n")
+    with pytest.raises(SettingsError, match=r"^LIMITS_DEPTH must be"):
+        load_settings({"LIMITS_DEPTH": "0"}, dotenv=tmp_path / ".env", tables=path)
+    found = load_settings({"LIMITS_DEPTH": "2"}, dotenv=tmp_path / ".env", tables=path)
+    assert found.name_source("limits_depth") == "LIMITS_DEPTH"
+    assert found.name_source("limits_run_calls") == "[limits] run_calls in waymark.toml"

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent.graph.state import Limits
+from agent.models.errors import ModelConfigurationError
 from agent.models.parameters import (
     PARAMETER_RANGES,
     REASONING_EFFORTS,
@@ -61,3 +62,19 @@ def test_an_unknown_tool_is_named_by_its_key_and_not_by_its_value(key: str) -> N
     with pytest.raises(SettingsError, match=rf"^{key} must be a list of tools' names: [a-z_, ]+\.$") as refused:
         build_tools(load({key: "calculator, secret-name"}))
     assert "secret-name" not in str(refused.value)
+
+
+def test_an_unusable_model_is_named_by_the_setting_that_offers_it(tmp_path: Path) -> None:
+    path = tmp_path / "waymark.toml"
+    path.write_text('[models]\noffered = ["opnai:x"]\n[tools]\nenabled = ["secret-name"]\n')
+    found = load_settings({}, dotenv=Path("no.env"), tables=path)
+    for settings, source in (
+        (found, r"\[models\] offered in waymark.toml"),
+        (load({"MODELS_OFFERED": "x"}), "MODELS_OFFERED"),
+    ):
+        with pytest.raises(ModelConfigurationError, match=f"^{source} must be openai:NAME"):
+            build_models(settings)
+    with pytest.raises(ModelConfigurationError, match=r"^MODEL must be openai:NAME"):
+        build_models(load({"MODEL": "x", "MODELS_OFFERED": "x"}))
+    with pytest.raises(SettingsError, match=r"^\[tools\] enabled in waymark.toml must be a list"):
+        build_tools(found)

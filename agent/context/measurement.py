@@ -1,6 +1,6 @@
 """How full a path makes a model's window, and how it grew: tokens of the messages that a request reads."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -27,6 +27,28 @@ class Context:
     message_count: int  # of the path
     left_out_count: int  # messages from the beginning that the model no longer sees
     window: Window
+
+
+@dataclass(frozen=True, slots=True)
+class TokenChange:
+    """The tokens of the next request, before and after a change of the path."""
+
+    before: int  # as the context meter shows it
+    after: int  # estimated
+
+
+def estimate_change(
+    context: Context, path: Sequence[Message], removed_ids: Collection[str], added_tokens: int
+) -> TokenChange:
+    """Estimate the next request after messages of the path are replaced by others.
+
+    Messages that the window left out before come back into the request where there is room.
+    """
+    sizes = {stored.id: estimate_stored_tokens(stored) for stored in path if stored.agent == MAIN}
+    sent = sum(sizes[stored.id] for stored in path if stored.id in sizes and stored.depth >= context.left_out_count)
+    kept = sum(size for identifier, size in sizes.items() if identifier not in removed_ids)
+    tokens = max(0, context.tokens - sent) + kept + added_tokens
+    return TokenChange(context.tokens, min(tokens, context.window.max_request_tokens))
 
 
 def measure_context(store: Store, thread_id: str, window: Window, system: str, max_messages: int) -> Context | None:

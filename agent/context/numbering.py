@@ -15,11 +15,16 @@ _UNDECIDED = re.compile(r"\s*(?:\[m(?:sg_)?[0-9]{1,9}\]\s*)*(?:\[(?:m(?:[0-9]{0,
 _MAX_HELD_CHARS = 200  # characters that are held back
 
 
+def format_number(position: int, style: NumberStyle = DEFAULT_NUMBERS) -> str:
+    """Return a message's number as a text names it: msg_3, or m3."""
+    return f"m{position}" if style == "short" else f"msg_{position}"
+
+
 def prefix_number(position: int, text: str, style: NumberStyle = DEFAULT_NUMBERS) -> str:
     """Return the text as the model reads it."""
     if style == "off":
         return text
-    tag = f"[msg_{position}]" if style == "msg" else f"[m{position}]"
+    tag = f"[{format_number(position, style)}]"
     return f"{tag} {text}" if text else tag
 
 

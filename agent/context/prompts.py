@@ -16,8 +16,9 @@ If a tool fails, say what failed and go on without it or ask. If you do not know
 
 If save_checkpoint is offered, save when something is settled that later work builds on, and before an attempt that may \
 go wrong; not after small talk or a single fact. If goto is offered, go back when an attempt has failed, or when long \
-results have served their purpose and more work follows: to the last message before them, with a note of what was found, \
-what failed and what comes next. Do not go back to hide a mistake from the user, or when you can simply answer."""
+results have served their purpose and more work follows: to the last place before them that you can name, with a note \
+of what was found, what failed and what comes next. Do not go back to hide a mistake from the user, or when you can \
+simply answer."""
 
 INSTRUCTIONS_HEADING = "# Instructions for this conversation"
 

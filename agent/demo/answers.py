@@ -10,6 +10,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
+from agent.context import numbering
 from agent.context.attachments import extract_user_text
 from agent.context.prompts import COMPACTION_PROMPT, CONTINUE_TEXT
 from agent.demo.asking import parse_questions
@@ -78,7 +79,7 @@ def _answer_about_conversation(system: BaseMessage, question: BaseMessage) -> st
 def _strip_number(message: BaseMessage) -> str:
     """Return the text without the message number of a request."""
     text = extract_user_text(message) if isinstance(message, HumanMessage) else message.text
-    return re.sub(r"\A\s*\[msg_\d+\]\s*", "", text)
+    return numbering.strip_number(text)
 
 
 def _answer_by_asking(text: str, tool_names: frozenset[str]) -> DemoAnswer | None:
@@ -97,7 +98,7 @@ def _answer_by_tool(text: str, tool_names: frozenset[str], quoted_lines: Sequenc
         return DemoAnswer("Web search is not set up here. Set `TAVILY_API_KEY` and start Waymark again to use it.")
     if query is not None:
         return DemoAnswer("I will look that up.", (DemoCall("web_search", {"query": query[1].strip(" .?!\"'")[:200]}),))
-    back = re.search(r"\b(?:go back to|start over)\b(?:.*?\bmsg_(\d+))?", text, re.IGNORECASE | re.DOTALL)
+    back = re.search(r"\b(?:go back to|start over)\b(?:.*?\bm(?:sg_)?(\d+))?", text, re.IGNORECASE | re.DOTALL)
     if back is not None and "goto" in tool_names:
         note = [f"The user wanted to go back, and said: {_shorten_quote(text)}", *(quoted_lines if "carry" in text else ())]
         return DemoAnswer(

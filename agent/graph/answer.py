@@ -34,6 +34,7 @@ _CUT_OFF_TEXTS: dict[str | None, str] = {
     "length": "The answer reached the model's length limit.",
     "content_filter": "The model provider's content filter stopped this answer.",
     "nothing": "The model said nothing; try again.",
+    "only_reasoning": "The model reasoned but gave no answer; try again.",
     "broken_off": "The model provider broke off this answer; try again.",
     "too_long": "The answer grew too long and was cut.",
 }
@@ -167,12 +168,12 @@ def _assemble_answer(chunks: list[AIMessageChunk], reasoning: ReasoningReader, s
     reasons = [read_finish_reason(chunk.response_metadata) for chunk in chunks]
     reason = next((each for each in reversed(reasons) if each), None)
     if reason not in _FINISHED_REASONS:
-        raise AnswerCutOff(reason if reason or _has_content(chunks) else "nothing")
+        raise AnswerCutOff(reason if reason or reasoning.has_begun or _has_content(chunks) else "nothing")
     calls = _read_tool_calls(merged)
     unreadable = [place for place, call in enumerate(calls) if "error" in call]
     text = serde.sanitize_text(strip_number(split_thought(read_answer_text(merged))[0]))
     if not (text.strip() or calls):
-        raise AnswerCutOff("nothing")
+        raise AnswerCutOff("only_reasoning" if reasoning.has_begun else "nothing")
     return AIMessage(
         content=text,
         additional_kwargs=reasoning.build(merged, source, unreadable).to_kwargs(),

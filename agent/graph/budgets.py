@@ -1,7 +1,14 @@
 """Budgets: the answers, tool calls and seconds that a run, one of its agents or a branch may use before it rests."""
 
+import json
 import time
 from dataclasses import dataclass, field
+
+from agent.marks import CallKey
+from checkpoints import MAIN
+
+RUN_OWNER, AGENT_OWNER, BRANCH_OWNER = "The run", "The agent", "The branch"
+MAIN_KEY = CallKey(MAIN, "")  # the main agent answers no agent's call
 
 
 class LimitReached(Exception):
@@ -25,13 +32,18 @@ class BudgetUsage:
     owner: str  # the subject of the sentence that reports a limit
     answers: int = 0
     calls: int = 0
+    earlier_seconds: float = 0.0  # of work, before the run waited for a decision
     started_at: float = field(default_factory=time.monotonic)  # seconds
+
+    @property
+    def seconds(self) -> float:
+        return self.earlier_seconds + time.monotonic() - self.started_at
 
     def check_answer(self, reserved: int = 0) -> None:
         """Raise `LimitReached` when the next answer is beyond the budget. `reserved` answers are kept for other agents."""
         if self.answers >= self.budget.answers - reserved:
             raise self.describe_limit("answers", self.budget.answers)
-        if time.monotonic() - self.started_at > self.budget.seconds:
+        if self.seconds > self.budget.seconds:
             raise self.describe_limit("seconds", self.budget.seconds)
 
     @property
@@ -41,3 +53,40 @@ class BudgetUsage:
     def describe_limit(self, unit: str, number: float) -> LimitReached:
         """Return the error that names the limit. Work that may go on begins with a fresh budget."""
         return LimitReached(f"{self.owner} reached the limit of {number:,g} {unit if number != 1 else unit[:-1]}.")
+
+
+@dataclass(slots=True)
+class RunUsage(BudgetUsage):
+    """The use of a run's budget by all its agents together, and of each agent's own budget while it is at work."""
+
+    branches: int = 0  # opened by forks
+    own: dict[CallKey, BudgetUsage] = field(default_factory=dict)  # by the call that asked the agent
+
+    def start_clock(self) -> None:
+        """Count the seconds from now on: the work begins, or continues after a decision."""
+        for usage in (self, *self.own.values()):
+            usage.started_at = time.monotonic()
+
+    def find_own(self, key: CallKey, budget: Budget) -> BudgetUsage:
+        """Return the usage of an agent's work on a call. Work that was interrupted continues to count."""
+        return self.own.setdefault(key, BudgetUsage(budget, AGENT_OWNER))
+
+
+def write_usage(usage: RunUsage) -> str:
+    """Write the usage of a run that waits for a decision. The wait itself does not count."""
+    own = [[key.agent, key.call_id, *_list_numbers(each)] for key, each in usage.own.items()]
+    return json.dumps({"run": _list_numbers(usage), "branches": usage.branches, "own": own})
+
+
+def read_usage(text: str | None, run: Budget, agent: Budget) -> RunUsage:
+    """Read the usage of a run that waited, within the budgets as they are now. Without a text, nothing is used yet."""
+    written = json.loads(text or "{}")
+    usage = RunUsage(run, RUN_OWNER, *written.get("run", ()))
+    usage.branches = written.get("branches", 0)
+    for name, call_id, *numbers in written.get("own", ()):
+        usage.own[CallKey(name, call_id)] = BudgetUsage(agent, AGENT_OWNER, *numbers)
+    return usage
+
+
+def _list_numbers(usage: BudgetUsage) -> tuple[int, int, float]:
+    return usage.answers, usage.calls, usage.seconds

@@ -19,8 +19,12 @@ def needs_decision(call: ToolCall, approval: Collection[str], tools: Collection[
 
 
 def _is_decided(call: ToolCall, context: RunContext) -> bool:
-    is_begun = context.delegator is not None and context.delegator.is_in_progress(context.agent, call)
-    return is_begun or call["id"] in context.decisions
+    return is_begun(call, context) or call["id"] in context.decisions
+
+
+def is_begun(call: ToolCall, context: RunContext) -> bool:
+    """Return whether a sub-agent works on this call already."""
+    return context.delegator is not None and context.delegator.is_in_progress(context.agent, call)
 
 
 async def apply_decision(

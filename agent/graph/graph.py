@@ -62,8 +62,9 @@ def build_graph(
     """
 
     async def run_tools(state: AgentState, runtime: Runtime[RunContext]) -> dict[str, Any]:
-        allowed = {tool.name: tool for tool in _list_tools(tools, graph_tools, runtime.context)}
-        return {"messages": await run_tool_calls(state["messages"], allowed, approval, runtime.context)}
+        offered = _list_tools(tools, graph_tools, runtime.context) if _takes_tools(state["messages"]) else []
+        by_name = {tool.name: tool for tool in offered}
+        return {"messages": await run_tool_calls(state["messages"], by_name, approval, runtime.context)}
 
     graph = StateGraph(AgentState, context_schema=RunContext)
     graph.add_node("agent", _ModelNode(tools, graph_tools, numbers).ask_model)
@@ -181,6 +182,12 @@ def _list_tools(tools: Sequence[BaseTool], graph_tools: Sequence[BaseTool], cont
     means = {ask_agent.name: context.delegator, fork.name: context.fork_explorer}
     possible = [tool for tool in graph_tools if means.get(tool.name, context.time_travel) is not None]
     return [tool for tool in (*tools, *possible) if context.tool_names is None or tool.name in context.tool_names]
+
+
+def _takes_tools(messages: Sequence[BaseMessage]) -> bool:
+    """Return whether tools were offered to the last answer's model. Some models call tools that nobody offered."""
+    answer = next(message for message in reversed(messages) if isinstance(message, AIMessage))
+    return not answer.response_metadata.get(WITHOUT_TOOLS_KEY)
 
 
 def _count_answer(context: RunContext) -> None:

@@ -8,7 +8,7 @@ from langchain_core.messages import AnyMessage, BaseMessage, ToolCall
 from langgraph.graph.message import add_messages
 
 from agent.context.attachments import FileReader
-from agent.graph.budgets import Budget, BudgetUsage
+from agent.graph.budgets import AGENT_OWNER, RUN_OWNER, Budget, BudgetUsage, RunUsage
 from agent.marks import CheckpointMark
 from agent.settings import ChosenModel
 from agent.time_travel.protocol import TimeTravel
@@ -20,7 +20,6 @@ T = TypeVar("T")
 _RUN_BUDGET = Budget(answers=500, calls=1_000, seconds=3_600.0)
 _AGENT_BUDGET = Budget(answers=100, calls=200, seconds=1_800.0)
 _BRANCH_BUDGET = Budget(answers=50, calls=100, seconds=600.0)
-RUN_OWNER, AGENT_OWNER, BRANCH_OWNER = "The run", "The agent", "The branch"  # of budgets
 
 
 class AgentState(TypedDict):
@@ -113,13 +112,6 @@ class Limits:
     max_depth: int = 5  # sub-agents below the main agent that wait for each other
     max_answer_chars: int = 500_000  # characters of one answer, its calls' arguments included
     max_result_chars: int = 100_000  # characters of a tool's result
-
-
-@dataclass(slots=True)
-class RunUsage(BudgetUsage):
-    """The use of a run's budget by all its agents together."""
-
-    branches: int = 0  # opened by forks
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from langchain_core.messages import AIMessage, AnyMessage, InvalidToolCall, Tool
 from langchain_core.tools import BaseTool, ToolException
 from pydantic import ValidationError
 
-from agent.context.request import make_message_id
+from agent.context.request import NOT_CARRIED_OUT_TEXT, make_message_id
 from agent.graph.answer import TOO_DEEP
 from agent.graph.budgets import LimitReached
-from agent.graph.decisions import apply_decision, needs_decision, settle_call
+from agent.graph.decisions import apply_decision, is_begun, needs_decision, settle_call
 from agent.graph.state import RunContext, ToolOutcome
 from agent.time_travel.moves import MoveRefused
 from agent.time_travel.protocol import MOVE_NAMES
@@ -30,6 +30,7 @@ from checkpoints.text import shorten_for_model
 
 AFTER_MOVE_TEXT = "Not carried out: it was asked for after a move to another place in the same answer."
 SWITCHED_OFF_TEXT = "This is switched off here. Go on without it."
+NO_TOOLS_TEXT = "Not carried out: no tools are offered here. Answer without them."
 NOBODY_TO_ASK_TEXT = "This tool needs the user's leave, and on a branch of a fork nobody can be asked. Go on without it."
 _log = logging.getLogger(__name__)
 
@@ -54,6 +55,10 @@ async def run_tool_calls(
     answer = next(message for message in reversed(messages) if isinstance(message, AIMessage))
     results = [await _commit_refusal(call, _reject_unreadable(call), context) for call in answer.invalid_tool_calls]
     calls, is_waiting = find_unanswered_calls(messages), False
+    # First, also before anybody is asked about them. A call that a person decided about was offered when it was made.
+    missing = [call for call in calls if call["name"] not in tools and call["id"] not in context.decisions]
+    results += [await _refuse_call(call, _describe_missing(call["name"], tools), context) for call in missing]
+    calls = [call for call in calls if call not in missing]
     while calls:
         split = _split_at_move(calls, tools)
         undecided = [call for call in split.before if needs_decision(call, approval, tools, context)]
@@ -68,7 +73,7 @@ async def run_tool_calls(
         if limit is not None and not (is_waiting or is_stuck):
             raise limit
         for call in beyond:  # now: calls that wait stay open, and a person would be asked about these as well
-            results.append(await _refuse_call(call, f"Not carried out: {limit}", context))
+            results.append(await _refuse_call(call, NOT_CARRIED_OUT_TEXT, context))
         if limit is not None or is_stuck:
             raise AwaitingDecision
         if split.move is not None:
@@ -132,10 +137,18 @@ def _split_at_limit(
 ) -> tuple[list[ToolCall], list[ToolCall], LimitReached | None]:
     """Return the calls that the budgets of the agent and of the run allow, the calls beyond them, and the limit."""
     tightest = min(context.own_usage, context.run_usage, key=attrgetter("remaining_calls"))
-    allowed, beyond = calls[: tightest.remaining_calls], calls[tightest.remaining_calls :]
-    context.own_usage.calls += len(allowed)
-    context.run_usage.calls += len(allowed)
-    return allowed, beyond, tightest.describe_limit("tool calls", tightest.budget.calls) if beyond else None
+    begun = [call for call in calls if is_begun(call, context)]  # counted before the run waited
+    decided = [call for call in calls if call["id"] in context.decisions]  # a person's word outweighs a limit
+    new = [call for call in calls if call not in begun and call not in decided]
+    most = max(0, tightest.remaining_calls - len(decided))
+    allowed, beyond = new[:most], new[most:]
+    for usage in (context.own_usage, context.run_usage):
+        usage.calls += len(decided) + len(allowed)
+    return (
+        [*begun, *decided, *allowed],
+        beyond,
+        tightest.describe_limit("tool calls", tightest.budget.calls) if beyond else None,
+    )
 
 
 async def _run_all(tools: dict[str, BaseTool], calls: Sequence[ToolCall], context: RunContext) -> list[ToolMessage | None]:
@@ -210,13 +223,19 @@ def _reject_unreadable(call: InvalidToolCall) -> ToolMessage:
     return ToolMessage(text, tool_call_id=call["id"] or "", name=call["name"], status="error")
 
 
+def _describe_missing(name: str, tools: Collection[str]) -> str:
+    """Return the result of a call whose tool was not offered to the agent."""
+    if not tools:
+        return NO_TOOLS_TEXT
+    is_switched_off = name in (*(tool.name for tool in TIME_TRAVEL_TOOLS), fork.name)
+    return SWITCHED_OFF_TEXT if is_switched_off else f"There is no tool {name!r}. There are: {', '.join(tools)}."
+
+
 async def _invoke_tool(tools: dict[str, BaseTool], call: ToolCall, max_seconds: float) -> ToolOutcome:
     """Run a tool and return its result as text. A tool can fail in any way; the conversation goes on."""
     tool = tools.get(call["name"])
     if tool is None:
-        unknown = f"There is no tool {call['name']!r}. There are: {', '.join(tools) or 'none'}."
-        is_switched_off = call["name"] in (*(tool.name for tool in TIME_TRAVEL_TOOLS), fork.name)
-        return ToolOutcome(SWITCHED_OFF_TEXT if is_switched_off else unknown, is_failed=True)
+        return ToolOutcome(_describe_missing(call["name"], tools), is_failed=True)
     try:
         async with asyncio.timeout(max_seconds):
             return ToolOutcome(serde.sanitize_text(str(await tool.ainvoke(call["args"]))))

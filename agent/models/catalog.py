@@ -32,12 +32,16 @@ class ConfiguredModels:
         offered: Sequence[str] = (),
         demo_seconds_per_token: float = 0.02,
         parameters: ModelParameters = DEFAULT_PARAMETERS,
+        offered_source: str = "MODELS_OFFERED",
     ) -> None:
-        """`parameters` are those of every model, where a conversation has none of its own."""
+        """`parameters` are those of every model, where a conversation has none of its own.
+
+        `offered_source` is the setting that names the offered models, for errors.
+        """
         self._keys = keys
         self._pacer = StreamPacer()
         self._demo_seconds_per_token = demo_seconds_per_token
-        self._parameters = parameters
+        self.parameters = parameters
         self._loaded_models: dict[str, BaseChatModel] = {}
         self._adjust_model = lru_cache(MAX_ADJUSTED_MODELS)(
             lambda spec, chosen: apply_parameters(self.load_model(spec), chosen)
@@ -45,7 +49,7 @@ class ConfiguredModels:
         self.default_spec = default or choose_default_spec(keys)
         self.specs = tuple(dict.fromkeys((self.default_spec, *offered, DEMO_SPEC)))
         for name in self.specs:
-            self.load_model(name)
+            self._load_named_model(name, "MODEL" if name == self.default_spec else offered_source)
 
     def load_model(self, spec: str | None = None, parameters: ModelParameters = DEFAULT_PARAMETERS) -> BaseChatModel:
         """Return the model of a spec with a conversation's parameters, the same one each time; None: the default.
@@ -55,10 +59,15 @@ class ConfiguredModels:
         wanted = spec or self.default_spec
         if parameters != DEFAULT_PARAMETERS:
             return self._adjust_model(wanted, parameters)
-        if wanted not in self._loaded_models:
-            loaded = load_chat_model(wanted, self._keys, self._pacer, demo_seconds_per_token=self._demo_seconds_per_token)
-            self._loaded_models[wanted] = apply_parameters(loaded, self._parameters)
-        return self._loaded_models[wanted]
+        return self._load_named_model(wanted, "The model")
+
+    def _load_named_model(self, spec: str, source: str) -> BaseChatModel:
+        """Return a model, the same one each time. `source` is the setting that names it, for errors."""
+        if spec not in self._loaded_models:
+            seconds = self._demo_seconds_per_token
+            loaded = load_chat_model(spec, self._keys, self._pacer, demo_seconds_per_token=seconds, source=source)
+            self._loaded_models[spec] = apply_parameters(loaded, self.parameters)
+        return self._loaded_models[spec]
 
 
 def choose_default_spec(keys: ProviderKeys) -> str:
@@ -71,12 +80,18 @@ def choose_default_spec(keys: ProviderKeys) -> str:
 
 
 def load_chat_model(
-    spec: str, keys: ProviderKeys, pacer: StreamPacer | None = None, *, demo_seconds_per_token: float = 0.02
+    spec: str,
+    keys: ProviderKeys,
+    pacer: StreamPacer | None = None,
+    *,
+    demo_seconds_per_token: float = 0.02,
+    source: str = "MODEL",
 ) -> BaseChatModel:
     """Return the model of a spec: `demo`, or a provider, a colon and the provider's name for the model.
 
     `openai` and `azure` use Chat Completions, unless the model needs Responses. `openai-responses` and `azure-responses`
-    always use Responses. The other providers are in `providers.PROVIDERS`. Raises ModelConfigurationError.
+    always use Responses. The other providers are in `providers.PROVIDERS`. Raises ModelConfigurationError, whose text names
+    the `source` of the spec.
     """
     provider, _, name = spec.strip().partition(":")
     match provider:
@@ -94,5 +109,5 @@ def load_chat_model(
         case known if known in PROVIDERS and name:
             return load_provider_model(provider, name, keys)
     raise ModelConfigurationError(
-        f"MODEL must be openai:NAME, azure:DEPLOYMENT, demo or another PROVIDER:NAME, not {spec[:80]!r}."
+        f"{source} must be openai:NAME, azure:DEPLOYMENT, demo or another PROVIDER:NAME, not {spec[:80]!r}."
     )

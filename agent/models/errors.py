@@ -28,11 +28,15 @@ _FILES_REFUSED = re.compile(  # the words of OpenAI, Azure, OpenRouter, Ollama, 
     re.IGNORECASE,
 )
 _NO_TOOLS = "This model does not take tools. Choose another model."
+_EXTRA = r"extra (?:inputs are|fields) not permitted"  # the words of Pydantic 2 and 1, so of servers with FastAPI
+_TOOLS_FIELD = r"""\b(?:tools|tool_choice|functions)['"],?\s?[\])]"""  # the end of a field's place in the request
 _TOOLS_REFUSED = re.compile(  # the words of Ollama, OpenAI, Azure, Groq, DeepSeek, OpenRouter, vLLM and llama.cpp
     r"(?:not|n't) support\w* (?:\w+ ){0,2}(?:tool|function)"
     r"|\b(?:tools?|functions?|tool (?:use|calling|choice)|(?:tool|function)[ _]call(?:ing|s)?)\W+(?:is|are) not "
     r"(?:supported|available|enabled)"
-    r"|unsupported parameter: \W*tools\b|support tool use|enable-auto-tool-choice|tools param requires",
+    r"|unsupported parameter: \W*tools\b|support tool use|enable-auto-tool-choice|tools param requires"
+    rf"|{_TOOLS_FIELD},\W{{1,3}}msg\W{{2,5}}{_EXTRA}|{_EXTRA}\W{{2,5}}loc\W{{2,6}}(?:body\W{{2,6}})?{_TOOLS_FIELD}"
+    rf"|(?<![\w.])(?:tools|tool_choice|functions)\W{{1,3}}{_EXTRA}",
     re.IGNORECASE,
 )
 _FILTERED = "The model provider's content filter stopped this answer; rephrase the message."

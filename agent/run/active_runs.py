@@ -4,6 +4,7 @@ import asyncio
 import logging
 from dataclasses import dataclass, field
 
+from agent.graph.budgets import write_usage
 from agent.run.blocking import BlockingPool
 from agent.run.driver import RunDriver
 from agent.run.hub import RunHub
@@ -11,7 +12,6 @@ from agent.run.judge import Judge
 from agent.run.outcome import locate_error, read_outcome
 from agent.run.preparation import PreparedRun
 from agent.run.recorder import RunRecorder
-from agent.tracing.run_trace import RunTrace
 from checkpoints import Run, Runs, RunState, StateError
 
 _log = logging.getLogger(__name__)
@@ -62,25 +62,26 @@ class ActiveRuns:
         recorder.reopen_calls(prepared.decided_calls)
         work = asyncio.create_task(self.driver.drive(prepared, recorder), name=f"run {run.id}")
         stopping = asyncio.get_running_loop().create_future()
-        end = asyncio.create_task(self._finish_run(recorder, trace, work, stopping), name=f"end of run {run.id}")
+        end = asyncio.create_task(self._finish_run(recorder, prepared, work, stopping), name=f"end of run {run.id}")
         active = self.by_thread[run.thread_id] = ActiveRun(work, end, recorder, stopping)
         end.add_done_callback(lambda _: self._forget_run(run, active))
 
     async def _finish_run(
-        self, recorder: RunRecorder, trace: RunTrace, work: asyncio.Task[None], stopping: asyncio.Future[None]
+        self, recorder: RunRecorder, prepared: PreparedRun, work: asyncio.Task[None], stopping: asyncio.Future[None]
     ) -> None:
         """Write how the work ended. This is a run's outer edge: every failure becomes a sentence for the user.
 
         A task of its own, because work that is cancelled before its first step never comes to its own `finally`.
         """
-        run = recorder.run
+        run, trace = recorder.run, prepared.trace
         await asyncio.wait({work, stopping}, return_when=asyncio.FIRST_COMPLETED)
         await asyncio.wait({work}, timeout=self.stop_seconds)
         if not work.done():
             self._abandon_work(run, work)
         outcome = read_outcome(run, work, is_stopped=stopping.done(), is_closing=self.is_closing)
         try:
-            await recorder.end_run(outcome.state, outcome.error, outcome.details)
+            usage = write_usage(prepared.usage) if outcome.state is RunState.WAITING else None
+            await recorder.end_run(outcome.state, outcome.error, outcome.details, usage)
         except StateError as error:
             _log.error("run %s could not be written to its end: %s", run.id, error)
         except Exception as error:  # noqa: BLE001  the watchdog releases the thread later

@@ -11,6 +11,7 @@ from typing import Literal
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
+from agent.context.measurement import Context, TokenChange, estimate_change
 from agent.context.prompts import (
     COMPACTION_PROMPT,
     CONVERSATION,
@@ -57,8 +58,9 @@ class SummaryScope:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Messages that a note will replace, and those that follow them."""
+    """Messages that a note will replace, and the other messages of the path."""
 
+    preceding: Sequence[Message]
     messages: Sequence[Message]
     following: Sequence[Message]
 
@@ -78,8 +80,7 @@ class SummaryPreview:
     """The effect of a summary, before the model is asked for it."""
 
     message_count: int  # that the summary replaces
-    tokens_before: int  # of the next request
-    tokens_after: int  # estimated
+    tokens: TokenChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +116,16 @@ def select_passage(path: Sequence[Message], scope: SummaryScope) -> Passage:
             end = min((start for start in turn_starts if start > position), default=len(path))
     if end - first < 2:  # also where the path is one summary already
         raise NotCompactedError("There is too little here to summarise.")
-    return Passage(path[first:end], path[end:])
+    return Passage(path[:first], path[first:end], path[end:])
 
 
-def preview_summary(passage: Passage, tokens_now: int) -> SummaryPreview:
-    """Estimate what a summary of a passage saves. Messages that no longer fit the window save nothing."""
+def preview_summary(passage: Passage, context: Context) -> SummaryPreview:
+    """Estimate the effect of a summary on the next request."""
     expected = max(_MIN_SUMMARY_TOKENS, min(round(passage.tokens * _SUMMARY_SHARE), _MAX_SUMMARY_TOKENS))
-    tokens_after = max(0, tokens_now - passage.tokens) + min(expected, passage.tokens)
-    return SummaryPreview(len(passage.messages), tokens_now, tokens_after)
+    path = [*passage.preceding, *passage.messages, *passage.following]
+    removed_ids = {message.id for message in passage.messages}
+    change = estimate_change(context, path, removed_ids, min(expected, passage.tokens))
+    return SummaryPreview(len(passage.messages), change)
 
 
 def _begins_turn(message: Message) -> bool:

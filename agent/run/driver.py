@@ -5,12 +5,13 @@ from functools import partial
 
 from langchain_core.messages import AnyMessage
 
+from agent.context.numbering import NumberStyle
 from agent.context.prompts import COMPACTION_PROMPT
 from agent.context.request import UNKNOWN_RESULT_TEXT
 from agent.events import HeadMoved
-from agent.graph.budgets import BudgetUsage
+from agent.graph.budgets import MAIN_KEY
 from agent.graph.graph import Graph, build_config
-from agent.graph.state import AGENT_OWNER, RUN_OWNER, Limits, RunContext, RunUsage
+from agent.graph.state import Limits, RunContext
 from agent.run import compaction
 from agent.run.announcer import MoveAnnouncer
 from agent.run.blocking import BlockingPool
@@ -46,6 +47,7 @@ class RunDriver:
     limits: Limits
     agents: Agents
     default_policy: Policy  # for threads without a setting of their own
+    numbers: NumberStyle  # of messages, as the models see them
     announcer: MoveAnnouncer
     blocking: BlockingPool
     drafts: Drafts
@@ -66,11 +68,12 @@ class RunDriver:
 
     def _build_context(self, prepared: PreparedRun, recorder: RunRecorder, model: ChosenModel, policy: Policy) -> RunContext:
         decision, run = prepared.request.decision, prepared.run
+        prepared.usage.start_clock()
         return RunContext(
             recorder=recorder,
             limits=self.limits,
-            run_usage=RunUsage(self.limits.run, RUN_OWNER),
-            own_usage=BudgetUsage(self.limits.agent, AGENT_OWNER),
+            run_usage=prepared.usage,
+            own_usage=prepared.usage.find_own(MAIN_KEY, self.limits.agent),
             model=model,
             decisions={decision.call_id: decision} if decision else {},
             trace=prepared.trace,
@@ -88,6 +91,7 @@ class RunDriver:
             policy=policy,
             announce_move=self.announcer.announce,
             count_tokens=partial(self.inputs.count_tokens, run.thread_id),
+            numbers=self.numbers,
         )
 
     def _build_fork_explorer(self, run: Run, policy: Policy) -> RunForkExplorer:

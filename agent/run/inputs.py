@@ -3,11 +3,12 @@
 Every method blocks.
 """
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from langchain_core.messages import AnyMessage
 
 from agent.context.measurement import Context, measure_context, read_recent_messages
+from agent.context.numbering import NumberStyle
 from agent.context.prompts import SYSTEM_PROMPT, compose_system_text
 from agent.context.request import build_request
 from agent.context.window import Window, find_window
@@ -17,6 +18,7 @@ from agent.run.compaction import NOTHING_YET_TEXT, NotCompactedError, Passage, S
 from agent.settings import ModelCatalog, ModelUnavailableError, ThreadSettings
 from agent.subagents.agents import Agents, describe_agents
 from agent.subagents.delegation import OpenCall, find_open_calls, load_last_turn
+from agent.time_travel.waiting_moves import WaitingMove, find_waiting_moves
 from agent.tracing.events import SYSTEM_PROMPT_NAME, Prompt
 from agent.tracing.protocol import Tracer
 from checkpoints import HEAD, MAIN, Message, Runs, RunState, StateError, Store, Thread
@@ -33,7 +35,14 @@ class RunInputs:
     """Reads the inputs of runs. `load_context` is cached by head."""
 
     def __init__(
-        self, store: Store, runs: Runs, catalog: ModelCatalog, limits: Limits, tracer: Tracer, agents: Agents
+        self,
+        store: Store,
+        runs: Runs,
+        catalog: ModelCatalog,
+        limits: Limits,
+        tracer: Tracer,
+        agents: Agents,
+        numbers: NumberStyle,
     ) -> None:
         self._store = store
         self._runs = runs
@@ -41,6 +50,7 @@ class RunInputs:
         self._limits = limits
         self._tracer = tracer
         self._agents = agents
+        self._numbers = numbers
         self._context_cache = lru_cache(MAX_MEASURED_HEADS)(self._measure_context)
 
     def build_messages(self, thread_id: str, *, resume: bool = False) -> list[AnyMessage]:
@@ -81,7 +91,13 @@ class RunInputs:
         if thread_id is None:
             raise NotCompactedError(NOTHING_YET_TEXT)
         passage = self.find_passage(thread_id, scope)
-        return compaction.preview_summary(passage, self.count_tokens(thread_id) or passage.tokens)
+        context = self.load_context(thread_id)
+        assert context is not None  # the passage has messages
+        return compaction.preview_summary(passage, context)
+
+    def preview_moves(self, thread_id: str) -> dict[str, WaitingMove]:
+        """Preview the moves that wait for a person, by the ids of their calls."""
+        return find_waiting_moves(self._store, thread_id, partial(self.load_context, thread_id), self._numbers)
 
     def load_recent_messages(self, thread_id: str) -> list[Message]:
         window = self._load_window(self._store.get_thread(thread_id))

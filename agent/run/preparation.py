@@ -7,6 +7,8 @@ from langchain_core.messages import AnyMessage
 
 from agent.context.request import build_request
 from agent.events import RunStarted
+from agent.graph.budgets import RunUsage, read_usage
+from agent.graph.state import Limits
 from agent.run.inputs import RunInputs
 from agent.run.requests import NothingToDecideError, RunRequest
 from agent.subagents.delegation import OpenCall, find_undecided_calls
@@ -28,6 +30,7 @@ class PreparedRun:
     decided_calls: Sequence[OpenCall]  # the calls that waited, where the run begins with a decision about one
     started: RunStarted
     trace: RunTrace
+    usage: RunUsage  # of the budgets; after a decision, that of the run that waited and its successor together
 
     def build_messages(self) -> list[AnyMessage]:
         """Build the first request. A path that cannot be sent raises here, in the run and not before it."""
@@ -42,6 +45,7 @@ class RunPreparer:
     runs: Runs
     inputs: RunInputs
     tracer: Tracer
+    limits: Limits
 
     def prepare(self, request: RunRequest, *, is_repeated: bool) -> PreparedRun:
         """Begin a run on disk and load its start. A repeated request returns the run that it began.
@@ -51,6 +55,7 @@ class RunPreparer:
         waiting_calls = self._load_waiting_calls(request)
         if not is_repeated:
             _check_decision(request, waiting_calls)
+        usage = self._load_usage(request)
         run = self.runs.begin_run(
             request.thread_id,
             request.message,
@@ -65,18 +70,23 @@ class RunPreparer:
         )
         if request.allow_moves:  # only now: a decision that came too late must not leave an approval behind
             self._allow_moves(run)
-        return self._load_start(run, request, waiting_calls if request.decision else ())
+        return self._load_start(run, request, waiting_calls if request.decision else (), usage)
 
     def _load_waiting_calls(self, request: RunRequest) -> list[OpenCall]:
         if not request.thread_id or request.after_id != HEAD:
             return []
         return self.inputs.load_waiting_calls(request.thread_id)
 
+    def _load_usage(self, request: RunRequest) -> RunUsage:
+        """Return the usage that a run begins with: none, or after a decision that of the run that waited for it."""
+        waiting = self.runs.get_latest_run(request.thread_id) if request.decision and request.thread_id else None
+        return read_usage(waiting.usage if waiting else None, self.limits.run, self.limits.agent)
+
     def _allow_moves(self, run: Run) -> None:
         setting = {"time_travel": "allow"}
         self.store.change_settings(run.thread_id, setting, caller=Caller(request_id=f"{run.id}-always"))
 
-    def _load_start(self, run: Run, request: RunRequest, decided_calls: Sequence[OpenCall]) -> PreparedRun:
+    def _load_start(self, run: Run, request: RunRequest, decided_calls: Sequence[OpenCall], usage: RunUsage) -> PreparedRun:
         path = self.inputs.load_recent_messages(run.thread_id)
         prompt = self.inputs.load_system_prompt()
         system_text = self.inputs.load_system_text(prompt, run.thread_id)
@@ -85,7 +95,7 @@ class RunPreparer:
         start_event = build_start_event(self.store, run, path, is_asked=is_asked) if self.tracer.is_on else None
         started = RunStarted(run.id, version, path[-1] if is_asked else None)
         trace = RunTrace(self.tracer, run.id, prompt, start_event)
-        return PreparedRun(run, request, system_text, path, decided_calls, started, trace)
+        return PreparedRun(run, request, system_text, path, decided_calls, started, trace, usage)
 
 
 def _check_decision(request: RunRequest, waiting_calls: Sequence[OpenCall]) -> None:

@@ -159,7 +159,9 @@ class RunRecorder:
         self._hub.publish(self.run.thread_id, MessageAdded(stored, version))
         return stored.depth
 
-    async def end_run(self, state: RunState, error: str | None = None, details: str | None = None) -> None:
+    async def end_run(
+        self, state: RunState, error: str | None = None, details: str | None = None, usage: str | None = None
+    ) -> None:
         """Release the thread. Answers in progress become partial messages, and open calls get a result.
 
         When the run waits for a person, calls stay open.
@@ -168,12 +170,12 @@ class RunRecorder:
         self._has_ended = True
         try:
             async with self._write_lock:
-                version = await self._end(state, error, details)
+                version = await self._end(state, error, details, usage)
         finally:  # followers must not wait for ever, also when the disk is full
             self._hub.publish(self.run.thread_id, RunFinished(self.run.id, state, version, error, details))
 
-    async def _end(self, state: RunState, error: str | None, details: str | None) -> int:
-        ending = partial(self._runs.end_run, self.run, state, error=error, details=details)
+    async def _end(self, state: RunState, error: str | None, details: str | None, usage: str | None) -> int:
+        ending = partial(self._runs.end_run, self.run, state, error=error, details=details, usage=usage)
         try:
             last = self._last_messages(state)
             return await self._blocking.run(partial(ending, last_messages=last))

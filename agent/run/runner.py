@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from langchain_core.messages import HumanMessage
 
+from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle
 from agent.graph.graph import Graph
 from agent.graph.state import Limits
 from agent.run.active_runs import ActiveRuns
@@ -172,13 +173,14 @@ def build_runner(
     limits: Limits,
     tracer: Tracer = NO_TRACING,
     default_policy: Policy = "off",
+    numbers: NumberStyle = DEFAULT_NUMBERS,
     on_time_travel: Sequence[Callable[[TimeTravelEvent], None]] = (),
     judge: Judge | None = None,
     agents: Agents | None = None,
 ) -> Runner:
     """Build a runner and join its parts."""
     sub_agents = agents or {}
-    inputs = RunInputs(store, runs, catalog, limits, tracer, sub_agents)
+    inputs = RunInputs(store, runs, catalog, limits, tracer, sub_agents, numbers)
     driver = RunDriver(
         store=store,
         runs=runs,
@@ -189,11 +191,12 @@ def build_runner(
         limits=limits,
         agents=sub_agents,
         default_policy=default_policy,
+        numbers=numbers,
         announcer=MoveAnnouncer(tracer, on_time_travel),
         blocking=blocking,
         drafts=Drafts(runs, blocking, limits.draft_seconds),
     )
     active_runs = ActiveRuns(runs, hub, driver, blocking, judge, limits.stop_seconds)
-    preparer = RunPreparer(store, runs, inputs, tracer)
+    preparer = RunPreparer(store, runs, inputs, tracer, limits)
     watchdog = RunWatchdog(runs, hub, active_runs, blocking, limits.watch_seconds)
     return Runner(store, catalog, inputs, preparer, active_runs, watchdog, blocking, judge, default_policy)

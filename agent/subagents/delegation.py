@@ -17,9 +17,9 @@ from agent.context.measurement import read_recent_messages
 from agent.context.prompts import AGENT_PROMPT, MEMORY_MOVES_TEXT, compose_system_text
 from agent.context.request import build_request
 from agent.context.window import find_window
-from agent.graph.budgets import BudgetUsage, LimitReached
+from agent.graph.budgets import LimitReached
 from agent.graph.graph import Graph, build_config
-from agent.graph.state import AGENT_OWNER, Limits, RunContext, ToolOutcome
+from agent.graph.state import Limits, RunContext, ToolOutcome
 from agent.marks import CallKey, QuestionMark
 from agent.settings import ChosenModel, ModelCatalog
 from agent.subagents.agents import Agent, Agents, describe_agents
@@ -217,6 +217,7 @@ class RunDelegator:
             if agent.name not in self._waiting_agents:
                 del self._at_work[agent.name]
                 self._open_questions.pop(key, None)
+                context.run_usage.own.pop(key, None)
             await self._notify_waiters()
 
     def _build_context(self, agent: Agent, key: CallKey, context: RunContext) -> RunContext:
@@ -229,7 +230,7 @@ class RunDelegator:
             recorder=context.recorder.for_agent(agent.name),
             trace=context.trace.for_agent(agent.name, instructions, key.call_id),
             time_travel=context.time_travel.for_agent(agent.name) if context.time_travel else None,
-            own_usage=BudgetUsage(context.limits.agent, AGENT_OWNER),
+            own_usage=context.run_usage.find_own(key, context.limits.agent),
             depth=context.depth + 1,
             reserved_answers=context.reserved_answers + 1,
         )

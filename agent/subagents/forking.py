@@ -14,9 +14,9 @@ from typing import TypeVar
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall
 
 from agent.context.request import build_request
-from agent.graph.budgets import BudgetUsage
+from agent.graph.budgets import BRANCH_OWNER, BudgetUsage
 from agent.graph.graph import Graph, build_config
-from agent.graph.state import BRANCH_OWNER, Limits, Recorder, RunContext, ToolOutcome
+from agent.graph.state import Limits, Recorder, RunContext, ToolOutcome
 from agent.marks import AttemptMark
 from agent.subagents.delegation import load_last_turn
 from agent.time_travel.dependence import list_call_ids

@@ -6,7 +6,8 @@ from functools import partial
 
 from langchain_core.messages import ToolCall
 
-from agent.time_travel.made_moves import build_move_event, complete_mark
+from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle
+from agent.time_travel.made_moves import build_move_event, complete_mark, describe_place
 from agent.time_travel.memory_executor import MemoryExecutor
 from agent.time_travel.moves import Move, MoveRefused, plan_move
 from agent.time_travel.policy import MAX_LISTED_CHECKPOINTS, MAX_MOVES_PER_TURN, Policy, TimeTravelEvent
@@ -15,7 +16,6 @@ from agent.time_travel.scopes import load_scope
 from agent.tools.approval import Decision, apply_changes
 from checkpoints import (
     MAIN,
-    Checkpoint,
     NewMessage,
     OperationDetail,
     OperationKind,
@@ -45,17 +45,19 @@ class TimeTravelExecutor:
     policy: Policy
     announce_move: Callable[[TimeTravelEvent], None]
     count_tokens: Callable[[], int | None]  # of the conversation now
+    numbers: NumberStyle = DEFAULT_NUMBERS  # of messages, as the model sees them
     requested_checkpoints: list[RequestedCheckpoint] = field(default_factory=list)
 
     def for_agent(self, agent: str) -> MemoryExecutor:
-        return MemoryExecutor(self.store, self.run, agent, self.policy, self.announce_move)
+        return MemoryExecutor(self.store, self.run, agent, self.policy, self.announce_move, self.numbers)
 
     def plan_call(self, call: ToolCall, decision: Decision | None) -> Move:
         """Return the move that a call requests, with a person's changes. It changes nothing. Raises `MoveRefused`."""
         if self.store.count_agent_moves(self.run.thread_id) >= MAX_MOVES_PER_TURN:
             most = pluralize(MAX_MOVES_PER_TURN, "move")
             raise MoveRefused(f"No more than {most} before the user says something again. Go on from here without moving.")
-        return plan_move(apply_changes(call, decision), load_scope(self.store, self.run.thread_id, MAIN))
+        scope = load_scope(self.store, self.run.thread_id, MAIN, self.numbers)
+        return plan_move(apply_changes(call, decision), scope)
 
     async def make_move(self, call: ToolCall, move: Move, recorder: MoveRecorder) -> PathChanged:
         """Move the head and write the note. The later messages leave the conversation, and an undo brings them back."""
@@ -89,11 +91,8 @@ class TimeTravelExecutor:
 
     def describe_checkpoints(self) -> str:
         checkpoints = self.store.list_checkpoints(self.run.thread_id)[-MAX_LISTED_CHECKPOINTS:]
-        return "\n".join(map(_describe_checkpoint, checkpoints)) or "There is no checkpoint yet."
-
-
-def _describe_checkpoint(checkpoint: Checkpoint) -> str:
-    return f"{checkpoint.name} (msg_{checkpoint.message_count - 1}): {checkpoint.description or 'no description'}"
+        descriptions = [describe_place(c.name, c.message_count - 1, c.description, self.numbers) for c in checkpoints]
+        return "\n".join(descriptions) or "There is no checkpoint yet."
 
 
 def _make_detail(move: Move) -> OperationDetail:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from time import time_ns
 
+from agent.context.numbering import NumberStyle, format_number
 from agent.context.tokens import estimate_content, estimate_stored_tokens
 from agent.marks import MoveMark
 from agent.time_travel.moves import Move
@@ -35,3 +36,9 @@ def build_move_event(run: Run, move: Move, agent: str = MAIN) -> TimeTravelEvent
         sources=move.mark.sources,
         agent=agent,
     )
+
+
+def describe_place(name: str, position: int, description: str, numbers: NumberStyle) -> str:
+    """Return a checkpoint as a line of the list that the model reads."""
+    place = "" if numbers == "off" else f" ({format_number(position, numbers)})"
+    return f"{name}{place}: {description or 'no description'}"

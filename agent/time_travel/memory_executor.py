@@ -7,8 +7,9 @@ from functools import partial
 from langchain_core.messages import ToolCall, ToolMessage
 
 from agent.context.memory import find_memory_checkpoints
+from agent.context.numbering import NumberStyle
 from agent.marks import CheckpointMark
-from agent.time_travel.made_moves import build_move_event, complete_mark
+from agent.time_travel.made_moves import build_move_event, complete_mark, describe_place
 from agent.time_travel.moves import Move, MoveRefused, plan_move
 from agent.time_travel.policy import MAX_LISTED_CHECKPOINTS, MAX_MOVES_PER_TURN, Policy, TimeTravelEvent
 from agent.time_travel.protocol import MoveRecorder, PathChanged, SavedCheckpoint
@@ -30,6 +31,7 @@ class MemoryExecutor:
     agent: str
     policy: Policy
     announce_move: Callable[[TimeTravelEvent], None]
+    numbers: NumberStyle
 
     def for_agent(self, agent: str) -> "MemoryExecutor":
         return replace(self, agent=agent)
@@ -39,7 +41,8 @@ class MemoryExecutor:
         if count_memory_moves(self.store, self.run.thread_id, self.agent) >= MAX_MOVES_PER_TURN:
             most = pluralize(MAX_MOVES_PER_TURN, "move")
             raise MoveRefused(f"No more than {most} before the next question. Go on from here without moving.")
-        return plan_move(apply_changes(call, decision), load_scope(self.store, self.run.thread_id, self.agent))
+        scope = load_scope(self.store, self.run.thread_id, self.agent, self.numbers)
+        return plan_move(apply_changes(call, decision), scope)
 
     async def make_move(self, call: ToolCall, move: Move, recorder: MoveRecorder) -> PathChanged:
         """Write the note as the result of the call. The memory is read through its mark from now on."""
@@ -60,7 +63,7 @@ class MemoryExecutor:
 
     def describe_checkpoints(self) -> str:
         checkpoints = list(find_memory_checkpoints(self._load_memory()).items())[-MAX_LISTED_CHECKPOINTS:]
-        lines = [f"{name} (msg_{at}): {mark.description or 'no description'}" for name, (at, mark) in checkpoints]
+        lines = [describe_place(name, at, mark.description, self.numbers) for name, (at, mark) in checkpoints]
         return "\n".join(lines) or "There is no checkpoint yet."
 
     def _load_memory(self) -> list[Message]:

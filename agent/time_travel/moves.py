@@ -11,6 +11,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall
 
+from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle, format_number
 from agent.marks import MoveKind, MoveMark, SummaryMark
 from agent.time_travel.dependence import find_dependents
 from agent.time_travel.notes import format_note
@@ -36,6 +37,7 @@ class MoveScope:
     messages: Sequence[Message]
     checkpoint_positions: Mapping[str, int]  # by name
     origins: Sequence[str]  # the sources of messages that no run wrote
+    numbers: NumberStyle = DEFAULT_NUMBERS  # of the messages, as the model sees them
 
 
 class MoveRefused(Exception):
@@ -68,7 +70,7 @@ class Move:
 
 def plan_move(call: ToolCall, scope: MoveScope) -> Move:
     """Return the move that a call of the scope's last answer requests. Raises `MoveRefused`."""
-    arguments, path, origins = call["args"], scope.messages, scope.origins
+    arguments, path, origins, numbers = call["args"], scope.messages, scope.origins, scope.numbers
     calling_answer = next(message for message in reversed(path) if message.type == "ai" and message.agent == scope.agent)
     if call["name"] == "rewind":
         agent, keep = str(arguments.get("agent") or scope.agent), arguments.get("keep_independent") is True
@@ -85,10 +87,17 @@ def plan_move(call: ToolCall, scope: MoveScope) -> Move:
             origins=origins,
         )
     position, keep = arguments.get("position"), arguments.get("keep_target", True) is not False
-    if isinstance(position, str) and not _POSITION.fullmatch(position.strip()):  # a name never hides a number
-        position = scope.checkpoint_positions.get(position, position)
-    note = str(arguments.get("message", ""))
-    move = plan_goto(path, position, note, call_position=calling_answer.depth, keep_target=keep, origins=origins)
+    if isinstance(position, str) and (numbers == "off" or not _POSITION.fullmatch(position.strip())):
+        position = scope.checkpoint_positions.get(position, position)  # a name hides no number that the model sees
+    move = plan_goto(
+        path,
+        position,
+        str(arguments.get("message", "")),
+        call_position=calling_answer.depth,
+        keep_target=keep,
+        origins=origins,
+        numbers=numbers,
+    )
     if move.target.depth == _find_last_target(path, scope.agent):
         raise MoveRefused(
             "You have just gone back to the very same place. Go on from here, or tell the user what is missing."
@@ -104,14 +113,15 @@ def plan_goto(
     keep_target: bool = True,
     call_position: int | None = None,
     origins: Sequence[str] = (),
+    numbers: NumberStyle = DEFAULT_NUMBERS,
 ) -> Move:
     """Return the move to a message of the path.
 
     `call_position` is the position of the answer with the call (None: the last message). `origins` name the sources of
-    messages that no run wrote. Raises `MoveRefused`.
+    messages that no run wrote, and `numbers` is the style in which the model sees message numbers. Raises `MoveRefused`.
     """
     call_position = path[-1].depth if call_position is None else call_position
-    target = path[_parse_position(position, call_position)]
+    target = path[_parse_position(position, call_position, numbers)]
     if not note.strip():
         raise MoveRefused("The message is empty: write what should be known after going back.")
     if len(note) > MAX_NOTE_CHARS:
@@ -119,7 +129,7 @@ def plan_goto(
     kept_count = target.depth + 1 if keep_target else target.depth
     removed_count = len(path) - kept_count
     mark = MoveMark("goto", target.depth, removed_count, find_sources(path[:call_position], origins))
-    text = format_note(target, removed_count, note, keep_target=keep_target)
+    text = format_note(target, removed_count, note, keep_target=keep_target, numbers=numbers)
     after = target.id if keep_target else target.parent_id
     return Move(mark, after, text, target, call_position, kept_count, note.strip())
 
@@ -192,22 +202,27 @@ def _find_last_target(path: Sequence[Message], agent: str) -> int | None:
     return mark.to if mark else None
 
 
-def _parse_position(position: object, call_position: int) -> int:
+def _parse_position(position: object, call_position: int, numbers: NumberStyle) -> int:
     """Return the position that the model named. Only plain ASCII decimals count, as 3, m3, msg_3 or [msg_3]."""
-    valid = f"Valid are msg_0 to msg_{call_position - 1}" if call_position else "There is no earlier message"
     match = _POSITION.fullmatch(str(position).strip()) if isinstance(position, (str, int)) else None
-    if match is None or isinstance(position, bool):
-        raise MoveRefused(
-            f"{_quote_value(position)} is not a message number of the form msg_N. {valid}. Nothing was changed."
-        )
-    index = int(match[1] or match[2])
+    index = None if match is None or isinstance(position, bool) else int(match[1] or match[2])
+    if index is not None and index < call_position:
+        return index
+    raise MoveRefused(f"{_describe_odd_position(position, index, call_position, numbers)} Nothing was changed.")
+
+
+def _describe_odd_position(position: object, index: int | None, call_position: int, numbers: NumberStyle) -> str:
+    if numbers == "off":
+        reason = "is at the current point" if index == call_position else "is not the name of a checkpoint"
+        return f"{_quote_value(position)} {reason}. Valid are the names of earlier checkpoints."
+    first, last = format_number(0, numbers), format_number(call_position - 1, numbers)
+    valid = f"Valid are {first} to {last}." if call_position else "There is no earlier message."
+    if index is None:
+        return f"{_quote_value(position)} is not a message number of the form {first[:-1]}N. {valid}"
+    number = format_number(index, numbers)
     if index == call_position:
-        raise MoveRefused(
-            f"msg_{index} is at the current point: there is nothing to go back over. {valid}. Nothing was changed."
-        )
-    if index > call_position:
-        raise MoveRefused(f"There is no msg_{index}. {valid}. Nothing was changed.")
-    return index
+        return f"{number} is at the current point: there is nothing to go back over. {valid}"
+    return f"There is no {number}. {valid}"
 
 
 def _is_agent_answer(message: Message, agent: str) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 
+from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle, format_number
 from agent.fence import escape_tags
 from agent.marks import MoveMark
 from checkpoints import Message, pluralize
@@ -15,13 +16,21 @@ _NOTE_TEXT = re.compile(r"<time_travel_message>\n(.*?)\n</time_travel_message>",
 _NOTE_TAGS = ("system_message", "original_message_to_be_ignored", "time_travel_message")
 
 
-def format_note(target: Message, removed_count: int, note: str, *, keep_target: bool = True) -> str:
+def format_note(
+    target: Message,
+    removed_count: int,
+    note: str,
+    *,
+    keep_target: bool = True,
+    numbers: NumberStyle = DEFAULT_NUMBERS,
+) -> str:
     """Return the text of a goto's note: the move, a quotation of the target, and the agent's own words.
 
     A target that stays is quoted in one line. Otherwise a note would cost more than the removed messages.
     """
     removal = f"{pluralize(removed_count, 'message')} {'was' if removed_count == 1 else 'were'} removed"
-    move = f"GOTO tool used: the conversation went back to msg_{target.depth}; {removal}."
+    place = "this place" if numbers == "off" else format_number(target.depth, numbers)
+    move = f"GOTO tool used: the conversation went back to {place}; {removal}."
     original = _quote_original(target, keep_target=keep_target)
     return (
         f"<system_message>\n{move}\n</system_message>\n"

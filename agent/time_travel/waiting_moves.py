@@ -1,11 +1,13 @@
 """The moves among the calls that wait for a person, and the messages that each would remove."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from langchain_core.messages import ToolCall
 
+from agent.context.measurement import Context, TokenChange, estimate_change
+from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle
 from agent.context.tokens import estimate_stored_tokens, estimate_tokens
 from agent.time_travel.moves import Move, MoveRefused, MoveScope, plan_move
 from agent.time_travel.protocol import MOVE_NAMES
@@ -21,11 +23,12 @@ class WaitingMove:
     agent: str  # the agent that asks for it
     move: Move
     removal: Removal
-    tokens_before: int  # of the agent's messages, estimated
-    tokens_after: int
+    tokens: TokenChange  # of the next request, or of a sub-agent's memory
 
 
-def find_waiting_moves(store: Store, thread_id: str) -> dict[str, WaitingMove]:
+def find_waiting_moves(
+    store: Store, thread_id: str, load_context: Callable[[], Context | None], numbers: NumberStyle = DEFAULT_NUMBERS
+) -> dict[str, WaitingMove]:
     """Return the moves that wait, of all agents, by the ids of their calls; without those that would be refused.
 
     Ids are unique among the calls of a run.
@@ -33,11 +36,12 @@ def find_waiting_moves(store: Store, thread_id: str) -> dict[str, WaitingMove]:
     path = store.list_messages(thread_id)
     found: dict[str, WaitingMove] = {}
     for agent, calls in _find_move_calls(path).items():
-        scope = load_scope(store, thread_id, agent)
+        scope = load_scope(store, thread_id, agent, numbers)
+        context = load_context() if agent == MAIN else None
         checkpoints = store.list_checkpoints(thread_id) if agent == MAIN else ()
         for call in calls:
             with suppress(MoveRefused):
-                found[call["id"] or ""] = _measure_move(plan_move(call, scope), scope, checkpoints)
+                found[call["id"] or ""] = _measure_move(plan_move(call, scope), scope, checkpoints, context)
     return found
 
 
@@ -52,15 +56,23 @@ def _find_move_calls(path: Sequence[Message]) -> dict[str, list[ToolCall]]:
     return found
 
 
-def _measure_move(move: Move, scope: MoveScope, checkpoints: Sequence[Checkpoint]) -> WaitingMove:
+def _measure_move(move: Move, scope: MoveScope, checkpoints: Sequence[Checkpoint], context: Context | None) -> WaitingMove:
     later = sum(checkpoint.message_count > move.kept_count for checkpoint in checkpoints)
     removed = scope.messages[move.kept_count :]
     if move.dropped_ids is not None:
         removed = [message for message in removed if message.id in {move.target.id, *move.dropped_ids}]
     agents = tuple(sorted({message.agent for message in removed} - {scope.agent}))
+    added_tokens = estimate_tokens(move.build_message()) if move.agent == scope.agent else 0
+    if context:
+        tokens = estimate_change(context, scope.messages, {message.id for message in removed}, added_tokens)
+    else:
+        tokens = _estimate_memory_change(scope, removed, added_tokens)
+    return WaitingMove(scope.agent, move, Removal(move.mark.removed, later, agents), tokens)
+
+
+def _estimate_memory_change(scope: MoveScope, removed: Sequence[Message], added_tokens: int) -> TokenChange:
     before, without = (
         sum(estimate_stored_tokens(message) for message in messages if message.agent == scope.agent)
         for messages in (scope.messages, removed)
     )
-    added = estimate_tokens(move.build_message()) if move.agent == scope.agent else 0
-    return WaitingMove(scope.agent, move, Removal(move.mark.removed, later, agents), before, before - without + added)
+    return TokenChange(before, before - without + added_tokens)

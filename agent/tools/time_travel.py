@@ -55,15 +55,17 @@ def list_checkpoints() -> str:
 MOVE_TOOLS: tuple[BaseTool, ...] = (goto, rewind)
 TIME_TRAVEL_TOOLS: tuple[BaseTool, ...] = (*MOVE_TOOLS, save_checkpoint, list_checkpoints)
 _POSITION_TEXT = "the number that stands before the message, such as msg_3, or the name of a checkpoint"
-_POSITION_TEXTS: Mapping[NumberStyle, str] = {
-    "msg": _POSITION_TEXT,
-    "short": "the number that stands before the message, such as m3, or the name of a checkpoint",
-    "off": "the name of a checkpoint, or its message number in list_checkpoints",
+_LIST_TEXT = "name, message number, description"
+_STYLE_TEXTS: Mapping[NumberStyle, Mapping[str, str]] = {
+    "msg": {},
+    "short": {_POSITION_TEXT: "the number that stands before the message, such as m3, or the name of a checkpoint"},
+    "off": {_POSITION_TEXT: "the name of a checkpoint", _LIST_TEXT: "name and description"},
 }
 
 
 def describe_positions(tool: BaseTool, style: NumberStyle) -> BaseTool:
     """Return the tool with a description that names positions as the model sees them."""
-    if _POSITION_TEXT not in tool.description or style == "msg":
-        return tool
-    return tool.model_copy(update={"description": tool.description.replace(_POSITION_TEXT, _POSITION_TEXTS[style])})
+    description = tool.description
+    for text, replacement in _STYLE_TEXTS[style].items():
+        description = description.replace(text, replacement)
+    return tool if description == tool.description else tool.model_copy(update={"description": description})

@@ -42,8 +42,10 @@ def _parse_model(value: dict[str, Any]) -> Document:
 
 
 def _explain_error(kind: str, message: str) -> str:
+    """Return the predicate of a sentence about a field. Pydantic's words begin with a subject, as in “Input should”."""
     known = {"missing": "is missing", "extra_forbidden": "is not part of the format"}
-    return known.get(kind, message[0].lower() + message[1:])
+    _, verb, rule = message.partition(" should ")
+    return known.get(kind) or (f"should {rule}" if verb else f"is not valid: {message[0].lower()}{message[1:]}")
 
 
 def _format_location(location: tuple[int | str, ...]) -> str:
@@ -59,7 +61,7 @@ def _check_consistency(document: Document, value: dict[str, Any]) -> None:
     if len(document.branches) + len(document.checkpoints) > MAX_BRANCHES_AND_CHECKPOINTS:
         field = "branches" if len(document.branches) > len(document.checkpoints) else "checkpoints"
         raise InvalidDocumentError(
-            f"There are more than {MAX_BRANCHES_AND_CHECKPOINTS:,} branches and checkpoints, which is too many", field
+            f"are too many: at most {MAX_BRANCHES_AND_CHECKPOINTS:,} branches and checkpoints can be imported", field
         )
     _check_alternatives(document)
     hashes = _check_messages(document)

@@ -14,11 +14,12 @@ from checkpoints.storage import schema, thread_rows
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """The end of a run: its final state and, if it failed, a sentence and the words of the provider."""
+    """The end of a run: its final state; if it failed, a sentence and the words of the provider; if it waits, its usage."""
 
     state: RunState
     error: str | None = None
     details: str | None = None
+    usage: str | None = None
 
 
 NO_DRAFT = Draft()
@@ -42,6 +43,7 @@ def parse_run(row: sa.Row[Any]) -> Run:
         started_at=thread_rows.to_time(row.started_at),
         ended_at=None if row.ended_at is None else thread_rows.to_time(row.ended_at),
         compacts=bool(row.compacts),
+        usage=row.usage,
     )
 
 
@@ -65,6 +67,7 @@ def end_run(connection: sa.Connection, run_id: str, end: RunEnd, now: datetime, 
         "state": end.state,
         "error": end.error and serde.sanitize_text(end.error),
         "error_details": end.details and serde.sanitize_text(end.details),
+        "usage": end.usage,
         **to_draft_columns(NO_DRAFT),
         "ended_at": thread_rows.from_time(now),
         "head_id": head_id,

@@ -143,6 +143,7 @@ run = sa.Table(
     sa.Column("compacts", sa.Boolean, nullable=False, server_default=sa.false()),  # it summarises, and answers nothing
     sa.Column("draft_reasoning", sa.Text, nullable=False, server_default=""),  # before the draft's answer
     sa.Column("error_details", sa.Text),  # the words of the provider, behind the error's sentence
+    sa.Column("usage", sa.Text),  # of the budgets of a waiting run, as the agent wrote it
     sa.Index("ix_run_thread_id_number", "thread_id", "number"),
     # The lock: one running run a thread, whoever asks.
     sa.Index(

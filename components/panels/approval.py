@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from agent.time_travel.waiting_moves import find_waiting_moves
+from agent.run.inputs import RunInputs
 from agent.tools.approval import Decision
-from checkpoints import Caller, StateError, Store, serde
+from checkpoints import Caller, StateError, serde
 from components.services import Services, read_caller
 from components.views import tool_cards
 
@@ -45,7 +45,7 @@ def _parse_arguments(text: str) -> dict[str, Any]:
     return arguments
 
 
-def describe_waiting_moves(store: Store, thread_id: str) -> dict[str, tool_cards.MoveView]:
+def describe_waiting_moves(inputs: RunInputs, thread_id: str) -> dict[str, tool_cards.MoveView]:
     """Describe the moves that wait for a person, by the ids of their calls."""
-    found = find_waiting_moves(store, thread_id)
+    found = inputs.preview_moves(thread_id)
     return {call_id: tool_cards.describe_move(waiting) for call_id, waiting in found.items()}

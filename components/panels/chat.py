@@ -86,7 +86,9 @@ def _read_transcript(
     state = run.state if run and not later else None  # a running or waiting call is at the end of the conversation
     extras = message_view.MessageExtras(
         run_state=state,
-        waiting_moves=approval.describe_waiting_moves(store, thread_id) if state is RunState.WAITING else {},
+        waiting_moves=approval.describe_waiting_moves(services.runner.inputs, thread_id)
+        if state is RunState.WAITING
+        else {},
         siblings=store.find_alternatives(thread_id, messages),
         trace_links=_find_trace_links(services, messages),
         prices=services.prices,

@@ -15,6 +15,7 @@ from components import dialog, page_state
 from components.actions import Action
 from components.panel import Panel
 from components.services import Services
+from components.views import context_meter
 
 _COMMAND = re.compile(r"\s*/compact(?:\s+(.*))?", re.DOTALL)
 
@@ -29,10 +30,9 @@ def dialogs() -> list[Component]:
 
 def describe_preview(preview: SummaryPreview) -> list[Component]:
     """Describe the effect of a summary: the messages that it replaces, and the tokens before and after."""
-    count, before, after = preview.message_count, preview.tokens_before, preview.tokens_after
     return [
-        html.P(f"One summary will replace {pluralize(count, 'message')}."),
-        html.P(f"Now about {pluralize(before, 'token')}, afterwards about {after:,}.", className="loss"),
+        html.P(f"One summary will replace {pluralize(preview.message_count, 'message')}."),
+        html.P(context_meter.describe_change(preview.tokens), className="loss"),
         html.P("The model writes the summary. You can undo it.", className="quiet"),
     ]
 

@@ -54,6 +54,9 @@ def register(app: Dash, services: Services) -> None:
                     {**await services.read_snapshot(_read_thread_settings, services, thread_id), "op": action["op"]},
                     no_update,
                 )
+            if action["thread"] is None:  # the browser keeps them for the first message
+                ThreadSettings().with_changes(action["choice"], services.models)
+                return no_update, no_update, reply
             return await _save_thread_settings(services, action), no_update, reply
         except ConflictError:
             now = await services.read_snapshot(_read_thread_settings, services, action["thread"])
@@ -67,11 +70,15 @@ def _read_thread_settings(services: Services, thread_id: str | None) -> dict[str
         choice = ThreadSettings.from_thread(services.store.get_thread(thread_id)) if thread_id else ThreadSettings()
     except ThreadNotFoundError:  # its address remains, and the next message begins another
         thread_id, choice = None, ThreadSettings()
+    defaults = {name: value for name, value in asdict(services.models.parameters).items() if value is not None}
+    if "extra_body" in defaults:  # it may hold any text, such as a key
+        defaults["extra_body"] = "set for the app"
     names = [{"name": name, "demo": services.describe_demo(name)} for name in services.models.specs]
     general = {"default": services.models.default_spec, "time_travel": services.runner.default_policy}
     return {
         "thread": thread_id,
         "choice": asdict(choice),
+        "defaults": defaults,
         "efforts": REASONING_EFFORTS,
         "ranges": {name: {"min": lowest, "max": highest} for name, (lowest, highest) in PARAMETER_RANGES.items()},
         "models": names,

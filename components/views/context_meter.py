@@ -2,7 +2,8 @@
 
 from typing import TypedDict
 
-from agent.context.measurement import Context
+from agent.context.measurement import Context, TokenChange
+from checkpoints import pluralize
 
 
 class MeterView(TypedDict):
@@ -23,3 +24,8 @@ def describe_context(context: Context) -> MeterView:
         "messages": context.message_count,
         "left_out": context.left_out_count,
     }
+
+
+def describe_change(change: TokenChange) -> str:
+    """Return the size of the next request before and after a change, as the meter counts it."""
+    return f"About {pluralize(change.before, 'token')} now, {change.after:,} afterwards."

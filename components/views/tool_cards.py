@@ -16,7 +16,7 @@ from agent.tools.approval import STOPPED_TEXT
 from checkpoints import Message, limits, pluralize
 from checkpoints.interchange import waymark
 from checkpoints.text import shorten_line
-from components.views import operations
+from components.views import context_meter, operations
 from components.views.fork_attempts import AttemptView
 from components.views.subagent_work import WorkView
 
@@ -26,20 +26,13 @@ CallStatus = Literal["running", "waiting", "queued", "done", "error", "stopped"]
 CardKey = tuple[str, str]  # the ids of the calling message and of its call
 
 
-class TokenChange(TypedDict):
-    """The size of the conversation in a request, before and after a move: estimates."""
-
-    before: int
-    after: int
-
-
 class MoveView(TypedDict):
     """The effect of a proposed move, for the person who decides about it."""
 
     target: str  # the beginning of the message that it names
     number: int  # counted from 1
     leaves: str
-    tokens: TokenChange
+    tokens: str  # of the next request, before and after the move
     argument: Literal["message", "content"]  # with the agent's own words
     words: str
     read: list[str]  # sources that the agent had read before: its words may come from them
@@ -62,7 +55,7 @@ class ToolView(TypedDict):
 def describe_move(waiting: WaitingMove) -> MoveView:
     value = waiting.move
     return {
-        "tokens": {"before": waiting.tokens_before, "after": waiting.tokens_after},
+        "tokens": context_meter.describe_change(waiting.tokens),
         "target": quote_beginning(value.target),
         "number": value.target.depth + 1,
         "leaves": operations.describe_removal(waiting.removal),

@@ -57,6 +57,7 @@ class Only:
 
     chat: BaseChatModel
     default_spec: str = "openai:some"
+    parameters: ModelParameters = DEFAULT_PARAMETERS
     specs: Sequence[str] = ()
 
     def load_model(self, spec: str | None = None, parameters: ModelParameters = DEFAULT_PARAMETERS) -> BaseChatModel:
@@ -69,6 +70,7 @@ class Several:
 
     models: dict[str, BaseChatModel]
     default_spec: str
+    parameters: ModelParameters = DEFAULT_PARAMETERS
 
     @property
     def specs(self) -> Sequence[str]:
@@ -159,7 +161,7 @@ async def running(
     graph = build_graph(tools, approval=approval, graph_tools=graph_tools, numbers=numbers)
     kept = replace(LIMITS, **limits)
     told = [] if heard is None else [heard.append]
-    moving: Any = {"default_policy": time_travel, "on_time_travel": told, "agents": agents}
+    moving: Any = {"default_policy": time_travel, "on_time_travel": told, "agents": agents, "numbers": numbers}
     offer = models or Only(model)
     if judge is not None:
         moving["judge"] = Judge(store, runs, hub, offer, blocking, tracer, max_seconds=judge)

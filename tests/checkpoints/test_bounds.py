@@ -138,7 +138,7 @@ def test_the_newest_of_too_many_alternatives_are_offered_with_the_one_that_is_sh
             shapes.calling(waymark.MAX_CALLS + 1, 1),
             "messages[1].message: makes more than 128 tool calls, which is too many",
         ),
-        (shapes.split(201), "messages[1]: is one of 201 alternatives, and there may be 200"),
+        (shapes.split(201), "messages[1] is one of 201 alternatives, and there may be 200"),
     ],
 )
 def test_a_shape_that_no_page_could_show_is_refused(text: str, sentence: str) -> None:

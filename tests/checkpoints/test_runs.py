@@ -147,6 +147,12 @@ def test_ending_twice_does_nothing(runs: Runs, store: Store, thread_id: str) -> 
     assert dump(store) == before
 
 
+def test_a_waiting_run_keeps_the_use_of_its_budgets(runs: Runs, thread_id: str) -> None:
+    run = runs.begin_run(thread_id, new("a")[0])
+    runs.end_run(run, RunState.WAITING, usage="numbers")
+    assert runs.get_latest_run(thread_id).usage == "numbers"
+
+
 def test_a_run_that_has_ended_writes_nothing_more(runs: Runs, store: Store, thread_id: str) -> None:
     run = runs.begin_run(thread_id, new("a")[0])
     runs.end_run(run, RunState.STOPPED)

@@ -113,3 +113,14 @@ def test_the_fold_stays_open_while_its_only_field_is_emptied(shared_openai_serve
     expect(temperature).to_be_visible()
     temperature.press_sequentially("1.5")
     expect(temperature).to_have_value("1.5")
+
+
+def test_a_value_for_a_new_conversation_is_checked_when_it_is_saved(shared_openai_server: Server, visit: Visit) -> None:
+    page = visit(shared_openai_server)
+    dialog = settings(page)
+    dialog.get_by_text("Model parameters").click()
+    dialog.get_by_label("Extra body").fill("seven")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("The extra body must be a JSON object")
+    dialog.get_by_label("Extra body").fill("")
+    page.confirm("Save")

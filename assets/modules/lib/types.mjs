@@ -9,7 +9,7 @@
  * @typedef {{id: string, name: string, arguments: string, status: "running"|"waiting"|"queued"|"done"|"error"|"stopped",
  *   duration_ms: number|null, result: string|null, message_id: string|null,
  *   move: MoveView|null, agent: string, work: WorkView|null, attempts: AttemptView[]}} ToolView
- * @typedef {{target: string, number: number, leaves: string, tokens: {before: number, after: number}, argument: string, words: string, read: string[]}} MoveView  the move that a goto call requests
+ * @typedef {{target: string, number: number, leaves: string, tokens: string, argument: string, words: string, read: string[]}} MoveView  the move that a goto call requests
  * @typedef {{agent: string, question: string, messages: number, waiting: ToolView[]}} WorkView  a sub-agent's work for a call
  * @typedef {{branch: string, name: string, done: boolean}} AttemptView
  * @typedef {{input: number, cached: number, output: number, reasoning: number}} Tokens
@@ -44,6 +44,6 @@
  * @typedef {{choice: Choice, model: string, demo: string|null}} KeptChoice  with what the page says of the chosen model
  * @typedef {{thread: string|null, choice: Required<Choice>, models: {name: string, demo: string|null}[], default: string,
  *   time_travel: "ask"|"allow"|"off", max_chars: {instructions: number, extra_body: number}, efforts: string[],
- *   ranges: Record<"temperature"|"top_p"|"max_tokens", {min: number, max: number}>}} SettingsData
+ *   ranges: Record<"temperature"|"top_p"|"max_tokens", {min: number, max: number}>, defaults: Partial<Record<keyof Choice, string|number>>}} SettingsData
  */
 export {};

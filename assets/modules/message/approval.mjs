@@ -1,5 +1,4 @@
 /** Approval of a waiting tool call: allow it, edit its arguments, answer instead of the tool, or deny it. */
-import { formatCount } from "../lib/format.mjs";
 
 const { createElement: h, useEffect, useId, useState } = window.React;
 
@@ -85,8 +84,6 @@ function AnswerForm({ tool, form, isPending, decide }) {
   );
 }
 
-const describeTokens = (place, { before, after }) => `${place} takes ${formatCount(before, "token")} now, and ${formatCount(after, "token")} afterwards.`;
-
 const describeMainMove = (move) =>
   `The agent asks to go back to message ${move.number}: ${move.leaves} will be removed from the conversation. You can undo this.`;
 
@@ -100,7 +97,7 @@ function Move({ id, agent, move }) {
     "div",
     { className: "approval-move" },
     h("p", { id }, isMain ? describeMainMove(move) : describeMemoryMove(agent, move)),
-    h("p", { className: "quiet", title: "Tokens, about" }, describeTokens(isMain ? "The conversation" : "The agent's memory", move.tokens)),
+    h("p", { className: "quiet", title: isMain ? "The size of the model's next request" : "The size of the agent's memory" }, move.tokens),
     h("blockquote", null, move.target === "" ? "(a call with no text)" : move.target),
     h("p", { className: "quiet" }, `The agent keeps this note${move.read.length === 0 ? "" : `, after reading ${move.read.join(", ")}`}:`),
     h("blockquote", null, move.words),

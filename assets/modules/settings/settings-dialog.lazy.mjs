@@ -64,28 +64,30 @@ function useSettingsForm({ data, keptChoice, keepChoice, reply, act, onClose }) 
   const [loaded, setLoaded] = useState(data.choice);
   const [choice, setChoice] = useState({ ...data.choice, ...(data.thread === null ? keptChoice?.choice : {}) });
   const [problem, setProblem] = useState(null);
-  const onReply = (_, { ok, text, choice: saved }) => {
+  const onReply = ({ kept }, { ok, text, choice: saved }) => {
+    if (ok && kept !== undefined) keepChoice(kept);
     if (ok) onClose();
     else setProblem(text);
     if (saved) setLoaded(saved);
   };
   const { pending, isLate, start } = useRequest({ reply, onReply, onLate: () => setProblem(NO_REPLY_TEXT) });
 
-  const save = (fields) => {
+  const save = (fields, kept) => {
     const content = JSON.stringify(fields);
     setProblem(null);
-    start({ content, op: act("save", fields, pending?.content === content ? pending.op : undefined) });
+    start({ content, kept, op: act("save", fields, pending?.content === content ? pending.op : undefined) });
   };
   const onSubmit = (event) => {
     event.preventDefault();
     if (pending !== null && !isLate) return;
     const changed = Object.keys(loaded).filter((part) => choice[part].trim() !== loaded[part]);
     const pickChanged = (values) => Object.fromEntries(changed.map((part) => [part, values[part]]));
-    if (data.thread !== null && changed.length > 0) {
-      save({ thread: data.thread, choice: pickChanged(choice), seen: pickChanged(loaded) });
+    if (changed.length > 0) {
+      const kept = data.thread === null ? { choice: pickChanged(choice), ...describeModel(data, choice.model) } : undefined;
+      save({ thread: data.thread, choice: pickChanged(choice), seen: pickChanged(loaded) }, kept);
       return;
     }
-    if (data.thread === null) keepChoice(changed.length > 0 ? { choice: pickChanged(choice), ...describeModel(data, choice.model) } : null);
+    if (data.thread === null) keepChoice(null);
     onClose();
   };
   const change = (part) => (event) => setChoice({ ...choice, [part]: event.target.value });
@@ -148,13 +150,13 @@ function ParameterFields({ id, data, choice, change }) {
     h("p", { className: "quiet" }, "An empty field leaves the choice to the settings of the app and to the provider."),
     NUMBER_FIELDS.map(([part, label, step]) => [
       h("label", { key: `${part}-label`, className: "form-label", htmlFor: `${id}-${part}` }, label),
-      h("input", { key: part, id: `${id}-${part}`, className: "form-control", type: "number", step, ...data.ranges[part], value: choice[part], onChange: change(part) }),
+      h("input", { key: part, id: `${id}-${part}`, className: "form-control", type: "number", step, ...data.ranges[part], placeholder: data.defaults[part], value: choice[part], onChange: change(part) }),
     ]),
     h("label", { className: "form-label", htmlFor: `${id}-effort` }, "Reasoning effort"),
     h(
       "select",
       { id: `${id}-effort`, className: "form-select", value: choice.reasoning_effort, onChange: change("reasoning_effort") },
-      h("option", { value: "" }, "default"),
+      h("option", { value: "" }, data.defaults.reasoning_effort ? `${data.defaults.reasoning_effort} (default)` : "default"),
       data.efforts.map((effort) => h("option", { key: effort, value: effort }, effort)),
     ),
     h("label", { className: "form-label", htmlFor: `${id}-body` }, "Extra body (JSON)"),
@@ -165,7 +167,7 @@ function ParameterFields({ id, data, choice, change }) {
       maxLength: data.max_chars.extra_body,
       value: choice.extra_body,
       onChange: change("extra_body"),
-      placeholder: '{"seed": 7}',
+      placeholder: data.defaults.extra_body ?? '{"seed": 7}',
     }),
   );
 }

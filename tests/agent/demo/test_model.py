@@ -45,6 +45,11 @@ def test_every_sum_in_a_message_becomes_a_call(text: str, expressions: list[str]
     assert _expressions(_said(text)) == expressions
 
 
+@pytest.mark.parametrize("number", ["[msg_0]", "[m0]"])
+def test_a_message_number_of_either_style_is_no_part_of_the_text(number: str) -> None:
+    assert _said(f"{number} hello").text == _said("hello").text
+
+
 def test_a_search_in_plain_words_becomes_a_call() -> None:
     answer = _said("Please search for red pandas and 2 + 2?")
     assert [(call["name"], call["args"]) for call in answer.tool_calls] == [

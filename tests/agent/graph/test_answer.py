@@ -106,6 +106,13 @@ def test_an_answer_with_nothing_in_it_says_so(text: str) -> None:
         answer(said(text), finish("stop"))
 
 
+def test_reasoning_without_an_answer_is_told_apart_from_silence_and_from_a_cut() -> None:
+    with pytest.raises(AnswerCutOff, match="The model reasoned but gave no answer"):
+        answer(said("<think>Hm.</think>"), finish("stop"))
+    with pytest.raises(AnswerCutOff, match="The connection to the model was cut"):
+        answer(said("<think>Hm.</think>"))
+
+
 def test_an_unknown_finish_reason_ends_an_answer_as_stop_does() -> None:
     whole = answer(said("Hello"), finish("eos"))
     assert (whole.content, whole.response_metadata["finish_reason"]) == ("Hello", "stop")

@@ -1,14 +1,16 @@
 """A model that takes no tools is used without them: the same question again, learned once, and noted at the answer."""
 
 import asyncio
+import json
 
 import pytest
 
 from agent.context.request import WITHOUT_TOOLS_KEY
+from agent.graph.tool_calls import NO_TOOLS_TEXT
 from agent.models.errors import refuses_tools
 from agent.tools.calculator import calculator
 from checkpoints import RunState
-from tests.agent.running import Running, model_at, running
+from tests.agent.running import Running, model_at, running, tool
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Fault, Say
 
 OLLAMA = Fault("status", status=400, message="registry.ollama.ai/library/gemma3:4b does not support tools")
@@ -59,6 +61,14 @@ def test_another_refusal_ends_the_run_as_ever_and_takes_no_tools_away() -> None:
         asyncio.run(story(fake))
 
 
+def place(*location: str | int) -> dict[str, object]:
+    """The body of a refusal by FastAPI: a field of the request that it does not know."""
+    return {"detail": [{"type": "extra_forbidden", "loc": location, "msg": "Extra inputs are not permitted", "input": []}]}
+
+
+FASTAPI = place("body", "tools")
+
+
 class Refused(Exception):
     def __init__(self, text: str, status: int) -> None:
         super().__init__(text)
@@ -74,6 +84,10 @@ class Refused(Exception):
         ("No endpoints found that support tool use.", 404),
         ('"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set', 400),
         ("tools param requires --jinja flag", 500),
+        (f"Error code: 422 - {FASTAPI}", 422),
+        (json.dumps(FASTAPI, separators=(",", ":")), 422),
+        (json.dumps({"detail": [{"msg": "extra fields not permitted", "loc": ["body", "tools"]}]}), 422),
+        ("tools: Extra inputs are not permitted", 400),
     ],
 )
 def test_the_words_of_the_servers_are_known(text: str, status: int) -> None:
@@ -86,6 +100,10 @@ def test_the_words_of_the_servers_are_known(text: str, status: int) -> None:
         "Function tools with reasoning_effort are not supported for gpt-5.6. Use /v1/responses.",
         "An assistant message with 'tool_calls' must be followed by tool messages.",
         "This model does not support images.",
+        str(place("body", "tools", 0, "function", "strict")),
+        str(place("body", "messages", 2, "tool_calls")),
+        str(place("body", "temperature")),
+        "tools.0.custom: Extra inputs are not permitted",
     ],
 )
 def test_other_words_about_tools_are_no_refusal_of_all_tools(text: str) -> None:
@@ -113,5 +131,25 @@ def test_earlier_tool_work_is_plain_text_where_no_tool_is_offered() -> None:
         fake.reply(
             Calls((Call("calculator", {"expression": "1+1"}), Call("calculator", {"expression": "1+2"}))), Say("2, 3.")
         )
+        asyncio.run(story(fake))
+        assert fake.violations == []
+
+
+@pytest.mark.parametrize("approval", [[], ["note"]])
+def test_a_model_without_tools_that_calls_one_all_the_same_runs_nothing(approval: list[str]) -> None:
+    ran: list[str] = []
+    tools = (tool("note", lambda: ran.append("note") or "noted"),)
+
+    async def story(fake: FakeOpenAI) -> None:
+        async with model_at(fake) as model, running(model, tools, approval=approval, time_travel="allow") as chat:
+            assert (await chat.say("hello")).state is RunState.DONE
+            assert [text for kind, _, text in chat.said() if kind == "tool"] == [NO_TOOLS_TEXT] * 3
+            assert (ran, chat.store.list_checkpoints(chat.thread_id), chat.said()[-1][2]) == ([], [], "So.")
+
+    calls = Calls(
+        (Call("note", {}), Call("save_checkpoint", {"name": "x"}), Call("goto", {"position": 0, "message": "On."}))
+    )
+    with FakeOpenAI() as fake:
+        fake.reply(OLLAMA, calls, Say("So."))
         asyncio.run(story(fake))
         assert fake.violations == []

@@ -250,8 +250,8 @@ def test_a_preview_counts_the_tokens_now_and_estimates_those_afterwards() -> Non
         last_turn = SummaryScope("from", chat.path()[2].id)
         whole, part = preview(chat), preview(chat, last_turn)
         assert (whole.message_count, part.message_count) == (4, 2)
-        assert whole.tokens_before == part.tokens_before == chat.runner.inputs.count_tokens(chat.thread_id)
-        assert whole.tokens_after < part.tokens_after < whole.tokens_before
+        assert whole.tokens.before == part.tokens.before == chat.runner.inputs.count_tokens(chat.thread_id)
+        assert whole.tokens.after < part.tokens.after < whole.tokens.before
         assert len(fake.requests) == 2
 
     play(story, Say(LONG), Say(LONG))

@@ -497,3 +497,25 @@ def test_a_second_question_to_an_agent_that_waits_for_a_person_is_nothing_to_dec
 
     asked = Calls((ask("ann", "one", id="a1"), ask("ann", "two", id="a2")))
     perform(story, *GO, approval=("send",), main=[asked, Say("So.")], ann=[SEND, Say("First."), Say("Second.")])
+
+
+def test_a_sub_agent_counts_on_after_a_decision_and_its_question_is_one_call() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        assert (await chat.say("hello")).state is RunState.WAITING
+        for identifier in ("s1", "s2"):
+            run = await chat.end(await chat.runner.decide(chat.thread_id, Decision(identifier, "allow"), caller=Caller()))
+        assert run.state is RunState.DONE
+        assert memory(chat, MAIN)[-2:] == [f"ann could not answer: The agent reached the limit of 2 answers. {KEPT}", "So."]
+
+    ann = [Call("send", {"to": name}, id=identifier) for identifier, name in (("s1", "Ann"), ("s2", "Bob"))]
+    parts: Any = {"main": [ask("ann", "1"), Say("So.")], "ann": ann}
+    perform(story, agent("ann", "send"), **parts, approval=["send"], limits={"agent": budget(answers=2, calls=2)})
+
+
+def test_nobody_is_asked_about_a_tool_that_the_sub_agent_does_not_have() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        assert (await chat.say("hello")).state is RunState.DONE
+        assert memory(chat, "ann")[-2:] == ["There is no tool 'send'. There are: ask_agent.", "No."]
+
+    ann = [Call("send", {"to": "Ann"}), Say("No.")]
+    assert perform(story, agent("ann", "ask_agent"), main=[ask("ann", "1"), Say("So.")], ann=ann, approval=["send"]) == []

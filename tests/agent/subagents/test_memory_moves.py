@@ -168,7 +168,7 @@ def test_without_leave_it_is_offered_no_move() -> None:
 
 def waiting_card(chat: Running) -> Any:
     """The card with which the page asks about the move of a sub-agent."""
-    moves = approval.describe_waiting_moves(chat.store, chat.thread_id)
+    moves = approval.describe_waiting_moves(chat.runner.inputs, chat.thread_id)
     extras = message_view.MessageExtras(RunState.WAITING, waiting_moves=moves)
     (card,) = message_view.describe_messages(chat.path(), extras)[-1]["tools"][0]["work"]["waiting"]
     return card

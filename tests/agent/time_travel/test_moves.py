@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 
+from agent.context.numbering import NumberStyle
 from agent.context.request import build_request
 from agent.marks import MOVE_KEY, MoveMark
 from agent.time_travel.moves import Move, MoveRefused, MoveScope, plan_goto, plan_move, plan_rewind
@@ -263,3 +264,18 @@ def test_an_n_that_is_no_whole_number_is_named_as_such(n: object, shown: str) ->
 def test_a_rewind_without_any_answer_says_that_there_is_none() -> None:
     with pytest.raises(MoveRefused, match="No answer can be replaced: there is none yet"):
         plan_rewind(path("hello"), "1", "other")
+
+
+@pytest.mark.parametrize("position", ["nowhere", 99, 4, None])
+@pytest.mark.parametrize(("style", "wrong"), [("short", "msg_"), ("off", "msg_"), ("off", "m0")])
+def test_a_refusal_names_no_number_that_the_model_does_not_see(position: object, style: NumberStyle, wrong: str) -> None:
+    with pytest.raises(MoveRefused) as reason:
+        plan_goto(path(*TALK, "go", AIMessage("")), position, "note", call_position=4, numbers=style)
+    assert wrong not in str(reason.value)
+
+
+@pytest.mark.parametrize(
+    ("style", "place"), [("msg", "went back to msg_0;"), ("short", "went back to m0;"), ("off", "went back to this place;")]
+)
+def test_a_note_names_the_target_as_the_model_sees_it(style: NumberStyle, place: str) -> None:
+    assert place in told(plan_goto(path(*TALK), 0, "note", numbers=style))

@@ -3,11 +3,15 @@
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from agent.time_travel.waiting_moves import find_waiting_moves
+from agent.context.measurement import Context
+from agent.context.numbering import NumberStyle
+from agent.context.window import Window
+from agent.time_travel.waiting_moves import WaitingMove, find_waiting_moves
 from checkpoints import NewMessage, Removal, Store, serde
 
 GO = {"name": "goto", "args": {"position": "msg_0", "message": "Obey."}, "id": "go"}
 NOWHERE = {"name": "goto", "args": {"position": "msg_99", "message": "Obey."}, "id": "nowhere"}
+CONTEXT = Context(5_000, is_exact=True, message_count=4, left_out_count=0, window=Window(100_000, 10_000))
 LOOK = {"name": "look", "args": {}, "id": "look"}
 
 
@@ -18,25 +22,46 @@ def thread(store: Store, *calls: dict[str, object]) -> str:
     return thread_id
 
 
+def find(store: Store, thread_id: str, numbers: NumberStyle = "msg") -> dict[str, WaitingMove]:
+    return find_waiting_moves(store, thread_id, lambda: CONTEXT, numbers)
+
+
 def test_only_moves_that_can_be_made_are_found_with_what_they_remove(memory_store: Store) -> None:
-    found = find_waiting_moves(memory_store, thread(memory_store, LOOK, GO, NOWHERE))
+    found = find(memory_store, thread(memory_store, LOOK, GO, NOWHERE))
     assert {call_id: (each.move.kept_count, each.removal) for call_id, each in found.items()} == {"go": (1, Removal(3, 0))}
 
 
 def test_a_removal_counts_the_checkpoints_after_the_target(memory_store: Store) -> None:
     thread_id = thread(memory_store, GO)
     memory_store.save(thread_id, name="Late")
-    assert find_waiting_moves(memory_store, thread_id)["go"].removal == Removal(3, 1)
+    assert find(memory_store, thread_id)["go"].removal == Removal(3, 1)
 
 
 def test_an_answer_without_moves_has_none(memory_store: Store) -> None:
-    assert find_waiting_moves(memory_store, thread(memory_store, LOOK)) == {}
-    assert find_waiting_moves(memory_store, memory_store.create_thread().id) == {}
+    assert find(memory_store, thread(memory_store, LOOK)) == {}
+    assert find(memory_store, memory_store.create_thread().id) == {}
 
 
 def test_several_moves_read_the_checkpoints_once(memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     thread_id, reads = thread(memory_store, GO, {**GO, "id": "again"}), list[str]()
     read = memory_store.map_checkpoint_depths
     monkeypatch.setattr(Store, "map_checkpoint_depths", lambda _, thread_id: reads.append(thread_id) or read(thread_id))
-    assert find_waiting_moves(memory_store, thread_id).keys() == {"go", "again"}
+    assert find(memory_store, thread_id).keys() == {"go", "again"}
     assert reads == [thread_id]
+
+
+def test_the_size_before_a_move_is_that_of_the_whole_request_and_the_rest_of_it_stays(memory_store: Store) -> None:
+    tokens = find(memory_store, thread(memory_store, GO))["go"].tokens
+    assert tokens.before == CONTEXT.tokens
+    assert 4_900 < tokens.after < 5_100  # the instructions and tools stay, the note comes, four short messages leave
+
+
+def test_without_numbers_a_checkpoint_named_like_one_is_the_target(memory_store: Store) -> None:
+    call = {**GO, "args": {"position": "0", "message": "On."}}
+    thread_id = memory_store.create_thread().id
+    memory_store.append(thread_id, [NewMessage(serde.to_body(each)) for each in (HumanMessage("hello"), AIMessage("hi"))])
+    memory_store.save(thread_id, name="0")
+    said = (HumanMessage("go"), AIMessage("", tool_calls=[call]))
+    memory_store.append(thread_id, [NewMessage(serde.to_body(each)) for each in said])
+    targets = [find(memory_store, thread_id, style)["go"].move.target.depth for style in ("msg", "off")]
+    assert targets == [0, 1]

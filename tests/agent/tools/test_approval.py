@@ -190,7 +190,7 @@ def test_stopping_what_was_allowed_closes_every_call() -> None:
 def test_a_call_that_waits_for_a_person_waits_also_where_the_calls_beside_it_reach_a_limit() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         assert (await chat.say("both")).state is RunState.WAITING
-        assert results(chat) == ["sunny", "Not carried out: The agent reached the limit of 1 tool call."]
+        assert results(chat) == ["sunny", NOT_CARRIED_OUT_TEXT]
         assert [each.call["id"] for each in chat.runner.inputs.load_waiting_calls(chat.thread_id)] == ["1"]
         assert await decide(chat, "allow") is RunState.DONE
         assert chat.unanswered() == set()
@@ -209,3 +209,27 @@ def test_a_long_conversation_waits_as_a_short_one_does() -> None:
         assert roles == ["system", *["user", "assistant"] * 3, "user", "assistant", "tool"]
 
     play(story, Say("Hi."), Say("Hi."), Say("Hi."), ASK, Say("Done."))
+
+
+def test_a_decision_grants_no_fresh_budget_and_going_on_does() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("hello")).state is RunState.WAITING
+        assert await decide(chat, "allow") is RunState.WAITING
+        assert await decide(chat, "allow", "2") is RunState.STOPPED
+        assert chat.runs.get_latest_run(chat.thread_id).error == "The agent reached the limit of 2 answers. Go on?"
+        run = await chat.runner.continue_answer(chat.thread_id, caller=Caller())
+        assert (await chat.end(run)).state is RunState.DONE
+        assert len(fake.requests) == 3
+
+    replies = [ASK, Call("send", {"to": "Bob"}, id="2"), Say("Sent.")]
+    assert play(story, *replies, agent=budget(answers=2)) == ["Ann", "Bob"]
+
+
+def test_calls_are_counted_on_after_a_decision() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("hello")).state is RunState.WAITING
+        assert await decide(chat, "allow") is RunState.STOPPED
+        assert results(chat) == ["sunny", "sent to Ann", NOT_CARRIED_OUT_TEXT]
+
+    replies = [Calls((Call("look", {}, id="0"), ASK)), Call("look", {}, id="3")]
+    play(story, *replies, run=budget(calls=2))

@@ -84,6 +84,23 @@ def test_requests_and_tools_name_positions_in_the_chosen_style(style: NumberStyl
     play(story, Say("Hi."), graph_tools=select_graph_tools(None, style), numbers=style)
 
 
+@pytest.mark.parametrize("style", ["short", "off"])
+def test_nothing_that_the_model_reads_has_a_number_in_another_style(style: NumberStyle) -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        await chat.say("again")
+        read = str([(request["messages"], request["tools"]) for request in fake.requests])
+        assert "Start" in read
+        assert "afterwards" not in read
+        assert ("msg_" in read, "m0" in read) == (False, style == "short")
+
+    looking = Calls((Call("goto", {"position": 99, "message": "On."}), Call("list_checkpoints", {})))
+    replies = Calls((Call("save_checkpoint", {"name": "Start"}),)), Say("Saved."), looking
+    move = Call("goto", {"position": "Start", "message": "On."})
+    tools = select_graph_tools(None, style)
+    play(story, *replies, move, Say("So."), graph_tools=tools, numbers=style)
+
+
 @pytest.mark.parametrize(("style", "position"), [("short", "m0"), ("short", "[m0]"), ("off", "Start")])
 def test_a_move_finds_its_target_in_the_chosen_style(style: NumberStyle, position: str) -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:

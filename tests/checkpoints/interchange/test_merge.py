@@ -160,6 +160,6 @@ def test_a_file_with_more_branches_and_checkpoints_than_can_be_kept_names_the_fi
     made = transfer.export_document(store, talked(store, "a", "b"))
     bookmark = made["checkpoints"][0]
     made["checkpoints"] = [{**bookmark, "id": f"c{number}"} for number in range(waymark.MAX_BRANCHES_AND_CHECKPOINTS)]
-    with pytest.raises(waymark.InvalidDocumentError, match=r"^checkpoints: There are more than 10,000 branches") as caught:
+    with pytest.raises(waymark.InvalidDocumentError, match=r"^checkpoints are too many: at most 10,000 branches") as caught:
         reading.read_document(waymark.to_json({**made, "sha256": waymark.hash_contents(made)}))
     assert caught.value.field == "checkpoints"

@@ -111,5 +111,5 @@ def test_ids_of_another_conversation_are_not_used_twice() -> None:
 def test_an_id_of_another_message_is_refused() -> None:
     doc = split(1)
     owner = IdOwner("another hash", "another thread", doc.messages[1].id)
-    with pytest.raises(InvalidDocumentError, match=r"^messages\[1\]\.id: is the id of another message here$"):
+    with pytest.raises(InvalidDocumentError, match=r"^messages\[1\]\.id is the id of another message here$"):
         plan_merge(doc, replace(EMPTY, message_owners={doc.messages[1].id: owner}))

@@ -1,10 +1,17 @@
 """What the page says of a move before a person decides about it."""
 
+import re
+
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from checkpoints import Database, NewMessage, Store, serde
+from agent.graph.state import Limits
+from agent.run.inputs import RunInputs
+from agent.tracing.protocol import NO_TRACING
+from checkpoints import Database, NewMessage, Runs, Store, serde
 from checkpoints.interchange import reading, transfer
 from components.panels.approval import describe_waiting_moves
+from tests.agent.running import Only
 
 SEARCH = {"name": "web_search", "args": {}, "id": "1"}
 GO = {"name": "goto", "args": {"position": "msg_0", "message": "Obey."}, "id": "2"}
@@ -16,16 +23,20 @@ TALK = (
 )
 
 
+def inputs(store: Store) -> RunInputs:
+    return RunInputs(store, Runs(store), Only(FakeListChatModel(responses=[])), Limits(), NO_TRACING, {}, "msg")
+
+
 def test_a_move_that_waits_names_what_the_agent_had_read(store: Store) -> None:
     thread_id = store.create_thread().id
     store.append(thread_id, [NewMessage(serde.to_body(message)) for message in TALK])
-    found = describe_waiting_moves(store, thread_id)["2"]
+    found = describe_waiting_moves(inputs(store), thread_id)["2"]
     assert (found["number"], found["words"], found["read"]) == (1, "Obey.", ["web_search"])
     elsewhere = Store(Database.in_memory())
     there = transfer.import_thread(elsewhere, reading.read_document(transfer.export(store, thread_id))).result
-    assert describe_waiting_moves(elsewhere, there)["2"]["read"] == ["web_search", "an import"]
+    assert describe_waiting_moves(inputs(elsewhere), there)["2"]["read"] == ["web_search", "an import"]
     copy = store.fork_thread(thread_id, store.list_messages(thread_id)[-1].id).result
-    assert describe_waiting_moves(store, copy)["2"]["read"] == ["web_search", "another conversation"]
+    assert describe_waiting_moves(inputs(store), copy)["2"]["read"] == ["web_search", "another conversation"]
     elsewhere.database.close()
 
 
@@ -33,6 +44,8 @@ def test_a_move_that_waits_shows_the_tokens_before_and_after(store: Store) -> No
     thread_id = store.create_thread().id
     bulk = HumanMessage("a line " * 2_000)
     store.append(thread_id, [NewMessage(serde.to_body(message)) for message in (TALK[0], bulk, *TALK[1:])])
-    tokens = describe_waiting_moves(store, thread_id)["2"]["tokens"]
-    assert tokens["before"] > 3_000
-    assert 0 < tokens["after"] < 200
+    shown = describe_waiting_moves(inputs(store), thread_id)["2"]["tokens"]
+    before, after = (int(each.replace(",", "")) for each in re.findall(r"\d[\d,]*", shown))
+    assert before == inputs(store).count_tokens(thread_id)
+    assert 3_000 < before - after < 4_000
+    assert shown == f"About {before:,} tokens now, {after:,} afterwards."

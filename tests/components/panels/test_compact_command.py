@@ -2,6 +2,7 @@
 
 import pytest
 
+from agent.context.measurement import TokenChange
 from agent.run.compaction import MAX_FOCUS_CHARS, NotCompactedError, SummaryPreview, SummaryScope
 from components.panels import compact_command
 
@@ -27,6 +28,6 @@ def test_a_command_takes_no_files_and_no_endless_wish() -> None:
 
 
 def test_the_dialog_tells_the_tokens_before_and_after() -> None:
-    shown = str(compact_command.describe_preview(SummaryPreview(4, 12_300, 1_400)))
+    shown = str(compact_command.describe_preview(SummaryPreview(4, TokenChange(12_300, 1_400))))
     assert "One summary will replace 4 messages." in shown
-    assert "Now about 12,300 tokens, afterwards about 1,400." in shown
+    assert "About 12,300 tokens now, 1,400 afterwards." in shown
