@@ -1,5 +1,6 @@
 """Errors of the database drivers, as errors of this package."""
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -29,6 +30,8 @@ def translate_errors() -> Iterator[None]:
         if state == _CANCELLED or getattr(driver, "sqlite_errorname", "") == "SQLITE_INTERRUPT":
             raise TakesTooLongError from error
         raise StoreUnavailableError(_explain_driver_error(getattr(error, "orig", None))) from error
+    except sqlite3.Error as error:  # of a connection that is not the engine's
+        raise StoreUnavailableError(_explain_driver_error(error)) from error
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Threads, their branches and their nodes, read from rows and inserted."""
 
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from operator import itemgetter
@@ -120,7 +120,14 @@ def insert_thread(connection: sa.Connection, new: NewThread, now: datetime) -> L
     )
     main = {"id": new.branch_id, "thread_id": new.id, "position": 0, "name": "main", "created_at": time}
     connection.execute(sa.insert(schema.branch).values(**main))
+    note_version(connection, new.id, 0)
     return load_thread(connection, new.id)
+
+
+def note_version(connection: sa.Connection, thread_id: str, version: int) -> None:
+    """Note a version that this transaction writes: once committed, it must not get lost (see high_water_mark)."""
+    versions: dict[str, int] = connection.get_execution_options().get("versions", {})
+    versions[thread_id] = version
 
 
 def find_import(connection: sa.Connection, source_hash: str, owner: str) -> Thread | None:
@@ -223,7 +230,7 @@ def select_nodes(connection: sa.Connection, message_ids: Collection[str]) -> dic
     return {row.id: Node(row.id, row.segment, row.depth) for row in select_with_ids(connection, query, message_ids)}
 
 
-def select_with_ids(connection: sa.Connection, query: sa.Select[Any], ids: Collection[str]) -> Iterator[Any]:
+def select_with_ids(connection: sa.Connection, query: sa.Select[Any], ids: Iterable[str]) -> Iterator[Any]:
     """The rows of a query whose first column is one of these ids, however many they are."""
     key, wanted = query.selected_columns[0], list(ids)
     for start in range(0, len(wanted), BATCH_SIZE):

@@ -1,7 +1,6 @@
 """Opening a database: what keeps others out, what is refused and left as it was; one that fails and comes back."""
 
 import itertools
-import os
 import re
 import shutil
 import sqlite3
@@ -10,9 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -27,6 +24,7 @@ from tests.checkpoints.conversations import dump, names, new, talked, texts
 from tests.checkpoints.storage.revisions import revert_schema
 from tests.checkpoints.test_store import at_once
 from tests.postgres import Postgres, name_of
+from tests.read_only import as_nobody
 
 
 def test_a_restart_keeps_everything(address: str) -> None:
@@ -69,21 +67,11 @@ def test_a_closed_database_lets_another_in(file: Path) -> None:
     Database.open_file(file).close()
 
 
-@contextmanager
-def _as_nobody() -> Iterator[None]:
-    """Without the rights of root, which no folder refuses."""
-    before = os.geteuid()
-    if before == 0:
-        os.seteuid(65534)
-    yield
-    os.seteuid(before)
-
-
 def test_a_folder_that_cannot_be_written_is_refused_in_one_sentence() -> None:
     folder = Path(tempfile.mkdtemp())
     (folder / "data").mkdir(mode=0o555)
     folder.chmod(0o555)
-    with _as_nobody(), pytest.raises(StoreUnavailableError, match=r"data folder .* cannot be used"):
+    with as_nobody(), pytest.raises(StoreUnavailableError, match=r"data folder .* cannot be used"):
         Database.open_file(folder / "data" / "deep" / "waymark.db")
     folder.chmod(0o755)
     shutil.rmtree(folder)
@@ -218,7 +206,7 @@ def test_a_file_that_is_read_only_is_refused_and_left_alone() -> None:
     file = folder / "waymark.db"
     file.write_bytes(b"")
     file.chmod(0o444)
-    with _as_nobody(), pytest.raises(StoreUnavailableError, match=r"data folder .* cannot be used"):
+    with as_nobody(), pytest.raises(StoreUnavailableError, match=r"data folder .* cannot be used"):
         Database.open_file(file)
     assert file.read_bytes() == b""
     shutil.rmtree(folder)
