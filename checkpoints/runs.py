@@ -207,7 +207,6 @@ class Runs:
         with self._store.database.begin_write() as connection:
             return self._close_run(connection, run, run_rows.RunEnd(state, error, details), last_messages)
 
-    @retry_contended
     def interrupt_orphans(self, thread_id: str | None = None) -> list[Run]:
         """Mark the runs that nobody drives any more as interrupted, keeping what they had written: after a start those of
         the former process, later that of one thread whose end could not be written.
@@ -215,13 +214,20 @@ class Runs:
         query = sa.select(_run_table).where(_run_table.c.state == RunState.RUNNING)
         query = query if thread_id is None else query.where(_run_table.c.thread_id == thread_id)
         with self._store.database.begin_read() as connection:
-            if connection.execute(query).first() is None:
-                return []
+            orphans = [run_rows.parse_run(row) for row in connection.execute(query.order_by(_run_table.c.thread_id))]
+        # A transaction each: one that locks several threads waits for others while they wait for it.
+        return [run for orphan in orphans if (run := self._interrupt_run(orphan)) is not None]
+
+    @retry_contended
+    def _interrupt_run(self, orphan: Run) -> Run | None:
+        """Mark a run as interrupted. Return it with its last draft, or None if it has ended meanwhile."""
         with self._store.database.begin_write() as connection:
-            left = [run_rows.parse_run(row) for row in connection.execute(query.order_by(_run_table.c.thread_id))]
-            for run in left:
-                self._close_run(connection, run, run_rows.RunEnd(RunState.INTERRUPTED), make_partial_messages(run.draft))
-        return left
+            loaded = thread_rows.load_thread(connection, orphan.thread_id, include_deleted=True)
+            run = run_rows.select_run(connection, orphan.id)
+            if run is None or loaded.active_run_id != run.id:
+                return None
+            self._close_run(connection, run, run_rows.RunEnd(RunState.INTERRUPTED), make_partial_messages(run.draft))
+            return run
 
     def get_latest_run(self, thread_id: str) -> Run | None:
         """Return the run that is at work in the thread, or else the newest one that ended at the head.

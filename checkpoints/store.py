@@ -147,7 +147,7 @@ class Store(Reader):
         to move through time without asking.
         """
         identifier = _derive_thread_id(thread_id, caller.request_id) if caller.request_id else self.new_id()
-        with self.database.begin_write() as connection:
+        with self.database.begin_write(identifier) as connection:
             if done := operation_rows.select_operations(
                 connection, identifier, schema.operation.c.kind == OperationKind.FORK
             ):
