@@ -10,14 +10,14 @@ import sqlalchemy as sa
 from checkpoints import serde
 from checkpoints.changes import run_changes
 from checkpoints.changes.append import HEAD, choose_append_kind, make_append
-from checkpoints.changes.preconditions import check_caller
+from checkpoints.changes.preconditions import check_caller, check_repeated
 from checkpoints.changes.run_changes import make_partial_messages
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import ConflictError
 from checkpoints.model import Message, NewMessage, Run, RunState
 from checkpoints.operation import USER, Caller, OperationKind, Receipt
 from checkpoints.operation_detail import OperationDetail
-from checkpoints.storage import message_rows, run_rows, schema, thread_rows
+from checkpoints.storage import message_rows, operation_rows, run_rows, schema, thread_rows
 from checkpoints.storage.database import retry_contended
 from checkpoints.store import Store
 
@@ -48,13 +48,15 @@ class Runs:
 
         `closing_messages` are written before it: results of calls that it leaves without a decision. `after` is the start
         of a run that does not start at the head (an edit, a retry). Raises `RunActiveError` when another run holds the
-        thread. The same request again returns the run that it began, and does nothing.
+        thread. The same request again returns the run that it began, and does nothing. Raises `RequestReusedError` when it
+        carries another text.
         """
         run_id = caller.request_id or self._store.new_id()
         with self._store.database.begin_write(run_id) as connection:
             if (begun := run_rows.select_run(connection, run_id)) is not None:
                 if thread_id not in (None, begun.thread_id):  # another caller's request, which this one may not see
                     raise ConflictError(begun.thread_id, 0, 0)
+                check_repeated(connection, operation_rows.find_request(connection, begun.thread_id, run_id), message)
                 return begun
             if thread_id:
                 loaded = thread_rows.load_thread(connection, thread_id)

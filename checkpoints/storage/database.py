@@ -7,9 +7,8 @@ import errno
 import logging
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -17,18 +16,15 @@ from typing import Any, ParamSpec, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
-from checkpoints.errors import ContendedError, StoreUnavailableError, TakesTooLongError
+from checkpoints.errors import ContendedError, StoreBusyError, StoreUnavailableError
 from checkpoints.storage import high_water_mark, migrations, postgresql, schema, sqlite
-from checkpoints.storage.driver_errors import READ_ONLY_TEXT, REFUSED, translate_errors
+from checkpoints.storage.driver_errors import LOCKED, READ_ONLY_TEXT, translate_errors
 from checkpoints.storage.sqlite_file import SqliteFile
+from checkpoints.storage.statement_limits import check_statement, limit_seconds
 
 SQLITE_PREFIX = "sqlite:///"
 MAX_LOCK_WAIT_SECONDS = 4  # for a lock or a connection: the page reports an outage within 6
-MAX_VALUES = (
-    32_766  # of one statement, as SQLite is usually built; PostgreSQL takes twice as many, and closes the connection
-)
 _TRIES = 4
-_STEPS = 20_000  # of SQLite's virtual machine between two reads of the clock: some tenths of a millisecond
 P = ParamSpec("P")
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -45,8 +41,10 @@ class Database:
         self._exclusive = threading.RLock() if isinstance(engine.pool, StaticPool) else nullcontext()
         self._view = threading.local()
         self._claim: postgresql.Claim | None = None
+        self._count_lock = threading.Lock()
+        self._open_writes = 0  # transactions of this process
         self._failures: dict[str, str] = {}  # "read" and "write", while they fail: the last error text
-        sa.event.listen(engine, "before_cursor_execute", _check_statement)
+        sa.event.listen(engine, "before_cursor_execute", check_statement)
         self._read_engine = engine.execution_options(**postgresql.READ_OPTIONS) if self.kind == "postgresql" else engine
 
     @property
@@ -193,7 +191,7 @@ class Database:
         with self._exclusive, self._track_failures("read"), self._read_engine.connect() as connection:
             self._view.connection = connection.execution_options(forks={})
             try:
-                with _limit_seconds(connection, seconds):
+                with limit_seconds(connection, seconds):
                     yield connection
             finally:
                 self._view.connection = None
@@ -208,12 +206,23 @@ class Database:
         versions = dict[str, int]()  # of the threads that the block changes: see thread_rows.note_version
         with self._exclusive, self._track_failures("write"), self._connect_to_write() as connection:
             connection.execution_options(writing=True, holding=self.kind == "postgresql", versions=versions)
-            with connection.begin():
+            with ExitStack() as ended, connection.begin():
+                ended.enter_context(self._count_write())  # until the commit has ended
                 if lock_key and self.kind == "postgresql":
                     connection.execute(postgresql.ADVISORY_LOCK, {"key": lock_key})
                 yield connection
             if self._file is not None:
                 self._file.acknowledge(versions)
+
+    @contextmanager
+    def _count_write(self) -> Iterator[None]:
+        with self._count_lock:
+            self._open_writes += 1
+        try:
+            yield
+        finally:
+            with self._count_lock:
+                self._open_writes -= 1
 
     def _connect_to_write(self) -> sa.Connection:
         if self._file is not None:
@@ -240,6 +249,8 @@ class Database:
             with translate_errors():
                 yield
         except StoreUnavailableError as error:
+            if str(error) == LOCKED and self._open_writes:
+                raise StoreBusyError from error  # one of our own is at work: the database does not fail
             if verb not in self._failures:
                 _log.warning("the database fails to %s: %s", verb, getattr(error.__cause__, "orig", None) or error)
             self._failures[verb] = str(error)
@@ -247,26 +258,6 @@ class Database:
                 self.engine.dispose()  # a connection that was opened on a read-only file stays read-only
             raise
         self._failures.pop(verb, None)
-
-
-@contextmanager
-def _limit_seconds(connection: sa.Connection, seconds: float | None) -> Iterator[None]:
-    """End the statements of this connection after so many seconds, and let none begin later."""
-    if seconds is None:
-        yield
-        return
-    end = time.monotonic() + seconds
-    raw: Any = connection.connection.driver_connection
-    connection.execution_options(until=end)
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(f"SET LOCAL statement_timeout = {int(seconds * 1000)}")
-        yield
-        return
-    raw.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
-    try:
-        yield
-    finally:
-        raw.set_progress_handler(None, _STEPS)
 
 
 def retry_contended(change: Callable[P, T]) -> Callable[P, T]:
@@ -280,14 +271,3 @@ def retry_contended(change: Callable[P, T]) -> Callable[P, T]:
         return change(*args, **kwargs)
 
     return run_with_retries
-
-
-def _check_statement(
-    connection: sa.Connection, _cursor: object, _statement: str, parameters: Any, _context: object, executemany: bool
-) -> None:
-    """Refuse a statement with too many values, or one that begins after the time limit of its read."""
-    if not executemany and len(parameters) > MAX_VALUES:
-        raise StoreUnavailableError(REFUSED)
-    until = connection.get_execution_options().get("until")
-    if until is not None and time.monotonic() > until:
-        raise TakesTooLongError

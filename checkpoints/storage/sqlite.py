@@ -5,7 +5,7 @@ import fcntl
 import os
 import sqlite3
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import methodcaller
 from pathlib import Path
 from typing import IO, Any
@@ -49,6 +49,7 @@ def _create_engine(url: str | sa.URL, set_up: Callable[[Any, object], None], **o
     engine = sa.create_engine(url, **json, hide_parameters=True, **options)
     sa.event.listen(engine, "connect", set_up)
     sa.event.listen(engine, "begin", _begin_statement)
+    sa.event.listen(engine, "do_execute", _execute_statement)
     return engine
 
 
@@ -100,6 +101,18 @@ def _make_session_setup(max_wait_seconds: int) -> Callable[[Any, object], None]:
             connection.execute(f"PRAGMA {pragma}")
 
     return set_pragmas
+
+
+def _execute_statement(cursor: Any, statement: str, parameters: Sequence[Any], _context: object) -> bool:
+    """Replace lone surrogates in the values of queries, such as a typed address: they find nothing instead of failing.
+
+    Values to be written lose them in `serde.sanitize_text`.
+    """
+    try:
+        cursor.execute(statement, parameters)
+    except UnicodeEncodeError:
+        cursor.execute(statement, [serde.sanitize_text(each) if isinstance(each, str) else each for each in parameters])
+    return True
 
 
 def _begin_statement(connection: sa.Connection) -> None:

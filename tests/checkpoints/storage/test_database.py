@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from checkpoints import Database, Store, StoreInUseError, StoreUnavailableError, TakesTooLongError
+from checkpoints import Database, Store, StoreBusyError, StoreInUseError, StoreUnavailableError, TakesTooLongError
 from checkpoints.storage import database, driver_errors, migrations, schema, thread_rows
 from checkpoints.storage.database import retry_contended
 from tests.checkpoints.conversations import dump, names, new, talked, texts
@@ -244,6 +244,20 @@ def test_a_file_locked_by_another_program_is_said_and_then_written(file_store: S
     file_store.database.check_health()
     assert file_store.create_thread().id
     assert file_store.database.outage == ""
+
+
+def test_waiting_for_a_change_of_our_own_is_told_as_such(lasting_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    thread_id = talked(lasting_store, "a", "b")
+    engine = lasting_store.database.engine
+    impatient = {"sqlite": "PRAGMA busy_timeout = 0", "postgresql": "SET lock_timeout = '10ms'"}[lasting_store.database.kind]
+    sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(impatient), insert=True)
+    with ThreadPoolExecutor(1) as pool, lasting_store.database.begin_write() as connection:
+        thread_rows.select_thread(connection, thread_id)  # as an import does for a while
+        with pytest.raises(StoreBusyError, match="still saving something else, such as an import"):
+            pool.submit(lasting_store.append, thread_id, new("c")).result()
+        assert lasting_store.database.outage == ""
+    lasting_store.append(thread_id, new("c"))
+    assert texts(lasting_store, thread_id) == ["a", "b", "c"]
 
 
 def test_a_connection_that_was_opened_read_only_is_not_kept(file_store: Store) -> None:
