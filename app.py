@@ -30,7 +30,7 @@ from agent.tools.mcp import McpServers
 from agent.tools.registry import select_graph_tools
 from agent.tracing.environment import switch_off_library_tracing
 from agent.tracing.protocol import Tracer
-from checkpoints import Runs, Store, StoreUnavailableError, TakesTooLongError
+from checkpoints import Runs, StateError, Store, StoreBusyError, StoreUnavailableError
 from components import page
 from components.panels import toast
 from components.rendering import Renderer
@@ -223,9 +223,10 @@ def _build_dash(server: FastAPI, services: Services, page_files: PageFiles) -> D
 
 def _report_callback_error(error: Exception) -> None:
     """Log an unexpected error of a callback, and show the user a sentence. Dash alone would show nothing."""
-    if isinstance(error, StoreUnavailableError):  # the log has it (see Database), and the page shows a banner
+    is_outage = isinstance(error, StoreUnavailableError) and not isinstance(error, StoreBusyError)
+    if is_outage:  # the log has it (see Database), and the page shows a banner
         return
-    if isinstance(error, TakesTooLongError):
+    if isinstance(error, StateError):  # an expected refusal, in a sentence
         toast.show_toast(str(error))
         return
     reference = secrets.token_hex(4)

@@ -7,7 +7,8 @@ StateError
 │   ├── MessageNotFoundError
 │   └── BranchNotFoundError
 ├── ConflictError            another caller changed the thread first; nothing was done
-│   └── RunActiveError       an answer is being written; nothing was done
+│   ├── RunActiveError       an answer is being written; nothing was done
+│   └── RequestReusedError   the request was used for another text before; nothing was done
 ├── NothingToSaveError       a checkpoint of an empty conversation was requested
 ├── NothingToUndoError
 ├── CurrentBranchError       the current branch cannot be deleted
@@ -22,6 +23,7 @@ StateError
 ├── ContendedError           other changes won every attempt; nothing was done
 ├── TakesTooLongError        a read that ran out of time
 └── StoreUnavailableError    the database cannot be reached, is full, locked or read-only
+    ├── StoreBusyError       another change of this process takes too long; nothing was done
     └── StoreInUseError      another process has this database open
 
 The text of each is one sentence that may be shown to the user.
@@ -78,6 +80,14 @@ class RunActiveError(ConflictError):
         StateError.__init__(self, "An answer is being written in this conversation. Stop it or wait for it first.")
         self.thread_id = thread_id
         self.run_id = run_id
+
+
+class RequestReusedError(ConflictError):
+    """An earlier call of the same request carried another text."""
+
+    def __init__(self, thread_id: str) -> None:
+        StateError.__init__(self, "Another text was sent with this request before. Nothing was done; please send it again.")
+        self.thread_id = thread_id
 
 
 class NothingToSaveError(StateError, ValueError):
@@ -159,6 +169,13 @@ class TakesTooLongError(StateError):
 
 class StoreUnavailableError(StateError):
     """The database cannot be used; the driver's error is the `__cause__`."""
+
+
+class StoreBusyError(StoreUnavailableError):
+    """Another change of this process, such as an import, holds the database for too long. The database is no outage."""
+
+    def __init__(self) -> None:
+        super().__init__("Waymark is still saving something else, such as an import. Nothing was done; please try again.")
 
 
 class StoreInUseError(StoreUnavailableError):

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from checkpoints.changes import run_changes
 from checkpoints.changes.append import HEAD, choose_append_kind, make_append
-from checkpoints.changes.preconditions import check_caller
+from checkpoints.changes.preconditions import check_caller, check_repeated
 from checkpoints.changes.run_changes import make_partial_messages
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import ConflictError
@@ -18,7 +18,7 @@ from checkpoints.model import Draft, Message, NewMessage, Run, RunState
 from checkpoints.operation import USER, Caller, OperationKind, Receipt
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.reasoning import Reasoning
-from checkpoints.storage import message_rows, run_rows, schema, thread_rows
+from checkpoints.storage import message_rows, operation_rows, run_rows, schema, thread_rows
 from checkpoints.storage.database import retry_contended
 from checkpoints.store import Store
 
@@ -56,13 +56,15 @@ class Runs:
 
         `closing_messages` are written before it: results of calls that it leaves without a decision. `after` is the start
         of a run that does not start at the head (an edit, a retry). Raises `RunActiveError` when another run holds the
-        thread. The same request again returns the run that it began, and does nothing.
+        thread. The same request again returns the run that it began, and does nothing. Raises `RequestReusedError` when it
+        carries another text.
         """
         run_id = caller.request_id or self._store.new_id()
         with self._store.database.begin_write(run_id) as connection:
             if (begun := run_rows.select_run(connection, run_id)) is not None:
                 if thread_id not in (None, begun.thread_id):  # another caller's request, which this one may not see
                     raise ConflictError(begun.thread_id, 0, 0)
+                check_repeated(connection, operation_rows.find_request(connection, begun.thread_id, run_id), message)
                 return begun
             if thread_id:
                 loaded = thread_rows.load_thread(connection, thread_id)
@@ -219,7 +221,6 @@ class Runs:
         with self._store.database.begin_write() as connection:
             return self._close_run(connection, run, run_rows.RunEnd(state, error, details, usage), last_messages)
 
-    @retry_contended
     def interrupt_orphans(self, thread_id: str | None = None) -> list[Run]:
         """Mark the runs that nobody drives any more as interrupted, keeping what they had written: after a start those of
         the former process, later that of one thread whose end could not be written.
@@ -227,14 +228,21 @@ class Runs:
         query = sa.select(_run_table).where(_run_table.c.state == RunState.RUNNING)
         query = query if thread_id is None else query.where(_run_table.c.thread_id == thread_id)
         with self._store.database.begin_read() as connection:
-            if connection.execute(query).first() is None:
-                return []
+            orphans = [run_rows.parse_run(row) for row in connection.execute(query.order_by(_run_table.c.thread_id))]
+        # A transaction each: one that locks several threads waits for others while they wait for it.
+        return [run for orphan in orphans if (run := self._interrupt_run(orphan)) is not None]
+
+    @retry_contended
+    def _interrupt_run(self, orphan: Run) -> Run | None:
+        """Mark a run as interrupted. Return it with its last draft, or None if it has ended meanwhile."""
         with self._store.database.begin_write() as connection:
-            left = [run_rows.parse_run(row) for row in connection.execute(query.order_by(_run_table.c.thread_id))]
-            for run in left:
-                last_messages = make_partial_messages(run.draft.text, Reasoning(run.draft.reasoning))
-                self._close_run(connection, run, run_rows.RunEnd(RunState.INTERRUPTED), last_messages)
-        return left
+            loaded = thread_rows.load_thread(connection, orphan.thread_id, include_deleted=True)
+            run = run_rows.select_run(connection, orphan.id)
+            if run is None or loaded.active_run_id != run.id:
+                return None
+            last_messages = make_partial_messages(run.draft.text, Reasoning(run.draft.reasoning))
+            self._close_run(connection, run, run_rows.RunEnd(RunState.INTERRUPTED), last_messages)
+            return run
 
     def get_latest_run(self, thread_id: str) -> Run | None:
         """Return the run that is at work in the thread, or else the newest one that ended at the head.

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from checkpoints.changes import branches, checkpoint_edits, thread_edits, undo
 from checkpoints.changes.append import HEAD, choose_append_kind, make_append
-from checkpoints.changes.preconditions import check_caller
+from checkpoints.changes.preconditions import check_caller, check_repeated
 from checkpoints.changes.transaction import ChangeBody, Transaction
 from checkpoints.model import UNTITLED, Json, NewId, NewMessage, Thread, clean_name
 from checkpoints.operation import USER, Caller, OperationKind, Receipt
@@ -81,6 +81,7 @@ class Store(Reader):
             choose_append_kind(after, is_empty=not messages),
             caller,
             make_append(messages, after, title, run_id=caller.undo_group),
+            sent=messages[-1] if messages else None,
         )
 
     def save(
@@ -144,7 +145,7 @@ class Store(Reader):
         to move through time without asking.
         """
         identifier = _derive_thread_id(thread_id, caller.request_id) if caller.request_id else self.new_id()
-        with self.database.begin_write() as connection:
+        with self.database.begin_write(identifier) as connection:
             if done := operation_rows.select_operations(
                 connection, identifier, schema.operation.c.kind == OperationKind.FORK
             ):
@@ -186,7 +187,7 @@ class Store(Reader):
         and restore that path.
         """
         body: ChangeBody = lambda change: branches.replace_message(change, message_id, new, drop)  # noqa: E731
-        return self._run_change(thread_id, OperationKind.REPLACE, caller, body)
+        return self._run_change(thread_id, OperationKind.REPLACE, caller, body, sent=new)
 
     def delete_checkpoint(self, thread_id: str, checkpoint_id: str, *, caller: Caller = USER) -> Receipt:
         return self._run_change(
@@ -305,9 +306,12 @@ class Store(Reader):
         *,
         while_running: bool = False,
         include_deleted: bool = False,
+        sent: NewMessage | None = None,
     ) -> Receipt:
+        """Run a change, once for each request. `sent` is the message whose id is the result."""
         with self.database.begin_write(caller.request_id or "") as connection:
             if caller.request_id and (done := operation_rows.find_request(connection, thread_id, caller.request_id)):
+                check_repeated(connection, done, sent)
                 return Receipt(done, repeated=True)
             loaded = thread_rows.load_thread(connection, thread_id, include_deleted=include_deleted)
             is_exact = kind in (OperationKind.UNDO, OperationKind.REDO)

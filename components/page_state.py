@@ -14,6 +14,8 @@ from dash import Output, dcc, html
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
+from checkpoints import serde
+
 
 class Ids(StrEnum):
     UPDATE = "head"
@@ -86,4 +88,5 @@ def parse_thread_id(pathname: str | None) -> str | None:
     """Return the thread that an address names; None on the start page. Without any address yet, prevent the update."""
     if pathname is None:
         raise PreventUpdate
-    return unquote(pathname.removeprefix("/t/")) if pathname.startswith("/t/") else None
+    # Half a surrogate pair, which JSON can carry, could be neither searched for nor sent back.
+    return serde.sanitize_text(unquote(pathname.removeprefix("/t/"))) if pathname.startswith("/t/") else None

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from checkpoints import Database, Store
+from tests.checkpoints.conversations import talked
 from tests.fakes.server import FakeServer
 from tests.postgres import Postgres
 from tests.rounds import Rounds
@@ -128,6 +130,20 @@ def file_store(file: Path, empty_file: Path, clock: Clock) -> Iterator[Store]:
     database = Database.open_file(file)
     yield Store(database, now=clock)
     database.close()
+
+
+@pytest.fixture
+def public_file(empty_file: Path) -> Iterator[Path]:
+    """A database in a folder that its user may not write; pytest's own folders are closed to other users."""
+    folder = Path(tempfile.mkdtemp())
+    file = folder / "waymark.db"
+    shutil.copy(empty_file, file)
+    database = Database.open_file(file)
+    talked(Store(database), "a", "b")
+    database.close()
+    yield file
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="session")

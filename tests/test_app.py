@@ -1,6 +1,7 @@
 """The parts are joined rightly, two apps share nothing, and a start that cannot succeed says why."""
 
 import asyncio
+import json
 import re
 import stat
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
+from agent.run.compaction import NotCompactedError
 from agent.time_travel.policy import TimeTravelEvent
 from app import App, create_app
 from checkpoints import Caller, NewMessage, StoreInUseError
@@ -181,7 +183,8 @@ async def post_callback(
     )
     names = [dict(zip(("id", "property"), name.rsplit(".", 1), strict=True)) for name in outputs(part)]
     body = {"output": part["output"], "outputs": names, "inputs": fill(part["inputs"]), "state": fill(part["state"])}
-    return await browser.post("/_dash-update-component", json={**body, "changedPropIds": [trigger]})
+    content = json.dumps({**body, "changedPropIds": [trigger]})  # httpx itself cannot send half a surrogate pair
+    return await browser.post("/_dash-update-component", content=content, headers={"content-type": "application/json"})
 
 
 async def _threads(browser: httpx.AsyncClient) -> list[str]:
@@ -306,6 +309,39 @@ def test_export_is_a_download_named_after_the_conversation(tmp_path: Path) -> No
             assert (missing.status_code, missing.text) == (404, "There is no conversation 'nothing'.")
 
     asyncio.run(story())
+
+
+def test_an_expected_refusal_is_a_sentence_on_the_page_and_no_traceback_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story() -> str:
+        async with opened(tmp_path / "data", auth="none") as (_, browser):
+            return (await request_panels(browser)).text
+
+    async def refuse(*_: object) -> None:
+        raise NotCompactedError("There is too little here to summarise.")
+
+    monkeypatch.setattr("components.services.Services.read_snapshot", refuse)
+    assert "There is too little here to summarise." in asyncio.run(story())
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["/api/threads/%ED%A0%80/export", "/api/threads/%ED%A0%80/comparison", "/files/%ED%A0%80/x/y", "/api/threads/%00/usage"],
+)
+def test_half_a_surrogate_pair_in_an_address_is_not_found(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, address: str
+) -> None:
+    async def story() -> None:
+        async with opened(tmp_path / "data", auth="none") as (_, browser):
+            assert (await browser.get(address)).status_code == 404
+            page = await request_panels(browser, pathname="/t/\ud800")
+            assert page.status_code == 200
+            assert "Something went wrong" not in page.text
+
+    asyncio.run(story())
+    assert caplog.text == ""
 
 
 def test_a_callback_that_fails_tells_the_page_an_id_and_the_log_the_rest(

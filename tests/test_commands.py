@@ -8,11 +8,12 @@ import pytest
 import sqlalchemy as sa
 
 import commands
-from checkpoints import Database, Store
+from checkpoints import Database, Store, Thread
 from checkpoints.storage import schema
 from config import Settings
 from tests.app_process import Ended, run_app
 from tests.checkpoints.conversations import dump, new, talked, texts
+from tests.read_only import as_nobody, close_folder
 from tests.servers import Server
 
 
@@ -119,6 +120,28 @@ def test_verify_says_what_it_looked_at_and_ends_with_1_where_something_is_damage
     assert named.startswith("conversation 'Talk'")
     assert named.endswith("is damaged: its content does not fit its hash")
     assert summary.endswith(": 1 damage.")
+
+
+def test_a_database_that_was_closed_is_exported_and_verified_in_a_read_only_folder(
+    public_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    close_folder(public_file, file_mode=0o444)
+    with as_nobody():
+        assert run(public_file.parent, "verify") == 0
+        assert capsys.readouterr().out.endswith("all whole.\n")
+        [thread_id] = [thread.id for thread in list_threads(public_file)]
+        assert run(public_file.parent, "export", thread_id) == 0
+        assert json.loads(capsys.readouterr().out)["format"] == "waymark/1"
+        for command in (("erase", thread_id, "--yes"), ("import", str(public_file))):
+            assert refused(public_file.parent, capsys, *command)
+
+
+def list_threads(file: Path) -> list[Thread]:
+    database = Database.open_read_only(f"sqlite:///{file}")
+    try:
+        return Store(database).list_threads()
+    finally:
+        database.close()
 
 
 def test_erasing_says_what_goes_and_needs_a_yes(

@@ -2,10 +2,11 @@
 
 import sqlalchemy as sa
 
-from checkpoints.errors import ConflictError, RunActiveError
-from checkpoints.model import Thread
-from checkpoints.operation import Caller, OperationKind
-from checkpoints.storage import operation_rows, schema, thread_rows
+from checkpoints import serde
+from checkpoints.errors import ConflictError, RequestReusedError, RunActiveError
+from checkpoints.model import NewMessage, Thread
+from checkpoints.operation import Caller, Operation, OperationKind
+from checkpoints.storage import message_rows, operation_rows, schema, thread_rows
 
 
 def check_caller(
@@ -27,6 +28,15 @@ def check_caller(
         raise ConflictError(thread.id, seen, thread.version)
     if not while_running and loaded.active_run_id is not None and loaded.active_run_id != caller.undo_group:
         raise RunActiveError(thread.id, loaded.active_run_id)
+
+
+def check_repeated(connection: sa.Connection, done: Operation | None, sent: NewMessage | None) -> None:
+    """Refuse a repeated request that carries another text than the first time. An erased text is not compared."""
+    if done is None or not done.result or sent is None:
+        return
+    stored = message_rows.find_content(connection, done.result)
+    if stored is not None and stored != serde.to_canonical(sent.body["data"].get("content")):
+        raise RequestReusedError(done.thread_id)
 
 
 def _has_newer_operation(connection: sa.Connection, thread: Thread, version: int) -> bool:

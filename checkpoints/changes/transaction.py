@@ -267,6 +267,7 @@ class Transaction:
         values = {"thread_id": self.thread.id, "seen": self.thread.version, "version": version, "updated_at": self.now}
         if self.connection.execute(_NEXT_VERSION, values).rowcount != 1:
             raise ConflictError(self.thread.id, self.thread.version, version)
+        thread_rows.note_version(self.connection, self.thread.id, version)
         return version
 
 

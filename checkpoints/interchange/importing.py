@@ -24,7 +24,7 @@ def make_replacement(doc: Document) -> ChangeBody:
 
 
 def make_merge(doc: Document) -> ChangeBody:
-    """Make the change that adds a document to a conversation without moving its head. Raises `NothingNewError`."""
+    """Make the change that adds a document to a conversation, see `plan_merge`. Raises `NothingNewError`."""
     return _make_import(doc, plan_merge)
 
 

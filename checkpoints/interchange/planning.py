@@ -48,28 +48,31 @@ def plan_replacement(doc: Document, existing: ExistingContents) -> ImportPlan:
 
 
 def plan_merge(doc: Document, existing: ExistingContents) -> ImportPlan:
-    """Plan to add a document to a conversation without moving its head. Raises `NothingNewError`.
+    """Plan to add a document to a conversation. Raises `NothingNewError`.
 
+    The head moves only where the current branch is empty, as after clearing: it becomes the document's current branch.
     A branch of the document equals a stored one with the same head, or with the same name that continues it. Any other
     branch is added, under a free name. A checkpoint equals a stored one with its id, or with its message, time and name.
     """
     needs_new_ids = _check_ids(doc, existing)
     stored = _find_stored_messages(doc, existing)
-    branches = _plan_merged_branches(doc, existing, stored)
+    fills_branch = doc.active_head is not None and _is_current_branch_empty(existing)
+    branches = _plan_merged_branches(doc, existing, stored, fills_branch=fills_branch)
     last_stored = _find_last_stored(doc, stored)
-    heads = [head for _, head in existing.branches] + [last_stored[branch.head] for branch in branches.new]
+    new_heads = [branch.head for branch in branches.new] + ([doc.active_head] if fills_branch else [])
+    heads = [head for _, head in existing.branches] + [last_stored[head] for head in new_heads]
     checkpoints = _plan_merged_checkpoints(doc, existing, stored, _list_visible_checkpoints(existing, heads))
     written = len(doc.messages) - len(stored)
     listed = len(checkpoints.relisted) + len(checkpoints.new)
     is_relisting = any(_changes_listing(part, existing, branches) for part in checkpoints.relisted)
-    if not (written or branches.new or checkpoints.new or is_relisting):
+    if not (written or fills_branch or branches.new or checkpoints.new or is_relisting):
         raise NothingNewError
     return ImportPlan(
         stored=stored,
         chain_groups=_plan_chains(doc, existing, stored),
         branches=branches,
         checkpoints=checkpoints,
-        moves_head=False,
+        moves_head=fills_branch,
         needs_new_ids=needs_new_ids,
         taken_ids=frozenset(existing.message_owners),
         detail=OperationDetail(name=doc.thread.title, messages=written, branches=len(branches.new), checkpoints=listed),
@@ -188,15 +191,29 @@ def _plan_replaced_branches(doc: Document, existing: ExistingContents, stored: M
     )
 
 
-def _plan_merged_branches(doc: Document, existing: ExistingContents, stored: Mapping[str, Node]) -> BranchPlan:
-    """Add the branches that the conversation does not have. No stored branch equals one whose head is a new message."""
+def _is_current_branch_empty(existing: ExistingContents) -> bool:
+    return any(branch.id == existing.branch_id and branch.head_id is None for branch, _ in existing.branches)
+
+
+def _plan_merged_branches(
+    doc: Document, existing: ExistingContents, stored: Mapping[str, Node], *, fills_branch: bool
+) -> BranchPlan:
+    """Add the branches that the conversation does not have. No stored branch equals one whose head is a new message.
+
+    With `fills_branch`, the document's current branch becomes the conversation's, whatever else it equals.
+    """
+    filled = {doc.active: existing.branch_id} if fills_branch else {}
     heads = [
         BranchHead(part.id, part.name, stored[part.head] if part.head else None)
         for part in doc.branches
-        if part.head is None or part.head in stored
+        if part.id not in filled and (part.head is None or part.head in stored)
     ]
-    candidates = [(branch, head) for branch, head in existing.branches if head or branch.head_id is None]
-    stored_ids = match_branches(heads, candidates, existing.segment_parents)
+    candidates = [
+        (branch, head)
+        for branch, head in existing.branches
+        if branch.id not in filled.values() and (head or branch.head_id is None)
+    ]
+    stored_ids = filled | match_branches(heads, candidates, existing.segment_parents)
     names, numbers = {branch.name for branch, _ in existing.branches}, dict[str, int]()
     new = []
     for part in doc.branches:

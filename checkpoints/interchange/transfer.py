@@ -42,6 +42,7 @@ class ImportPreview:
     checkpoints: int
     known_messages: int  # of the messages, those that the target conversation already has
     files: int
+    is_target_empty: bool  # the target shows no message: it will show those of the document
     existing_thread: Thread | None  # the conversation that was made from the same document before
     warnings: tuple[str, ...]  # sentences
 
@@ -150,10 +151,11 @@ def _export_checkpoint(checkpoint: Checkpoint) -> Json:
 
 def preview_import(store: Store, doc: Document, thread_id: str | None = None) -> ImportPreview:
     """Count the effect of an import: as a new conversation, or into this thread. Raises `ThreadNotFoundError`."""
-    known: set[str] = set()
+    known, is_empty = set[str](), False
     if thread_id:
         with store.database.begin_read() as connection:
-            intact = message_rows.select_intact_messages(connection, store.get_thread(thread_id).id)
+            is_empty = store.get_thread(thread_id).head_id is None
+            intact = message_rows.select_intact_messages(connection, thread_id)
             known = {message.hash for message in intact.values()}
     return ImportPreview(
         title=doc.thread.title,
@@ -161,6 +163,7 @@ def preview_import(store: Store, doc: Document, thread_id: str | None = None) ->
         branches=len(doc.branches),
         checkpoints=len(doc.checkpoints),
         files=len(doc.files),
+        is_target_empty=is_empty,
         known_messages=sum(message.hash in known for message in doc.messages),
         existing_thread=store.find_import(doc.sha256),
         warnings=tuple(_list_warnings(doc)),
@@ -197,7 +200,9 @@ def import_thread(store: Store, doc: Document, *, caller: Caller = USER) -> Rece
 
 
 def merge_document(store: Store, thread_id: str, doc: Document, *, caller: Caller = USER) -> Receipt:
-    """Add a document to a conversation without moving its head. Messages that it already has are not written again.
+    """Add a document to a conversation. Messages that it already has are not written again.
+
+    The head stays, unless the current branch is empty: then it shows the document.
 
     The merge is one operation, which can be undone. Without anything new, nothing is written and the receipt is `repeated`.
     """

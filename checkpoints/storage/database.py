@@ -3,47 +3,48 @@
 sqlite.py and postgresql.py contain their parts. All code above is the same for both.
 """
 
+import errno
 import logging
 import os
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import wraps
 from pathlib import Path
-from typing import IO, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
-from checkpoints.errors import ContendedError, StoreUnavailableError, TakesTooLongError
-from checkpoints.storage import migrations, postgresql, schema, sqlite
-from checkpoints.storage.driver_errors import READ_ONLY_TEXT, REFUSED, translate_errors
+from checkpoints.errors import ContendedError, StoreBusyError, StoreUnavailableError
+from checkpoints.storage import high_water_mark, migrations, postgresql, schema, sqlite
+from checkpoints.storage.driver_errors import LOCKED, READ_ONLY_TEXT, translate_errors
+from checkpoints.storage.sqlite_file import SqliteFile
+from checkpoints.storage.statement_limits import check_statement, limit_seconds
 
 SQLITE_PREFIX = "sqlite:///"
 MAX_LOCK_WAIT_SECONDS = 4  # for a lock or a connection: the page reports an outage within 6
-MAX_VALUES = (
-    32_766  # of one statement, as SQLite is usually built; PostgreSQL takes twice as many, and closes the connection
-)
 _TRIES = 4
-_STEPS = 20_000  # of SQLite's virtual machine between two reads of the clock: some tenths of a millisecond
 P = ParamSpec("P")
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
 class Database:
-    """An engine together with the lock on its file. Close it to release the file to another process."""
+    """An engine together with its locked file. Close it to release the file to another process."""
 
-    def __init__(self, engine: sa.Engine, lock: IO[str] | None = None) -> None:
+    def __init__(self, engine: sa.Engine, file: SqliteFile | None = None) -> None:
         self.engine = engine
-        self._lock = lock
+        self.marked_versions: Mapping[str, int] = {}  # of threads, which the database must have: see high_water_mark
+        self._file = file
         # In memory, all threads share one connection: without the lock, one thread would end another's transaction.
         self._exclusive = threading.RLock() if isinstance(engine.pool, StaticPool) else nullcontext()
         self._view = threading.local()
         self._claim: postgresql.Claim | None = None
+        self._count_lock = threading.Lock()
+        self._open_writes = 0  # transactions of this process
         self._failures: dict[str, str] = {}  # "read" and "write", while they fail: the last error text
-        sa.event.listen(engine, "before_cursor_execute", _check_statement)
+        sa.event.listen(engine, "before_cursor_execute", check_statement)
         self._read_engine = engine.execution_options(**postgresql.READ_OPTIONS) if self.kind == "postgresql" else engine
 
     @property
@@ -73,14 +74,21 @@ class Database:
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # an existing folder keeps its mode
-            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # SQLite gives the files beside it the same mode
-            lock = sqlite.lock_file(path)
+            if not sqlite.can_write_in(path.parent):  # the file alone is not enough: SQLite writes beside it
+                raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+            path = path.resolve()  # SQLite's log is beside the file that a symbolic link names
+            file = SqliteFile(path)
         except OSError as error:
             raise StoreUnavailableError(f"The data folder {path.parent} cannot be used: {error.strerror}.") from error
-        database = cls(sqlite.create_engine(f"sqlite:///{path}", MAX_LOCK_WAIT_SECONDS), lock)
+        # A connection makes no file: where it was deleted, a new one would be empty.
+        database = cls(sqlite.create_engine(sqlite.make_address(path, mode="rw"), MAX_LOCK_WAIT_SECONDS), file)
+        sa.event.listen(database.engine, "do_connect", lambda *_: file.check_identity())
         try:
             with translate_errors():
+                migrations.check_file(path)
                 migrations.upgrade_schema(database.engine, path)
+                file.begin_keeping()
+                database._find_lost_changes(file)
         except BaseException:
             database.close()
             raise
@@ -134,8 +142,11 @@ class Database:
         if not url.startswith(SQLITE_PREFIX):
             database, name = cls(postgresql.create_engine(url, MAX_LOCK_WAIT_SECONDS)), "The database"
         elif path.is_file():
-            database, name = cls(sqlite.create_engine(f"{SQLITE_PREFIX}{path}", MAX_LOCK_WAIT_SECONDS)), str(path)
-            sa.event.listen(database.engine, "connect", sqlite.forbid_writes, insert=True)
+            path = path.resolve()
+            with translate_errors():
+                migrations.check_file(path)
+            database, name = cls(sqlite.create_read_only_engine(path, MAX_LOCK_WAIT_SECONDS)), str(path)
+            database.marked_versions = high_water_mark.HighWaterMark(path).read()
         else:
             raise StoreUnavailableError(f"There is no database at {path}.")
         try:
@@ -151,12 +162,21 @@ class Database:
             raise
         return database
 
+    def _find_lost_changes(self, file: SqliteFile) -> None:
+        """Log the changes that an earlier process acknowledged and the file does not have, and keep them in the mark."""
+        with self.begin_read() as connection:
+            lost = high_water_mark.find_lost_versions(connection, file.mark.read())
+        file.mark.keep_lost(lost)
+        self.marked_versions = lost
+        if lost:
+            _log.warning("%s lost saved changes of %d conversations: `verify` names them", file.path, len(lost))
+
     def close(self) -> None:
         self.engine.dispose()
         if self._claim is not None:
             self._claim.close()
-        if self._lock is not None:
-            self._lock.close()
+        if self._file is not None:
+            self._file.close()
 
     @contextmanager
     def begin_read(self, *, seconds: float | None = None) -> Iterator[sa.Connection]:
@@ -171,7 +191,7 @@ class Database:
         with self._exclusive, self._track_failures("read"), self._read_engine.connect() as connection:
             self._view.connection = connection.execution_options(forks={})
             try:
-                with _limit_seconds(connection, seconds):
+                with limit_seconds(connection, seconds):
                     yield connection
             finally:
                 self._view.connection = None
@@ -183,12 +203,31 @@ class Database:
         SQLite allows one at a time. On PostgreSQL, reading the row of the thread locks it (`rows.select_thread`).
         `lock_key` is locked from the beginning: it protects rows that are searched for first or do not exist yet.
         """
-        with self._exclusive, self._track_failures("write"), self.engine.connect() as connection:
-            connection.execution_options(writing=True, holding=self.kind == "postgresql")
-            with connection.begin():
+        versions = dict[str, int]()  # of the threads that the block changes: see thread_rows.note_version
+        with self._exclusive, self._track_failures("write"), self._connect_to_write() as connection:
+            connection.execution_options(writing=True, holding=self.kind == "postgresql", versions=versions)
+            with ExitStack() as ended, connection.begin():
+                ended.enter_context(self._count_write())  # until the commit has ended
                 if lock_key and self.kind == "postgresql":
                     connection.execute(postgresql.ADVISORY_LOCK, {"key": lock_key})
                 yield connection
+            if self._file is not None:
+                self._file.acknowledge(versions)
+
+    @contextmanager
+    def _count_write(self) -> Iterator[None]:
+        with self._count_lock:
+            self._open_writes += 1
+        try:
+            yield
+        finally:
+            with self._count_lock:
+                self._open_writes -= 1
+
+    def _connect_to_write(self) -> sa.Connection:
+        if self._file is not None:
+            self._file.check_identity()
+        return self.engine.connect()
 
     def check_health(self) -> None:
         """Raise `StoreUnavailableError` if the database cannot be used.
@@ -199,6 +238,8 @@ class Database:
             with self.begin_write() as connection:
                 connection.execute(sa.text("UPDATE alembic_version SET version_num = version_num"))
         with self.begin_read() as connection:
+            if self._file is not None:
+                self._file.check_identity()
             connection.execute(sa.select(schema.thread.c.id).limit(1))
 
     @contextmanager
@@ -208,33 +249,15 @@ class Database:
             with translate_errors():
                 yield
         except StoreUnavailableError as error:
+            if str(error) == LOCKED and self._open_writes:
+                raise StoreBusyError from error  # one of our own is at work: the database does not fail
             if verb not in self._failures:
                 _log.warning("the database fails to %s: %s", verb, getattr(error.__cause__, "orig", None) or error)
             self._failures[verb] = str(error)
-            if self._failures[verb] == READ_ONLY_TEXT and self._lock is not None:
+            if self._failures[verb] == READ_ONLY_TEXT and self._file is not None:
                 self.engine.dispose()  # a connection that was opened on a read-only file stays read-only
             raise
         self._failures.pop(verb, None)
-
-
-@contextmanager
-def _limit_seconds(connection: sa.Connection, seconds: float | None) -> Iterator[None]:
-    """End the statements of this connection after so many seconds, and let none begin later."""
-    if seconds is None:
-        yield
-        return
-    end = time.monotonic() + seconds
-    raw: Any = connection.connection.driver_connection
-    connection.execution_options(until=end)
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(f"SET LOCAL statement_timeout = {int(seconds * 1000)}")
-        yield
-        return
-    raw.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
-    try:
-        yield
-    finally:
-        raw.set_progress_handler(None, _STEPS)
 
 
 def retry_contended(change: Callable[P, T]) -> Callable[P, T]:
@@ -248,14 +271,3 @@ def retry_contended(change: Callable[P, T]) -> Callable[P, T]:
         return change(*args, **kwargs)
 
     return run_with_retries
-
-
-def _check_statement(
-    connection: sa.Connection, _cursor: object, _statement: str, parameters: Any, _context: object, executemany: bool
-) -> None:
-    """Refuse a statement with too many values, or one that begins after the time limit of its read."""
-    if not executemany and len(parameters) > MAX_VALUES:
-        raise StoreUnavailableError(REFUSED)
-    until = connection.get_execution_options().get("until")
-    if until is not None and time.monotonic() > until:
-        raise TakesTooLongError

@@ -1,14 +1,20 @@
 """Errors of the database drivers, as errors of this package."""
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import psycopg
 import sqlalchemy as sa
 
 from checkpoints.errors import ContendedError, StoreUnavailableError, TakesTooLongError
 
 REFUSED = "The database refused what it was asked."
 READ_ONLY_TEXT = "The database cannot be written: it is read-only."
+LOCKED = "The database is locked by another program."
+_DISK_FULL = "The disk is full: nothing can be saved."
+_GONE = ("08", "57P")  # the connection broke, the server is stopping or starting
+_MISTAKES = ("42", "22", "54")
 _CONTENDED = ("40P01", "40001")  # a deadlock that the server resolved, and changes that cannot be put in an order
 _CANCELLED = "57014"
 _UNIQUE_VIOLATION = "23505"
@@ -29,6 +35,8 @@ def translate_errors() -> Iterator[None]:
         if state == _CANCELLED or getattr(driver, "sqlite_errorname", "") == "SQLITE_INTERRUPT":
             raise TakesTooLongError from error
         raise StoreUnavailableError(_explain_driver_error(getattr(error, "orig", None))) from error
+    except sqlite3.Error as error:  # of a connection that is not the engine's
+        raise StoreUnavailableError(_explain_driver_error(error)) from error
 
 
 @contextmanager
@@ -47,16 +55,33 @@ def translate_taken_ids() -> Iterator[None]:
 
 def _explain_driver_error(error: BaseException | None) -> str:
     """Describe an error in one sentence: the driver's own text may span lines and contain private data."""
-    sqlite = getattr(error, "sqlite_errorname", "")
-    state = getattr(error, "sqlstate", None) or ""
-    if sqlite == "SQLITE_FULL" or sqlite.startswith("SQLITE_IOERR_WRITE") or state == "53100":
-        return "The disk is full: nothing can be saved."
-    if sqlite.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")) or state == "55P03":
-        return "The database is locked by another program."
-    if sqlite.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")) or state == "25006":
+    if error is None:  # SQLAlchemy's pool: the database was not asked
+        return "Too much is asked of the database at once."
+    name = getattr(error, "sqlite_errorname", "")
+    return _explain_sqlite_error(name, error) if name else _explain_postgresql_error(error)
+
+
+def _explain_sqlite_error(name: str, error: BaseException) -> str:
+    if name == "SQLITE_FULL" or name.startswith("SQLITE_IOERR_WRITE"):
+        return _DISK_FULL
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return LOCKED
+    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
         return READ_ONLY_TEXT
-    if sqlite:
-        return f"The database did not answer: {error}."
-    if state.startswith(("42", "22", "54")):  # a statement or a value of Waymark: the server itself works
-        return REFUSED
+    return f"The database did not answer: {error}."
+
+
+def _explain_postgresql_error(error: BaseException) -> str:
+    state = getattr(error, "sqlstate", None) or ""
+    known = {"53100": _DISK_FULL, "55P03": LOCKED, "25006": READ_ONLY_TEXT}
+    if state in known:
+        return known[state]
+    if state.startswith(_MISTAKES) or isinstance(error, (psycopg.ProgrammingError, psycopg.DataError)):
+        return REFUSED  # a statement or a value of Waymark: the server itself works
+    if state.startswith("53"):
+        return "The database server has no memory or no connection left."
+    if state and not state.startswith(_GONE):
+        return f"The database server reported an error (SQLSTATE {state})."
+    if not state and "FATAL:" in str(error):  # libpq gives no state for a connection that the server refuses
+        return "The database server refuses the connection."
     return "The database server does not answer."

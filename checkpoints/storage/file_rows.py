@@ -17,7 +17,8 @@ def write_files(connection: sa.Connection, files: Iterable[File], now: int) -> N
     """Write each file once. A damaged row of the same hash is repaired."""
     table = schema.file
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    for file in {file.hash: file for file in files}.values():
+    # In one order everywhere: two transactions that wait for each other's rows would be a deadlock.
+    for _, file in sorted({file.hash: file for file in files}.items()):
         row = {"hash": file.hash, "media_type": file.media_type, "size": len(file.data), "bytes": file.data}
         statement = insert(table).values(**row, created_at=now)
         new = statement.excluded

@@ -167,6 +167,13 @@ def select_message(connection: sa.Connection, message_id: str, thread_id: str) -
     return _row_to_message(row, select_message_hash(connection, row.parent_id))
 
 
+def find_content(connection: sa.Connection, message_id: str) -> str | None:
+    """Return the content of a message as canonical JSON; None for a missing or a damaged one. Its hash is not checked."""
+    text = connection.scalar(sa.select(schema.message.c.body).where(schema.message.c.id == message_id))
+    body = serde.parse_leniently(text) if text else None
+    return serde.to_canonical(body["data"].get("content")) if isinstance(body, dict) and "data" in body else None
+
+
 def select_messages_at(connection: sa.Connection, places: Collection[Place]) -> dict[Place, Message]:
     """The messages at these places."""
     table, parent = schema.message, schema.message.alias()

@@ -95,7 +95,7 @@ class Claim:
 
 def _make_session_setup(max_wait_seconds: int) -> Callable[[Any, object], None]:
     def set_up_session(connection: Any, _record: object) -> None:
-        connection.adapters.register_dumper(str, _NulReplacingDumper)
+        connection.adapters.register_dumper(str, _SanitizingDumper)
         connection.autocommit = True
         connection.execute(f"SET lock_timeout = '{max_wait_seconds}s'")
         connection.autocommit = False
@@ -103,11 +103,15 @@ def _make_session_setup(max_wait_seconds: int) -> Callable[[Any, object], None]:
     return set_up_session
 
 
-class _NulReplacingDumper(StrDumperUnknown):
-    """Replace NUL in the values of queries, such as a typed address: they find nothing instead of failing.
+class _SanitizingDumper(StrDumperUnknown):
+    """Replace NUL and lone surrogates in the values of queries, such as a typed address: they find nothing instead of
+    failing.
 
-    PostgreSQL's TEXT cannot contain NUL. Values to be written lose it in `serde.sanitize_text`.
+    PostgreSQL's TEXT can contain neither. Values to be written lose them in `serde.sanitize_text`.
     """
 
     def dump(self, obj: str) -> Any:
-        return super().dump(serde.sanitize_text(obj) if "\0" in obj else obj)
+        try:
+            return super().dump(serde.sanitize_text(obj) if "\0" in obj else obj)
+        except UnicodeEncodeError:
+            return super().dump(serde.sanitize_text(obj))

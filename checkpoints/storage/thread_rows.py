@@ -120,7 +120,14 @@ def insert_thread(connection: sa.Connection, new: NewThread, now: datetime) -> L
     )
     main = {"id": new.branch_id, "thread_id": new.id, "position": 0, "name": "main", "created_at": time}
     connection.execute(sa.insert(schema.branch).values(**main))
+    note_version(connection, new.id, 0)
     return load_thread(connection, new.id)
+
+
+def note_version(connection: sa.Connection, thread_id: str, version: int) -> None:
+    """Note a version that this transaction writes: once committed, it must not get lost (see high_water_mark)."""
+    versions: dict[str, int] = connection.get_execution_options().get("versions", {})
+    versions[thread_id] = version
 
 
 def find_import(connection: sa.Connection, source_hash: str, owner: str) -> Thread | None:

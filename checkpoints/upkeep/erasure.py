@@ -18,6 +18,7 @@ from checkpoints.model import Thread
 from checkpoints.operation import Caller, Operation, OperationKind
 from checkpoints.storage import file_rows, operation_rows, schema, thread_rows
 from checkpoints.storage.database import Database
+from checkpoints.storage.high_water_mark import ERASED
 from checkpoints.store import new_id
 from checkpoints.text import pluralize
 
@@ -210,6 +211,7 @@ def _erase_rows(connection: sa.Connection, erasure: _ThreadErasure) -> None:
         for table in _TABLES_OF_THREAD:
             connection.execute(sa.delete(table).where(table.c.thread_id == thread_id))
         connection.execute(sa.delete(schema.thread).where(schema.thread.c.id == thread_id))
+        thread_rows.note_version(connection, thread_id, ERASED)
         return
     for identifier in erasure.checkpoints:
         connection.execute(sa.delete(schema.checkpoint).where(_checkpoint_columns.id == identifier))

@@ -5,7 +5,7 @@ It only reads, a row at a time: its memory depends on the segments of one thread
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -17,7 +17,7 @@ from checkpoints import files, history, serde
 from checkpoints.history import SegmentParents
 from checkpoints.model import Node
 from checkpoints.operation import OperationKind
-from checkpoints.storage import file_rows, operation_rows, schema, thread_rows
+from checkpoints.storage import file_rows, high_water_mark, operation_rows, schema, thread_rows
 from checkpoints.storage.database import Database
 from checkpoints.text import pluralize
 from checkpoints.upkeep import erasure
@@ -65,7 +65,7 @@ def verify(database: Database) -> VerificationReport:
     """Check the whole database in one snapshot. Raises `StoreUnavailableError` only if nothing can be read at all."""
     tables = (schema.thread, schema.message, schema.checkpoint, schema.operation, schema.file)
     with database.begin_read() as connection:
-        found = tuple(_find_damages(connection))
+        found = (*_find_damages(connection), *_find_lost_changes(connection, database.marked_versions))
         counts = [_count_rows(connection, table) for table in tables]
     return VerificationReport(counts[0], counts[1], counts[2], counts[3], found, counts[4])
 
@@ -76,6 +76,16 @@ def _find_damages(connection: sa.Connection) -> Iterator[Damage]:
             yield from part(connection)
         except _READ_ERRORS as error:
             yield Damage(f"not all of the database can be read: {_unwrap_driver_error(error)}")
+
+
+def _find_lost_changes(connection: sa.Connection, marked: Mapping[str, int]) -> Iterator[Damage]:
+    """Find conversations that are older than the mark beside the file says: the log (WAL) with the changes was lost."""
+    table = schema.thread.c
+    with suppress(sa.exc.DBAPIError):  # the other checks report what cannot be read
+        for thread_id, version in high_water_mark.find_lost_versions(connection, marked).items():
+            title = connection.scalar(sa.select(table.title).where(table.id == thread_id))
+            lost = "it was saved, and is" if title is None else f"its changes up to {version:,} were saved, and are"
+            yield Damage(f"{lost} not in the file any more", thread_id, title or "")
 
 
 def _unwrap_driver_error(error: Exception) -> object:

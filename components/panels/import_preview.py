@@ -46,9 +46,9 @@ def _build_single_preview(doc: Document, preview: ImportPreview, open_here: bool
             "Importing it again opens that conversation."
         )
     if open_here and preview.known_messages:
-        notes.append(
-            f"{preview.known_messages:,} of its {pluralize(preview.messages, 'message')} are already in this conversation."
-        )
+        known = f"{preview.known_messages:,} of its {pluralize(preview.messages, 'message')}"
+        ending = ", which shows none now. Merging shows them again." if preview.is_target_empty else "."
+        notes.append(f"{known} are already in this conversation{ending}")
     return [
         html.P([html.Strong(preview.title), f" · {_describe_contents(preview)}"]),
         html.Ol([_build_message_item(entry) for entry in shown], className="preview"),

@@ -15,6 +15,7 @@ from checkpoints import (
     MessageNotFoundError,
     MessageStatus,
     OperationDetail,
+    RequestReusedError,
     RunActiveError,
     Runs,
     RunState,
@@ -54,6 +55,17 @@ def test_the_same_request_begins_one_run(runs: Runs, store: Store, thread_id: st
     runs.end_run(first, RunState.DONE)
     assert runs.begin_run(thread_id, new("a")[0], caller=Caller(request_id="r1")).state is RunState.DONE
     assert (texts(store, thread_id), len(dump(store)["run"])) == (["a"], len(before["run"]))
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_the_same_request_with_another_text_is_refused(runs: Runs, store: Store, thread_id: str, is_new: bool) -> None:
+    target, by = (None if is_new else thread_id), Caller(request_id="r1")
+    run = runs.begin_run(target, new("a")[0], caller=by)
+    before = dump(store)
+    with pytest.raises(RequestReusedError, match="please send it again"):
+        runs.begin_run(target, new("b")[0], caller=by)
+    assert runs.begin_run(target, new("a")[0], caller=by) == run
+    assert dump(store) == before
 
 
 def test_a_run_without_a_thread_makes_one_and_the_same_request_finds_it(runs: Runs, store: Store) -> None:

@@ -12,9 +12,12 @@ from langchain_core.messages import AIMessage, ToolMessage
 from checkpoints import (
     BranchNotFoundError,
     Caller,
+    CheckpointNotFoundError,
     ConflictError,
     MessageNotFoundError,
     NewMessage,
+    Receipt,
+    RequestReusedError,
     RunActiveError,
     Runs,
     Store,
@@ -101,6 +104,36 @@ def test_the_same_request_twice_has_one_effect(store: Store, thread_id: str, ver
     assert (first.repeated, again.repeated) == (False, True)
     assert (again.version, again.result) == (first.version, first.result)
     assert dump(store) == before
+
+
+@pytest.mark.parametrize("verb", ["append", "replace"])
+def test_the_same_request_with_another_text_is_a_conflict_that_is_told(store: Store, verb: str) -> None:
+    thread_id, by = talked(store, "a", "b"), Caller(request_id="wish-1")
+    first = store.list_messages(thread_id)[0].id
+    write: dict[str, Callable[[str], Receipt]] = {
+        "append": lambda text: store.append(thread_id, new(text), caller=by),
+        "replace": lambda text: store.replace(thread_id, first, new(text)[0], caller=by),
+    }
+    write[verb]("once")
+    before = dump(store)
+    with pytest.raises(RequestReusedError, match="Another text was sent with this request before"):
+        write[verb]("twice")
+    assert write[verb]("once").repeated
+    assert dump(store) == before
+
+
+def test_an_id_that_is_no_text_is_not_found(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    for unknown in ("\ud800", "a\udfffb", "\0"):
+        assert not store.thread_exists(unknown)
+        with pytest.raises(ThreadNotFoundError):
+            store.append(unknown, new("c"))
+        with pytest.raises(CheckpointNotFoundError):
+            store.restore(thread_id, unknown)
+        with pytest.raises(MessageNotFoundError):
+            store.fork(thread_id, unknown)
+        assert store.read_files([unknown]) == {}
+    assert store.database.outage == ""
 
 
 def test_the_same_request_means_nothing_to_another_conversation(store: Store, thread_id: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from checkpoints.errors import StoreUnavailableError
-from checkpoints.storage import postgresql
+from checkpoints.storage import postgresql, sqlite
 
 FOLDER = Path(__file__).parent
 NEWEST_REVISION = "0008"  # the newest file in versions/; a test compares the two
@@ -26,12 +26,30 @@ def upgrade_schema(engine: sa.Engine, path: Path | None = None) -> None:
         if found == NEWEST_REVISION:
             return
         if found is None and tables:
-            raise StoreUnavailableError(f"{name} is a database of something else; it was not used.")
+            raise StoreUnavailableError(_describe_foreign(name))
         if found is not None:
             check_revision(found, name)
             if path is not None:
                 _copy_before_upgrade(connection, path.with_name(f"{path.stem}-before-{NEWEST_REVISION}.db"))
     _run_migrations(engine)
+
+
+def check_file(path: Path) -> None:
+    """Refuse a file of another program or of a newer Waymark before any connection can change a byte of it.
+
+    Raises `StoreUnavailableError`, and `sqlite3.Error` for a file that is no database.
+    """
+    if path.stat().st_size == 0 and not sqlite.has_log(path):
+        return  # new
+    tables, revision = sqlite.read_schema(path)
+    if revision is None and tables:
+        raise StoreUnavailableError(_describe_foreign(path))
+    if revision is not None:
+        check_revision(revision, path)
+
+
+def _describe_foreign(name: object) -> str:
+    return f"{name} is a database of something else; it was not used."
 
 
 def read_revision(connection: sa.Connection) -> str | None:

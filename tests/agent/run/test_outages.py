@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import shutil
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from langchain_core.tools import BaseTool
 
 from agent.tools.mcp import McpServer, McpServers
-from checkpoints import Database, RunState, StoreUnavailableError
+from checkpoints import Database, RunState, Store, StoreUnavailableError
 from tests.agent.running import model_at, running
 from tests.app_process import ROOT
 from tests.fakes.openai import Call, FakeOpenAI, Say
@@ -40,6 +41,29 @@ def test_a_run_whose_database_server_is_gone_ends_and_the_next_works_when_it_is_
                 await asyncio.to_thread(postgres.start)
             await chat.until(lambda: f"run {run.id} was interrupted" in caplog.text)
             assert (await chat.say("and now?")).state is RunState.DONE
+
+    with FakeOpenAI() as fake:
+        fake.reply(Say("one two three"))
+        asyncio.run(story(fake))
+
+
+@pytest.mark.parametrize("way", ["cut", "stop"])
+def test_a_run_whose_folder_is_removed_ends_and_the_database_says_why(
+    way: str, file_store: Store, file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(fake: FakeOpenAI) -> None:
+        async with model_at(fake) as model, running(model, database=file_store.database, watch_seconds=0.05) as chat:
+            fake.hold(1)
+            run = await chat.send("please")
+            await chat.until(chat.heard)
+            shutil.rmtree(file.parent)
+            if way == "stop":
+                await chat.runner.stop(chat.thread_id)
+            fake.release()
+            await chat.until(lambda: f"run {run.id} could not be written to its end: " in caplog.text)
+            with pytest.raises(StoreUnavailableError, match="was deleted, moved or replaced"):
+                await chat.send("and now?")
+            assert "was deleted, moved or replaced" in file_store.database.outage
 
     with FakeOpenAI() as fake:
         fake.reply(Say("one two three"))

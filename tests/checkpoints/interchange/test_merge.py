@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from checkpoints import Caller, OperationDetail, RunActiveError, Runs, Store
+from checkpoints import Caller, OperationDetail, RunActiveError, Runs, Store, serde
 from checkpoints.interchange import reading, transfer, waymark
 from checkpoints.interchange.waymark import Document
 from checkpoints.storage import schema
@@ -36,6 +36,40 @@ def test_a_merge_adds_what_is_new_and_leaves_the_head(store: Store) -> None:
     store.switch(thread_id, store.list_branches(thread_id)[1][0].id)
     assert (texts(store, thread_id), names(store, thread_id)) == (["a", "b", "c", "d"], ["after b", "there"])
     assert store.list_checkpoints(thread_id)[1].state["plan"] == [1]
+
+
+def test_a_cleared_conversation_shows_what_is_merged_into_it(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    doc, before = doc_of(store, thread_id), picture(store, thread_id)
+    store.clear(thread_id)
+    cleared = picture(store, thread_id)
+    preview = transfer.preview_import(store, doc, thread_id)
+    assert (preview.known_messages, preview.is_target_empty) == (2, True)
+    written = count(store, schema.message)
+    transfer.merge_document(store, thread_id, doc)
+    assert (texts(store, thread_id), names(store, thread_id)) == (["a", "b"], ["after b"])
+    assert (branches(store, thread_id), count(store, schema.message)) == ([("main", 2)], written)
+    assert transfer.merge_document(store, thread_id, doc).repeated
+    store.undo(thread_id)
+    assert picture(store, thread_id) == cleared
+    store.undo(thread_id)
+    assert picture(store, thread_id) == before
+
+
+def test_an_empty_branch_shows_what_is_merged_although_another_branch_has_it(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    doc = doc_of(store, thread_id)
+    store.fork(thread_id, None, name="Fresh")
+    transfer.merge_document(store, thread_id, doc)
+    assert (texts(store, thread_id), branches(store, thread_id)) == (["a", "b"], [("main", 2), ("Fresh", 2)])
+
+
+def test_an_empty_conversation_shows_what_is_merged_into_it(store: Store) -> None:
+    other = elsewhere()
+    doc = doc_of(other, conversation(other))
+    thread_id = store.create_thread().id
+    transfer.merge_document(store, thread_id, doc)
+    assert texts(store, thread_id) == [str(serde.to_message(part.message).text) for part in doc.current_messages()]
 
 
 def test_a_merge_into_something_else_brings_the_whole_tree(store: Store) -> None:

@@ -81,9 +81,17 @@ def test_a_damaged_message_after_a_stored_one_keeps_its_place() -> None:
 
 def test_a_merge_counts_what_it_adds() -> None:
     doc = split(2)
-    plan = plan_merge(doc, holding(doc, {0: (1, 0)}))
+    there = holding(doc, {0: (1, 0)})
+    [node] = [message.node for message in there.messages.values()]
+    plan = plan_merge(doc, replace(there, branches=[(Branch("main", "thread", "main", node.id), node)]))
     assert plan.detail == OperationDetail(name="Shape", messages=2, branches=2)
     assert ([new.name for new in plan.branches.new], plan.moves_head) == (["b0", "b1"], False)
+
+
+def test_a_merge_into_an_empty_branch_moves_its_head() -> None:
+    plan = plan_merge(split(2), EMPTY)
+    assert (plan.branches.stored_ids, plan.moves_head) == ({"b0": "main"}, True)
+    assert [new.name for new in plan.branches.new] == ["b1"]
 
 
 def test_a_merge_of_what_is_there_is_no_change() -> None:

@@ -1,7 +1,6 @@
 """Opening a database: what keeps others out, what is refused and left as it was; one that fails and comes back."""
 
 import itertools
-import os
 import re
 import shutil
 import sqlite3
@@ -10,9 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,13 +17,14 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from checkpoints import Database, Store, StoreInUseError, StoreUnavailableError, TakesTooLongError
+from checkpoints import Database, Store, StoreBusyError, StoreInUseError, StoreUnavailableError, TakesTooLongError
 from checkpoints.storage import database, driver_errors, migrations, schema, thread_rows
 from checkpoints.storage.database import retry_contended
 from tests.checkpoints.conversations import dump, names, new, talked, texts
 from tests.checkpoints.storage.revisions import revert_schema
 from tests.checkpoints.test_store import at_once
 from tests.postgres import Postgres, name_of
+from tests.read_only import as_nobody
 
 
 def test_a_restart_keeps_everything(address: str) -> None:
@@ -69,21 +67,11 @@ def test_a_closed_database_lets_another_in(file: Path) -> None:
     Database.open_file(file).close()
 
 
-@contextmanager
-def _as_nobody() -> Iterator[None]:
-    """Without the rights of root, which no folder refuses."""
-    before = os.geteuid()
-    if before == 0:
-        os.seteuid(65534)
-    yield
-    os.seteuid(before)
-
-
 def test_a_folder_that_cannot_be_written_is_refused_in_one_sentence() -> None:
     folder = Path(tempfile.mkdtemp())
     (folder / "data").mkdir(mode=0o555)
     folder.chmod(0o555)
-    with _as_nobody(), pytest.raises(StoreUnavailableError, match=r"data folder .* cannot be used"):
+    with as_nobody(), pytest.raises(StoreUnavailableError, match=r"data folder .* cannot be used"):
         Database.open_file(folder / "data" / "deep" / "waymark.db")
     folder.chmod(0o755)
     shutil.rmtree(folder)
@@ -218,7 +206,7 @@ def test_a_file_that_is_read_only_is_refused_and_left_alone() -> None:
     file = folder / "waymark.db"
     file.write_bytes(b"")
     file.chmod(0o444)
-    with _as_nobody(), pytest.raises(StoreUnavailableError, match=r"data folder .* cannot be used"):
+    with as_nobody(), pytest.raises(StoreUnavailableError, match=r"data folder .* cannot be used"):
         Database.open_file(file)
     assert file.read_bytes() == b""
     shutil.rmtree(folder)
@@ -256,6 +244,20 @@ def test_a_file_locked_by_another_program_is_said_and_then_written(file_store: S
     file_store.database.check_health()
     assert file_store.create_thread().id
     assert file_store.database.outage == ""
+
+
+def test_waiting_for_a_change_of_our_own_is_told_as_such(lasting_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    thread_id = talked(lasting_store, "a", "b")
+    engine = lasting_store.database.engine
+    impatient = {"sqlite": "PRAGMA busy_timeout = 0", "postgresql": "SET lock_timeout = '10ms'"}[lasting_store.database.kind]
+    sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(impatient), insert=True)
+    with ThreadPoolExecutor(1) as pool, lasting_store.database.begin_write() as connection:
+        thread_rows.select_thread(connection, thread_id)  # as an import does for a while
+        with pytest.raises(StoreBusyError, match="still saving something else, such as an import"):
+            pool.submit(lasting_store.append, thread_id, new("c")).result()
+        assert lasting_store.database.outage == ""
+    lasting_store.append(thread_id, new("c"))
+    assert texts(lasting_store, thread_id) == ["a", "b", "c"]
 
 
 def test_a_connection_that_was_opened_read_only_is_not_kept(file_store: Store) -> None:

@@ -22,3 +22,17 @@ def test_the_preview_and_the_import_of_a_file_parse_it_once(tmp_path: Path, pars
             return len(store.list_threads())
 
     assert (asyncio.run(story()), len(parsed)) == (2, 1)
+
+
+def test_the_preview_of_a_file_that_was_cleared_says_that_merging_shows_it_again(tmp_path: Path) -> None:
+    async def story() -> str:
+        async with opened(tmp_path / "data", auth="none") as (app, browser):
+            store = app.services.store
+            thread_id = talked(store, "a", "b")
+            contents = upload(transfer.export(store, thread_id))
+            store.clear(thread_id)
+            page = {"upload.contents": contents, "upload.filename": "a.json", "url.pathname": f"/t/{thread_id}"}
+            return (await post_callback(browser, "upload.contents", page)).text
+
+    said = "2 of its 2 messages are already in this conversation, which shows none now. Merging shows them again."
+    assert said in asyncio.run(story())

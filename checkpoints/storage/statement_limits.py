@@ -1,0 +1,46 @@
+"""Limits of statements: the values that one may carry, and the time that the statements of a read may take."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+
+from checkpoints.errors import StoreUnavailableError, TakesTooLongError
+from checkpoints.storage.driver_errors import REFUSED
+
+# Of one statement, as SQLite is usually built. PostgreSQL takes twice as many, and closes the connection.
+MAX_VALUES = 32_766
+_STEPS = 20_000  # of SQLite's virtual machine between two reads of the clock: some tenths of a millisecond
+
+
+@contextmanager
+def limit_seconds(connection: sa.Connection, seconds: float | None) -> Iterator[None]:
+    """End the statements of this connection after so many seconds, and let none begin later."""
+    if seconds is None:
+        yield
+        return
+    end = time.monotonic() + seconds
+    raw: Any = connection.connection.driver_connection
+    connection.execution_options(until=end)
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SET LOCAL statement_timeout = {int(seconds * 1000)}")
+        yield
+        return
+    raw.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
+    try:
+        yield
+    finally:
+        raw.set_progress_handler(None, _STEPS)
+
+
+def check_statement(
+    connection: sa.Connection, _cursor: object, _statement: str, parameters: Any, _context: object, executemany: bool
+) -> None:
+    """Refuse a statement with too many values, or one that begins after the time limit of its read."""
+    if not executemany and len(parameters) > MAX_VALUES:
+        raise StoreUnavailableError(REFUSED)
+    until = connection.get_execution_options().get("until")
+    if until is not None and time.monotonic() > until:
+        raise TakesTooLongError
