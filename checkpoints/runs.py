@@ -258,6 +258,11 @@ class Runs:
         with self._store.database.begin_read() as connection:
             return set(connection.scalars(sa.select(_run_table.c.thread_id).where(_run_table.c.state == RunState.RUNNING)))
 
+    def list_waiting_threads(self) -> set[str]:
+        """Return the ids of the threads whose newest run at their head waits for a person's decision."""
+        with self._store.database.begin_read() as connection:
+            return run_rows.select_waiting_threads(connection)
+
     @retry_contended
     def dismiss_latest(self, thread_id: str) -> None:
         """Hide the notice of the thread's newest run: the user has seen how it ended."""

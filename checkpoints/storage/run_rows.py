@@ -83,3 +83,19 @@ def select_latest_run(connection: sa.Connection, thread_id: str, head_id: str | 
     newest = sa.select(schema.run).where(table.thread_id == thread_id, is_here, counts)
     row = connection.execute(newest.order_by(table.number.desc()).limit(1)).one_or_none()
     return parse_run(row) if row else None
+
+
+def select_waiting_threads(connection: sa.Connection) -> set[str]:
+    """Return the threads whose newest run at their head waits for a decision."""
+    run, thread, branch, later = schema.run.c, schema.thread.c, schema.branch.c, schema.run.alias().c
+    is_newest = ~sa.exists().where(
+        later.thread_id == run.thread_id, later.head_id == branch.head_id, later.number > run.number
+    )
+    heads = sa.join(schema.run, schema.thread, thread.id == run.thread_id).join(schema.branch, branch.id == thread.branch_id)
+    # A literal: a partial index serves no bound parameter.
+    is_waiting = run.state == sa.literal_column(f"'{RunState.WAITING}'")
+    return set(
+        connection.scalars(
+            sa.select(run.thread_id).select_from(heads).where(is_waiting, run.head_id == branch.head_id, is_newest)
+        )
+    )

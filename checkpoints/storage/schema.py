@@ -145,6 +145,12 @@ run = sa.Table(
     sa.Column("error_details", sa.Text),  # the words of the provider, behind the error's sentence
     sa.Column("usage", sa.Text),  # of the budgets of a waiting run, as the agent wrote it
     sa.Index("ix_run_thread_id_number", "thread_id", "number"),
+    sa.Index(
+        "ix_run_thread_id_waiting",
+        "thread_id",
+        sqlite_where=sa.text("state = 'waiting'"),
+        postgresql_where=sa.text("state = 'waiting'"),
+    ),
     # The lock: one running run a thread, whoever asks.
     sa.Index(
         "uq_run_thread_id_running",

@@ -107,14 +107,13 @@ ACTIONS: Mapping[str, Handlers] = {
 
 def _read_deleted_threads(services: Services) -> list[dict[str, Any]]:
     return [
-        list_rows.describe_thread(thread, frozenset()) | {"version": thread.version}
-        for thread in services.store.list_deleted_threads()
+        list_rows.describe_thread(thread) | {"version": thread.version} for thread in services.store.list_deleted_threads()
     ]
 
 
 def _read_thread_list(services: Services) -> list[dict[str, Any]]:
-    running = frozenset(services.runs.list_running_threads())
-    return [list_rows.describe_thread(thread, running) for thread in services.store.list_threads()]
+    running, waiting = services.runs.list_running_threads(), services.runs.list_waiting_threads()
+    return [list_rows.describe_thread(thread, running, waiting) for thread in services.store.list_threads()]
 
 
 PANEL = Panel(register=register, dialogs=dialogs, shown=SHOWN, show=show, actions=ACTIONS)

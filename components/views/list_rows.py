@@ -1,16 +1,18 @@
 """Threads, runs, checkpoints and branches as the page's lists show them. Pure: values in, plain JSON out."""
 
+from collections.abc import Collection
 from typing import Any
 
 from checkpoints import Branch, Checkpoint, Run, RunState, Thread
 
 
-def describe_thread(value: Thread, running: frozenset[str]) -> dict[str, Any]:
+def describe_thread(value: Thread, running: Collection[str] = (), waiting: Collection[str] = ()) -> dict[str, Any]:
     return {
         "id": value.id,
         "title": value.title,
         "updated": value.updated_at.isoformat(),
         "running": value.id in running,
+        "waiting": value.id in waiting,
     }
 
 

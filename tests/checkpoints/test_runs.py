@@ -165,6 +165,18 @@ def test_a_waiting_run_keeps_the_use_of_its_budgets(runs: Runs, thread_id: str) 
     assert runs.get_latest_run(thread_id).usage == "numbers"
 
 
+def test_a_thread_waits_while_its_newest_run_at_the_head_does(runs: Runs, store: Store, thread_id: str) -> None:
+    runs.end_run(runs.begin_run(thread_id, new("a")[0]), RunState.WAITING)
+    assert runs.list_waiting_threads() == {thread_id}
+    run = runs.begin_run(thread_id, new("b")[0])
+    assert runs.list_waiting_threads() == set()
+    runs.end_run(run, RunState.DONE)
+    assert runs.list_waiting_threads() == set()
+    store.undo(thread_id)
+    assert runs.get_latest_run(thread_id).state is RunState.WAITING
+    assert runs.list_waiting_threads() == {thread_id}
+
+
 def test_a_run_that_has_ended_writes_nothing_more(runs: Runs, store: Store, thread_id: str) -> None:
     run = runs.begin_run(thread_id, new("a")[0])
     runs.end_run(run, RunState.STOPPED)

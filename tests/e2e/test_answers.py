@@ -10,7 +10,7 @@ from playwright.sync_api import Route, WebSocketRoute, expect
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.server import Server
 from tests.e2e.waymark import SHOWN, Message, Page
-from tests.fakes.openai import Call, FakeOpenAI, Say
+from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 
 pytestmark = pytest.mark.e2e
 POEM = "The first line stands.\n\nThe second line runs.\n\nThe third line ends it all."
@@ -291,3 +291,23 @@ def test_a_run_at_its_limit_asks_and_goes_on(
     status.get_by_role("button", name="Continue").click()
     expect(page.log).to_contain_text("All are done.")
     expect(status).to_have_count(0)
+
+
+def test_open_details_take_the_width_of_the_error_box_and_its_icon_stays_at_the_top(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(shared_openai_server)
+    fake_openai.script(Fault("status", status=400, message="The request was refused for a reason. " * 12))
+    page.send("hello")
+    box = page.tab.get_by_role("alert", name="Status of the answer")
+    box.get_by_text("Details").click()
+    whole, icon, text = (each.bounding_box() for each in (box, box.locator("> .icon"), box.locator(".outcome-text")))
+    assert whole
+    assert icon
+    assert text
+    assert abs(icon["y"] - text["y"]) < 10
+    assert text["width"] > whole["width"] - 80
+    page.tab.set_viewport_size({"width": 390, "height": 844})
+    box.get_by_role("button", name="Dismiss").click()
+    expect(box).to_have_count(0)
+    expect(page.composer).to_be_focused()

@@ -77,3 +77,12 @@ def test_typing_goes_on_without_it(asked: Page, fake_openai: FakeOpenAI) -> None
 def test_the_card_is_accessible(asked: Page) -> None:
     decide(asked, "Change arguments")
     expect_accessible(asked, "a call that waits")
+
+
+def test_the_list_says_that_the_conversation_waits_and_the_focus_stays_on_the_page(asked: Page) -> None:
+    expect(asked.threads.first).to_contain_text("waits for you")
+    asked.tab.set_viewport_size({"width": 390, "height": 844})
+    decide(asked, "Allow")
+    result(asked)
+    expect(asked.composer).to_be_focused()
+    expect(asked.threads.first).not_to_contain_text("waits for you")

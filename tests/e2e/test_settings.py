@@ -124,3 +124,12 @@ def test_a_value_for_a_new_conversation_is_checked_when_it_is_saved(shared_opena
     expect(dialog.get_by_role("alert")).to_contain_text("The extra body must be a JSON object")
     dialog.get_by_label("Extra body").fill("")
     page.confirm("Save")
+
+
+def test_on_a_phone_the_focus_stays_on_the_page_when_the_dialog_is_closed(
+    shared_openai_server: Server, visit: Visit
+) -> None:
+    page = visit(shared_openai_server, viewport={"width": 390, "height": 844})
+    page.tab.get_by_role("button", name="Conversation menu").click()
+    settings(page).get_by_role("button", name="Cancel").click()
+    expect(page.composer).to_be_focused()

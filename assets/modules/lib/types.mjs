@@ -36,7 +36,7 @@
  * @typedef {{thread: string|null, version: number, checkpoints: CheckpointView[], branches: BranchView[],
  *   save: {enabled: boolean, reason: string|null}}} TimelineData
  *
- * @typedef {{id: string, title: string, updated: string, running: boolean}} ThreadItem
+ * @typedef {{id: string, title: string, updated: string, running: boolean, waiting: boolean}} ThreadItem
  * @typedef {ThreadItem & {version: number}} DeletedItem
  *
  * @typedef {{model?: string, instructions?: string, time_travel?: string, temperature?: string, top_p?: string,

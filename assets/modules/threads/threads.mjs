@@ -120,9 +120,7 @@ function ThreadRow({ thread, now, isCurrent, onOpen, onRename, onDelete }) {
       h(
         "span",
         { className: "thread-meta" },
-        thread.running
-          ? h("span", { className: "thread-running" }, h("span", { className: "running-dot" }), "answering")
-          : h("time", { dateTime: thread.updated, title: formatDateTime(thread.updated) }, formatAge(thread.updated, now)),
+        h(ThreadState, { thread, now }),
       ),
     ),
     h(
@@ -132,6 +130,13 @@ function ThreadRow({ thread, now, isCurrent, onOpen, onRename, onDelete }) {
       h(RowButton, { label: `Delete ${thread.title}`, sign: "trash3", onClick: onDelete, "data-testid": "delete" }),
     ),
   );
+}
+
+/** The state of a thread that is not at rest, or its age. */
+function ThreadState({ thread, now }) {
+  if (thread.running) return h("span", { className: "thread-running" }, h("span", { className: "running-dot" }), "answering");
+  if (thread.waiting) return h("span", { className: "thread-waiting" }, "waits for you");
+  return h("time", { dateTime: thread.updated, title: formatDateTime(thread.updated) }, formatAge(thread.updated, now));
 }
 
 function RowButton({ label, sign, ...rest }) {

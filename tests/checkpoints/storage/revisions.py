@@ -4,7 +4,7 @@ import sqlalchemy as sa
 
 _REVERSALS = {
     "0008": ["ALTER TABLE run DROP COLUMN draft_reasoning"],
-    "0007": ["ALTER TABLE run DROP COLUMN usage"],
+    "0007": ["ALTER TABLE run DROP COLUMN usage", "DROP INDEX ix_run_thread_id_waiting"],
     "0006": ["ALTER TABLE run DROP COLUMN error_details"],
     "0005": [f"DROP INDEX ix_checkpoint_thread_id_{name}" for name in ("name", "message_id")],
     "0004": [

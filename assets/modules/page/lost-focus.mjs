@@ -1,0 +1,33 @@
+/** Keep the focus on the page: a pressed button may disappear, and the browser then focuses nothing. */
+
+const CHANGES = { childList: true, subtree: true, attributes: true, attributeFilter: ["disabled"] };
+
+const isGone = (element) => !element.isConnected || element.disabled === true;
+const isFocusFree = () => document.activeElement === document.body && document.querySelector(".modal.show") === null;
+
+/** Focus the message field; on touch screens, where that opens the keyboard, the conversation. */
+function focusConversation() {
+  const field = matchMedia("(pointer: fine)").matches && document.querySelector(".message-field textarea");
+  (field || document.querySelector(".transcript .log"))?.focus({ preventScroll: true });
+}
+
+/** Move the focus to the conversation when the focused element is gone and no other part of the page takes the focus. */
+export function watchLostFocus() {
+  let last = null;
+  const recover = () => {
+    if (last === null || !isFocusFree() || !isGone(last)) return;
+    last = null;
+    focusConversation();
+  };
+  const recoverLater = () => {
+    if (last === null || !isFocusFree()) return;
+    requestAnimationFrame(() => requestAnimationFrame(recover)); // after the parts that move the focus themselves
+  };
+  const forgetLeft = (element) => {
+    if (last === element && !isGone(element)) last = null; // a press beside it, and not its end
+  };
+  document.addEventListener("focusin", ({ target }) => (last = target));
+  // In a microtask: the browser reports the loss before it takes the element out.
+  document.addEventListener("focusout", ({ target }) => queueMicrotask(() => forgetLeft(target)));
+  new MutationObserver(recoverLater).observe(document.body, CHANGES);
+}
