@@ -3,16 +3,16 @@
 The hashes are computed again down the chain, and each changed message gets a new id. So the redacted document is valid,
 and can be imported beside its conversation.
 
-A pattern is plain text in any case, not a regular expression: a slow expression could block the server, and the text to
-leave out is a name, a number or a key. `*` matches any characters up to the next space (`sk-*`, `*@example.com`), and a
-pattern with `*` is a single word: so the search takes time proportional to the text.
+A pattern is plain text as people read it (see `text_search`), not a regular expression: a slow expression could block the
+server, and the text to leave out is a name, a number or a key. `*` matches any characters up to the next space (`sk-*`,
+`*@example.com`), and a pattern with `*` is a single word: so the search takes time proportional to the text.
+
+Not found: text that formatting or two messages split, encoded text, and letters of another alphabet that look the same.
 """
 
 import hashlib
 import json
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,22 +20,21 @@ from langchain_core.messages import AIMessage
 
 from checkpoints import files, serde
 from checkpoints.errors import InvalidRedactionError
+from checkpoints.interchange.text_search import Matcher, fold_text, is_searchable
 from checkpoints.model import MAIN, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS, Json
 from checkpoints.reasoning import REASONING_KEY, Reasoning
 
 REDACTED = "[redacted]"
 MAX_PATTERNS = 100
 MAX_PATTERN_CHARS = 200  # characters of one pattern
+_ID_KEYS = ("id", "tool_call_id")  # replaced by the same id everywhere: calls and results stay together
 _STRUCTURAL_KEYS = (
-    "id",
     "type",
-    "tool_call_id",
     "role",
     "status",
     "usage_metadata",
     "index",
 )  # fields of a message that contain no content
-_TOKEN = re.compile(r"\S+")
 
 
 @dataclass(frozen=True)
@@ -45,6 +44,7 @@ class Redaction:
     tool_results: bool = False
     patterns: tuple[str, ...] = ()
     files: bool = False  # attached files; patterns always remove them, because images cannot be searched
+    _new_ids: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # of one document
 
     def __post_init__(self) -> None:
         if len(self.patterns) > MAX_PATTERNS:
@@ -52,16 +52,19 @@ class Redaction:
         for pattern in self.patterns:
             if not pattern.strip() or len(pattern) > MAX_PATTERN_CHARS:
                 raise InvalidRedactionError(f"A pattern to redact has between 1 and {MAX_PATTERN_CHARS} characters.")
+            if not is_searchable(pattern):
+                raise InvalidRedactionError("A pattern to redact has a character that can be seen.")
             if "*" in pattern and len(pattern.split()) > 1:
                 raise InvalidRedactionError("A pattern with * is one word, without spaces.")
 
     @cached_property
-    def _matchers(self) -> list["_Matcher"]:
-        return [_Matcher(pattern.strip()) for pattern in self.patterns]
+    def _matchers(self) -> list[Matcher]:
+        return [Matcher(pattern.strip()) for pattern in self.patterns]
 
     def redact_text(self, text: str, replacement: str = REDACTED) -> str:
         """Replace the matches in a text. Overlapping and adjacent matches are replaced once."""
-        spans = sorted(span for pattern in self._matchers for span in pattern.find_spans(text))
+        folded = fold_text(text) if self._matchers else None
+        spans = sorted(span for pattern in self._matchers for span in pattern.find_spans(folded)) if folded else []
         parts, at = [], 0
         for index, (start, end) in enumerate(spans):
             if start > at or index == 0:
@@ -71,11 +74,14 @@ class Redaction:
 
     def redact_document(self, document: Json) -> Json:
         """Redact an exported document (plain JSON, without its sha256)."""
+        return replace(self)._redact_document(document)  # a copy with no new ids yet
+
+    def _redact_document(self, document: Json) -> Json:
         ids: dict[str | None, str | None] = {None: None}
         hashes: dict[str | None, str | None] = {None: None}
         messages = [self._redact_message(message, ids, hashes) for message in document["messages"]]
         branches = [
-            {**branch, "name": self._redact_name(branch["name"]), "head": ids[branch["head"]]}
+            {"id": self._redact_id(branch["id"]), "name": self._redact_name(branch["name"]), "head": ids[branch["head"]]}
             for branch in document["branches"]
         ]
         thread = {
@@ -83,7 +89,21 @@ class Redaction:
             "settings": self._redact_value(document["thread"]["settings"]),
         }
         checkpoints = [self._redact_checkpoint(checkpoint, ids) for checkpoint in document["checkpoints"]]
-        return {**document, "thread": thread, "messages": messages, "branches": branches, "checkpoints": checkpoints}
+        active = {"active": self._redact_id(document["active"])} if "active" in document else {}
+        return {
+            **document,
+            **active,
+            "thread": thread,
+            "messages": messages,
+            "branches": branches,
+            "checkpoints": checkpoints,
+        }
+
+    def _redact_id(self, value: str) -> str:
+        """Return an id, or a numbered one in the place of an id that matches. A hash of it could be guessed."""
+        if self.redact_text(value) == value:
+            return value
+        return self._new_ids.setdefault(value, f"redacted-{len(self._new_ids) + 1}")
 
     def _redact_message(
         self, message: Json, ids: dict[str | None, str | None], hashes: dict[str | None, str | None]
@@ -91,7 +111,8 @@ class Redaction:
         body = self._redact_body(message["message"])
         agent = message["agent"] if message["agent"] == MAIN else self._redact_name(message["agent"])
         hash_ = serde.hash_message(body, agent, message["status"], hashes[message["parent_id"]])
-        identifier = message["id"] if hash_ == message["hash"] else _derive_redacted_id(message["id"], hash_)
+        is_same = hash_ == message["hash"] and self._redact_id(message["id"]) == message["id"]
+        identifier = message["id"] if is_same else _derive_redacted_id(message["id"], hash_)
         parent_id = ids[message["parent_id"]]
         ids[message["id"]], hashes[message["id"]] = identifier, hash_
         return {**message, "id": identifier, "parent_id": parent_id, "agent": agent, "message": body, "hash": hash_}
@@ -120,7 +141,9 @@ class Redaction:
 
     def _redact_field(self, key: str, value: Any) -> Any:
         """Redact a field of a message or of a part. Structural fields stay unchanged; all content is searched."""
-        if key in _STRUCTURAL_KEYS:
+        if key in _ID_KEYS and isinstance(value, str):
+            return self._redact_id(value)
+        if key in (*_STRUCTURAL_KEYS, *_ID_KEYS):
             return value
         if key == "name" and isinstance(value, str):  # providers take letters, digits, - and _ only
             return self.redact_text(value, replacement="redacted")
@@ -156,38 +179,12 @@ class Redaction:
             "name": self._redact_name(checkpoint["name"]),
             "description": self.redact_text(checkpoint["description"])[:MAX_DESCRIPTION_CHARS],
             "message_id": ids[checkpoint["message_id"]],
+            "branch": self._redact_id(checkpoint["branch"]),
             "extra": self._redact_value(checkpoint["extra"]),
         }
-        if redacted != checkpoint:
+        if redacted != checkpoint or self._redact_id(checkpoint["id"]) != checkpoint["id"]:
             redacted["id"] = _derive_redacted_id(checkpoint["id"], serde.hash_document(redacted))
         return redacted
-
-
-class _Matcher:
-    def __init__(self, pattern: str) -> None:
-        self._parts = [re.compile(re.escape(part), re.IGNORECASE) for part in pattern.split("*") if part]
-        self._is_word = "*" in pattern
-        self._from_start, self._to_end = pattern.startswith("*"), pattern.endswith("*")
-
-    def find_spans(self, text: str) -> Iterator[tuple[int, int]]:
-        if not self._is_word:
-            yield from (found.span() for found in self._parts[0].finditer(text))
-            return
-        for token in _TOKEN.finditer(text):
-            at = token.start()
-            while at < token.end() and (span := self._match_word(text, at, token.end())):
-                yield span
-                at = span[1]
-
-    def _match_word(self, text: str, at: int, end: int) -> tuple[int, int] | None:
-        """Match each part at its earliest position: if that fails, no other position matches, so none is tried."""
-        start = at if self._from_start else None
-        for part in self._parts:
-            if (found := part.search(text, at, end)) is None:
-                return None
-            start = found.start() if start is None else start
-            at = found.end()
-        return at if start is None else start, end if self._to_end else at
 
 
 def _strip_files(content: Any) -> Any:

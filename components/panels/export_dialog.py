@@ -15,6 +15,12 @@ from components.routes.export_download import EXPORT_FORMATS
 from components.services import Services
 from components.widgets import Icon
 
+REDACTION_TEXT = (
+    "* matches the rest of a word. Capitals, line breaks and invisible characters make no difference. "
+    "Attached files are left out as well, because images cannot be searched. "
+    "Not found: text that is split by formatting, encoded, or written in look-alike letters of another alphabet."
+)
+
 
 class Ids(StrEnum):
     BUTTON = "export"
@@ -53,7 +59,7 @@ def dialogs() -> list[Component]:
         Checkbox(id=Ids.LEAVE_OUT_FILES, name="leave_out_files", label="Leave out attached files", value=False),
         Label(["Words to redact ", html.Span("optional, one per line", className="quiet")], html_for=Ids.REDACTED_WORDS),
         Field(id=Ids.REDACTED_WORDS, name="redact", rows=2, placeholder="sk-*"),
-        html.P("* matches the rest of a word.", className="quiet"),
+        html.P(REDACTION_TEXT, className="quiet"),
     ]
     footer = [
         Button("Cancel", id=Ids.CANCEL, color="secondary", outline=True, type="button"),

@@ -5,6 +5,7 @@ import time
 from typing import Any
 
 import pytest
+from hypothesis import assume
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
@@ -12,8 +13,9 @@ from checkpoints import NewMessage, Store, serde
 from checkpoints.errors import InvalidRedactionError
 from checkpoints.interchange import reading, transfer
 from checkpoints.interchange.redaction import REDACTED, Redaction
+from checkpoints.interchange.text_search import is_searchable
 from checkpoints.reasoning import Reasoning
-from tests.checkpoints.conversations import talked, texts
+from tests.checkpoints.conversations import new, talked, texts
 from tests.checkpoints.interchange.test_transfer import conversation, elsewhere, imported
 from tests.rounds import given_examples
 from tests.strategies import messages
@@ -43,19 +45,70 @@ def test_a_pattern_is_a_text_in_any_case_and_its_star_the_rest_of_a_word(pattern
     assert Redaction(patterns=(pattern,)).redact_text(text) == left
 
 
+@pytest.mark.parametrize(
+    ("pattern", "text", "left"),
+    [
+        ("José", "to Jose\u0301 now", "to [redacted] now"),
+        ("Jose\u0301", "to JOSÉ now", "to [redacted] now"),
+        ("Jose", "to José and Jose\u0301", "to José and Jose\u0301"),  # another name
+        ("Jane Doe", "Jane\u00a0Doe, Jane\n   Doe, Jane\u2003Doe", "[redacted], [redacted], [redacted]"),
+        ("Jane\tDoe", "Jane Doe", "[redacted]"),
+        ("secret", "sec\u00adret se\u200bcr\u2060et s\ufe0fecret se\0cret", "[redacted] [redacted] [redacted] [redacted]"),
+        ("se\u00adcret", "secret", "[redacted]"),
+        ("STRASSE", "Große Straße 1", "Große [redacted] 1"),
+        ("straße", "Große STRASSE 1", "Große [redacted] 1"),
+        ("s", "ß", "[redacted]"),
+        ("acme", "ａｃｍｅ 𝐀𝐂𝐌𝐄", "[redacted] [redacted]"),
+        ("office", "the oﬃce", "the [redacted]"),
+        ("한국", "\u1112\u1161\u11ab\u1100\u116e\u11a8!", "[redacted]!"),
+        ("sk-*", "key ｓｋ\u2060-abc\u00ad123, é", "key [redacted] é"),
+        ("*@example.com", "à a.b@EXAMPLE\u200d.com à", "à [redacted] à"),
+        ("Σίσυφος", "ΣΊΣΥΦΟΣ", "[redacted]"),
+    ],
+)
+def test_what_looks_the_same_is_found(pattern: str, text: str, left: str) -> None:
+    assert Redaction(patterns=(pattern,)).redact_text(text) == left
+
+
+@given_examples(100, 1_000, st.text(min_size=1, max_size=9), st.text(max_size=20), st.text(max_size=20))
+def test_what_is_looked_for_is_found_wherever_it_stands(pattern: str, before: str, after: str) -> None:
+    assume("*" not in pattern and is_searchable(pattern))
+    text = f"{before} {pattern.strip()} {after}"
+    assert REDACTED in Redaction(patterns=(pattern,)).redact_text(text)
+
+
+def test_ids_are_replaced_and_calls_keep_their_results(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    parts: list[str | dict[str, Any]] = [{"type": "reasoning", "id": "rs-jane-1", "text": "hm"}]
+    call = AIMessage(parts, id="run-jane", tool_calls=[{"name": "f", "args": {}, "id": "call-jane-1"}])
+    add(store, thread_id, call, ToolMessage("done", tool_call_id="call-jane-1", name="f"))
+    store.append(thread_id, [NewMessage(new("c")[0].body, id="message-of-jane")])
+    store.save(thread_id, name="here")
+    made = redacted(store, thread_id, "jane")
+    assert "jane" not in json.dumps(made)
+    asked, answered = (serde.to_message(made["messages"][index]["message"]) for index in (2, 3))
+    assert isinstance(asked, AIMessage)
+    assert isinstance(answered, ToolMessage)
+    assert asked.tool_calls[0]["id"] == answered.tool_call_id == "redacted-3"
+    assert len(reading.read_document(json.dumps(made)).messages) == 5
+    assert redacted(store, thread_id, "jane")["sha256"] == made["sha256"]
+
+
 def test_what_several_patterns_find_is_replaced_once() -> None:
     assert Redaction(patterns=("abc", "bcd", "de")).redact_text("xabcdey") == f"x{REDACTED}y"
 
 
 def test_no_text_takes_long_to_search() -> None:
-    hostile = Redaction(patterns=("a*a*a*a*a*b", "*a*c", "aaaa*d"))
+    hostile = Redaction(patterns=("a*a*a*a*a*b", "*a*c", "aaaa*d", "a b c", "é e"))
     began = time.process_time()
-    text = "a" * 200_000
-    assert hostile.redact_text(text) == text
+    for text in ("a" * 200_000, "a" + " " * 200_000, "a " * 100_000, "é" * 200_000, "a" + "\u0301\u0316" * 50_000):
+        assert hostile.redact_text(text) == text
     assert time.process_time() - began < 10  # it would be hours if it were tried in every way
 
 
-@pytest.mark.parametrize("patterns", [("a" * 201,), ("",), (" ",), ("two words*",), ("a",) * 101])
+@pytest.mark.parametrize(
+    "patterns", [("a" * 201,), ("",), (" ",), ("\u00ad",), ("a*\u200b",), ("two words*",), ("a",) * 101]
+)
 def test_a_pattern_that_cannot_be_looked_for_is_refused(patterns: tuple[str, ...]) -> None:
     with pytest.raises(InvalidRedactionError):
         Redaction(patterns=patterns)
