@@ -45,6 +45,7 @@ from components.routes import (
     replaced_messages,
     stream,
     thread_usage,
+    whole_text,
 )
 from components.services import Services
 from components.views import file_links
@@ -68,6 +69,7 @@ ROUTES = (
     export_download,
     file_content,
     agent_transcript,
+    whole_text,
     health,
 )
 ALLOWED_ROUTES = AllowedRoutes(

@@ -276,3 +276,20 @@ def test_a_run_at_its_limit_asks_and_goes_on(
     status.get_by_role("button", name="Continue").click()
     expect(page.log).to_contain_text("All are done.")
     expect(status).to_have_count(0)
+
+
+def test_a_long_text_is_shown_in_part_and_edited_whole(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(shared_openai_server)
+    fake_openai.script(Say("An answer. " * 5_000))
+    text = "many words " * 5_000
+    page.say(text)
+    links = page.tab.get_by_test_id("show-all")
+    expect(links).to_have_text(["Show all (5,000 more characters)", "Show all (5,000 more characters)"])
+    with page.tab.expect_popup() as opened:
+        links.first.click()
+    assert opened.value.locator("body").inner_text().count("many words") == 5_000
+    opened.value.close()
+    page.tab.get_by_role("button", name="Edit message").click()
+    expect(page.editor.locator("textarea")).to_have_value(text)
