@@ -61,3 +61,14 @@ def test_an_unknown_tool_is_named_by_its_key_and_not_by_its_value(key: str) -> N
     with pytest.raises(SettingsError, match=rf"^{key} must be a list of tools' names: [a-z_, ]+\.$") as refused:
         build_tools(load({key: "calculator, secret-name"}))
     assert "secret-name" not in str(refused.value)
+
+
+@pytest.mark.parametrize("place", [".", "data", "data/below", "secret"])
+def test_a_folder_of_files_holds_neither_keys_nor_the_data(tmp_path: Path, place: str) -> None:
+    for name in ("data/below", "secret", "files"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "secret" / ".env").write_text("OPENAI_API_KEY=sk-canary")
+    given = {"DATA_DIR": str(tmp_path / "data")}
+    build_tools(load_settings({**given, "FILES_DIR": str(tmp_path / "files")}))
+    with pytest.raises(SettingsError, match="FILES_DIR"):
+        build_tools(load_settings({**given, "FILES_DIR": str(tmp_path / place)}))
