@@ -47,6 +47,7 @@ from components.routes import (
     thread_usage,
     whole_text,
 )
+from components.routes.dash_requests import DashRequests
 from components.services import Services
 from components.views import file_links
 from config import Settings, SettingsError, load_settings
@@ -181,7 +182,7 @@ def _build_guard(services: Services, hosts: frozenset[str], session: Session | N
     dash = _build_dash(server, services)
     policy = build_security_policy(dash.csp_hashes())
     return Guard(
-        serve_page_at("/t/", server),
+        DashRequests(serve_page_at("/t/", server), dash),
         hosts=hosts,
         session=session,
         content_security_policy=lambda: policy,
@@ -229,6 +230,8 @@ def _report_callback_error(error: Exception) -> None:
     """Log an unexpected error of a callback, and show the user a sentence. Dash alone would show nothing."""
     if isinstance(error, StoreUnavailableError):  # the log has it (see Database), and the page shows a banner
         return
+    if isinstance(error, errors.MalformedActionError):
+        raise error  # its route answers it
     if isinstance(error, TakesTooLongError):
         toast.show_toast(str(error))
         return
