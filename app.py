@@ -57,6 +57,7 @@ from server.headers import build_security_policy
 from server.layers import add_lifespan, serve_page_at
 from server.serving import open_listener, serve_until_signal
 from server.session import Session, load_secret
+from server.terminal import EscapingFormatter
 
 _log = logging.getLogger(__name__)
 ROOT = Path(__file__).parent
@@ -269,7 +270,9 @@ def serve(settings: Settings) -> None:
 def main(arguments: list[str]) -> int:
     options = commands.parse_arguments(arguments)
     switch_off_library_tracing()
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(EscapingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     try:
         settings = load_settings()
         if options.command == "demo":

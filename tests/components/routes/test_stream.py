@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from agent.run.hub import RunHub
 from agent.run.runner import build_runner
 from agent.tools.calculator import calculator
 from checkpoints import Caller, Database, Message, Runs, Store
+from components.routes import stream
 from components.routes.stream import MAX_PAUSE_SECONDS, Frame, _pause_seconds, stream_frames
 from components.services import Services
 from components.views import message_view
@@ -170,3 +172,17 @@ def test_a_change_from_elsewhere_is_told() -> None:
 
 def test_a_text_that_is_dear_to_look_at_is_looked_at_less_often() -> None:
     assert [_pause_seconds(1, cost) for cost in (0.0, 0.001, 0.05, 9.0)] == [0.04, 0.04, 0.5, MAX_PAUSE_SECONDS]
+
+
+def test_a_page_that_does_not_read_is_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Silent:
+        async def send_text(self, text: str) -> None:
+            await asyncio.Event().wait()
+
+    async def story() -> None:
+        async with asyncio.timeout(30), services() as parts:
+            silent: Any = Silent()
+            await stream._send_frames(silent, parts, parts.store.create_thread().id)
+
+    monkeypatch.setattr(stream, "MAX_SEND_SECONDS", 0.05)
+    asyncio.run(story())
