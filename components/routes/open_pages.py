@@ -1,4 +1,4 @@
-"""The pages that follow conversations. Their number is bounded: each piece of an answer costs the server work for each page."""
+"""The pages that follow conversations, at most so many: each piece of an answer costs the server work for each page."""
 
 import asyncio
 from collections.abc import Iterator
