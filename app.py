@@ -45,7 +45,9 @@ from components.routes import (
     replaced_messages,
     stream,
     thread_usage,
+    whole_text,
 )
+from components.routes.dash_requests import DashRequests
 from components.services import Services
 from components.views import file_links
 from config import Settings, SettingsError, load_settings
@@ -56,6 +58,7 @@ from server.serving import open_listener, serve_until_signal
 from server.session import Session, load_secret
 from server.static_files import load_page_files
 from server.static_serving import ASSETS_PREFIX, LIBRARIES_PREFIX, PageFiles, serve_static_files
+from server.terminal import EscapingFormatter
 
 _log = logging.getLogger(__name__)
 MAX_POOL_THREADS = 4  # for changes and runs: one writes at a time anyway; see services.Readers for all that only reads
@@ -68,6 +71,7 @@ ROUTES = (
     export_download,
     file_content,
     agent_transcript,
+    whole_text,
     health,
 )
 ALLOWED_ROUTES = AllowedRoutes(
@@ -181,7 +185,7 @@ def _build_guard(services: Services, hosts: frozenset[str], session: Session | N
     dash = _build_dash(server, services, page_files)
     policy = build_security_policy(dash.csp_hashes())
     return Guard(
-        serve_static_files(serve_page_at("/t/", server), page_files),
+        serve_static_files(DashRequests(serve_page_at("/t/", server), dash), page_files),
         hosts=hosts,
         session=session,
         content_security_policy=lambda: policy,
@@ -226,6 +230,8 @@ def _report_callback_error(error: Exception) -> None:
     is_outage = isinstance(error, StoreUnavailableError) and not isinstance(error, StoreBusyError)
     if is_outage:  # the log has it (see Database), and the page shows a banner
         return
+    if isinstance(error, errors.MalformedActionError):
+        raise error  # its route answers it
     if isinstance(error, StateError):  # an expected refusal, in a sentence
         toast.show_toast(str(error))
         return
@@ -263,7 +269,9 @@ def serve(settings: Settings) -> None:
 def main(arguments: list[str]) -> int:
     options = commands.parse_arguments(arguments)
     switch_off_library_tracing()
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(EscapingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     try:
         settings = load_settings()
         if options.command == "demo":

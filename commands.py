@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TextIO
 
 from agent.settings import ModelCatalog
 from agent.terminal_demo import DEMONSTRATIONS
@@ -19,6 +20,7 @@ from checkpoints.interchange.redaction import Redaction
 from checkpoints.upkeep import erasure, verification
 from checkpoints.upkeep.backup import write_backup
 from config import Settings
+from server.terminal import escape_controls
 
 EXIT_OK, EXIT_DAMAGED, EXIT_REFUSED = 0, 1, 2  # exit codes
 Arguments = argparse.Namespace
@@ -105,8 +107,13 @@ def run_command(arguments: Arguments, settings: Settings) -> int:
         return _print_refusal(f"{error.filename or 'The output'}: {error.strerror}.")
 
 
+def _print_line(text: object, output: TextIO | None = None) -> None:
+    """Print a line. Titles, names and keys come from files."""
+    print(escape_controls(str(text)), file=output or sys.stdout)
+
+
 def _print_refusal(sentence: str) -> int:
-    print(sentence, file=sys.stderr)
+    _print_line(sentence, sys.stderr)
     return EXIT_REFUSED
 
 
@@ -123,7 +130,8 @@ def _run_export(arguments: Arguments, url: str) -> int:
 def _export_thread(store: Store, arguments: Arguments) -> int:
     text = _render_export(store, arguments.thread, arguments)
     if arguments.output is None:
-        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+        shown = escape_controls(text) if sys.stdout.isatty() else text
+        sys.stdout.write(shown if shown.endswith("\n") else f"{shown}\n")
     else:
         _write_new_file(arguments.output, text)
     return EXIT_OK
@@ -157,7 +165,7 @@ def _render_export(store: Store, thread_id: str, arguments: Arguments) -> str:
     text = form(store, thread_id, redaction)
     if form is transfer.export and len(text.encode()) > waymark.MAX_DOCUMENT_BYTES:
         limit = waymark.MAX_DOCUMENT_BYTES // 1_000_000
-        print(f"The export of {thread_id} is over the {limit} MB that an import takes.", file=sys.stderr)
+        _print_line(f"The export of {thread_id} is over the {limit} MB that an import takes.", sys.stderr)
     return text
 
 
@@ -183,7 +191,7 @@ def _run_import(arguments: Arguments, url: str) -> int:
                 transfer.merge_document(store, arguments.into, doc) if arguments.into else transfer.import_thread(store, doc)
             )
             thread = store.get_thread(arguments.into or made.result)
-            print(f"{'It was here already' if made.repeated else 'Imported'}: {thread.title} ({thread.id})")
+            _print_line(f"{'It was here already' if made.repeated else 'Imported'}: {thread.title} ({thread.id})")
     finally:
         database.close()
     return EXIT_OK
@@ -196,8 +204,8 @@ def _run_verify(_: Arguments, url: str) -> int:
     finally:
         database.close()
     for damage in report.damages:
-        print(damage)
-    print(report)
+        _print_line(damage)
+    _print_line(report)
     return EXIT_DAMAGED if report.damages else EXIT_OK
 
 
@@ -207,7 +215,7 @@ def _run_backup(arguments: Arguments, url: str) -> int:
         write_backup(database, arguments.file)
     finally:
         database.close()
-    print(f"{arguments.file}: {arguments.file.stat().st_size:,} bytes, complete and verified.")
+    _print_line(f"{arguments.file}: {arguments.file.stat().st_size:,} bytes, complete and verified.")
     return EXIT_OK
 
 
@@ -223,15 +231,15 @@ def _run_erase(arguments: Arguments, url: str) -> int:
         Runs(Store(database)).interrupt_orphans()  # nobody drives them: the database is ours alone
         goes = erasure.plan_erasure(database, arguments.thread, keep_undo=not arguments.forget_undo)
         if not goes:
-            print("There is nothing to erase.")
+            _print_line("There is nothing to erase.")
             return EXIT_OK
-        print(f"This will erase {goes}. It cannot be undone. Backups and exports made earlier are not touched.")
+        _print_line(f"This will erase {goes}. It cannot be undone. Backups and exports made earlier are not touched.")
         if not (arguments.yes or _confirm_erase()):
-            print("Nothing was erased.")
+            _print_line("Nothing was erased.")
             return EXIT_OK
         erasure.erase(database, arguments.thread, keep_undo=not arguments.forget_undo)
         kept = " PostgreSQL frees the space, and what stood there, with its next VACUUM."
-        print(f"Erased.{kept if database.kind == 'postgresql' else ''}")
+        _print_line(f"Erased.{kept if database.kind == 'postgresql' else ''}")
         return EXIT_OK
     finally:
         database.close()

@@ -3,6 +3,8 @@
 Each function raises `SettingsError` for a setting that it cannot use.
 """
 
+from pathlib import Path
+
 from langchain_core.tools import BaseTool
 
 from agent.context.prices import ModelPrice, Prices
@@ -92,7 +94,24 @@ def build_prices(settings: Settings) -> Prices:
     return {spec: ModelPrice(price.input, price.output, price.cached) for spec, price in settings.prices.items()}
 
 
+def check_files_dir(settings: Settings) -> None:
+    """Refuse a folder of files through which a model could read keys or the conversations. Raises SettingsError."""
+    if settings.files_dir is None:
+        return
+    folder, data = settings.files_dir.resolve(), settings.data_dir.resolve()
+    if (folder / ".env").exists():
+        raise SettingsError(
+            f"FILES_DIR {folder} holds a file .env, with keys. Name a folder with nothing but files to read."
+        )
+    kept = [data, *(Path(name).resolve() for name in (".env", "waymark.toml") if Path(name).exists())]
+    if url := settings.connection_url.partition("sqlite:///")[2]:
+        kept.append(Path(url).resolve())
+    if folder.is_relative_to(data) or any(path.is_relative_to(folder) for path in kept):
+        raise SettingsError(f"FILES_DIR {folder} holds Waymark's data or settings. Name a folder beside them.")
+
+
 def build_tools(settings: Settings) -> list[BaseTool]:
+    check_files_dir(settings)
     for field, names in (("tools_enabled", settings.tools_enabled), ("tools_approval", settings.tools_approval)):
         if not set(names or ()) <= set(TOOL_NAMES):
             raise SettingsError(f"{settings.name_source(field)} must be a list of tools' names: {', '.join(TOOL_NAMES)}.")

@@ -39,3 +39,16 @@ def is_deeper(value: Any, levels: int) -> bool:
         if not holders:
             return False
     return True
+
+
+def has_more_values(value: Any, limit: int) -> bool:
+    """Return whether JSON consists of more than `limit` values, counting every object, list, text and number."""
+    waiting, count = [value], 0
+    while waiting and count <= limit:
+        each = waiting.pop()
+        count += 1
+        if isinstance(each, (dict, list)):
+            if len(each) > limit:
+                return True
+            waiting.extend(each.values() if isinstance(each, dict) else each)
+    return count > limit

@@ -14,9 +14,34 @@ from dash.exceptions import PreventUpdate
 
 from checkpoints import Caller, StateError
 from components import page_state
+from components.routes.errors import MalformedActionError
 from components.services import Services, read_caller
 
+_TEXTS = ("type", "op", "text", "message", "thread", "title", "name", "description", "branch", "checkpoint", "call")
+TEXT_FIELDS = frozenset((*_TEXTS, "kind", "side"))
+FIELD_TYPES: Mapping[str, type] = {"files": list, "choice": dict, "version": int, "good": bool}
 _log = logging.getLogger(__name__)
+
+
+class ActionFields(dict[str, Any]):
+    """The fields of an action. A field that is not there is an error of the request, and not of ours."""
+
+    def __missing__(self, key: str) -> Any:
+        raise MalformedActionError(key)
+
+    @classmethod
+    def check(cls, fields: Any) -> Self:
+        """Return the fields with the types that the handlers rely on. Raises MalformedActionError."""
+        if not isinstance(fields, dict):
+            raise MalformedActionError("action")
+        given = {key: value for key, value in fields.items() if value is not None or key not in TEXT_FIELDS}
+        for key, value in given.items():
+            kind = str if key in TEXT_FIELDS else FIELD_TYPES.get(key)
+            if kind is not None and value is not None and not isinstance(value, kind):
+                raise MalformedActionError(key)
+        if not all(isinstance(each, dict) for each in given.get("files") or []):
+            raise MalformedActionError("files")
+        return cls(given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +56,9 @@ class Action:
     window: Mapping[str, Any] | None = None  # the messages that the transcript holds (see message_window)
 
     @classmethod
-    def parse(cls, fields: Mapping[str, Any], page_thread_id: str | None, **page: Any) -> Self:
+    def parse(cls, given: Any, page_thread_id: str | None, **page: Any) -> Self:
+        """Raises MalformedActionError."""
+        fields = ActionFields.check(given)
         return cls(str(fields["type"]), fields, read_caller(fields), page_thread_id, **page)
 
     @property

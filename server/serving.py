@@ -8,6 +8,8 @@ from collections.abc import Callable
 import uvicorn
 from starlette.types import ASGIApp
 
+from server.protocol import BoundedHttpProtocol
+
 MAX_SOCKET_MESSAGE_BYTES = 16_384  # the page sends nothing over its socket
 
 
@@ -29,6 +31,7 @@ def serve_until_signal(asgi: ASGIApp, listener: socket.socket, announce: Callabl
     gc.freeze()  # these objects live to the end: collecting through them would halt all streams for 0.2 s each time
     config = uvicorn.Config(
         asgi,
+        http=BoundedHttpProtocol,
         ws_per_message_deflate=False,  # the page is on the same machine: it costs more than it saves
         log_level="warning",
         access_log=False,  # an address may contain the launch token

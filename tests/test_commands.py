@@ -223,3 +223,13 @@ def test_beside_a_running_server_what_reads_works_and_what_writes_is_refused(fil
     assert erased.stderr.startswith(str(folder / "waymark.db"))
     assert "is in use by another Waymark process" in erased.stderr
     assert "sk-never-shown" not in "".join(each.stdout + each.stderr for each in (exported, verified, saved, erased))
+
+
+def test_a_file_cannot_write_escape_codes_to_the_terminal(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = tmp_path / "bad\x1b[2J.json"
+    bad.write_text(json.dumps({"format": "waymark/1", "\x1b]0;title\x07": 1}))
+    said = refused(folder, capsys, "import", str(bad)) + refused(folder, capsys, "import", f"{bad}x")
+    assert "\x1b" not in said
+    assert "\\x1b" in said

@@ -78,3 +78,14 @@ def test_an_unusable_model_is_named_by_the_setting_that_offers_it(tmp_path: Path
         build_models(load({"MODEL": "x", "MODELS_OFFERED": "x"}))
     with pytest.raises(SettingsError, match=r"^\[tools\] enabled in waymark.toml must be a list"):
         build_tools(found)
+
+
+@pytest.mark.parametrize("place", [".", "data", "data/below", "secret"])
+def test_a_folder_of_files_holds_neither_keys_nor_the_data(tmp_path: Path, place: str) -> None:
+    for name in ("data/below", "secret", "files"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "secret" / ".env").write_text("OPENAI_API_KEY=sk-canary")
+    given = {"DATA_DIR": str(tmp_path / "data")}
+    build_tools(load_settings({**given, "FILES_DIR": str(tmp_path / "files")}))
+    with pytest.raises(SettingsError, match="FILES_DIR"):
+        build_tools(load_settings({**given, "FILES_DIR": str(tmp_path / place)}))

@@ -7,36 +7,37 @@ than a second to import, so they load only with a configured server.
 
 import asyncio
 import logging
-import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.tools import BaseTool, StructuredTool, ToolException
+from langchain_core.tools import BaseTool, ToolException
 
 from agent.fence import Fence
+from agent.tools.mcp_messages import BROKEN_CODE, MAX_REMOTE_RESULT_CHARS, UNREADABLE_CODE
+from agent.tools.remote_tool import UnusableSchemaError, adapt_tool
 from checkpoints.text import shorten_for_model
 
 if TYPE_CHECKING:
-    from langchain_mcp_adapters.sessions import Connection
     from mcp import ClientSession
-    from mcp.types import CallToolResult, ContentBlock
+    from mcp.types import CallToolResult, Tool
+
+    from agent.tools.mcp_transports import Messages
 
 MAX_OPEN_SECONDS = 30.0  # a program may have to be downloaded first
 MAX_SESSION_WAIT_SECONDS = 10.0  # a call's wait for a session
 PING_INTERVAL_SECONDS = 30.0
 MAX_PING_SECONDS = 5.0
+MAX_NOISE_SECONDS = 2.0  # after a line that is no message: a program may only have printed something before its answer
 MAX_BUSY_SECONDS = 55.0  # a server may still work on a stopped call; less than the deadline of tools
 MIN_RETRY_PAUSE_SECONDS, MAX_RETRY_PAUSE_SECONDS = 0.5, 60.0  # before the next try
 MAX_SERVER_TOOLS = 64  # of one server
 MAX_TOOLS = 120  # built-in and remote: providers take 128, and a run adds its own (fork, goto …)
-MAX_REMOTE_RESULT_CHARS = 40_000  # of a result
-MAX_TOOL_DESCRIPTION_CHARS = 2_000
 FENCE = Fence("result of another program")
-_CONNECTION_CODES = (-32000, 32600)  # the library's own codes for a lost connection or session
+_CONNECTION_CODES = (BROKEN_CODE, 32600)  # the library's own codes for a lost connection or session
 _log = logging.getLogger(__name__)
 
 
@@ -99,10 +100,11 @@ class _ServerConnection:
         self._is_open = asyncio.Event()
         self._needs_check = asyncio.Event()  # set after a failed call
         self._pending_calls: dict[asyncio.Task[CallToolResult], float] = {}  # unanswered calls and their start times
+        self._unreadable_calls: set[asyncio.Task[CallToolResult]] = set()  # ended because of what came instead
 
     async def keep_open(self) -> None:
         """Hold a session open as long as the app runs."""
-        await asyncio.to_thread(import_module, "langchain_mcp_adapters.tools")
+        await asyncio.to_thread(import_module, "agent.tools.mcp_transports")
         last_reason, pause = "", MIN_RETRY_PAUSE_SECONDS
         while True:
             sessions = self._session_count
@@ -124,14 +126,16 @@ class _ServerConnection:
 
     async def _hold_session(self) -> None:
         """Open a session and stay in it. It ends only by an error."""
-        from langchain_mcp_adapters.sessions import create_session  # noqa: PLC0415  (see above)
-        from langchain_mcp_adapters.tools import load_mcp_tools  # noqa: PLC0415
+        from mcp import ClientSession  # noqa: PLC0415  (see above)
 
-        async with create_session(_build_connection(self.server)) as session:
+        async with (
+            _open_messages(self.server) as (received, sent),
+            ClientSession(received, sent, message_handler=self._handle_message) as session,
+        ):
             async with asyncio.timeout(MAX_OPEN_SECONDS):
                 await session.initialize()
-                found = await load_mcp_tools(session)
-            by_name = {tool.name: tool for each in found[:MAX_SERVER_TOOLS] if (tool := self._adapt_tool(each))}
+                found = await _list_tools(session)
+            by_name = {tool.name: tool for each in found if (tool := self._adapt_tool(each))}
             self.tools, self._session = list(by_name.values()), session
             self._on_change()
             self._session_count += 1
@@ -144,18 +148,31 @@ class _ServerConnection:
                 for call in self._pending_calls:  # they would never end
                     call.cancel()
 
+    async def _handle_message(self, message: object) -> None:
+        """End the open calls soon after a message that cannot be read: it may be the answer to any of them."""
+        if isinstance(message, Exception):
+            asyncio.get_running_loop().call_later(MAX_NOISE_SECONDS, self._end_unreadable_calls, [*self._pending_calls])
+
+    def _end_unreadable_calls(self, calls: "Sequence[asyncio.Task[CallToolResult]]") -> None:
+        self._unreadable_calls.update(open_calls := [call for call in calls if call in self._pending_calls])
+        for call in open_calls:
+            call.cancel()
+
     async def _watch_session(self, session: "ClientSession") -> None:
         """Raise when the session has died, and never return: a program that ended may give no other sign."""
         from mcp import McpError  # noqa: PLC0415
         from mcp.types import METHOD_NOT_FOUND  # noqa: PLC0415
 
+        pause = PING_INTERVAL_SECONDS
         while True:
             with suppress(TimeoutError):
-                async with asyncio.timeout(PING_INTERVAL_SECONDS):
+                async with asyncio.timeout(pause):
                     await self._needs_check.wait()
             self._needs_check.clear()
             # Many servers do one thing at a time, and may still work on a call that was stopped.
-            if any(monotonic() - began < MAX_BUSY_SECONDS for began in self._pending_calls.values()):
+            busy_seconds = max(self._pending_calls.values(), default=0.0) + MAX_BUSY_SECONDS - monotonic()
+            pause = min(busy_seconds, PING_INTERVAL_SECONDS) if busy_seconds > 0 else PING_INTERVAL_SECONDS
+            if busy_seconds > 0:
                 continue
             try:
                 async with asyncio.timeout(MAX_PING_SECONDS):
@@ -164,20 +181,17 @@ class _ServerConnection:
                 if error.error.code != METHOD_NOT_FOUND:
                     raise
 
-    def _adapt_tool(self, remote_tool: BaseTool) -> BaseTool:
-        """Return a server's tool under a unique name and with a plain text result."""
+    def _adapt_tool(self, found: "Tool") -> BaseTool | None:
+        """Return a server's tool under a unique name; None if a model cannot be given it."""
 
-        async def call_remote(**arguments: Any) -> str:
-            return await self._call_tool(remote_tool.name, arguments)
+        async def call_remote(arguments: dict[str, Any]) -> str:
+            return await self._call_tool(found.name, arguments)
 
-        return StructuredTool(
-            name=re.sub(r"[^A-Za-z0-9_-]", "_", f"{self.server.name}__{remote_tool.name}")[
-                :64
-            ],  # the providers' alphabet and length
-            description=remote_tool.description[:MAX_TOOL_DESCRIPTION_CHARS],
-            args_schema=remote_tool.args_schema or {},
-            coroutine=call_remote,
-        )
+        try:
+            return adapt_tool(self.server.name, found.name, found.description or "", found.inputSchema, call_remote)
+        except UnusableSchemaError as error:
+            _log.warning("a tool of the MCP server %s is not offered: %s", self.server.name, error)
+            return None
 
     async def _call_tool(self, name: str, arguments: dict[str, Any]) -> str:
         with suppress(TimeoutError):
@@ -185,7 +199,7 @@ class _ServerConnection:
                 await self._is_open.wait()
         if self._session is None:
             raise ToolException(f"The server {self.server.name} cannot be reached now. Go on without it.")
-        call = asyncio.create_task(self._session.call_tool(name, arguments))
+        call = asyncio.create_task(_request_call(self._session, name, arguments))
         self._pending_calls[call] = monotonic()
         call.add_done_callback(self._forget_call)
         is_good = False
@@ -195,16 +209,18 @@ class _ServerConnection:
         except asyncio.CancelledError:
             if (task := asyncio.current_task()) and task.cancelling():
                 raise  # the run was stopped, or the call took too long
-            raise self._make_break_error() from None
+            raise self._make_break_error(is_unreadable=call in self._unreadable_calls) from None
         except Exception as error:  # noqa: BLE001  (as above)
             refusal = getattr(error, "error", None)  # the protocol's own form of a refusal
-            if refusal is not None and refusal.code not in _CONNECTION_CODES:
+            if refusal is not None and refusal.code not in (*_CONNECTION_CODES, UNREADABLE_CODE):
                 raise ToolException(_fence_remote_result(str(refusal.message))) from None
-            raise self._make_break_error() from None
+            is_unreadable = refusal is not None and refusal.code == UNREADABLE_CODE
+            raise self._make_break_error(is_unreadable=is_unreadable) from None
         finally:
+            self._unreadable_calls.discard(call)
             if not is_good:
                 self._needs_check.set()
-        text = _fence_remote_result("\n".join(map(_read_content_block, result.content)) or "(nothing)")
+        text = FENCE.wrap("".join(block.text for block in result.content if block.type == "text"))
         if result.isError:
             raise ToolException(text)
         return text
@@ -214,17 +230,40 @@ class _ServerConnection:
         if not call.cancelled():
             call.exception()  # retrieved, because no task may wait for it any more
 
-    def _make_break_error(self) -> ToolException:
+    def _make_break_error(self, *, is_unreadable: bool) -> ToolException:
+        reason = "gave an answer that is no message of the protocol" if is_unreadable else "broke off in the middle of this"
         return ToolException(
-            f"The server {self.server.name} broke off in the middle of this: it may have been done or not. "
-            "Look before you try again."
+            f"The server {self.server.name} {reason}: it may have been done or not. Look before you try again."
         )
 
 
-def _build_connection(server: McpServer) -> "Connection":
+def _open_messages(server: McpServer) -> "AbstractAsyncContextManager[Messages]":
+    from agent.tools.mcp_transports import open_address, open_program  # noqa: PLC0415  (see above)
+
     if server.url is not None:
-        return {"transport": "streamable_http", "url": server.url, "headers": server.headers}
-    return {"transport": "stdio", "command": server.command or "", "args": list(server.args), "env": server.env}
+        return open_address(server.url, server.headers)
+    return open_program(server.command or "", server.args, server.env)
+
+
+async def _list_tools(session: "ClientSession") -> "list[Tool]":
+    """Return the first tools of a server, and ask for no more pages than they need."""
+    found: list[Tool] = []
+    cursor: str | None = None
+    for _ in range(MAX_SERVER_TOOLS):
+        page = await session.list_tools(cursor)
+        found += page.tools
+        cursor = page.nextCursor
+        if not cursor or len(found) >= MAX_SERVER_TOOLS:
+            break
+    return found[:MAX_SERVER_TOOLS]
+
+
+async def _request_call(session: "ClientSession", name: str, arguments: dict[str, Any]) -> "CallToolResult":
+    """Call a tool. The session's own `call_tool` would check what we do not read against a schema, at any cost."""
+    from mcp import types  # noqa: PLC0415  (see above)
+
+    request = types.CallToolRequest(params=types.CallToolRequestParams(name=name, arguments=arguments))
+    return await session.send_request(types.ClientRequest(request), types.CallToolResult)
 
 
 def _describe_break(error: BaseException) -> str:
@@ -241,14 +280,3 @@ def _describe_break(error: BaseException) -> str:
 
 def _fence_remote_result(text: str) -> str:
     return FENCE.wrap(shorten_for_model(text, MAX_REMOTE_RESULT_CHARS))
-
-
-def _read_content_block(block: "ContentBlock") -> str:
-    """Return the text of a result's block, or a note that names its type."""
-    if block.type == "text":
-        return block.text
-    if block.type == "resource" and (text := getattr(block.resource, "text", None)) is not None:
-        return str(text)
-    if block.type == "resource_link":
-        return f"(a link to {block.uri})"
-    return f"(content of the kind {block.type}, which cannot be shown here)"

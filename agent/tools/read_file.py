@@ -43,6 +43,8 @@ def read_path(folder: Path, path: str, first_line: int = 1) -> str:
     names = [name for name in PurePosixPath(path.strip() or ".").parts if name != "."]
     if path.startswith("/") or ".." in names or "\0" in path:
         raise ToolException("Only paths inside the folder can be read, such as notes/plan.md.")
+    if any(_is_hidden(name) for name in names):
+        raise ToolException("Names that begin with a dot cannot be read. Choose another file.")
     display_path = "/".join(names) or "."
     try:
         handle = _open_beneath(folder, names)
@@ -50,6 +52,8 @@ def read_path(folder: Path, path: str, first_line: int = 1) -> str:
         raise ToolException(f"There is no {display_path!r}. Read its folder to see the names.") from None
     except OSError:  # a link, a permission or a long name: the model need not know which
         raise ToolException(f"{display_path!r} cannot be read. Choose another file.") from None
+    except UnicodeEncodeError:
+        raise ToolException("The path holds characters that no name can have. Choose another file.") from None
     try:
         status = os.fstat(handle)
         if stat.S_ISDIR(status.st_mode):
@@ -81,10 +85,15 @@ def _list_folder(handle: int) -> str:
         names = sorted(
             f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else entry.name
             for entry in entries
-            if not entry.is_symlink()
+            if not entry.is_symlink() and not _is_hidden(entry.name)
         )
     more = [f"… and {len(names) - MAX_FOLDER_NAMES:,} more"] if len(names) > MAX_FOLDER_NAMES else []
     return "\n".join([*(clean_text(name, keep="\t") for name in names[:MAX_FOLDER_NAMES]), *more]) or "(empty)"
+
+
+def _is_hidden(name: str) -> bool:
+    """Return whether a name is left out: such files hold keys (.env), tools' data (.git) and other secrets."""
+    return name.startswith(".")
 
 
 def _read_utf8(handle: int, display_path: str) -> str:

@@ -15,6 +15,7 @@ from agent.events import Event, HeadMoved, MessageAdded, ReasoningDelta, RunFini
 from agent.run.hub import LiveRun, SubscriberLagged, Subscription
 from agent.subagents.delegation import load_last_turn
 from checkpoints import MAIN, RunState, StoreUnavailableError, TakesTooLongError, ThreadNotFoundError
+from components.routes.open_pages import OpenPages
 from components.services import Services
 from components.views import fork_attempts, message_view
 from components.views.live_text import StreamingMarkdown
@@ -25,6 +26,7 @@ MAX_FRAME_SECONDS = 0.25
 FRAME_SECONDS_OF_LOOK_SECONDS = 10  # an expensive text is formatted less often
 MAX_PAUSE_SECONDS = 2.0
 MAX_EXPECTED_SECONDS = 10.0  # until an expected conversation begins
+MAX_SEND_SECONDS = 10.0  # until a page has read what is sent; one that does not read is closed
 CLOSE_THREAD_GONE = 4404
 CLOSE_TRY_AGAIN = 1013
 
@@ -33,6 +35,8 @@ _log = logging.getLogger(__name__)
 
 
 def add_route(server: FastAPI, services: Services) -> None:
+    pages = OpenPages()
+
     @server.websocket("/api/threads/{thread_id}/events")
     async def serve_events(socket: WebSocket, thread_id: str) -> None:
         """Send the events of a conversation, as the guard allows. Closing the page changes nothing in the run.
@@ -54,10 +58,15 @@ def add_route(server: FastAPI, services: Services) -> None:
             return
         sending = asyncio.create_task(_send_frames(socket, services, thread_id, is_expected))
         closing = asyncio.create_task(_wait_for_close(socket))
-        await asyncio.wait({sending, closing}, return_when=asyncio.FIRST_COMPLETED)
-        for task in (sending, closing):
-            task.cancel()
-        await asyncio.gather(sending, closing, return_exceptions=True)
+        with pages.enter(thread_id, sending):
+            await asyncio.wait({sending, closing}, return_when=asyncio.FIRST_COMPLETED)
+            for task in (sending, closing):
+                task.cancel()
+            await asyncio.gather(sending, closing, return_exceptions=True)
+            if pages.was_replaced(sending):
+                with contextlib.suppress(WebSocketDisconnect, RuntimeError, TimeoutError):
+                    async with asyncio.timeout(MAX_SEND_SECONDS):
+                        await socket.close(CLOSE_TRY_AGAIN)
         if not sending.cancelled() and (error := sending.exception()) is not None:
             _log.error("a page of thread %s got no more events", thread_id, exc_info=error)
 
@@ -67,8 +76,9 @@ async def _send_frames(socket: WebSocket, services: Services, thread_id: str, is
         try:
             async for frame in frames:
                 try:
-                    await socket.send_text(json.dumps(frame))
-                except (WebSocketDisconnect, RuntimeError):  # the browser disconnected between two frames
+                    async with asyncio.timeout(MAX_SEND_SECONDS):
+                        await socket.send_text(json.dumps(frame))
+                except (WebSocketDisconnect, RuntimeError, TimeoutError):  # the browser disconnected, or does not read
                     return
         except (ThreadNotFoundError, TimeoutError):
             await socket.close(CLOSE_THREAD_GONE)

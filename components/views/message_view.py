@@ -29,6 +29,7 @@ from components.views.file_links import FileView
 from components.views.fork_attempts import AttemptsByCall
 from components.views.markdown import to_html_if_cheap
 from components.views.notes import RemovalView, SummaryView
+from components.views.shown_text import MAX_SHOWN_DETAIL_CHARS, MoreView, cut_shown
 from components.views.subagent_work import WorkView, collect_work, find_waiting_calls
 from components.views.tool_cards import (
     DAMAGED_TEXT,
@@ -45,7 +46,6 @@ from components.views.tool_cards import (
 )
 
 WITHOUT_TOOLS_LABEL = "answered without tools: this model takes none"
-MAX_SHOWN_REASONING_CHARS = 20_000  # of one answer; exports hold all of it
 
 
 class UsageView(TypedDict):
@@ -62,7 +62,7 @@ class ReasoningView(TypedDict):
     """The reasoning before an answer, for a folded card."""
 
     text: str
-    more: int  # characters that are not shown
+    more: MoreView | None
     duration_ms: int | None
 
 
@@ -72,6 +72,7 @@ class MessageView(TypedDict):
     state: Literal["done", "partial", "error"]
     html: str
     text: str
+    more: MoreView | None  # of a long text, of which the page holds the beginning
     label: str | None  # above a note, a question to an agent, or an answer that the agent replaced
     time: str
     tools: list[ToolView]
@@ -170,7 +171,9 @@ def _build_call_card(
             cards = [build_waiting_card(each, moves.get(each.call["id"] or "")) for each in waiting]
             work = {**work, "waiting": cards}
     attempts = extras.attempts.get(key, ())
-    return build_tool_card(call, stored.agent, status, result=result, move=move, attempts=attempts, work=work)
+    return build_tool_card(
+        call, stored.agent, status, calling=stored, result=result, move=move, attempts=attempts, work=work
+    )
 
 
 def _choose_open_status(run_state: RunState | None, is_decidable: bool, is_last: bool) -> CallStatus:
@@ -203,12 +206,16 @@ def _describe_message(stored: Message, message: BaseMessage, extras: MessageExtr
         role = "user"
     elif isinstance(message, AIMessage):
         role = "assistant"
+    shown = cut_shown(text, stored)
     return {
         "id": stored.id,
         "role": role,
         "state": "partial" if stored.status is MessageStatus.PARTIAL else "done",
-        "html": extras.to_html(text) if role == "assistant" or (summary and is_ours) else render_plain_text(text),
-        "text": text,
+        "html": extras.to_html(shown.text)
+        if role == "assistant" or (summary and is_ours)
+        else render_plain_text(shown.text),
+        "text": shown.text,
+        "more": shown.more,
         "label": _build_label(stored, mark, is_note=role == "note" and summary is None),
         "time": stored.created_at.isoformat(),
         "tools": tools,
@@ -218,16 +225,16 @@ def _describe_message(stored: Message, message: BaseMessage, extras: MessageExtr
         "usage": describe_usage(stored, extras.prices),
         "summary": summary,
         "left": summaries.describe_goto_removal(stored),
-        "reasoning": _describe_reasoning(message),
+        "reasoning": _describe_reasoning(stored, message),
     }
 
 
-def _describe_reasoning(message: BaseMessage) -> ReasoningView | None:
+def _describe_reasoning(stored: Message, message: BaseMessage) -> ReasoningView | None:
     reasoning = Reasoning.of(message) if isinstance(message, AIMessage) else None
     if reasoning is None or not (text := reasoning.text.strip()):
         return None
-    more = max(0, len(text) - MAX_SHOWN_REASONING_CHARS)
-    return {"text": text[:MAX_SHOWN_REASONING_CHARS], "more": more, "duration_ms": reasoning.duration_ms}
+    shown = cut_shown(text, stored, MAX_SHOWN_DETAIL_CHARS, part="reasoning")
+    return {"text": shown.text, "more": shown.more, "duration_ms": reasoning.duration_ms}
 
 
 def _build_label(stored: Message, mark: MoveMark | None, *, is_note: bool) -> str | None:
@@ -267,6 +274,7 @@ def _describe_damaged_message(stored: Message, siblings: list[str]) -> MessageVi
         "state": "error",
         "html": render_plain_text(DAMAGED_TEXT),
         "text": "",
+        "more": None,
         "label": None,
         "time": stored.created_at.isoformat(),
         "tools": [],

@@ -18,6 +18,7 @@ from checkpoints.interchange import waymark
 from checkpoints.text import shorten_line
 from components.views import context_meter, operations
 from components.views.fork_attempts import AttemptView
+from components.views.shown_text import MAX_SHOWN_DETAIL_CHARS, MoreView, ShownText, cut_shown
 from components.views.subagent_work import WorkView
 
 DAMAGED_TEXT = "This message is damaged and is not shown."
@@ -42,9 +43,11 @@ class ToolView(TypedDict):
     id: str
     name: str
     arguments: str
+    more_arguments: MoreView | None
     status: CallStatus
     duration_ms: int | None
     result: str | None
+    more_result: MoreView | None
     message_id: str | None
     move: MoveView | None  # of a call that would move the conversation, while it waits
     attempts: list[AttemptView]  # of a fork: its branches
@@ -130,19 +133,24 @@ def build_tool_card(
     agent: str,
     status: CallStatus,
     *,
+    calling: Message | None = None,
     result: ToolResult | None = None,
     move: MoveView | None = None,
     attempts: Sequence[AttemptView] = (),
     work: WorkView | None = None,
 ) -> ToolView:
-    """Build the card of an agent's call."""
+    """Build the card of an agent's call. `calling` is its message; without one the arguments are not cut."""
+    shown = _cut_arguments(call, calling, status)
+    found = cut_shown(result.text, result.stored, MAX_SHOWN_DETAIL_CHARS) if result else None
     return {
         "id": call["id"] or "",
         "name": call["name"] or "",
-        "arguments": _format_arguments(call),
+        "arguments": shown.text,
+        "more_arguments": shown.more,
         "status": status,
         "duration_ms": limits.to_number(result.message.response_metadata.get("duration_ms")) if result else None,
-        "result": result.text if result else None,
+        "result": found.text if found else None,
+        "more_result": found.more if found else None,
         "message_id": result.stored.id if result else None,
         "move": move,
         "attempts": list(attempts),
@@ -156,7 +164,15 @@ def build_waiting_card(open_call: OpenCall, move: MoveView | None) -> ToolView:
     return build_tool_card(open_call.call, open_call.agent, "waiting", move=move)
 
 
-def _format_arguments(call: ToolCall | InvalidToolCall) -> str:
+def _cut_arguments(call: ToolCall | InvalidToolCall, calling: Message | None, status: CallStatus) -> ShownText:
+    """Return the arguments as shown: all of them where a person decides about them."""
+    text = format_arguments(call)
+    if calling is None or status == "waiting":
+        return ShownText(text, None)
+    return cut_shown(text, calling, MAX_SHOWN_DETAIL_CHARS, part="arguments", call=call["id"] or "")
+
+
+def format_arguments(call: ToolCall | InvalidToolCall) -> str:
     """Return the arguments as JSON, or as they came where they cannot be read."""
     arguments = call["args"]
     return json.dumps(arguments, ensure_ascii=False, indent=2) if isinstance(arguments, dict) else arguments or ""

@@ -311,3 +311,20 @@ def test_open_details_take_the_width_of_the_error_box_and_its_icon_stays_at_the_
     box.get_by_role("button", name="Dismiss").click()
     expect(box).to_have_count(0)
     expect(page.composer).to_be_focused()
+
+
+def test_a_long_text_is_shown_in_part_and_edited_whole(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(shared_openai_server)
+    fake_openai.script(Say("An answer. " * 5_000))
+    text = "many words " * 5_000
+    page.say(text)
+    links = page.tab.get_by_test_id("show-all")
+    expect(links).to_have_text(["Show all (5,000 more characters)", "Show all (5,000 more characters)"])
+    with page.tab.expect_popup() as opened:
+        links.first.click()
+    assert opened.value.locator("body").inner_text().count("many words") == 5_000
+    opened.value.close()
+    page.tab.get_by_role("button", name="Edit message").click()
+    expect(page.editor.locator("textarea")).to_have_value(text)

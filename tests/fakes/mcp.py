@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import json
 import os
 import sys
 from pathlib import Path
@@ -67,6 +68,27 @@ def picture() -> list:  # type: ignore[type-arg]  # what the library can describ
 @server.tool()
 def much() -> str:
     return "x" * 1_000_000
+
+
+@server.tool()
+def echo(config: str, run_manager: str, callbacks: list[str], self: str, type: str) -> str:
+    """Names\u200b that a library keeps for itself."""
+    return json.dumps([config, run_manager, callbacks, self, type])
+
+
+@server.tool()
+def flood(megabytes: int) -> str:
+    """One line without an end."""
+    return "x" * 1_000_000 * megabytes
+
+
+@server.tool()
+async def babble(mark: str) -> str:
+    """Print something, and answer when the mark is there."""
+    print("this is not JSON", flush=True)  # noqa: T201  (as programs do that log to the wrong place)
+    while not Path(mark).exists():  # noqa: ASYNC110, ASYNC240  (a file has no event)
+        await asyncio.sleep(0.02)
+    return "done"
 
 
 @server.tool()

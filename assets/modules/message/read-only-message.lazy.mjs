@@ -1,5 +1,6 @@
 /** A message without actions, for dialogs. */
 import { Prose } from "./prose.mjs";
+import { ShowAll } from "./show-all.mjs";
 import { ToolCard } from "./tool-card.mjs";
 
 const { createElement: h } = window.React;
@@ -14,6 +15,7 @@ export function ReadOnlyMessage({ message }) {
     h("h3", { className: "tool-label" }, SPEAKER_NAMES[message.role], message.state === "partial" && h("span", { className: "cut-off" }, " · Cut off")),
     message.label !== null && h("p", { className: "note-label" }, message.label),
     message.html !== "" && h(Prose, { html: message.html }),
+    h(ShowAll, { more: message.more }),
     message.files.map(({ name }) => h("p", { key: name, className: "quiet" }, name)),
     message.tools.map((tool) => h(ToolCard, { key: tool.id, tool, act: null })),
   );

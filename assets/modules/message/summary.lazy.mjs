@@ -3,6 +3,7 @@ import { formatCount, formatNumber } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { Prose } from "./prose.mjs";
+import { ShowAll } from "./show-all.mjs";
 
 const { Fragment, createElement: h, useState } = window.React;
 const { createPortal } = window.ReactDOM;
@@ -51,6 +52,7 @@ export function Summary({ message, act }) {
       "div",
       { className: "tool-body" },
       h(Prose, { html: message.html }),
+      h(ShowAll, { more: message.more }),
       sources.length > 0 && h("p", { className: "quiet" }, `Written after reading ${sources.join(", ")}.`),
       h(ShowFullText, { title, address, act }),
     ),

@@ -3,6 +3,7 @@ import { formatDuration } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { Approval } from "./approval.mjs";
+import { ShowAll } from "./show-all.mjs";
 
 const { Fragment, createElement: h, useState } = window.React;
 
@@ -57,10 +58,10 @@ function ToolBody({ tool, act }) {
     "div",
     { className: "tool-body" },
     tool.name === "fork" && h(Attempts, { tool, act }),
-    !tool.move && tool.name !== "fork" && h(ToolText, { label: "Arguments", text: tool.arguments }), // the approval of a move describes its arguments
+    !tool.move && tool.name !== "fork" && h(ToolText, { label: "Arguments", text: tool.arguments, more: tool.more_arguments }), // the approval of a move describes its arguments
     act && tool.status === "waiting" && !tool.work && h(Approval, { tool, act }),
     act && tool.work?.waiting.map((call) => h(ToolCard, { key: call.id, tool: call, act })),
-    tool.result !== null && h(ToolText, { label: tool.status === "error" ? "Error" : "Result", text: tool.result }),
+    tool.result !== null && h(ToolText, { label: tool.status === "error" ? "Error" : "Result", text: tool.result, more: tool.more_result }),
   );
 }
 
@@ -88,11 +89,12 @@ export function Tool({ tool, act }) {
   return h(Fragment, null, h(ToolCard, { tool, act }), work);
 }
 
-function ToolText({ label, text }) {
+function ToolText({ label, text, more }) {
   return h(
     "div",
     null,
     h("p", { className: "tool-label" }, label),
     h("pre", { tabIndex: 0, role: "group", "aria-label": label }, text === "" ? "(nothing)" : text),
+    h(ShowAll, { more }),
   );
 }

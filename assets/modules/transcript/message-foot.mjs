@@ -3,6 +3,7 @@ import { formatClockTime, formatDateTime, formatDollars, formatNumber, formatUsa
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { copyText } from "../message/prose.mjs";
+import { fetchWholeText } from "../message/show-all.mjs";
 
 const { Fragment, createElement: h, useEffect, useRef, useState } = window.React;
 
@@ -12,7 +13,7 @@ const COPIED_FOR_MS = 1600;
 const Menu = lazy(() => import("./menu.lazy.mjs"), "Menu", "The menu could not be loaded. Please try again.");
 
 /** Copy a message's text, and show the result as an icon for a moment. */
-function CopyButton({ text, announce }) {
+function CopyButton({ message, announce }) {
   const [copied, setCopied] = useState(null);
   useEffect(() => {
     if (copied === null) return undefined;
@@ -20,7 +21,8 @@ function CopyButton({ text, announce }) {
     return () => clearTimeout(timer);
   }, [copied]);
   const copy = async () => {
-    const done = await copyText(text);
+    const text = await fetchWholeText(message);
+    const done = text !== null && (await copyText(text));
     setCopied(done);
     announce(done ? "Message copied" : "Copying was not allowed");
   };
@@ -131,6 +133,11 @@ function MoreActions({ id, act }) {
 export function MessageFoot({ message, announce, act, onEdit }) {
   const { id, role, text } = message;
   const isUser = role === "user";
+  const edit = async () => {
+    if (!message.more) return onEdit(message);
+    const whole = await fetchWholeText(message);
+    return whole === null ? announce("The text cannot be read right now") : onEdit({ ...message, text: whole });
+  };
   const alternatives = message.siblings.length > 1 && h(Alternatives, { message, act, announce });
   return h(
     "footer",
@@ -139,9 +146,9 @@ export function MessageFoot({ message, announce, act, onEdit }) {
     !isUser && alternatives, // always visible, so it is at the edge, where the hidden buttons leave no gap
     h("time", { dateTime: message.time, title: formatDateTime(message.time) }, formatClockTime(message.time)),
     message.usage !== null && h(Usage, { usage: message.usage }),
-    text !== "" && h(CopyButton, { text, announce }),
+    text !== "" && h(CopyButton, { message, announce }),
     isUser
-      ? h(ActionButton, { name: "Edit message", sign: "pencil", className: "icon-button edit-button", onClick: () => onEdit(message) })
+      ? h(ActionButton, { name: "Edit message", sign: "pencil", className: "icon-button edit-button", onClick: edit })
       : h(ActionButton, { name: "Answer again", sign: "arrow-repeat", onClick: () => act("regenerate", { message: id }) }),
     message.trace !== null && h(Rating, { message, act }),
     h(ActionButton, { name: "Branch from here", sign: "diagram-2", "data-testid": "fork", onClick: () => act("fork", { message: id }) }),

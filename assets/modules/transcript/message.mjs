@@ -1,6 +1,7 @@
 /** One message of the transcript. */
 import { lazy } from "../lib/lazy.mjs";
 import { Prose } from "../message/prose.mjs";
+import { ShowAll } from "../message/show-all.mjs";
 import { Tool } from "../message/tool-card.mjs";
 import { Editor } from "./editing.mjs";
 import { MessageFoot } from "./message-foot.mjs";
@@ -32,6 +33,7 @@ function MessageArticle({ message, announce, act, onEdit, editing, isLast }) {
     message.label !== null && h("p", { className: "note-label" }, message.label),
     message.reasoning && h(Reasoning, { reasoning: message.reasoning }),
     editing ? h(Editor, { editing, isLast }) : message.html !== "" && !message.summary && h(Prose, { html: message.html }),
+    !editing && !message.summary && h(ShowAll, { more: message.more }),
     message.summary && h(Summary, { message, act }),
     message.left && h(Removal, { message, act }),
     message.files.length > 0 && h(AttachedFiles, { files: message.files }),

@@ -1,5 +1,6 @@
 /** The folded card with the reasoning before an answer: of a message, and of the answer that is being written. */
 import { icon } from "../lib/icons.mjs";
+import { ShowAll } from "../message/show-all.mjs";
 
 const { createElement: h, memo } = window.React;
 
@@ -9,20 +10,19 @@ function nameDuration(durationMs) {
   return `Thought for ${Math.round(durationMs / 1000)} s`;
 }
 
-function Card({ label, text, cardRef, hidden }) {
+function Card({ label, text, more, cardRef, hidden }) {
   return h(
     "details",
     { className: "fold reasoning", "data-testid": "reasoning", ref: cardRef, hidden },
     h("summary", null, icon("chevron-right", "fold-arrow"), h("span", { className: "reasoning-label" }, label)),
     h("div", { className: "reasoning-text", tabIndex: 0, role: "group", "aria-label": "Reasoning" }, text),
+    more && h(ShowAll, { more }),
   );
 }
 
 /** @param {{reasoning: import("../lib/types.mjs").ReasoningView}} props */
 export function Reasoning({ reasoning }) {
-  const { text, more } = reasoning;
-  const shown = more > 0 ? `${text}…\n\n(${more.toLocaleString("en")} more characters are in the export.)` : text;
-  return h(Card, { label: nameDuration(reasoning.duration_ms), text: shown });
+  return h(Card, { label: nameDuration(reasoning.duration_ms), text: reasoning.text, more: reasoning.more });
 }
 
 /** React renders it once, hidden; `LiveReasoning` shows it and writes into it. @param {{cardRef: (element: Element|null) => void}} props */

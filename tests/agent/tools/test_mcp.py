@@ -1,6 +1,7 @@
 """Tools of other programs, over real sessions with a real one: what comes of them, and of every way in which they fail."""
 
 import asyncio
+import json
 import logging
 import os
 import socket
@@ -42,7 +43,7 @@ class Offered:
     tools: list[BaseTool] = field(default_factory=list)
     approval: set[str] = field(default_factory=set)
 
-    async def call(self, name: str, **arguments: Any) -> str:
+    async def call(self, name: str, /, **arguments: Any) -> str:
         """The result, without its fence; of a failure, what the model is told."""
         found = next(tool for tool in self.tools if tool.name == name)
         try:
@@ -89,6 +90,59 @@ def test_results_are_fenced_text_and_the_program_gets_no_keys_of_ours(monkeypatc
 
     play(story, FAKE)
     assert psutil.Process().children() == before
+
+
+def test_arguments_arrive_whatever_they_are_called() -> None:
+    given: dict[str, Any] = {"config": "a", "run_manager": "b", "callbacks": ["c"], "self": "d", "type": "tool_call"}
+
+    async def story(offered: Offered) -> None:
+        assert json.loads(await offered.call("fake__echo", **given)) == [*given.values()]
+        echo = next(tool for tool in offered.tools if tool.name == "fake__echo")
+        assert echo.description == "Names that a library keeps for itself."
+
+    play(story, FAKE)
+
+
+def test_a_result_of_50_mb_in_one_line_is_cut_as_it_is_read_and_holds_nothing_up() -> None:
+    async def story(offered: Offered) -> None:
+        pauses: list[float] = []
+        watch = asyncio.create_task(watch_loop(pauses))
+        text = await offered.call("fake__flood", megabytes=50)
+        watch.cancel()
+        assert text.startswith("x" * mcp.MAX_REMOTE_RESULT_CHARS)
+        assert len(text) < mcp.MAX_REMOTE_RESULT_CHARS + 100
+        assert "cut: the whole result has 1" in text or "cut: the whole result has 5" in text
+        assert max(pauses) < 0.5
+        assert await offered.call("fake__add", a=1, b=2) == "3"
+
+    play(story, FAKE)
+
+
+async def watch_loop(pauses: list[float]) -> None:
+    """Note the processor's time of each turn of the loop: it does not depend on how busy the machine is."""
+    while True:
+        before = time.thread_time()
+        await asyncio.sleep(0)
+        pauses.append(time.thread_time() - before)
+
+
+def test_a_call_ends_soon_after_an_answer_that_is_no_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp, "MAX_NOISE_SECONDS", 0.2)
+
+    async def story(offered: Offered) -> None:
+        broken = await offered.call("fake__babble", mark=str(tmp_path / "never"))
+        assert "no message of the protocol" in broken
+        assert await offered.call("fake__add", a=1, b=2) == "3"
+
+    play(story, FAKE)
+
+
+def test_a_program_may_print_a_line_before_its_answer(tmp_path: Path) -> None:
+    async def story(offered: Offered) -> None:
+        (tmp_path / "mark").touch()
+        assert await offered.call("fake__babble", mark=str(tmp_path / "mark")) == "done"
+
+    play(story, FAKE)
 
 
 def test_a_server_that_dies_in_a_call_is_started_anew_for_the_next_one() -> None:

@@ -46,6 +46,20 @@ def test_a_folder_is_listed(folder: Path) -> None:
     assert "plan.md" in read_path(folder, "./notes/")
 
 
+def test_names_that_begin_with_a_dot_are_neither_listed_nor_read(folder: Path) -> None:
+    (folder / ".env").write_text(SECRET)
+    (folder / "notes" / ".git").mkdir()
+    (folder / "notes" / ".git" / "config").write_text(SECRET)
+    assert ".env" not in read_path(folder, ".")
+    assert ".git" not in read_path(folder, "notes")
+    for path in (".env", "notes/.git", "notes/.git/config", "./.env"):
+        assert "begin with a dot" in refused(folder, path)
+
+
+def test_a_path_that_no_name_can_have_is_refused(folder: Path) -> None:
+    assert "no name can have" in refused(folder, "\ud800")
+
+
 def test_a_long_folder_is_listed_in_part(folder: Path) -> None:
     for number in range(MAX_FOLDER_NAMES + 5):
         (folder / "notes" / f"{number:04}").touch()

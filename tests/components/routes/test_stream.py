@@ -5,6 +5,7 @@ import uuid
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -204,4 +205,18 @@ def test_a_conversation_that_does_not_begin_is_not_followed_for_ever(monkeypatch
             with pytest.raises(ThreadNotFoundError):
                 await anext(stream_frames(parts, str(uuid.uuid4())))
 
+    asyncio.run(story())
+
+
+def test_a_page_that_does_not_read_is_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Silent:
+        async def send_text(self, text: str) -> None:
+            await asyncio.Event().wait()
+
+    async def story() -> None:
+        async with asyncio.timeout(30), services() as parts:
+            silent: Any = Silent()
+            await stream._send_frames(silent, parts, parts.store.create_thread().id)
+
+    monkeypatch.setattr(stream, "MAX_SEND_SECONDS", 0.05)
     asyncio.run(story())

@@ -13,6 +13,7 @@ from checkpoints.interchange import waymark
 from checkpoints.reasoning import Reasoning
 from components.views import list_rows, message_view
 from components.views.message_view import MessageExtras
+from components.views.shown_text import MAX_SHOWN_CHARS, MAX_SHOWN_DETAIL_CHARS
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
 
@@ -135,8 +136,25 @@ def test_an_answer_of_a_model_that_takes_no_tools_says_so() -> None:
 
 
 def test_reasoning_is_shown_up_to_a_limit_with_its_time() -> None:
-    longest = message_view.MAX_SHOWN_REASONING_CHARS
+    longest = MAX_SHOWN_DETAIL_CHARS
     answer = AIMessage("yes", additional_kwargs=Reasoning("x" * (longest + 5), 2400).to_kwargs())
     plain, shown = (view["reasoning"] for view in message_view.describe_messages(path(AIMessage("no"), answer)))
     assert plain is None
-    assert shown == {"text": "x" * longest, "more": 5, "duration_ms": 2400}
+    address = "/api/threads/t/messages/m1/text?part=reasoning"
+    assert shown == {"text": "x" * longest, "more": {"chars": 5, "address": address}, "duration_ms": 2400}
+
+
+def test_texts_are_shown_whole_up_to_the_limit_and_cut_beyond_it() -> None:
+    for length, more in ((MAX_SHOWN_CHARS, None), (MAX_SHOWN_CHARS + 1, 1)):
+        [view] = message_view.describe_messages(path(HumanMessage("x" * length)))
+        assert view["text"] == view["html"] == "x" * MAX_SHOWN_CHARS
+        assert (view["more"] and view["more"]["chars"]) == more
+
+
+def test_a_person_who_decides_sees_all_arguments() -> None:
+    call = {"name": "look", "args": {"it": "x" * 100_000}, "id": "a"}
+    [view] = message_view.describe_messages(
+        path(AIMessage("", tool_calls=[call])), MessageExtras(run_state=RunState.WAITING)
+    )
+    assert view["tools"][0]["status"] == "waiting"
+    assert len(view["tools"][0]["arguments"]) > 100_000

@@ -1,0 +1,141 @@
+"""Messages of another program, read with limits: bytes become small values here, before a library sees them.
+
+A result is joined to one text and cut, whatever it holds, because the library's own reading of a megabyte of small values
+holds the event loop for seconds. A line or a body is kept up to MAX_MESSAGE_BYTES, and the rest of it is only counted.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic_core import from_json, to_json
+
+from checkpoints.limits import has_more_values
+from checkpoints.text import shorten_for_model
+
+MAX_MESSAGE_BYTES = 500_000  # kept of a message; 40,000 characters need at most 480,000 bytes of JSON
+MAX_MESSAGE_VALUES = 20_000  # of a message that is no result of a call, such as a list of tools
+MAX_SKIPPED_BYTES = 200_000_000  # read and counted of one message; a longer one ends the connection
+MAX_REMOTE_RESULT_CHARS = 40_000  # of a result
+MAX_ENDING_BYTES = 1_000  # kept of the end of a longer message: some programs write its id last
+UNREADABLE_CODE = -32_099  # our own, for an answer that cannot be used
+BROKEN_CODE = -32_000  # the library's, for a lost connection
+_ID_AT_END = re.compile(rb'"id"\s*:\s*"?(\d{1,15})"?\s*[,}]')
+_ERROR_AT_END = re.compile(rb'"isError"\s*:\s*true')
+
+Json = dict[str, Any]
+
+
+class UnreadableMessageError(ValueError):
+    """The bytes are no message of the protocol, or one whose call is unknown."""
+
+
+class EndlessMessageError(ValueError):
+    """A message is longer than any program can mean."""
+
+
+class BoundedBytes:
+    """The beginning and the end of a text that arrives in pieces, and its size."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._start = bytearray()
+        self._end = b""
+
+    def add(self, piece: bytes) -> None:
+        self.size += len(piece)
+        self._start += piece[: MAX_MESSAGE_BYTES - len(self._start)]
+        self._end = (self._end + piece[-MAX_ENDING_BYTES:])[-MAX_ENDING_BYTES:]
+        if self.size > MAX_SKIPPED_BYTES:
+            raise EndlessMessageError("This message does not end.")
+
+    def join(self, other: "BoundedBytes", skipped: int = 0) -> None:
+        """Add another text without its first `skipped` bytes."""
+        size = self.size + other.size - skipped
+        self.add(other.start[skipped:])
+        self.size, self._end = size, other.end
+
+    @property
+    def start(self) -> bytes:
+        return bytes(self._start)
+
+    @property
+    def end(self) -> bytes:
+        return self._end
+
+    @property
+    def is_cut(self) -> bool:
+        return self.size > len(self._start)
+
+
+class LineSplitter:
+    """Splits bytes into lines; of each line only the beginning and the end are kept."""
+
+    def __init__(self) -> None:
+        self._line = BoundedBytes()
+
+    def feed(self, data: bytes) -> Iterator[BoundedBytes]:
+        """Yield the lines that the data completes, without their ends."""
+        *closed, rest = data.split(b"\n")
+        for piece in closed:
+            self._line.add(piece)
+            line, self._line = self._line, BoundedBytes()
+            yield line
+        self._line.add(rest)
+
+
+def read_message(found: BoundedBytes) -> Json:
+    """Return the message, with a result of a call as one text within the limit. Raises UnreadableMessageError."""
+    try:
+        message = from_json(found.start, allow_inf_nan=False, allow_partial="trailing-strings" if found.is_cut else False)
+    except ValueError:
+        raise UnreadableMessageError("This is no JSON.") from None
+    if not isinstance(message, dict):
+        raise UnreadableMessageError("This is no message.")
+    if found.is_cut:
+        message.setdefault("id", _find_id(found))
+    result = message.get("result")
+    if isinstance(result, dict) and isinstance(result.get("content"), list):
+        is_failed = result.get("isError") is True or (found.is_cut and bool(_ERROR_AT_END.search(found.end)))
+        content = [{"type": "text", "text": _join_content(result["content"], found)}]
+        return {"jsonrpc": "2.0", "id": message.get("id"), "result": {"content": content, "isError": is_failed}}
+    if found.is_cut or has_more_values(message, MAX_MESSAGE_VALUES):
+        return make_error(message.get("id"), UNREADABLE_CODE)
+    return message
+
+
+def make_error(request_id: Any, code: int) -> Json:
+    """Return an answer of our own in place of one that cannot be used. Raises UnreadableMessageError without an id."""
+    if type(request_id) not in (int, str):
+        raise UnreadableMessageError("This answers no call.")
+    return {"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": "unreadable"}}
+
+
+def encode_message(message: Json) -> bytes:
+    return to_json(message)
+
+
+def _find_id(found: BoundedBytes) -> int | None:
+    ids = _ID_AT_END.findall(found.end)
+    return int(ids[-1]) if ids else None
+
+
+def _join_content(blocks: list[Any], found: BoundedBytes) -> str:
+    """Return the text of a result. The note of a cut counts bytes, because the rest was not read as text."""
+    text = "\n".join(_read_content_block(block) for block in blocks) or "(nothing)"
+    if not found.is_cut:
+        return shorten_for_model(text, MAX_REMOTE_RESULT_CHARS)
+    return f"{text[:MAX_REMOTE_RESULT_CHARS]}\n… (cut: the whole result has {found.size:,} bytes)"
+
+
+def _read_content_block(block: Any) -> str:
+    """Return the text of a result's block, or a note that names its type."""
+    kind = block.get("type") if isinstance(block, dict) else None
+    if kind == "text":
+        return str(block.get("text", ""))
+    resource = block.get("resource") if kind == "resource" else None
+    if isinstance(resource, dict) and isinstance(resource.get("text"), str):
+        return str(resource["text"])
+    if kind == "resource_link":
+        return f"(a link to {block.get('uri')})"
+    return f"(content of the kind {kind}, which cannot be shown here)"

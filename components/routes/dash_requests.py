@@ -1,0 +1,106 @@
+"""Requests for Dash's own routes, checked before Dash reads them: it answers an unexpected request with an error.
+
+A callback's body must name a callback, its inputs and its outputs; a file must be one that a package has registered.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dash import Dash
+from dash.fingerprint import check_fingerprint
+from pydantic_core import from_json
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+CALLBACK_PATH = "/_dash-update-component"
+PACKAGES_PREFIX = "/_dash-component-suites/"
+NOT_A_REQUEST_TEXT = "This is not a request of the page.\n"
+
+
+class DashRequests:
+    """The ASGI layer before Dash's server."""
+
+    def __init__(self, app: ASGIApp, dash: Dash) -> None:
+        self._app = app
+        self._dash = dash
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer: Response | None = None
+        if scope["type"] == "http" and scope["path"] == CALLBACK_PATH:
+            body = await _read_body(receive)
+            receive = _replay_body(body, receive)
+            if scope["method"] == "POST" and not is_callback_request(body, self._dash.callback_map):
+                answer = PlainTextResponse(NOT_A_REQUEST_TEXT, 400)
+        elif scope["type"] == "http" and scope["path"].startswith(PACKAGES_PREFIX):
+            self._dash._setup_server()  # type: ignore[no-untyped-call]  # registers the files; Dash does so at its first request
+            if not is_registered_file(scope["path"], self._dash.registered_paths):
+                answer = PlainTextResponse("Not Found\n", 404)
+        await (answer or self._app)(scope, receive, send)
+
+
+def is_registered_file(path: str, registered: Mapping[str, Any]) -> bool:
+    """Return whether a package has registered the file at this address."""
+    package, _, name = path.removeprefix(PACKAGES_PREFIX).partition("/")
+    original, _ = check_fingerprint(name)  # type: ignore[no-untyped-call]
+    return original in registered.get(package, ())
+
+
+def is_callback_request(body: bytes, callbacks: Mapping[str, Any]) -> bool:
+    """Return whether a body names a callback with the inputs, states and outputs that it has. Values are not looked at."""
+    try:
+        request = from_json(body, allow_inf_nan=False)
+    except ValueError:
+        return False
+    if not isinstance(request, dict) or not isinstance(output := request.get("output"), str):
+        return False
+    callback = callbacks.get(output)
+    changed = request.get("changedPropIds", [])
+    return (
+        callback is not None
+        and "callback" in callback  # else the browser runs it
+        and _names_properties(request.get("inputs", []), callback["inputs"])
+        and _names_properties(request.get("state", []), callback["state"])
+        and _names_properties(_list_outputs(request.get("outputs")), _parse_output(output))
+        and isinstance(changed, list)
+        and all(isinstance(each, str) for each in changed)
+    )
+
+
+def _names_properties(given: Any, expected: Sequence[Mapping[str, Any]]) -> bool:
+    if not isinstance(given, list) or len(given) != len(expected):
+        return False
+    pairs = zip(given, expected, strict=True)
+    return all(
+        isinstance(each, dict) and each.get("id") == str(known["id"]) and each.get("property") == str(known["property"])
+        for each, known in pairs
+    )
+
+
+def _list_outputs(outputs: Any) -> Any:
+    return [outputs] if isinstance(outputs, dict) else outputs
+
+
+def _parse_output(output: str) -> list[dict[str, str]]:
+    """Return the properties that a callback's key names: `id.property`, or `..id.property...id.property..`."""
+    names = output[2:-2].split("...") if output.startswith("..") else [output]
+    parts = [name.partition("@")[0].rpartition(".") for name in names]
+    return [{"id": identifier, "property": name} for identifier, _, name in parts]
+
+
+async def _read_body(receive: Receive) -> bytes:
+    """Read a body whose size the guard has limited."""
+    body = bytearray()
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if message["type"] == "http.disconnect" or not message.get("more_body", False):
+            return bytes(body)
+
+
+def _replay_body(body: bytes, receive: Receive) -> Receive:
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_again() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return receive_again

@@ -1,0 +1,36 @@
+"""Whole texts of messages. The page holds the beginning of a long text, and requests the rest when the user wants it."""
+
+from fastapi import FastAPI
+from langchain_core.messages import AIMessage, BaseMessage
+from starlette.responses import PlainTextResponse, Response
+
+from checkpoints import MessageNotFoundError, Store
+from checkpoints.reasoning import Reasoning
+from components.services import Services
+from components.views import tool_cards
+
+
+def add_route(server: FastAPI, services: Services) -> None:
+    @server.get("/api/threads/{thread_id}/messages/{message_id}/text")
+    async def get_text(thread_id: str, message_id: str, part: str = "", call: str = "") -> Response:
+        """Return one text of a message: its own, its reasoning, or a call's arguments. The guard has checked the request."""
+        found = await services.read_snapshot(_read_text, services.store, thread_id, message_id, part, call)
+        return PlainTextResponse(found)
+
+
+def _read_text(store: Store, thread_id: str, message_id: str, part: str, call: str) -> str:
+    text = find_text(store.get_message(thread_id, message_id).intact.langchain, part, call)
+    if text is None:
+        raise MessageNotFoundError(message_id)
+    return text
+
+
+def find_text(message: BaseMessage, part: str, call_id: str) -> str | None:
+    """Return a text of a message; None if it has no such part."""
+    if not part:
+        return str(message.text)
+    if part == "reasoning" and isinstance(message, AIMessage):
+        reasoning = Reasoning.of(message)
+        return reasoning.text.strip() if reasoning else None
+    calls = tool_cards.list_shown_calls(message) if part == "arguments" else []
+    return next((tool_cards.format_arguments(call) for call in calls if (call["id"] or "") == call_id), None)

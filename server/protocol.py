@@ -1,0 +1,91 @@
+"""HTTP before anybody has signed in: a bounded head, and a deadline for each part of a request.
+
+uvicorn's own protocol collects a head of any size, and waits for a request without end.
+"""
+
+import asyncio
+from typing import Any
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+MAX_HEAD_BYTES = 65_536  # of the address and the headers of one request
+MAX_HEAD_SECONDS = 10.0  # from the connection, or from a request's first byte, to the end of its headers
+MAX_BODY_SECONDS = 120.0  # from there to the end of its body: an import of 10 MB over a slow line
+
+
+class HeadTooLargeError(httptools.HttpParserError):
+    """A request has more headers than any browser sends."""
+
+
+class BoundedHttpProtocol(HttpToolsProtocol):
+    """uvicorn's protocol with limits. A request over a limit is refused, and its connection is closed."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._head_bytes = 0
+        self._is_reading_head = False
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._set_deadline(MAX_HEAD_SECONDS)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._clear_deadline()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._deadline is None and (self.cycle is None or self.cycle.response_complete):
+            self._set_deadline(MAX_HEAD_SECONDS)
+        super().data_received(data)
+        if self._is_reading_head:  # the parser keeps an unfinished header to itself
+            self._head_bytes += len(data)
+            if self._head_bytes > MAX_HEAD_BYTES:
+                self._refuse()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._is_reading_head, self._head_bytes = True, 0
+
+    def on_url(self, url: bytes) -> None:
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._count(len(name) + len(value))
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        self._is_reading_head = False
+        self._set_deadline(MAX_BODY_SECONDS)
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._clear_deadline()
+        super().on_message_complete()
+
+    def handle_websocket_upgrade(self) -> None:
+        self._clear_deadline()
+        super().handle_websocket_upgrade()
+
+    def _count(self, size: int) -> None:
+        """Count bytes that arrived in one piece, also of the fields after a body."""
+        self._head_bytes += size
+        if self._head_bytes > MAX_HEAD_BYTES:
+            raise HeadTooLargeError
+
+    def _set_deadline(self, seconds: float) -> None:
+        self._clear_deadline()
+        self._deadline = self.loop.call_later(seconds, self.transport.close)
+
+    def _clear_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _refuse(self) -> None:
+        self._clear_deadline()
+        self._is_reading_head = False
+        if self.transport is not None and not self.transport.is_closing():
+            self.send_400_response("The request is too large.")

@@ -1,0 +1,69 @@
+"""Messages of other programs: of any size and shape, small values come of them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from agent.tools.mcp_messages import (
+    MAX_MESSAGE_BYTES,
+    MAX_MESSAGE_VALUES,
+    MAX_REMOTE_RESULT_CHARS,
+    UNREADABLE_CODE,
+    BoundedBytes,
+    LineSplitter,
+    UnreadableMessageError,
+    read_message,
+)
+
+
+def bounded(*pieces: bytes) -> BoundedBytes:
+    found = BoundedBytes()
+    for piece in pieces:
+        found.add(piece)
+    return found
+
+
+def answer(*content: Any, **more: Any) -> bytes:
+    return json.dumps({"result": {"content": content, **more}, "jsonrpc": "2.0", "id": 7}).encode()
+
+
+def text(message: dict[str, Any]) -> str:
+    return str(message["result"]["content"][0]["text"])
+
+
+def test_a_result_is_one_text_within_the_limit() -> None:
+    for length, note in ((MAX_REMOTE_RESULT_CHARS, ""), (MAX_REMOTE_RESULT_CHARS + 1, "\n… (cut: 1 more characters)")):
+        found = read_message(bounded(answer({"type": "text", "text": "é" * length})))
+        assert text(found) == "é" * MAX_REMOTE_RESULT_CHARS + note
+    assert text(read_message(bounded(answer()))) == "(nothing)"
+    assert text(read_message(bounded(answer(1, {"type": "image", "data": "x"})))).count("cannot be shown here") == 2
+
+
+def test_a_cut_result_keeps_its_beginning_and_names_its_call_by_its_end() -> None:
+    data = answer({"type": "text", "text": "x" * MAX_MESSAGE_BYTES}, isError=True)
+    found = read_message(bounded(*(data[start : start + 65_536] for start in range(0, len(data), 65_536))))
+    assert found["id"] == 7
+    assert found["result"]["isError"] is True
+    assert text(found).startswith("x" * MAX_REMOTE_RESULT_CHARS)
+    assert f"the whole result has {len(data):,} bytes" in text(found)
+
+
+def test_a_message_of_many_small_values_is_an_error_of_its_call() -> None:
+    def listed(count: int) -> dict[str, Any]:
+        return read_message(bounded(json.dumps({"jsonrpc": "2.0", "id": 3, "result": {"tools": [[]] * count}}).encode()))
+
+    assert "result" in listed(MAX_MESSAGE_VALUES - 5)
+    assert listed(MAX_MESSAGE_VALUES - 4)["error"]["code"] == UNREADABLE_CODE
+
+
+@pytest.mark.parametrize("data", [b"hello", b"[1]", b"\xff", b'{"id": NaN}', b"[" * 1000, b"x" * (MAX_MESSAGE_BYTES + 1)])
+def test_what_is_no_message_is_refused(data: bytes) -> None:
+    with pytest.raises(UnreadableMessageError):
+        read_message(bounded(data))
+
+
+def test_lines_are_split_wherever_the_pieces_end() -> None:
+    splitter = LineSplitter()
+    pieces = (b"a", b"b\nc\n\nd", b"\n", b"rest")
+    assert [line.start for piece in pieces for line in splitter.feed(piece)] == [b"ab", b"c", b"", b"d"]

@@ -1,0 +1,54 @@
+"""A tool of another program as a model gets it."""
+
+from typing import Any
+
+import pytest
+
+from agent.tools.remote_tool import (
+    MAX_SCHEMA_VALUES,
+    MAX_TOOL_DESCRIPTION_CHARS,
+    MAX_TOOL_NAME_CHARS,
+    RemoteTool,
+    UnusableSchemaError,
+    adapt_tool,
+)
+from checkpoints.limits import MAX_ARGUMENT_LEVELS
+
+
+async def ignore(arguments: dict[str, Any]) -> str:
+    return ""
+
+
+def adapted(schema: dict[str, Any], description: str = "", name: str = "name") -> RemoteTool:
+    return adapt_tool("server", name, description, schema, ignore)
+
+
+def nested(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {}
+    for _ in range(levels - 1):
+        schema = {"items": schema}
+    return schema
+
+
+def test_texts_are_cleaned_and_cut_and_exact_values_are_kept() -> None:
+    schema = {"title": "T\u202e<<<", "properties": {"title": {"enum": ["<<<"], "description": "d\u200b" * 2_000}}}
+    tool = adapted(schema, "\u200bDo\x1b[31m" + "x" * 5_000, "a b/" * 40)
+    assert tool.args_schema["title"] == "T‹‹‹"
+    assert tool.args_schema["properties"]["title"] == {"enum": ["<<<"], "description": "d" * 1_000}
+    assert tool.description.startswith("Do[31mxx")
+    assert len(tool.description) <= MAX_TOOL_DESCRIPTION_CHARS
+    assert len(tool.name) == MAX_TOOL_NAME_CHARS
+
+
+def test_a_schema_is_offered_up_to_the_limits_and_no_further() -> None:
+    adapted({"enum": [1] * (MAX_SCHEMA_VALUES - 2)})
+    adapted(nested(MAX_ARGUMENT_LEVELS))
+    for schema in ({"enum": [1] * (MAX_SCHEMA_VALUES - 1)}, nested(MAX_ARGUMENT_LEVELS + 1), {"enum": ["x" * 40_001]}):
+        with pytest.raises(UnusableSchemaError, match="too large"):
+            adapted(schema)
+
+
+@pytest.mark.parametrize("schema", [{"properties": {"na\u200bme": {}}}, {"enum": ["a\x1b"]}])
+def test_a_schema_with_an_invisible_name_is_not_offered(schema: dict[str, Any]) -> None:
+    with pytest.raises(UnusableSchemaError, match="invisible"):
+        adapted(schema)

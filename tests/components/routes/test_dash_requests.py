@@ -1,0 +1,107 @@
+"""Requests that no page sends: Dash never sees them, and they leave no traceback."""
+
+import asyncio
+import copy
+import json
+import logging
+import random
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from components.routes.dash_requests import CALLBACK_PATH
+from tests.rounds import Rounds
+from tests.test_app import opened, outputs
+
+BODIES = (b"", b"null", b"[]", b"{}", b'{"output":1}', b'{"output":"a.b"}', b"\xff", b"[" * 100_000, b"NaN")
+FILES = ("dash/%2e%2e/x.js", "dash/..%2fx.js", "dash/../../x.js", "nope/x.js", "dash/nope.js", "os/x.js", "", "dash/%00")
+STRANGE: tuple[Any, ...] = (None, 0, "", "x", [], {}, [None], {"id": 1}, True, -1e308, "\u0000", [[]] * 3)
+
+
+def test_a_body_that_is_no_request_and_a_file_that_is_none_are_refused(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story() -> None:
+        async with opened(tmp_path / "data", auth="none") as (_, browser):
+            assert [(await browser.post(CALLBACK_PATH, content=body)).status_code for body in BODIES] == [400] * len(BODIES)
+            paths = [f"/_dash-component-suites/{name}" for name in FILES]
+            assert {(await browser.get(path)).status_code for path in paths} == {404}
+            page = (await browser.get("/")).text
+            [script] = [part.partition('"')[0] for part in page.split('src="') if "dash_renderer" in part.partition('"')[0]][
+                :1
+            ]
+            assert (await browser.get(script)).status_code == 200
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(story())
+    assert caplog.records == []
+
+
+def test_no_change_of_a_request_is_an_error_of_the_server(tmp_path: Path, rounds: Rounds) -> None:
+    async def story() -> None:
+        async with opened(tmp_path / "data", auth="none") as (_, browser):
+            requests = [make_request(each) for each in (await browser.get("/_dash-dependencies")).json()]
+            chance = random.Random(7)
+            for _ in range(rounds(300)):
+                request = copy.deepcopy(chance.choice(requests))
+                for _ in range(chance.randint(1, 3)):
+                    change(request, chance)
+                answer = await post(browser, request)
+                assert answer.status_code < 500, request
+
+    logging.disable(logging.ERROR)  # a value of another type is an error of a callback, which the page is told
+    try:
+        asyncio.run(story())
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+@pytest.mark.parametrize("action", [None, 1, {}, {"type": "send"}, {"type": "send", "op": "1"}, {"type": 1, "op": "1"}])
+def test_an_action_without_its_fields_is_a_bad_request(
+    tmp_path: Path, action: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story() -> None:
+        async with opened(tmp_path / "data", auth="none") as (_, browser):
+            dependencies = (await browser.get("/_dash-dependencies")).json()
+            part = next(each for each in dependencies if [one["id"] for one in each["inputs"]] == ["composer-panel"])
+            request = make_request(part, {"composer-panel.action": action, "url.pathname": "/"})
+            assert (await post(browser, request)).status_code == 400
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(story())
+    assert caplog.records == []
+
+
+def make_request(part: dict[str, Any], values: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The body that the page sends for a callback."""
+
+    def fill(parts: list[Any]) -> list[Any]:
+        return [{**each, "value": (values or {}).get(f"{each['id']}.{each['property']}")} for each in parts]
+
+    names = [dict(zip(("id", "property"), name.rsplit(".", 1), strict=True)) for name in outputs(part)]
+    changed = [f"{each['id']}.{each['property']}" for each in part["inputs"]]
+    body = {"inputs": fill(part["inputs"]), "state": fill(part["state"]), "changedPropIds": changed}
+    return {"output": part["output"], "outputs": names if part["output"].startswith("..") else names[0], **body}
+
+
+def change(request: Any, chance: random.Random) -> None:
+    """Put something strange, or nothing, at a random place."""
+    while True:
+        keys = list(request) if isinstance(request, dict) else list(range(len(request)))
+        if not keys:
+            return
+        key = chance.choice(keys)
+        if isinstance(request[key], (dict, list)) and request[key] and chance.random() < 0.7:
+            request = request[key]
+        elif chance.random() < 0.3:
+            del request[key]
+            return
+        else:
+            request[key] = copy.deepcopy(chance.choice(STRANGE))
+            return
+
+
+async def post(browser: httpx.AsyncClient, request: Any) -> httpx.Response:
+    return await browser.post(CALLBACK_PATH, content=json.dumps(request), headers={"content-type": "application/json"})

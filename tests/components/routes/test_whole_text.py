@@ -1,0 +1,53 @@
+"""A long text comes to the page as its beginning, of whatever kind it is, and is given whole at its address."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+from checkpoints import NewMessage, serde
+from checkpoints.reasoning import Reasoning
+from components.views import message_view
+from components.views.shown_text import MAX_SHOWN_CHARS, MAX_SHOWN_DETAIL_CHARS, MoreView
+from tests.test_app import opened
+
+LONG = "a line\n" * 1_300_000  # 9 MB
+THOUGHT = LONG[:400_000]  # more is not stored
+CALL = {"name": "look", "args": {"it": LONG}, "id": "c 1"}
+KINDS: dict[str, list[BaseMessage]] = {
+    "user": [HumanMessage(LONG)],
+    "assistant": [AIMessage(LONG)],
+    "reasoning": [AIMessage("yes", additional_kwargs=Reasoning(THOUGHT, None).to_kwargs())],
+    "arguments": [AIMessage("", tool_calls=[CALL]), ToolMessage("ok", tool_call_id="c 1")],
+    "result": [AIMessage("", tool_calls=[{**CALL, "args": {}}]), ToolMessage(LONG, tool_call_id="c 1")],
+}
+
+
+def list_more(view: message_view.MessageView) -> list[MoreView]:
+    reasoning, cards = view["reasoning"], view["tools"]
+    found = [view["more"], reasoning and reasoning["more"], *(card["more_arguments"] for card in cards)]
+    return [each for each in (*found, *(card["more_result"] for card in cards)) if each]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_gets_the_beginning_and_the_address_gives_all(tmp_path: Path, kind: str) -> None:
+    async def story() -> None:
+        async with opened(tmp_path / "data", auth="none") as (app, browser):
+            store = app.services.store
+            thread_id = store.create_thread().id
+            store.append(thread_id, [NewMessage(serde.to_body(message)) for message in KINDS[kind]])
+            [view] = message_view.describe_messages(store.list_messages(thread_id))
+            assert len(json.dumps(view)) < 4 * MAX_SHOWN_CHARS
+            [more] = list_more(view)
+            answer = await browser.get(more["address"])
+            assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+            whole = {"arguments": json.dumps({"it": LONG}, indent=2), "reasoning": THOUGHT}.get(kind, LONG)
+            assert answer.text.strip() == whole.strip()
+            limit = MAX_SHOWN_CHARS if kind in ("user", "assistant") else MAX_SHOWN_DETAIL_CHARS
+            assert more["chars"] == len(answer.text) - limit
+            wrong = (more["address"].replace("/text", "/text?part=reasoning&x="), more["address"].replace("/text", "x/text"))
+            assert kind == "reasoning" or [(await browser.get(each)).status_code for each in wrong] == [404, 404]
+
+    asyncio.run(story())

@@ -1,0 +1,102 @@
+"""A connection that nobody has signed in on: it takes little memory, and it does not stay for ever."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+import pytest
+import uvicorn
+from starlette.responses import PlainTextResponse
+
+from server import protocol
+from server.protocol import MAX_HEAD_BYTES, BoundedHttpProtocol
+
+Story = Callable[[int], Awaitable[None]]
+
+
+def serve(story: Story) -> None:
+    async def whole() -> None:
+        config = uvicorn.Config(
+            PlainTextResponse("hello"), http=BoundedHttpProtocol, log_level="critical", lifespan="off", timeout_keep_alive=1
+        )
+        server = uvicorn.Server(config)
+        config.load()
+        server.lifespan = config.lifespan_class(config)
+        loop = asyncio.get_running_loop()
+        make = lambda: BoundedHttpProtocol(config, server.server_state, {})  # noqa: E731
+        async with asyncio.timeout(30), await loop.create_server(make, "127.0.0.1", 0) as listening:
+            await story(listening.sockets[0].getsockname()[1])
+
+    asyncio.run(whole())
+
+
+async def ask(port: int, *pieces: bytes) -> bytes:
+    """What comes back until the server closes the connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    with suppress(ConnectionError):
+        for piece in pieces:
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(0)
+        answer = await reader.read()
+        writer.close()
+        return answer
+    return b"closed"
+
+
+def request(head: bytes = b"", address: bytes = b"/") -> bytes:
+    return b"GET " + address + b" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n" + head + b"\r\n"
+
+
+def test_a_head_is_taken_up_to_the_limit_and_no_further() -> None:
+    async def story(port: int) -> None:
+        room = MAX_HEAD_BYTES - 200
+        assert b"hello" in await ask(port, request(b"A: " + b"x" * room + b"\r\n"))
+        assert b"hello" in await ask(port, request(address=b"/" + b"x" * room))
+        for much in (request(b"A: " + b"x" * MAX_HEAD_BYTES + b"\r\n"), request(address=b"/" + b"x" * MAX_HEAD_BYTES)):
+            assert b"hello" not in await ask(port, much)
+
+    serve(story)
+
+
+@pytest.mark.parametrize("start", [b"GET /", b"GET / HTTP/1.1\r\nA: ", b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 5])
+def test_a_head_without_end_is_refused_long_before_it_fills_the_memory(start: bytes) -> None:
+    async def story(port: int) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(start)
+        sent = 0
+        with suppress(ConnectionError):
+            while sent < 50 * MAX_HEAD_BYTES and not reader.at_eof():
+                writer.write(b"x" * 8192)
+                await writer.drain()
+                await asyncio.sleep(0)
+                sent += 8192
+        assert sent < 50 * MAX_HEAD_BYTES
+        writer.close()
+
+    serve(story)
+
+
+@pytest.mark.parametrize(
+    "begun", [b"", b"GET", b"GET / HTTP/1.1\r\nHost: a\r\n", b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nx", b"\r\n\r\n"]
+)
+def test_a_request_that_does_not_come_to_its_end_is_not_waited_for(begun: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "MAX_HEAD_SECONDS", 0.1)
+    monkeypatch.setattr(protocol, "MAX_BODY_SECONDS", 0.1)
+
+    async def story(port: int) -> None:
+        answers = await asyncio.gather(*(ask(port, begun) for _ in range(40)))  # until the server closes
+        assert len(answers) == 40
+
+    serve(story)
+
+
+def test_a_second_request_has_a_deadline_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "MAX_HEAD_SECONDS", 0.1)
+
+    async def story(port: int) -> None:
+        whole = request().replace(b"Connection: close\r\n", b"")
+        assert (await ask(port, whole, b"\r\n")).count(b"hello") == 1
+        assert (await ask(port, whole + whole, b"GET")).count(b"hello") == 2
+
+    serve(story)
