@@ -12,6 +12,7 @@ MAX_TOKENS = 2**31 - 1  # of one answer, or of a checkpoint: the largest INTEGER
 MAX_FILE_LEVELS = 100  # of objects and lists within one another, in a file that is imported
 MAX_ARGUMENT_LEVELS = 80  # in the arguments of a call: an export puts its own levels around them
 MAX_LABEL_CHARS = 500  # of a provider's name for a tool, a call or a model
+MAX_MESSAGE_CHARS = 200_000  # of a text that a user sends
 MAX_PROMPT_CHARS = 200_000  # of instructions that are fetched
 
 

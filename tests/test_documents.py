@@ -16,14 +16,18 @@ from pydantic import SecretStr
 from agent.context.attachments import MAX_ATTACHED_BYTES, MAX_TEXT_CHARS
 from agent.graph.state import Limits
 from agent.time_travel.policy import MAX_MOVES_PER_TURN
+from agent.tools import mcp_messages, remote_tool
 from checkpoints import files, reasoning
 from checkpoints.history import MAX_ALTERNATIVES
 from checkpoints.interchange import waymark
 from checkpoints.interchange.reading import MAX_CONVERSATIONS
-from checkpoints.limits import MAX_ARGUMENT_LEVELS
+from checkpoints.limits import MAX_ARGUMENT_LEVELS, MAX_MESSAGE_CHARS
 from commands import parse_arguments
+from components.routes import open_pages
 from components.services import MAX_READ_SECONDS
+from components.views import shown_text
 from config import PROVIDER_KEYS, Settings, load_settings
+from server import protocol
 from tests.agent.running import model_at, running
 from tests.fakes.openai import Call, FakeOpenAI, Say
 
@@ -161,6 +165,16 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "Attached files of one message": f"{files.MAX_FILES} files, {files.MAX_TOTAL_BYTES / 1e6:g} MB in total",
         "Files in one request to a model": f"the newest {MAX_ATTACHED_BYTES / 1e6:g} MB of images and PDFs, counted per "
         f"attachment, and {MAX_TEXT_CHARS:,} characters of each text",
+        "One message of a user, an answer instead of a tool, the arguments of an approved call": f"{MAX_MESSAGE_CHARS:,} "
+        "characters; the page says so before it sends, and keeps the text",
+        "The page": f"the first {shown_text.MAX_SHOWN_CHARS:,} characters of a message, "
+        f"{shown_text.MAX_SHOWN_DETAIL_CHARS:,} of arguments, a result or reasoning, and a link to all of it",
+        "One message of an MCP server": f"{mcp_messages.MAX_MESSAGE_BYTES:,} bytes kept while it is read, "
+        f"{mcp_messages.MAX_REMOTE_RESULT_CHARS:,} characters of result; a schema of {remote_tool.MAX_SCHEMA_VALUES:,} "
+        f"values and {remote_tool.MAX_SCHEMA_CHARS:,} characters",
+        "One request to the server": f"{protocol.MAX_HEAD_BYTES:,} bytes of address and headers in "
+        f"{protocol.MAX_HEAD_SECONDS:g} s, a body in {protocol.MAX_BODY_SECONDS:g} s",
+        "Pages that follow answers": f"{open_pages.MAX_THREAD_PAGES} of one conversation, {open_pages.MAX_PAGES} together",
         "One run, one of its agents, one branch": "answers, tool calls and seconds: the settings `LIMITS_…`",
         "One answer": f"{limits.max_answer_chars:,} characters",
         "Reasoning of one answer": f"{reasoning.MAX_REASONING_CHARS:,} characters of text, {reasoning.MAX_ITEMS_CHARS:,} "

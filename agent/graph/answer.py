@@ -27,6 +27,7 @@ from agent.models.finish_reasons import convert_to_chunk, read_finish_reason
 from agent.models.reasoning import ReasoningReader, identify_source
 from agent.models.think_tags import split_thought
 from checkpoints import serde
+from checkpoints.interchange.waymark import MAX_CALLS
 from checkpoints.limits import MAX_ARGUMENT_LEVELS, is_deeper, to_label
 
 BoundModel = Runnable[LanguageModelInput, AIMessage]
@@ -37,6 +38,7 @@ _CUT_OFF_TEXTS: dict[str | None, str] = {
     "only_reasoning": "The model reasoned but gave no answer; try again.",
     "broken_off": "The model provider broke off this answer; try again.",
     "too_long": "The answer grew too long and was cut.",
+    "too_many_calls": f"The answer asked for more than {MAX_CALLS} tool calls at once. None of them was run.",
 }
 _FINISHED_REASONS = {"stop", "tool_calls"}
 TOO_DEEP = f"nested deeper than {MAX_ARGUMENT_LEVELS} levels"
@@ -170,6 +172,8 @@ def _assemble_answer(chunks: list[AIMessageChunk], reasoning: ReasoningReader, s
     if reason not in _FINISHED_REASONS:
         raise AnswerCutOff(reason if reason or reasoning.has_begun or _has_content(chunks) else "nothing")
     calls = _read_tool_calls(merged)
+    if len(calls) > MAX_CALLS:  # neither the page nor an import takes more
+        raise AnswerCutOff("too_many_calls")
     unreadable = [place for place, call in enumerate(calls) if "error" in call]
     text = serde.sanitize_text(strip_number(split_thought(read_answer_text(merged))[0]))
     if not (text.strip() or calls):

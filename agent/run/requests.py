@@ -1,5 +1,6 @@
 """Requests for runs, and the first message and title that they bring."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -8,6 +9,7 @@ from langchain_core.messages import HumanMessage
 from agent.run.compaction import SummaryScope
 from agent.tools.approval import Decision
 from checkpoints import HEAD, UNTITLED, Caller, Message, NewMessage, StateError, files, serde
+from checkpoints.limits import MAX_ARGUMENT_LEVELS, MAX_MESSAGE_CHARS, is_deeper
 from checkpoints.text import shorten
 
 MAX_TITLE_CHARS = 60
@@ -16,6 +18,19 @@ MAX_TITLE_CHARS = 60
 class NothingToDecideError(StateError):
     def __init__(self) -> None:
         super().__init__("This call does not wait for a decision any more.")
+
+
+class MessageTooLongError(StateError, ValueError):
+    def __init__(self, chars: int) -> None:
+        super().__init__(
+            f"This text has {chars:,} characters. A message has at most {MAX_MESSAGE_CHARS:,}: "
+            "shorten it, or attach it as a file."
+        )
+
+
+class ArgumentsTooDeepError(StateError, ValueError):
+    def __init__(self) -> None:
+        super().__init__(f"The arguments are nested deeper than {MAX_ARGUMENT_LEVELS} levels.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +50,11 @@ class RunRequest:
 
 
 def replace_text(message: Message, text: str) -> NewMessage:
-    """Return a user's message with another text and the same files. The files of a damaged message are unknown."""
-    content = files.build_content(serde.sanitize_text(text), files.find_file_parts(message.body["data"].get("content")))
+    """Return a user's message with another text and the same files. The files of a damaged message are unknown.
+
+    Raises `MessageTooLongError`.
+    """
+    content = files.build_content(clean_message_text(text), files.find_file_parts(message.body["data"].get("content")))
     return NewMessage(serde.to_body(HumanMessage(content)))
 
 
@@ -44,3 +62,18 @@ def make_title(text: str) -> str:
     """Return a conversation's first title: the beginning of its first line."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), UNTITLED)
     return shorten(line, MAX_TITLE_CHARS)
+
+
+def clean_message_text(text: str) -> str:
+    """Return a text of a user as it is stored. Raises `MessageTooLongError`."""
+    if len(text) > MAX_MESSAGE_CHARS:
+        raise MessageTooLongError(len(text))
+    return serde.sanitize_text(text)
+
+
+def check_decision(decision: Decision) -> None:
+    """Check a user's own answer or arguments. Raises `MessageTooLongError` and `ArgumentsTooDeepError`."""
+    if is_deeper(decision.arguments, MAX_ARGUMENT_LEVELS):
+        raise ArgumentsTooDeepError
+    clean_message_text(decision.text)
+    clean_message_text(json.dumps(decision.arguments, ensure_ascii=False))

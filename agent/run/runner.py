@@ -19,7 +19,7 @@ from agent.run.hub import RunHub
 from agent.run.inputs import NothingToAnswerError, RunInputs
 from agent.run.judge import Judge
 from agent.run.preparation import PreparedRun, RunPreparer
-from agent.run.requests import RunRequest, make_title, replace_text
+from agent.run.requests import RunRequest, check_decision, clean_message_text, make_title, replace_text
 from agent.run.watchdog import RunWatchdog
 from agent.settings import ModelCatalog, ThreadSettings
 from agent.subagents.agents import Agents
@@ -59,9 +59,9 @@ class Runner:
     ) -> Run:
         """Commit the user's message (to a new thread, without one) and begin to answer it. On return it is on disk.
 
-        `chosen_settings` are for the new thread. Raises `InvalidSettingsError`.
+        `chosen_settings` are for the new thread. Raises `InvalidSettingsError` and `MessageTooLongError`.
         """
-        text = serde.sanitize_text(text)
+        text = clean_message_text(text)
         content = files.build_content(text, list(map(files.make_file_part, attachments)))
         message = NewMessage(serde.to_body(HumanMessage(content)), files=tuple(attachments))
         settings = ThreadSettings().with_changes(chosen_settings or {}, self.catalog).changes_since(ThreadSettings())
@@ -94,6 +94,7 @@ class Runner:
         `allow_moves` lets the agent move through time in this conversation from now on without a decision.
         Raises `NothingToDecideError` when the call was decided about already, or the conversation went on without it.
         """
+        check_decision(decision)
         return await self._begin_run(RunRequest(thread_id, caller, decision=decision, allow_moves=allow_moves))
 
     async def compact(self, thread_id: str | None, scope: SummaryScope, *, caller: Caller) -> Run:

@@ -13,6 +13,7 @@ from checkpoints import (
     RunState,
     Store,
     ThreadNotFoundError,
+    limits,
 )
 from components import page_state
 from components.actions import Handlers
@@ -132,6 +133,7 @@ def _read_composer(services: Services, thread_id: str | None) -> dict[str, Any]:
     answering = {
         "model": name or services.models.default_spec,
         "demo": services.describe_demo(name or services.models.default_spec),
+        "max_chars": limits.MAX_MESSAGE_CHARS,
     }
     if thread is None:
         return {**_NO_THREAD, "running": False, "rest": None, "meter": None, **answering}

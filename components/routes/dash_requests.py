@@ -83,7 +83,7 @@ def _list_outputs(outputs: Any) -> Any:
 def _parse_output(output: str) -> list[dict[str, str]]:
     """Return the properties that a callback's key names: `id.property`, or `..id.property...id.property..`."""
     names = output[2:-2].split("...") if output.startswith("..") else [output]
-    parts = [name.partition("@")[0].rpartition(".") for name in names]
+    parts = [name.rpartition(".") for name in names]
     return [{"id": identifier, "property": name} for identifier, _, name in parts]
 
 

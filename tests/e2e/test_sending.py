@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Route, expect
 
+from checkpoints.limits import MAX_MESSAGE_CHARS
 from tests.e2e.conftest import Visit
 from tests.e2e.server import Server
 from tests.e2e.test_attachments import NOTES, attach, chips
@@ -225,3 +226,16 @@ def test_a_message_that_is_lost_after_leaving_comes_back_to_its_own_conversation
     expect(page.composer).to_have_value("Something else")
     page.tab.get_by_role("link", name="Tell me of tunnels").click()
     expect(page.composer).to_have_value("And of bridges")
+
+
+def test_a_text_that_is_too_long_is_not_sent_and_stays_in_the_field(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server)
+    text = "x" * (MAX_MESSAGE_CHARS + 1)
+    page.composer.fill(text)
+    page.composer.press("Enter")
+    expect(page.tab.get_by_role("alert")).to_contain_text("A message has at most 200,000")
+    expect(page.composer).to_have_value(text)
+    page.composer.fill(text[1:])
+    page.composer.press("Enter")
+    expect(page.log.get_by_test_id("show-all").first).to_be_visible()
+    expect(page.composer).to_have_value("")

@@ -11,6 +11,7 @@ from agent.context.request import NOT_CARRIED_OUT_TEXT
 from agent.events import ToolStarted
 from agent.tools.calculator import calculator
 from checkpoints import Run, RunState
+from checkpoints.interchange.waymark import MAX_CALLS
 from checkpoints.operation import Caller
 from tests.agent.running import Running, budget, model_at, running, tool
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
@@ -19,6 +20,7 @@ pytestmark = pytest.mark.slow
 
 HANGING = tool("slow", lambda: asyncio.sleep(600))
 MEGABYTE = "x" * 1_000_000
+MANY = Calls(tuple(Call("calculator", {"expression": f"{number}+1"}) for number in range(MAX_CALLS)))
 THOUSAND = Calls(tuple(Call("calculator", {"expression": f"{number}+1"}) for number in range(1_000)))
 
 
@@ -53,11 +55,17 @@ def flood(*replies: Any, tools: Sequence[BaseTool] = (calculator, HANGING), **li
         return asyncio.run(story(fake))
 
 
-def test_a_thousand_calls_in_one_answer_stop_at_the_budget() -> None:
-    ended, _, said = flood(THOUSAND, agent=budget(calls=50))
+def test_a_thousand_calls_in_one_answer_are_not_run() -> None:
+    ended, _, said = flood(THOUSAND)
+    assert ended.error == f"The answer asked for more than {MAX_CALLS} tool calls at once. None of them was run."
+    assert [text for kind, _, text in said if kind == "tool"] == []
+
+
+def test_many_calls_in_one_answer_stop_at_the_budget() -> None:
+    ended, _, said = flood(MANY, agent=budget(calls=50))
     assert ended.error == "The agent reached the limit of 50 tool calls. Go on?"
     results = [text for kind, _, text in said if kind == "tool"]
-    assert (len(results), results.count(NOT_CARRIED_OUT_TEXT)) == (1_000, 950)
+    assert (len(results), results.count(NOT_CARRIED_OUT_TEXT)) == (MAX_CALLS, MAX_CALLS - 50)
 
 
 @pytest.mark.parametrize(

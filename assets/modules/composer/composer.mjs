@@ -79,6 +79,8 @@ function useMessages(props, data, field) {
   const send = () => {
     if (field.attachments.isReading) return;
     if (data.running && isOutageShown()) return; // the state of the run is unknown: the text stays in the field
+    const { length } = field.getText();
+    if (length > data.max_chars) return sending.refuse(`This text has ${length.toLocaleString("en")} characters. A message has at most ${data.max_chars.toLocaleString("en")}: shorten it, or attach it as a file.`);
     const isRepeated = sending.repeat();
     // Empty the field at once, not with the reply: a second press would send the same text as a second message.
     const message = field.takeMessage();

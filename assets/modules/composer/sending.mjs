@@ -56,11 +56,12 @@ export function useSending(data, { reply, act }, field, drafts) {
     startRequest({ type: "send", text, files, op }, { text, ...(contents.length > 0 && { files: contents }), ...takeChoice(data.thread) });
   };
   const stop = () => startRequest({ type: "stop", text: "", files: [], op: request.pending?.type === "stop" ? request.pending.op : undefined }, {});
+  const refuse = (text) => setProblem({ text, canRetry: false });
   const finishStop = () => {
     setProblem(null);
     request.end();
   };
-  return { ...request, problem, isRunExpected: acceptedWith.current === data, send, stop, finishStop, repeat: () => repeatSent(request, thread, field, send) };
+  return { ...request, problem, isRunExpected: acceptedWith.current === data, send, stop, refuse, finishStop, repeat: () => repeatSent(request, thread, field, send) };
 }
 
 /** Send a returned message again, if the field begins with it unchanged. @returns {boolean} whether it was sent */

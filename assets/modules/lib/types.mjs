@@ -29,7 +29,8 @@
  * @typedef {{name: string, type: string, size: number, data: string}} ChosenFile  a file in memory; its data is base64
  * @typedef {{tokens: number, exact: boolean, most: number, answer: number, messages: number, left_out: number}} MeterView
  * @typedef {{thread: string|null, version: number, running: boolean, rest: string|null, fill: {key: string, text: string}|null,
- *   model: string, demo: string|null, meter: MeterView|null}} ComposerData
+ *   model: string, demo: string|null, meter: MeterView|null,
+ *   max_chars: number}} ComposerData
  *
  * @typedef {{id: string, name: string, description: string, created_by: "user"|"agent"|"judge"|"system", time: string,
  *   messages: number, message: string|null, tokens: number|null, pinned: boolean, here: boolean}} CheckpointView

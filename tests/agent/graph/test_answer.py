@@ -14,6 +14,7 @@ from langchain_core.messages.tool import tool_call_chunk
 from agent.graph.answer import AnswerCutOff, stream_answer
 from agent.graph.state import Limits, RunContext
 from checkpoints import MessageStatus
+from checkpoints.interchange.waymark import MAX_CALLS
 
 T = TypeVar("T")
 
@@ -164,6 +165,13 @@ def test_arguments_that_were_cut_anywhere_are_never_taken_for_whole(length: int)
 def test_arguments_that_are_no_json_object_are_unreadable(arguments: str) -> None:
     whole = answer(call(arguments), finish("tool_calls"))
     assert (whole.tool_calls, len(whole.invalid_tool_calls)) == ([], 1)
+
+
+def test_an_answer_has_as_many_calls_as_an_import_takes_and_no_more() -> None:
+    calls = [call("{}", id=str(index), index=index) for index in range(MAX_CALLS + 1)]
+    assert len(answer(*calls[:-1], finish("tool_calls")).tool_calls) == MAX_CALLS
+    with pytest.raises(AnswerCutOff, match=f"more than {MAX_CALLS} tool calls"):
+        answer(*calls, finish("tool_calls"))
 
 
 def test_missing_and_repeated_call_ids_are_mended() -> None:

@@ -1,0 +1,75 @@
+"""A user's texts are taken up to a limit, and whatever is taken can be exported and imported again."""
+
+from typing import Any
+
+import pytest
+
+from agent.run.requests import ArgumentsTooDeepError, MessageTooLongError
+from checkpoints import Caller, Database, RunState, StateError, Store
+from checkpoints.interchange import reading, transfer
+from checkpoints.limits import MAX_ARGUMENT_LEVELS, MAX_MESSAGE_CHARS
+from tests.agent.running import Running
+from tests.agent.tools.test_approval import decide, play
+from tests.fakes.openai import Call, FakeOpenAI, Say
+
+LETTER = Call("send", {"to": "Ann"}, id="1")
+
+
+def nested(levels: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(levels - 1):
+        value = {"a": value}
+    return value
+
+
+def import_again(chat: Running) -> None:
+    """Import the export of the conversation elsewhere, with the same messages."""
+    [document] = reading.read_documents(transfer.export(chat.store, chat.thread_id).encode())
+    other = Store(Database.in_memory())
+    thread_id = transfer.import_thread(other, document).result
+    assert [each.hash for each in other.list_messages(thread_id)] == [each.hash for each in chat.path()]
+    other.database.close()
+
+
+@pytest.mark.parametrize("letter", ["x", "é", "🙂", "\\", "\n"])
+def test_a_message_is_taken_up_to_the_limit_and_no_further(letter: str) -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say(letter * MAX_MESSAGE_CHARS)).state is RunState.DONE
+        with pytest.raises(MessageTooLongError, match="at most 200,000"):
+            await chat.send(letter * (MAX_MESSAGE_CHARS + 1))
+        first = chat.path()[0].id
+        with pytest.raises(MessageTooLongError):
+            await chat.runner.edit(chat.thread_id, first, letter * (MAX_MESSAGE_CHARS + 1), caller=Caller())
+        assert len(chat.path()) == 2
+        import_again(chat)
+
+    play(story, Say("A long one."))
+
+
+@pytest.mark.parametrize(
+    ("kind", "edge", "beyond", "error"),
+    [
+        (
+            "edit",
+            {"arguments": nested(MAX_ARGUMENT_LEVELS)},
+            {"arguments": nested(MAX_ARGUMENT_LEVELS + 1)},
+            ArgumentsTooDeepError,
+        ),
+        (
+            "edit",
+            {"arguments": {"to": "x" * (MAX_MESSAGE_CHARS - 10)}},
+            {"arguments": {"to": "x" * (MAX_MESSAGE_CHARS - 9)}},
+            MessageTooLongError,
+        ),
+        ("respond", {"text": "x" * MAX_MESSAGE_CHARS}, {"text": "x" * (MAX_MESSAGE_CHARS + 1)}, MessageTooLongError),
+    ],
+)
+def test_a_decision_is_taken_up_to_the_limit(kind: str, edge: Any, beyond: Any, error: type[StateError]) -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("write")).state is RunState.WAITING
+        with pytest.raises(error):
+            await decide(chat, kind, **beyond)
+        assert await decide(chat, kind, **edge) is RunState.DONE
+        import_again(chat)
+
+    play(story, LETTER, Say("Done."))
