@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from components.routes.dash_requests import CALLBACK_PATH
+from server.dash_requests import CALLBACK_PATH
 from tests.rounds import Rounds
 from tests.test_app import opened, written_properties
 
