@@ -116,7 +116,7 @@ def test_every_command_of_a_document_exists(document: Path) -> None:
         elif words[:2] == ["python", "app.py"]:
             parse_arguments(words[2:])  # a mistake ends the process
         else:
-            assert words[:5] == [".venv/bin/pip", "install", "-c", "constraints.txt", "langchain-anthropic"]
+            assert words[:5] == [".venv/bin/pip", "install", "-c", ".venv/constraints.txt", "langchain-anthropic"]
 
 
 def read_settings_table() -> dict[str, tuple[str, str]]:
