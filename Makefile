@@ -30,6 +30,7 @@ check: setup-dev
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@PYTHONPATH=. $(BIN)/lint-imports --no-cache
+	@$(BIN)/python -m supply.registry
 
 bench: setup-dev browser
 	@$(BIN)/python -m benchmarks
