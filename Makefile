@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := run
-.PHONY: run test test-slow test-again test-long check bench setup setup-dev browser lock clean
+.PHONY: run test test-slow test-again test-long check bench setup setup-dev browser lock sbom clean
 
 run: setup
 	@$(BIN)/python app.py
@@ -86,6 +86,12 @@ lock: setup-dev
 	@$(compile) requirements.txt --output-file constraints.txt
 	@$(compile) requirements-dev.txt --constraints constraints.txt --output-file constraints-dev.txt \
 	  $$(sed -n 's/^\([^ ]*\)==.*/--no-emit-package \1/p' constraints.txt)
+
+# A bill of materials in CycloneDX's format: build/waymark.cdx.json.
+sbom: setup-dev
+	@mkdir -p build
+	@$(BIN)/python -m supply.bill_of_materials "$$(git describe --always --dirty)" >build/waymark.cdx.json
+	@echo "build/waymark.cdx.json"
 
 clean:
 	rm -rf $(VENV) build
