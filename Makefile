@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := run
-.PHONY: run test test-slow test-again test-long check bench setup setup-dev browser lock clean
+.PHONY: run test test-slow test-again test-long check bench setup setup-dev browser lock sbom clean
 
 run: setup
 	@$(BIN)/python app.py
@@ -30,6 +30,7 @@ check: setup-dev
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@PYTHONPATH=. $(BIN)/lint-imports --no-cache
+	@$(BIN)/python -m supply.registry
 
 bench: setup-dev browser
 	@$(BIN)/python -m benchmarks
@@ -41,20 +42,26 @@ $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Waymark needs Python 3.11 or newer: make PYTHON=python3.11 …"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { echo "Python cannot make a virtual environment: on Debian, apt install python3-venv."; exit 1; }
 
+# Only wheels whose hash is in the constraints are installed: a wheel runs no code while it is installed.
+# make WHEELS= builds from source where a package has no wheel (cryptography on Intel Macs).
 # Without a network pip speaks of conflicting dependencies, which is untrue.
-install = $(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(1) -c constraints.txt >$(VENV)/pip.log 2>&1 || { \
+# pip takes no hashes from `-c`, and refuses further packages beside hashes: .venv/constraints.txt has the versions alone.
+WHEELS := --only-binary :all:
+install = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes $(WHEELS) \
+  $(addprefix -r ,$(1)) >$(VENV)/pip.log 2>&1 || { \
   if grep -q "connection broken" $(VENV)/pip.log; \
   then echo "The package registry cannot be reached. Waymark is installed from it once: connect to the network and run make again."; \
-  else cat $(VENV)/pip.log; fi; exit 1; }
+  else cat $(VENV)/pip.log; fi; exit 1; }; \
+  sed -n 's/^\([^ ].*\) \\$$/\1/p' constraints.txt constraints-dev.txt >$(VENV)/constraints.txt
 
-$(VENV)/run: requirements.txt constraints.txt | $(VENV)/bin/python
+$(VENV)/run: constraints.txt | $(VENV)/bin/python
 	@echo "Installing what Waymark needs …"
-	@$(call install,requirements.txt)
+	@$(call install,constraints.txt)
 	@touch $@
 
-$(VENV)/dev: requirements-dev.txt requirements.txt constraints.txt | $(VENV)/bin/python
+$(VENV)/dev: constraints.txt constraints-dev.txt | $(VENV)/bin/python
 	@echo "Installing what the tests need …"
-	@$(call install,requirements-dev.txt)
+	@$(call install,constraints.txt constraints-dev.txt)
 	@touch $(VENV)/run $@
 
 # A browser that is there is used; as root on Debian one is installed; else one line says what to do. The tests prefer
@@ -71,11 +78,20 @@ $(VENV)/browser: | $(VENV)/bin/python
 	  { echo "The browser tests need Chromium or Chrome: install it (Debian: apt install chromium; macOS: brew install --cask chromium)."; exit 1; }
 	@touch $@
 
-# Pins what the requirements bring along, after a change to them.
-lock:
-	@rm -rf build/lock && $(PYTHON) -m venv build/lock
-	@build/lock/bin/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
-	@{ echo "# Every version that the requirements bring along. Made by \`make lock\`."; build/lock/bin/pip freeze --exclude-editable; } > constraints.txt
+# Pins what the requirements bring along, with all wheels' hashes, after a change to them.
+# make lock ARGS=--upgrade: the newest versions of what they bring along.
+compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest $(WHEELS) \
+  --generate-hashes --custom-compile-command "make lock" $(ARGS)
+lock: setup-dev
+	@$(compile) requirements.txt --output-file constraints.txt
+	@$(compile) requirements-dev.txt --constraints constraints.txt --output-file constraints-dev.txt \
+	  $$(sed -n 's/^\([^ ]*\)==.*/--no-emit-package \1/p' constraints.txt)
+
+# A bill of materials in CycloneDX's format: build/waymark.cdx.json.
+sbom: setup-dev
+	@mkdir -p build
+	@$(BIN)/python -m supply.bill_of_materials "$$(git describe --always --dirty)" >build/waymark.cdx.json
+	@echo "build/waymark.cdx.json"
 
 clean:
 	rm -rf $(VENV) build

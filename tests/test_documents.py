@@ -116,7 +116,7 @@ def test_every_command_of_a_document_exists(document: Path) -> None:
         elif words[:2] == ["python", "app.py"]:
             parse_arguments(words[2:])  # a mistake ends the process
         else:
-            assert words[:5] == [".venv/bin/pip", "install", "-c", "constraints.txt", "langchain-anthropic"]
+            assert words[:5] == [".venv/bin/pip", "install", "-c", ".venv/constraints.txt", "langchain-anthropic"]
 
 
 def read_settings_table() -> dict[str, tuple[str, str]]:
@@ -255,3 +255,14 @@ def test_the_list_of_decisions_is_complete() -> None:
         *map(tuple, heads)
     ]
     assert [file for _, _, file, _, _ in listed] == [path.name for path in DECISIONS]
+
+
+def test_every_chapter_of_the_security_standard_is_met_or_has_reasons() -> None:
+    text = (ROOT / "docs" / "security.md").read_text()
+    requirement = re.compile(r"\d+\.\d+\.\d+")
+    chapters = re.findall(r"^\| V(\d+) .*? \| (met|not applicable|open: [\d., ]+) \| .+ \|$", text, re.MULTILINE)
+    assert [int(number) for number, _ in chapters] == list(range(1, 18))
+    named = [(number, found) for number, state in chapters for found in requirement.findall(state)]
+    assert all(found.startswith(f"{number}.") for number, found in named)
+    reasons = re.findall(r"^\| (\d[\d., ]+)", text, re.MULTILINE)
+    assert sorted(found for _, found in named) == sorted(requirement.findall(" ".join(reasons)))

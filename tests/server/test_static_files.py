@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from starlette.datastructures import Headers
 
 from server import static_files
 from server.static_files import build_highlight_css, build_icon_sprite, load_page_files
@@ -27,6 +28,11 @@ def test_every_colour_of_code_can_be_read(dark: bool, background: str) -> None:
         if colour:
             low, high = sorted([_luminance(colour[1]), _luminance(background)])
             assert (high + 0.05) / (low + 0.05) >= 4.5, colour.string
+
+
+def test_every_file_names_its_encoding() -> None:
+    responses = {path: file.respond(Headers()) for path, file in load_page_files().files.items()}
+    assert [path for path, response in responses.items() if "charset=utf-8" not in response.headers["content-type"]] == []
 
 
 def test_highlighting_sets_no_background_and_no_frame() -> None:
