@@ -236,6 +236,7 @@ def test_what_waits_can_be_taken_back(talking: Page, fake_openai: FakeOpenAI) ->
     _expect_poem(talking)
 
 
+@pytest.mark.slow
 def test_what_waits_and_what_is_typed_outlive_a_reload(talking: Page, fake_openai: FakeOpenAI) -> None:
     fake_openai.script(Say("A second poem."))
     talking.composer.fill("Another one")
@@ -262,6 +263,7 @@ def test_undo_waits_for_the_answer_to_be_stopped(talking: Page) -> None:
     expect(undo).to_be_enabled()
 
 
+@pytest.mark.slow
 def test_what_waited_is_sent_once_when_the_page_comes_back_after_the_answer(talking: Page, fake_openai: FakeOpenAI) -> None:
     fake_openai.script(Say("A second poem."))
     talking.composer.fill("Another one")
@@ -293,6 +295,7 @@ def test_a_run_at_its_limit_asks_and_goes_on(
     expect(status).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_open_details_take_the_width_of_the_error_box_and_its_icon_stays_at_the_top(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:
@@ -313,6 +316,7 @@ def test_open_details_take_the_width_of_the_error_box_and_its_icon_stays_at_the_
     expect(page.composer).to_be_focused()
 
 
+@pytest.mark.slow
 def test_a_long_text_is_shown_in_part_and_edited_whole(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:

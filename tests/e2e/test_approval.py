@@ -41,11 +41,13 @@ def test_it_waits_over_a_reload_and_runs_when_it_is_allowed(asked: Page) -> None
     assert result(asked).endswith("→ 42")
 
 
+@pytest.mark.slow
 def test_it_is_denied(asked: Page) -> None:
     decide(asked, "Deny")
     assert result(asked).endswith("→ The user did not allow this call.")
 
 
+@pytest.mark.slow
 def test_it_runs_with_other_arguments(asked: Page) -> None:
     decide(asked, "Change arguments")
     field = asked.approval.get_by_role("textbox")
@@ -59,6 +61,7 @@ def test_it_runs_with_other_arguments(asked: Page) -> None:
     assert result(asked).endswith("36")
 
 
+@pytest.mark.slow
 def test_a_person_answers_in_its_place_from_another_tab(asked: Page, visit: Visit) -> None:
     other = visit(asked.server, asked.tab.url.removeprefix(asked.server.origin))
     decide(other, "Answer instead")
@@ -68,17 +71,20 @@ def test_a_person_answers_in_its_place_from_another_tab(asked: Page, visit: Visi
     assert "forty-two" in result(asked)
 
 
+@pytest.mark.slow
 def test_typing_goes_on_without_it(asked: Page, fake_openai: FakeOpenAI) -> None:
     fake_openai.script(Say("Never mind, then."))
     asked.say("Never mind")
     assert result(asked).endswith("→ Not approved: the user went on without it.")
 
 
+@pytest.mark.slow
 def test_the_card_is_accessible(asked: Page) -> None:
     decide(asked, "Change arguments")
     expect_accessible(asked, "a call that waits")
 
 
+@pytest.mark.slow
 def test_the_list_says_that_the_conversation_waits_and_the_focus_stays_on_the_page(asked: Page) -> None:
     expect(asked.threads.first).to_contain_text("waits for you")
     asked.tab.set_viewport_size({"width": 390, "height": 844})

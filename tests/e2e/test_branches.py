@@ -101,6 +101,7 @@ def test_changing_only_the_text_keeps_what_follows_for_the_reader_and_for_the_mo
     assert _said(fake_openai, "assistant") == before[1::2]
 
 
+@pytest.mark.slow
 def test_any_answer_can_be_asked_for_again(talked: Page, fake_openai: FakeOpenAI) -> None:
     before = talked.messages()
     for attempt in (2, 3):
@@ -118,6 +119,7 @@ def test_any_answer_can_be_asked_for_again(talked: Page, fake_openai: FakeOpenAI
     assert talked.messages() == before
 
 
+@pytest.mark.slow
 def test_tool_calls_keep_their_results_whatever_is_changed_around_them(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:
@@ -155,6 +157,7 @@ def test_an_edit_waits_for_the_answer_and_loses_nothing(talked: Page, fake_opena
     expect(talked.editor).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_an_edit_of_what_was_changed_elsewhere_is_refused_with_its_text_kept(talked: Page, visit: Visit) -> None:
     talked.tab.route_web_socket(re.compile("/events$"), lambda socket: socket.close(code=3001))
     talked.reload()
@@ -195,6 +198,7 @@ def test_a_message_can_be_changed_by_keyboard_alone(talked: Page, fake_openai: F
     expect(talked.alternatives("1 of 2").get_by_role("button", name="Previous alternative")).to_be_focused()
 
 
+@pytest.mark.slow
 def test_what_is_read_stays_where_it_is_when_another_alternative_is_chosen(talked: Page, fake_openai: FakeOpenAI) -> None:
     fake_openai.script(Say("\n\n".join(f"Line {number}" for number in range(60))))
     talked.edit("Green", "Long")
@@ -212,6 +216,7 @@ def test_what_is_read_stays_where_it_is_when_another_alternative_is_chosen(talke
     assert arrows.bounding_box() == place
 
 
+@pytest.mark.slow
 def test_what_is_changed_in_place_stays_in_view(talked: Page, fake_openai: FakeOpenAI) -> None:
     fake_openai.script(Say("\n\n".join(f"Line {number}" for number in range(60))))
     talked.say("More")
@@ -223,6 +228,7 @@ def test_what_is_changed_in_place_stays_in_view(talked: Page, fake_openai: FakeO
     expect(talked.message("Black").first).to_be_in_viewport()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("theme", "size"), SCREENS)
 def test_axe_finds_nothing_serious_in_the_field_and_the_arrows(
     theme: str, size: Any, shared_openai_server: Server, visit: Visit
@@ -236,6 +242,7 @@ def test_axe_finds_nothing_serious_in_the_field_and_the_arrows(
     expect_accessible(page, "editing")
 
 
+@pytest.mark.slow
 def test_the_window_is_called_as_the_conversation_is(talked: Page) -> None:
     expect(talked.tab).to_have_title("Red · Waymark")
     talked.new_conversation()

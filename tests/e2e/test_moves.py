@@ -59,6 +59,7 @@ def test_the_card_says_what_leaves_and_the_move_is_made_and_undone(asked: Page, 
     asked.expect_checkpoints(("Space", 4))
 
 
+@pytest.mark.slow
 def test_the_note_can_be_changed(asked: Page, fake_openai: FakeOpenAI) -> None:
     asked.approval.get_by_role("button", name="Change the note").click()
     asked.approval.get_by_role("textbox").fill("Only tea.")
@@ -69,12 +70,14 @@ def test_the_note_can_be_changed(asked: Page, fake_openai: FakeOpenAI) -> None:
     assert "Let's talk about AI" not in str(fake_openai.requests[-1])
 
 
+@pytest.mark.slow
 def test_a_denied_move_changes_nothing(asked: Page) -> None:
     decide(asked, "Deny")
     asked.wait_for_answer()
     assert texts(asked)[:4] == ["hello", "I can help.", "black holes?", "Black holes are dense."]
 
 
+@pytest.mark.slow
 def test_always_here_asks_no_more(asked: Page, fake_openai: FakeOpenAI) -> None:
     decide(asked, "Always allow")
     asked.wait_for_answer()

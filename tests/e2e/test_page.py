@@ -42,6 +42,7 @@ def test_conversations_are_begun_renamed_switched_and_named_by_the_address(serve
     other.expect_messages(2)
 
 
+@pytest.mark.slow
 def test_deleting_a_conversation_asks_first_and_can_be_undone(server: Server, visit: Visit) -> None:
     page = visit(server)
     page.say("What is 6 * 7?")
@@ -65,6 +66,7 @@ def test_deleting_a_conversation_asks_first_and_can_be_undone(server: Server, vi
     page.expect_checkpoints(("The sum", 4))
 
 
+@pytest.mark.slow
 def test_deleting_a_checkpoint_asks_first_and_can_be_undone(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server)
     page.say("Hello")

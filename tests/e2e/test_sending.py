@@ -112,6 +112,7 @@ def test_a_double_click_on_a_quick_network_does_not_stop_the_answer(page: Page) 
     _expect_asked(page, "Tell me of lighthouses")
 
 
+@pytest.mark.slow
 def test_what_is_typed_while_a_message_is_under_way_is_the_next_one(page: Page) -> None:
     network = Network(page)
     network.hold()
@@ -212,6 +213,7 @@ def test_a_message_that_was_under_way_at_a_reload_is_sent_once(page: Page) -> No
     expect(page.composer).to_have_value("")
 
 
+@pytest.mark.slow
 def test_a_message_that_is_lost_after_leaving_comes_back_to_its_own_conversation(page: Page) -> None:
     page.say("Tell me of tunnels")
     network = Network(page)

@@ -27,6 +27,7 @@ def answering(page: Page) -> Locator:
     return page.tab.locator(".composer-model")
 
 
+@pytest.mark.slow
 def test_the_first_message_brings_what_was_chosen_before_it(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:
@@ -50,6 +51,7 @@ def test_the_first_message_brings_what_was_chosen_before_it(
     assert settings(page).get_by_label("Instructions").input_value() == "Answer in French."
 
 
+@pytest.mark.slow
 def test_a_change_is_told_with_undo_and_the_demo_says_that_it_is_one(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:
@@ -68,6 +70,7 @@ def test_a_change_is_told_with_undo_and_the_demo_says_that_it_is_one(
     assert page.log_lines()[:2] == ["Undid setting the model to demo", "Set the model to demo"]
 
 
+@pytest.mark.slow
 def test_two_tabs_cannot_lose_instructions(shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI) -> None:
     page = visit(shared_openai_server)
     fake_openai.script(Say("Hi."))
@@ -104,6 +107,7 @@ def test_a_conversation_has_model_parameters_of_its_own(
     expect(dialog.get_by_role("alert")).to_contain_text("The extra body must be a JSON object")
 
 
+@pytest.mark.slow
 def test_the_fold_stays_open_while_its_only_field_is_emptied(shared_openai_server: Server, visit: Visit) -> None:
     dialog = settings(visit(shared_openai_server))
     dialog.get_by_text("Model parameters").click()
@@ -115,6 +119,7 @@ def test_the_fold_stays_open_while_its_only_field_is_emptied(shared_openai_serve
     expect(temperature).to_have_value("1.5")
 
 
+@pytest.mark.slow
 def test_a_value_for_a_new_conversation_is_checked_when_it_is_saved(shared_openai_server: Server, visit: Visit) -> None:
     page = visit(shared_openai_server)
     dialog = settings(page)

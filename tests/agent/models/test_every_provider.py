@@ -146,6 +146,7 @@ def test_three_turns_with_tools_are_read_whole(provider: Provider) -> None:
     play(story, provider)
 
 
+@pytest.mark.slow
 @every_provider
 def test_time_travel_and_another_model_in_between(provider: Provider) -> None:
     async def story(tale: Tale) -> None:
@@ -166,6 +167,7 @@ def test_time_travel_and_another_model_in_between(provider: Provider) -> None:
     play(story, provider, choose_other(provider))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", [each for each in PROVIDERS if each.manner], ids=lambda provider: provider.name)
 def test_answers_that_are_not_streamed_are_read_the_same(provider: Provider) -> None:
     async def story(tale: Tale) -> None:
@@ -190,6 +192,7 @@ def test_the_parameters_of_a_conversation_are_taken(provider: Provider) -> None:
     assert [request[name] for request in server.requests for name in names & request.keys()] == [500, 500]
 
 
+@pytest.mark.slow
 @every_provider
 def test_answers_that_end_otherwise_are_followed_by_others(provider: Provider) -> None:
     async def story(tale: Tale) -> None:
@@ -204,6 +207,7 @@ def test_answers_that_end_otherwise_are_followed_by_others(provider: Provider) -
     play(story, provider)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("provider", "following"), sample(PAIRS, len(PROVIDERS)), ids=lambda each: each.name)
 def test_every_provider_goes_on_after_every_other(provider: Provider, following: Provider) -> None:
     async def story(tale: Tale) -> None:
