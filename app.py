@@ -49,10 +49,10 @@ from components.routes import (
     thread_usage,
     whole_text,
 )
-from components.routes.dash_requests import DashRequests
 from components.services import Services
 from components.views import file_links
 from config import Settings, SettingsError, load_settings
+from server.dash_requests import DashRequests
 from server.guard import AllowedRoutes, Guard
 from server.headers import build_security_policy
 from server.layers import add_lifespan, serve_page_at

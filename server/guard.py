@@ -26,6 +26,7 @@ from server.headers import (
     SECURITY_HEADERS,
     choose_file_caching,
 )
+from server.request_bodies import read_body, replay_body
 from server.session import MAX_COOKIE_SECONDS, Session
 
 MAX_BODY_BYTES = 1_000_000
@@ -96,9 +97,9 @@ class Guard:
     async def _serve_http(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = self._answer_early(scope) or self._refuse_body(scope)
         if answer is None and _has_unknown_length(scope):
-            body = await _read_request_body(receive, self._routes.find_body_limit(scope["path"]))
+            body = await read_body(receive, self._routes.find_body_limit(scope["path"]))
             answer = None if body is not None else _build_text(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-            receive = _replay_body(body or b"", receive)
+            receive = replay_body(body or b"", receive)
         if answer:
             await answer(scope, receive, send)
         else:
@@ -248,25 +249,3 @@ def _list_cookie_values(headers: Headers, name: str) -> list[str]:
 def _has_unknown_length(scope: Scope) -> bool:
     headers = Headers(scope=scope)
     return "transfer-encoding" in headers or (scope["method"] == "POST" and "content-length" not in headers)
-
-
-async def _read_request_body(receive: Receive, max_bytes: int) -> bytes | None:
-    """Read a body of unknown length; None if it is over the limit or the client went away."""
-    body = bytearray()
-    while True:
-        message = await receive()
-        body += message.get("body", b"")
-        if message["type"] == "http.disconnect" or len(body) > max_bytes:
-            return None
-        if not message.get("more_body", False):
-            return bytes(body)
-
-
-def _replay_body(body: bytes, receive: Receive) -> Receive:
-    """Create a receive that returns the body once more, then the next messages (the end of the connection)."""
-    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def receive_again() -> Message:
-        return messages.pop() if messages else await receive()
-
-    return receive_again

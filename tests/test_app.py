@@ -75,7 +75,13 @@ def props_of(part: Any, identifier: str) -> JSON:
 
 def outputs(dependency: JSON) -> list[str]:
     """What a callback writes, as id.property."""
-    return [name.partition("@")[0] for name in dependency["output"].strip(".").split("...")]
+    return [name.partition("@")[0] for name in written_properties(dependency)]
+
+
+def written_properties(dependency: JSON) -> list[str]:
+    """The names of a callback's outputs as the page sends them: Dash marks those that several callbacks write."""
+    found: list[str] = dependency["output"].strip(".").split("...")
+    return found
 
 
 def test_every_part_that_a_callback_names_is_on_the_page_once(wiring: tuple[JSON, list[JSON]]) -> None:
@@ -181,7 +187,7 @@ async def post_callback(
         for each in (await browser.get("/_dash-dependencies")).json()
         if output in each["output"] and trigger in {f"{one['id']}.{one['property']}" for one in each["inputs"]}
     )
-    names = [dict(zip(("id", "property"), name.rsplit(".", 1), strict=True)) for name in outputs(part)]
+    names = [dict(zip(("id", "property"), name.rsplit(".", 1), strict=True)) for name in written_properties(part)]
     body = {"output": part["output"], "outputs": names, "inputs": fill(part["inputs"]), "state": fill(part["state"])}
     content = json.dumps({**body, "changedPropIds": [trigger]})  # httpx itself cannot send half a surrogate pair
     return await browser.post("/_dash-update-component", content=content, headers={"content-type": "application/json"})

@@ -201,7 +201,7 @@ def test_what_cannot_be_done_is_refused_with_one_sentence(
     assert refused(folder, capsys, "export", "--all") == "--all needs a folder: add -o FOLDER."
     assert refused(folder, capsys, "backup", str(there)).endswith("nothing was overwritten.")
     assert refused(folder, capsys, "import", str(nowhere)) == f"{nowhere}: No such file or directory."
-    assert refused(folder, capsys, "import", str(there)).startswith("format: ")
+    assert refused(folder, capsys, "import", str(there)).startswith("format is not ")
     assert refused(folder, capsys, "erase", thread_id, "--yes").endswith("or choose another DATA_DIR.")
     assert refused(folder, capsys, "erase", thread_id, "--forget-undo").endswith("goes with --unreachable.")
     assert refused(nowhere, capsys, "verify") == f"There is no database at {nowhere / 'waymark.db'}."

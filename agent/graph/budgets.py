@@ -78,7 +78,7 @@ def write_usage(usage: RunUsage) -> str:
     return json.dumps({"run": _list_numbers(usage), "branches": usage.branches, "own": own})
 
 
-def read_usage(text: str | None, run: Budget, agent: Budget) -> RunUsage:
+def parse_usage(text: str | None, run: Budget, agent: Budget) -> RunUsage:
     """Read the usage of a run that waited, within the budgets as they are now. Without a text, nothing is used yet."""
     written = json.loads(text or "{}")
     usage = RunUsage(run, RUN_OWNER, *written.get("run", ()))

@@ -62,7 +62,7 @@ def build_graph(
     """
 
     async def run_tools(state: AgentState, runtime: Runtime[RunContext]) -> dict[str, Any]:
-        offered = _list_tools(tools, graph_tools, runtime.context) if _takes_tools(state["messages"]) else []
+        offered = _list_agent_tools(tools, graph_tools, runtime.context) if _takes_tools(state["messages"]) else []
         by_name = {tool.name: tool for tool in offered}
         return {"messages": await run_tool_calls(state["messages"], by_name, approval, runtime.context)}
 
@@ -132,7 +132,7 @@ class _ModelNode:
         context, model = runtime.context, runtime.context.model
         assert model is not None
         _count_answer(context)
-        offered = [] if model.spec in self.without_tools else _list_tools(self.tools, self.graph_tools, context)
+        offered = [] if model.spec in self.without_tools else _list_agent_tools(self.tools, self.graph_tools, context)
         try:
             return await self._answer(state, context, model, offered)
         except Exception as error:
@@ -177,7 +177,7 @@ def _make_ids_unique(answer: AIMessage, recorder: Recorder) -> AIMessage:
     return rename_calls(answer, new_ids)
 
 
-def _list_tools(tools: Sequence[BaseTool], graph_tools: Sequence[BaseTool], context: RunContext) -> list[BaseTool]:
+def _list_agent_tools(tools: Sequence[BaseTool], graph_tools: Sequence[BaseTool], context: RunContext) -> list[BaseTool]:
     """List the tools of the agent that acts."""
     means = {ask_agent.name: context.delegator, fork.name: context.fork_explorer}
     possible = [tool for tool in graph_tools if means.get(tool.name, context.time_travel) is not None]

@@ -7,7 +7,7 @@ from langchain_core.messages import AnyMessage
 
 from agent.context.request import build_request
 from agent.events import RunStarted
-from agent.graph.budgets import RunUsage, read_usage
+from agent.graph.budgets import RunUsage, parse_usage
 from agent.graph.state import Limits
 from agent.run.inputs import RunInputs
 from agent.run.requests import NothingToDecideError, RunRequest
@@ -80,7 +80,7 @@ class RunPreparer:
     def _load_usage(self, request: RunRequest) -> RunUsage:
         """Return the usage that a run begins with: none, or after a decision that of the run that waited for it."""
         waiting = self.runs.get_latest_run(request.thread_id) if request.decision and request.thread_id else None
-        return read_usage(waiting.usage if waiting else None, self.limits.run, self.limits.agent)
+        return parse_usage(waiting.usage if waiting else None, self.limits.run, self.limits.agent)
 
     def _allow_moves(self, run: Run) -> None:
         setting = {"time_travel": "allow"}

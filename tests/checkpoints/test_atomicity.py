@@ -166,23 +166,22 @@ class Failure:
 
 @contextmanager
 def failing(store: Store, number: int) -> Iterator[Failure]:
-    """Let the driver fail at the `number`-th write."""
+    """Let the database fail at the `number`-th write."""
     engine, failure = store.database.engine, Failure(number)
 
-    def do(_cursor: Any, statement: str, _parameters: Any, _context: Any = None) -> None:
+    def fail(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
         if statement.lstrip().startswith(WRITES):
             failure.left -= 1
             if failure.left == 0:
                 failure.happened = True
-                raise engine.dialect.loaded_dbapi.OperationalError("disk full")
+                full = engine.dialect.loaded_dbapi.OperationalError("disk full")
+                raise sa.exc.OperationalError(statement, None, full) from full
 
-    for event in ("do_execute", "do_executemany"):
-        sa.event.listen(engine, event, do)
+    sa.event.listen(engine, "before_cursor_execute", fail)
     try:
         yield failure
     finally:
-        for event in ("do_execute", "do_executemany"):
-            sa.event.remove(engine, event, do)
+        sa.event.remove(engine, "before_cursor_execute", fail)
 
 
 @pytest.mark.parametrize("change", EVERY.values(), ids=EVERY)

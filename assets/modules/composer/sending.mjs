@@ -47,8 +47,7 @@ export function useSending(data, { reply, act }, field, drafts) {
   const startRequest = (sent, fields) => {
     setProblem(null);
     const op = act(sent.type, fields, sent.op);
-    if (sent.type === "send") storeUnsent("sent", thread, { text: sent.text, op, files: sent.files.length });
-    if (sent.type === "send" && thread === null) expectThread(op);
+    if (sent.type === "send") rememberSent(sent, thread, op);
     request.start({ ...sent, op, thread });
   };
   const send = ({ text, files, op }) => {
@@ -56,12 +55,17 @@ export function useSending(data, { reply, act }, field, drafts) {
     startRequest({ type: "send", text, files, op }, { text, ...(contents.length > 0 && { files: contents }), ...takeChoice(data.thread) });
   };
   const stop = () => startRequest({ type: "stop", text: "", files: [], op: request.pending?.type === "stop" ? request.pending.op : undefined }, {});
-  const refuse = (text) => setProblem({ text, canRetry: false });
   const finishStop = () => {
     setProblem(null);
     request.end();
   };
+  const refuse = (text) => setProblem({ text, canRetry: false });
   return { ...request, problem, isRunExpected: acceptedWith.current === data, send, stop, refuse, finishStop, repeat: () => repeatSent(request, thread, field, send) };
+}
+
+function rememberSent({ text, files }, thread, op) {
+  storeUnsent("sent", thread, { text, op, files: files.length });
+  if (thread === null) expectThread(op);
 }
 
 /** Send a returned message again, if the field begins with it unchanged. @returns {boolean} whether it was sent */

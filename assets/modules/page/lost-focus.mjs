@@ -2,13 +2,18 @@
 
 const CHANGES = { childList: true, subtree: true, attributes: true, attributeFilter: ["disabled"] };
 
+let recovered = null; // the element that was focused here, until the next press
 const isGone = (element) => !element.isConnected || element.disabled === true;
 const isFocusFree = () => document.activeElement === document.body && document.querySelector(".modal.show") === null;
+
+/** @returns {boolean} whether another part of the page may take the focus: nobody has put it where it is */
+export const isFocusUnclaimed = () => document.activeElement === document.body || document.activeElement === recovered;
 
 /** Focus the message field; on touch screens, where that opens the keyboard, the conversation. */
 function focusConversation() {
   const field = matchMedia("(pointer: fine)").matches && document.querySelector(".message-field textarea");
-  (field || document.querySelector(".transcript .log"))?.focus({ preventScroll: true });
+  recovered = field || document.querySelector(".transcript .log");
+  recovered?.focus({ preventScroll: true });
 }
 
 /** Move the focus to the conversation when the focused element is gone and no other part of the page takes the focus. */
@@ -27,6 +32,7 @@ export function watchLostFocus() {
     if (last === element && !isGone(element)) last = null; // a press beside it, and not its end
   };
   document.addEventListener("focusin", ({ target }) => (last = target));
+  for (const type of ["keydown", "pointerdown"]) document.addEventListener(type, () => (recovered = null), true);
   // In a microtask: the browser reports the loss before it takes the element out.
   document.addEventListener("focusout", ({ target }) => queueMicrotask(() => forgetLeft(target)));
   new MutationObserver(recoverLater).observe(document.body, CHANGES);

@@ -1,4 +1,6 @@
 /** Direct the view, the focus and the screen reader when a run begins or ends, and after an edit. */
+import { isFocusUnclaimed } from "../page/lost-focus.mjs";
+
 const { useCallback, useEffect, useLayoutEffect, useRef } = window.React;
 
 const SPOKEN_STATES = { stopped: "Answer stopped", failed: "Answer failed", interrupted: "Answer stopped" };
@@ -45,7 +47,7 @@ export function useFocusAfterEdit({ draft, pending }, messages) {
     const place = messages.find((message) => (isSent ? message.id !== id && message.siblings.includes(id) : message.id === id));
     if (!place) return;
     closedEdit.current = null;
-    if (document.activeElement !== document.body) return;
+    if (!isFocusUnclaimed()) return;
     document.querySelector(`[data-message-id="${CSS.escape(place.id)}"] .edit-button`)?.focus({ preventScroll: true });
   }, [draft, messages]);
 }

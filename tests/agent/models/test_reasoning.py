@@ -186,7 +186,7 @@ def test_tags_count_only_at_the_beginning_and_need_no_end(text: str, said: str, 
 def test_a_thought_without_an_end_and_an_answer_is_no_answer() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         run = await chat.say("hello")
-        assert (chat.said()[-1], run.error) == (("ai", "partial", ""), "The model said nothing; try again.")
+        assert (chat.said()[-1], run.error) == (("ai", "partial", ""), "The model reasoned but gave no answer; try again.")
         assert thoughts(chat) == ["for ever"]
 
     play(story, Say("<think>for ever", tokens=tuple("<think>for ever")))

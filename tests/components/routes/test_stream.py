@@ -216,7 +216,7 @@ def test_a_page_that_does_not_read_is_let_go_of(monkeypatch: pytest.MonkeyPatch)
     async def story() -> None:
         async with asyncio.timeout(30), services() as parts:
             silent: Any = Silent()
-            await stream._send_frames(silent, parts, parts.store.create_thread().id)
+            await stream._send_frames(silent, parts, parts.store.create_thread().id, is_expected=False)
 
     monkeypatch.setattr(stream, "MAX_SEND_SECONDS", 0.05)
     asyncio.run(story())

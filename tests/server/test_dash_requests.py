@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 import pytest
 
-from components.routes.dash_requests import CALLBACK_PATH
+from server.dash_requests import CALLBACK_PATH
 from tests.rounds import Rounds
-from tests.test_app import opened, outputs
+from tests.test_app import opened, written_properties
 
 BODIES = (b"", b"null", b"[]", b"{}", b'{"output":1}', b'{"output":"a.b"}', b"\xff", b"[" * 100_000, b"NaN")
 FILES = ("dash/%2e%2e/x.js", "dash/..%2fx.js", "dash/../../x.js", "nope/x.js", "dash/nope.js", "os/x.js", "", "dash/%00")
@@ -80,7 +80,7 @@ def make_request(part: dict[str, Any], values: dict[str, Any] | None = None) -> 
     def fill(parts: list[Any]) -> list[Any]:
         return [{**each, "value": (values or {}).get(f"{each['id']}.{each['property']}")} for each in parts]
 
-    names = [dict(zip(("id", "property"), name.rsplit(".", 1), strict=True)) for name in outputs(part)]
+    names = [dict(zip(("id", "property"), name.rsplit(".", 1), strict=True)) for name in written_properties(part)]
     changed = [f"{each['id']}.{each['property']}" for each in part["inputs"]]
     body = {"inputs": fill(part["inputs"]), "state": fill(part["state"]), "changedPropIds": changed}
     return {"output": part["output"], "outputs": names if part["output"].startswith("..") else names[0], **body}

@@ -3,14 +3,16 @@
 A callback's body must name a callback, its inputs and its outputs; a file must be one that a package has registered.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dash import Dash
 from dash.fingerprint import check_fingerprint
-from pydantic_core import from_json
 from starlette.responses import PlainTextResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from server.request_bodies import read_body, replay_body
 
 CALLBACK_PATH = "/_dash-update-component"
 PACKAGES_PREFIX = "/_dash-component-suites/"
@@ -27,8 +29,8 @@ class DashRequests:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer: Response | None = None
         if scope["type"] == "http" and scope["path"] == CALLBACK_PATH:
-            body = await _read_body(receive)
-            receive = _replay_body(body, receive)
+            body = await read_body(receive) or b""
+            receive = replay_body(body, receive)
             if scope["method"] == "POST" and not is_callback_request(body, self._dash.callback_map):
                 answer = PlainTextResponse(NOT_A_REQUEST_TEXT, 400)
         elif scope["type"] == "http" and scope["path"].startswith(PACKAGES_PREFIX):
@@ -48,8 +50,8 @@ def is_registered_file(path: str, registered: Mapping[str, Any]) -> bool:
 def is_callback_request(body: bytes, callbacks: Mapping[str, Any]) -> bool:
     """Return whether a body names a callback with the inputs, states and outputs that it has. Values are not looked at."""
     try:
-        request = from_json(body, allow_inf_nan=False)
-    except ValueError:
+        request = json.loads(body)  # as Dash does: a text may have half a surrogate pair
+    except (ValueError, RecursionError):
         return False
     if not isinstance(request, dict) or not isinstance(output := request.get("output"), str):
         return False
@@ -85,22 +87,3 @@ def _parse_output(output: str) -> list[dict[str, str]]:
     names = output[2:-2].split("...") if output.startswith("..") else [output]
     parts = [name.rpartition(".") for name in names]
     return [{"id": identifier, "property": name} for identifier, _, name in parts]
-
-
-async def _read_body(receive: Receive) -> bytes:
-    """Read a body whose size the guard has limited."""
-    body = bytearray()
-    while True:
-        message = await receive()
-        body += message.get("body", b"")
-        if message["type"] == "http.disconnect" or not message.get("more_body", False):
-            return bytes(body)
-
-
-def _replay_body(body: bytes, receive: Receive) -> Receive:
-    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def receive_again() -> Message:
-        return messages.pop() if messages else await receive()
-
-    return receive_again

@@ -1,0 +1,25 @@
+"""Bodies of requests that a layer reads before the app does."""
+
+from starlette.types import Message, Receive
+
+
+async def read_body(receive: Receive, max_bytes: float = float("inf")) -> bytes | None:
+    """Read a whole body; None if it is over the limit or the client went away."""
+    body = bytearray()
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if message["type"] == "http.disconnect" or len(body) > max_bytes:
+            return None
+        if not message.get("more_body", False):
+            return bytes(body)
+
+
+def replay_body(body: bytes, receive: Receive) -> Receive:
+    """Create a receive that returns the body once more, then the next messages (the end of the connection)."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive_again() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return receive_again
