@@ -46,23 +46,23 @@ class LongRequests:
         self._running: dict[str, LongRequest] = {}
 
     @contextmanager
-    def follow(self, request_id: str) -> Iterator[LongRequest]:
+    def follow(self, identifier: str) -> Iterator[LongRequest]:
         """Follow a request until the block ends."""
-        request = self._running[request_id] = LongRequest()
+        request = self._running[identifier] = LongRequest()
         try:
             yield request
         finally:
-            if self._running.get(request_id) is request:
-                del self._running[request_id]
+            if self._running.get(identifier) is request:
+                del self._running[identifier]
 
-    def find_progress(self, request_id: str) -> Progress | None:
+    def find_progress(self, identifier: str) -> Progress | None:
         """Return the last progress; None before the first report, and for a request that has ended."""
-        request = self._running.get(request_id)
+        request = self._running.get(identifier)
         return request.progress if request else None
 
-    def cancel(self, request_id: str) -> None:
+    def cancel(self, identifier: str) -> None:
         """Cancel a request: its next report ends it. After its last report, it ends as if it were not cancelled."""
-        if request := self._running.get(request_id):
+        if request := self._running.get(identifier):
             request.is_cancelled = True
 
 
@@ -79,11 +79,11 @@ class LongRequestLayer:
         self._requests = requests
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request_id = Headers(scope=scope).get(HEADER, "") if scope["type"] == "http" else ""
-        if not _ID.fullmatch(request_id):
+        identifier = Headers(scope=scope).get(HEADER, "") if scope["type"] == "http" else ""
+        if not _ID.fullmatch(identifier):
             await self._app(scope, receive, send)
             return
-        with self._requests.follow(request_id) as request:
+        with self._requests.follow(identifier) as request:
             token = _report.set(request.report)
             try:
                 await self._app(scope, _count_body(scope, receive, request), send)

@@ -100,6 +100,7 @@ def test_a_long_import_shows_how_far_it_is_and_the_page_stays_usable(
     page.dialog.get_by_role("button", name="As a new conversation").click()
     expect_middle(page, "Import: writing")
     expect(page.dialog.get_by_role("progressbar")).to_be_visible()
+    expect(page.dialog.get_by_role("button", name="As a new conversation")).to_be_disabled()
     page.tab.keyboard.press("Escape")  # closes the dialog, and the import goes on
     expect(page.tab.locator(".modal")).to_have_count(0)
     expect_middle(page, "Import: writing")

@@ -33,7 +33,6 @@ export class ProgressBox {
     foot.append(this.#steps, this.#cancel);
     this.#bar.append(createElement("div", "progress-done"));
     this.#box.append(this.#phase, this.#bar, foot);
-    this.show(null);
   }
 
   /** @param {import("./long-request.mjs").Progress|null} progress null: nothing is reported yet */
@@ -68,6 +67,13 @@ export class ProgressBox {
     this.#cancel.hidden = Boolean(dialog);
     if (this.#box.parentElement === home) return;
     home.append(this.#box);
-    if (dialog) this.#box.scrollIntoView({ block: "nearest" });
+    if (dialog) this.#rest(dialog.closest(".modal"));
+  }
+
+  /** Let only Cancel work in the dialog: its other buttons would begin the same work again. */
+  #rest(dialog) {
+    this.#box.scrollIntoView({ block: "nearest" });
+    for (const button of dialog.querySelectorAll(`.modal-footer button:not(${this.#subject.cancel})`)) button.disabled = true;
+    dialog.focus(); // a disabled button loses the focus, and Escape with it
   }
 }
