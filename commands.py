@@ -23,7 +23,7 @@ from checkpoints.upkeep.backup import write_backup
 from config import Settings
 from server.terminal import ProgressLine, escape_controls
 
-EXIT_OK, EXIT_DAMAGED, EXIT_REFUSED = 0, 1, 2  # exit codes
+EXIT_OK, EXIT_DAMAGED, EXIT_REFUSED, EXIT_INTERRUPTED = 0, 1, 2, 130  # exit codes
 Arguments = argparse.Namespace
 
 
@@ -106,6 +106,9 @@ def run_command(arguments: Arguments, settings: Settings) -> int:
         return _print_refusal(str(error))
     except OSError as error:
         return _print_refusal(f"{error.filename or 'The output'}: {error.strerror}.")
+    except KeyboardInterrupt:
+        _print_line("Interrupted.", sys.stderr)
+        return EXIT_INTERRUPTED
 
 
 def _print_line(text: object, output: TextIO | None = None) -> None:

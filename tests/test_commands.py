@@ -276,6 +276,22 @@ def test_each_long_command_says_how_far_it_is_in_one_line_and_clears_it(
     assert "\r" not in capsys.readouterr().out
 
 
+def test_an_interrupted_import_is_one_word_and_writes_nothing(
+    file_store: Store, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(folder, "export", talked(file_store, "one"), "-o", str(tmp_path / "talk.json")) == 0
+    file_store.database.close()
+
+    def interrupt(_: object, text: object) -> None:
+        if str(text).startswith("Writing"):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands.ProgressLine, "show", interrupt)
+    assert run(folder, "import", str(tmp_path / "talk.json")) == commands.EXIT_INTERRUPTED
+    assert capsys.readouterr() == ("", "Interrupted.\n")
+    assert len(list_threads(folder / "waymark.db")) == 1
+
+
 def test_a_refusal_among_many_exports_has_a_line_of_its_own(
     file_store: Store, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -100,8 +100,9 @@ def erase(
             connection.execute(sa.delete(schema.file).where(schema.file.c.hash == hash_))
         for name in _INDEXES:
             connection.exec_driver_sql(f"DROP INDEX {name}")
+        if connection.dialect.name == "sqlite":
+            report(Progress("Rewriting the file"))  # before the commit: a report may still refuse
     if database.engine.dialect.name == "sqlite":
-        report(Progress("Rewriting the file"))
         _vacuum_file(database.engine)
     return _sum_up(erasures, lost_files)
 

@@ -123,6 +123,19 @@ def test_an_operation_whose_report_refuses_changes_nothing(
     assert not list(tmp_path.glob("copy.db*"))
 
 
+def test_an_erasure_is_refused_until_its_last_report(file_store: Store) -> None:
+    thread_id = talk_long(file_store)
+    before = dump(file_store)
+
+    def refuse_uncounted(progress: Progress) -> None:
+        if progress.total is None:
+            raise RefusedError
+
+    with pytest.raises(RefusedError):
+        erasure.erase(file_store.database, thread_id, report=refuse_uncounted)
+    assert dump(file_store) == before
+
+
 def merge_into_first(store: Store, thread_id: str, report: Report) -> None:
     [doc] = reading.read_documents(transfer.export(store, thread_id))
     transfer.merge_document(
