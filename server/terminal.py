@@ -2,8 +2,7 @@
 
 import logging
 import os
-import time
-from collections.abc import Callable
+import threading
 from types import TracebackType
 from typing import Self, TextIO
 
@@ -29,39 +28,58 @@ class EscapingFormatter(logging.Formatter):
 class ProgressLine:
     """One line on a terminal, written over and over, for work that takes longer than a second; cleared at the end.
 
-    Without a terminal nothing is written: a log needs no moving line.
+    A thread draws it, so that the line also appears while the work reports nothing. Without a terminal nothing is written:
+    a log needs no moving line.
     """
 
-    def __init__(self, output: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, output: TextIO) -> None:
         self._output = output
-        self._clock = clock
-        self._due = clock() + PROGRESS_AFTER_SECONDS
+        self._text: object = ""  # that is to be shown
         self._width = 0  # of the text that is shown
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._draw_until_end, daemon=True)
 
     def __enter__(self) -> Self:
+        if self._output.isatty():
+            self._thread.start()
         return self
 
     def __exit__(
         self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
+        self._ended.set()
+        if self._thread.is_alive():
+            self._thread.join()
         self.clear()
 
     def show(self, text: object) -> None:
-        """Show a text, unless another was shown a moment ago."""
-        if self._clock() < self._due or not self._output.isatty():
-            return
-        self._due = self._clock() + PROGRESS_EVERY_SECONDS
-        columns = _count_columns(self._output)
-        shown = escape_controls(str(text))[: columns - 1]  # a longer one would begin a second line
-        self._write(shown.ljust(self._width))
-        self._width = len(shown)
+        """Show a text from the next drawing on."""
+        self._text = text
+
+    def draw(self) -> None:
+        """Write the text over the line."""
+        with self._lock:
+            columns = _count_columns(self._output)
+            shown = escape_controls(str(self._text))[: columns - 1]  # a longer one would begin a second line
+            if shown:
+                self._write(shown.ljust(self._width))
+                self._width = len(shown)
 
     def clear(self) -> None:
         """Clear the line, as before another line is printed."""
-        if self._width:
-            self._write(" " * self._width)
-            self._write("")
-            self._width = 0
+        with self._lock:
+            self._text = ""
+            if self._width:
+                self._write(" " * self._width)
+                self._write("")
+                self._width = 0
+
+    def _draw_until_end(self) -> None:
+        seconds = PROGRESS_AFTER_SECONDS
+        while not self._ended.wait(seconds):
+            self.draw()
+            seconds = PROGRESS_EVERY_SECONDS
 
     def _write(self, text: str) -> None:
         self._output.write(f"\r{text}")

@@ -12,7 +12,7 @@ import commands
 from checkpoints import Database, Store, Thread
 from checkpoints.storage import schema
 from config import Settings
-from server import terminal as terminal_module
+from server.terminal import ProgressLine
 from tests.app_process import Ended, run_app
 from tests.checkpoints.conversations import dump, new, talked, texts
 from tests.read_only import as_nobody, close_folder
@@ -237,12 +237,17 @@ def test_a_file_cannot_write_escape_codes_to_the_terminal(
     assert "\\x1b" in said
 
 
+class DrawnLine(ProgressLine):
+    def show(self, text: object) -> None:
+        super().show(text)
+        self.draw()
+
+
 def watch_terminal(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
-    """Make the error output a terminal, at which every work takes longer than a second."""
+    """Make the error output a terminal on which every report is drawn at once."""
     output = io.StringIO()
     monkeypatch.setattr(output, "isatty", lambda: True)
-    monkeypatch.setattr(terminal_module, "PROGRESS_AFTER_SECONDS", -1.0)
-    monkeypatch.setattr(terminal_module, "PROGRESS_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(commands, "ProgressLine", DrawnLine)
     monkeypatch.setattr(commands.sys, "stderr", output)
     return output
 

@@ -2,7 +2,11 @@
 
 import io
 import logging
+import threading
 
+import pytest
+
+from server import terminal
 from server.terminal import USUAL_COLUMNS, EscapingFormatter, ProgressLine, escape_controls
 
 
@@ -22,49 +26,63 @@ def test_the_log_is_escaped_with_its_tracebacks() -> None:
 
 
 class Terminal(io.StringIO):
-    """A terminal without a width."""
+    """A terminal without a width; `written` is set once anything is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = threading.Event()
 
     def isatty(self) -> bool:
         return True
 
-
-class Clock:
-    seconds = 0.0
-
-    def __call__(self) -> float:
-        return self.seconds
+    def write(self, text: str) -> int:
+        self.written.set()
+        return super().write(text)
 
 
-def show_at(line: ProgressLine, clock: Clock, seconds: float, text: str) -> None:
-    clock.seconds = seconds
-    line.show(text)
-
-
-def test_work_under_a_second_shows_nothing() -> None:
-    output, clock = Terminal(), Clock()
-    with ProgressLine(output, clock) as line:
-        show_at(line, clock, 0.9, "Checking: 1 of 2 messages")
+def test_work_that_ends_before_the_line_is_due_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal, "PROGRESS_AFTER_SECONDS", 1_000)
+    output = Terminal()
+    with ProgressLine(output) as line:
+        line.show("Checking: 1 of 2 messages")
     assert output.getvalue() == ""
 
 
-def test_longer_work_is_one_line_that_is_written_over_ten_times_a_second_and_cleared() -> None:
-    output, clock = Terminal(), Clock()
-    with ProgressLine(output, clock) as line:
-        show_at(line, clock, 1.0, "one hundred")
-        show_at(line, clock, 1.05, "too soon")
-        show_at(line, clock, 1.1, "two\x1b")
-        assert output.getvalue() == "\rone hundred\rtwo\\x1b    "
-    assert output.getvalue().removeprefix("\rone hundred\rtwo\\x1b    ") == f"\r{' ' * 7}\r"
+def test_longer_work_shows_its_last_report_also_while_it_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal, "PROGRESS_AFTER_SECONDS", 0.0)
+    output = Terminal()
+    with ProgressLine(output) as line:
+        line.show("Rewriting the file…")
+        assert output.written.wait(60)
+    assert output.getvalue().startswith("\rRewriting the file…")
+    assert output.getvalue().endswith(f"\r{' ' * 19}\r")
+
+
+def test_the_line_is_written_over_and_cleared() -> None:
+    output = Terminal()
+    line = ProgressLine(output)
+    line.draw()
+    assert output.getvalue() == ""
+    line.show("one hundred")
+    line.draw()
+    line.show("two\x1b")
+    line.draw()
+    line.clear()
+    line.draw()
+    assert output.getvalue() == f"\rone hundred\rtwo\\x1b    \r{' ' * 7}\r"
 
 
 def test_a_long_line_never_begins_a_second_one() -> None:
-    output, clock = Terminal(), Clock()
-    show_at(ProgressLine(output, clock), clock, 1, "x" * 200)
+    line = ProgressLine(output := Terminal())
+    line.show("x" * 200)
+    line.draw()
     assert output.getvalue() == "\r" + "x" * (USUAL_COLUMNS - 1)
 
 
-def test_a_log_gets_no_moving_line() -> None:
-    output, clock = io.StringIO(), Clock()
-    with ProgressLine(output, clock) as line:
-        show_at(line, clock, 60, "Checking: 1 of 2 messages")
-    assert output.getvalue() == ""
+def test_a_log_gets_no_moving_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal, "PROGRESS_AFTER_SECONDS", 0.0)
+    drawn = list[None]()
+    monkeypatch.setattr(ProgressLine, "draw", lambda _: drawn.append(None))
+    with ProgressLine(io.StringIO()) as line:
+        line.show("Checking: 1 of 2 messages")
+    assert drawn == []
