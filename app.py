@@ -32,6 +32,7 @@ from agent.tracing.environment import switch_off_library_tracing
 from agent.tracing.protocol import Tracer
 from checkpoints import Runs, StateError, Store, StoreBusyError, StoreUnavailableError
 from components import page
+from components.long_requests import LongRequestLayer
 from components.panels import toast
 from components.rendering import Renderer
 from components.routes import (
@@ -43,6 +44,7 @@ from components.routes import (
     growth,
     health,
     replaced_messages,
+    request_progress,
     stream,
     thread_usage,
     whole_text,
@@ -72,11 +74,12 @@ ROUTES = (
     file_content,
     agent_transcript,
     whole_text,
+    request_progress,
     health,
 )
 ALLOWED_ROUTES = AllowedRoutes(
     paths=frozenset({"/", "/_dash-layout", "/_dash-dependencies", "/_dash-update-component"}),
-    prefixes=("/t/", "/api/threads/"),
+    prefixes=("/t/", "/api/threads/", "/api/requests/"),
     user_file_prefixes=(file_links.FILES_PREFIX,),
     static_prefixes=(ASSETS_PREFIX, LIBRARIES_PREFIX),
     max_body_bytes={"/_dash-update-component": 16_000_000},  # an import of 10 MB, as base64 inside JSON
@@ -185,7 +188,9 @@ def _build_guard(services: Services, hosts: frozenset[str], session: Session | N
     dash = _build_dash(server, services, page_files)
     policy = build_security_policy(dash.csp_hashes())
     return Guard(
-        serve_static_files(DashRequests(serve_page_at("/t/", server), dash), page_files),
+        serve_static_files(
+            LongRequestLayer(DashRequests(serve_page_at("/t/", server), dash), services.long_requests), page_files
+        ),
         hosts=hosts,
         session=session,
         content_security_policy=lambda: policy,

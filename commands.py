@@ -17,12 +17,13 @@ from agent.terminal_demo import DEMONSTRATIONS
 from checkpoints import Database, Runs, StateError, Store
 from checkpoints.interchange import reading, text_exports, transfer, waymark
 from checkpoints.interchange.redaction import Redaction
+from checkpoints.progress import Progress, Report, report_within
 from checkpoints.upkeep import erasure, verification
 from checkpoints.upkeep.backup import write_backup
 from config import Settings
-from server.terminal import escape_controls
+from server.terminal import ProgressLine, escape_controls
 
-EXIT_OK, EXIT_DAMAGED, EXIT_REFUSED = 0, 1, 2  # exit codes
+EXIT_OK, EXIT_DAMAGED, EXIT_REFUSED, EXIT_INTERRUPTED = 0, 1, 2, 130  # exit codes
 Arguments = argparse.Namespace
 
 
@@ -105,6 +106,9 @@ def run_command(arguments: Arguments, settings: Settings) -> int:
         return _print_refusal(str(error))
     except OSError as error:
         return _print_refusal(f"{error.filename or 'The output'}: {error.strerror}.")
+    except KeyboardInterrupt:
+        _print_line("Interrupted.", sys.stderr)
+        return EXIT_INTERRUPTED
 
 
 def _print_line(text: object, output: TextIO | None = None) -> None:
@@ -122,13 +126,15 @@ def _run_export(arguments: Arguments, url: str) -> int:
         raise CommandRefusedError("--all needs a folder: add -o FOLDER.")
     database = Database.open_read_only(url)
     try:
-        return (_export_all_threads if arguments.all else _export_thread)(Store(database), arguments)
+        with ProgressLine(sys.stderr) as line:
+            return (_export_all_threads if arguments.all else _export_thread)(Store(database), arguments, line)
     finally:
         database.close()
 
 
-def _export_thread(store: Store, arguments: Arguments) -> int:
-    text = _render_export(store, arguments.thread, arguments)
+def _export_thread(store: Store, arguments: Arguments, line: ProgressLine) -> int:
+    text = _render_export(store, arguments.thread, arguments, line.show)
+    line.clear()
     if arguments.output is None:
         shown = escape_controls(text) if sys.stdout.isatty() else text
         sys.stdout.write(shown if shown.endswith("\n") else f"{shown}\n")
@@ -137,21 +143,25 @@ def _export_thread(store: Store, arguments: Arguments) -> int:
     return EXIT_OK
 
 
-def _export_all_threads(store: Store, arguments: Arguments) -> int:
+def _export_all_threads(store: Store, arguments: Arguments, line: ProgressLine) -> int:
     """Export every conversation; a refused one does not stop the others."""
     arguments.output.mkdir(parents=True, exist_ok=True, mode=0o700)
     ending = "md" if arguments.markdown else "jsonl" if arguments.jsonl else "json"
     outcome = EXIT_OK
-    for thread in store.list_threads(limit=sys.maxsize):
+    threads = store.list_threads(limit=sys.maxsize)
+    for done, thread in enumerate(threads):
+        report = report_within(line.show, Progress("Exporting", done, len(threads), "conversations"))
         try:
             words = re.sub(r"\W+", "-", thread.title).strip("-")[:40]
-            _write_new_file(arguments.output / f"{words}-{thread.id}.{ending}", _render_export(store, thread.id, arguments))
+            text = _render_export(store, thread.id, arguments, report)
+            _write_new_file(arguments.output / f"{words}-{thread.id}.{ending}", text)
         except StateError as error:
+            line.clear()
             outcome = _print_refusal(f"{thread.title} ({thread.id}): {error}")
     return outcome
 
 
-def _render_export(store: Store, thread_id: str, arguments: Arguments) -> str:
+def _render_export(store: Store, thread_id: str, arguments: Arguments, report: Report) -> str:
     form = (
         text_exports.export_markdown
         if arguments.markdown
@@ -162,7 +172,7 @@ def _render_export(store: Store, thread_id: str, arguments: Arguments) -> str:
     is_redacted = arguments.redact_tool_results or arguments.redact or arguments.leave_out_files
     parts = (arguments.redact_tool_results, tuple(arguments.redact), arguments.leave_out_files)
     redaction = Redaction(*parts) if is_redacted else None
-    text = form(store, thread_id, redaction)
+    text = form(store, thread_id, redaction, report)
     if form is transfer.export and len(text.encode()) > waymark.MAX_DOCUMENT_BYTES:
         limit = waymark.MAX_DOCUMENT_BYTES // 1_000_000
         _print_line(f"The export of {thread_id} is over the {limit} MB that an import takes.", sys.stderr)
@@ -180,27 +190,38 @@ def _write_new_file(path: Path, text: str) -> None:
 
 
 def _run_import(arguments: Arguments, url: str) -> int:
-    with open(arguments.file, "rb") as file:
-        found = reading.read_documents(file.read(waymark.MAX_DOCUMENT_BYTES + 1))
+    with ProgressLine(sys.stderr) as line, open(arguments.file, "rb") as file:
+        found = reading.read_documents(file.read(waymark.MAX_DOCUMENT_BYTES + 1), line.show)
     database = Database.open_url(url)
     try:
         database.claim()
-        store = Store(database)
-        for doc in found:
-            made = (
-                transfer.merge_document(store, arguments.into, doc) if arguments.into else transfer.import_thread(store, doc)
-            )
-            thread = store.get_thread(arguments.into or made.result)
-            _print_line(f"{'It was here already' if made.repeated else 'Imported'}: {thread.title} ({thread.id})")
+        with ProgressLine(sys.stderr) as line:
+            for done, doc in enumerate(found):
+                outer = Progress("Importing", done, len(found), "conversations")
+                report = report_within(line.show, outer) if len(found) > 1 else line.show
+                text = _import_document(Store(database), doc, arguments.into, report)
+                line.clear()
+                _print_line(text)
     finally:
         database.close()
     return EXIT_OK
 
 
+def _import_document(store: Store, doc: waymark.Document, into: str | None, report: Report) -> str:
+    """Import a document. Return the line that names its conversation."""
+    if into:
+        made = transfer.merge_document(store, into, doc, report=report)
+    else:
+        made = transfer.import_thread(store, doc, report=report)
+    thread = store.get_thread(into or made.result)
+    return f"{'It was here already' if made.repeated else 'Imported'}: {thread.title} ({thread.id})"
+
+
 def _run_verify(_: Arguments, url: str) -> int:
     database = Database.open_read_only(url)
     try:
-        report = verification.verify(database)
+        with ProgressLine(sys.stderr) as line:
+            report = verification.verify(database, line.show)
     finally:
         database.close()
     for damage in report.damages:
@@ -212,7 +233,8 @@ def _run_verify(_: Arguments, url: str) -> int:
 def _run_backup(arguments: Arguments, url: str) -> int:
     database = Database.open_read_only(url)
     try:
-        write_backup(database, arguments.file)
+        with ProgressLine(sys.stderr) as line:
+            write_backup(database, arguments.file, line.show)
     finally:
         database.close()
     _print_line(f"{arguments.file}: {arguments.file.stat().st_size:,} bytes, complete and verified.")
@@ -237,7 +259,8 @@ def _run_erase(arguments: Arguments, url: str) -> int:
         if not (arguments.yes or _confirm_erase()):
             _print_line("Nothing was erased.")
             return EXIT_OK
-        erasure.erase(database, arguments.thread, keep_undo=not arguments.forget_undo)
+        with ProgressLine(sys.stderr) as line:
+            erasure.erase(database, arguments.thread, keep_undo=not arguments.forget_undo, report=line.show)
         kept = " PostgreSQL frees the space, and what stood there, with its next VACUUM."
         _print_line(f"Erased.{kept if database.kind == 'postgresql' else ''}")
         return EXIT_OK

@@ -11,6 +11,7 @@ from checkpoints.changes import branches, undo
 from checkpoints.history import Place
 from checkpoints.model import Branch, Checkpoint, Difference, Message, Removal, Thread
 from checkpoints.operation import USER, Operation, OperationKind
+from checkpoints.progress import Report, ignore_progress
 from checkpoints.storage import checkpoint_rows, file_rows, message_rows, operation_rows, schema, thread_rows
 from checkpoints.storage.database import Database
 
@@ -41,11 +42,13 @@ class Reader:
         with self.database.begin_read() as connection:
             return thread_rows.find_import(connection, source_hash, owner)
 
-    def list_messages(self, thread_id: str, *, last: int | None = None, before: int | None = None) -> list[Message]:
+    def list_messages(
+        self, thread_id: str, *, last: int | None = None, before: int | None = None, report: Report = ignore_progress
+    ) -> list[Message]:
         """Return the current path: all of it, or its `last` messages, at depths below `before` if given."""
         with self.database.begin_read() as connection:
             _, path = thread_rows.load_current_path(connection, thread_id)
-            return message_rows.select_messages(connection, path, last=last, before=before)
+            return message_rows.select_messages(connection, path, last=last, before=before, report=report)
 
     def list_messages_to(self, thread_id: str, message_id: str, *, last: int | None = None) -> list[Message]:
         """Return the path to any message: all of it, or its `last` messages. Raises `MessageNotFoundError`."""
@@ -93,7 +96,9 @@ class Reader:
         """Return the whole tree, with messages that no head reaches; parents before children."""
         return self.load_tree(thread_id)[3]
 
-    def load_tree(self, thread_id: str) -> tuple[Thread, list[Branch], list[Checkpoint], list[Message]]:
+    def load_tree(
+        self, thread_id: str, report: Report = ignore_progress
+    ) -> tuple[Thread, list[Branch], list[Checkpoint], list[Message]]:
         """Return a thread, its branches, the checkpoints that any of them shows, and its whole tree, from one snapshot."""
         with self.database.begin_read() as connection:
             thread, thread_branches = (
@@ -101,7 +106,7 @@ class Reader:
                 thread_rows.select_branches(connection, thread_id),
             )
             every = checkpoint_rows.select_checkpoints(connection, thread_id)
-            messages = message_rows.select_all_messages(connection, thread_id)
+            messages = message_rows.select_all_messages(connection, thread_id, report)
             heads = thread_rows.select_nodes(
                 connection, {branch.head_id for branch in thread_branches if branch.head_id}
             ).values()

@@ -8,6 +8,7 @@ from threading import Lock
 from checkpoints import InvalidDocumentError
 from checkpoints.interchange import reading
 from checkpoints.interchange.waymark import Document
+from checkpoints.progress import Report, ignore_progress
 
 MAX_KEPT_SECONDS = 600.0  # the memory of a dialog that nobody closes; after that, its file is parsed again
 
@@ -23,20 +24,20 @@ class ParsedUpload:
         self._key = b""
         self._documents: list[Document] = []
 
-    def read_documents(self, contents: str) -> list[Document]:
+    def read_documents(self, contents: str, report: Report = ignore_progress) -> list[Document]:
         """Return the documents of an upload (a data URL), and keep them. Blocks. Raises `InvalidDocumentError`."""
         key = hash_upload(contents)
         with self._lock:
             if key == self._key:
                 return self._documents
-        documents = _parse_upload(contents)
+        documents = _parse_upload(contents, report)
         with self._lock:
             self._key, self._documents = key, documents
         return documents
 
-    def take_documents(self, contents: str) -> list[Document]:
+    def take_documents(self, contents: str, report: Report = ignore_progress) -> list[Document]:
         """Return the documents of an upload, and drop them. Blocks. Raises `InvalidDocumentError`."""
-        documents = self.read_documents(contents)
+        documents = self.read_documents(contents, report)
         self.forget(hash_upload(contents))
         return documents
 
@@ -52,9 +53,9 @@ def hash_upload(contents: str) -> bytes:
     return sha256(contents.encode(errors="surrogatepass")).digest()
 
 
-def _parse_upload(contents: str) -> list[Document]:
+def _parse_upload(contents: str, report: Report) -> list[Document]:
     try:
         raw = base64.b64decode(contents.partition(",")[2], validate=True)
     except (binascii.Error, ValueError) as error:
         raise InvalidDocumentError("The upload was incomplete.") from error
-    return reading.read_documents(raw)
+    return reading.read_documents(raw, report)

@@ -1,6 +1,14 @@
 """Text for a terminal. A name or a message from a file could otherwise move the cursor, or set the window's title."""
 
 import logging
+import os
+import threading
+from types import TracebackType
+from typing import Self, TextIO
+
+PROGRESS_AFTER_SECONDS = 1.0
+PROGRESS_EVERY_SECONDS = 0.1
+USUAL_COLUMNS = 80  # of a terminal that does not know its width
 
 
 def escape_controls(text: str) -> str:
@@ -15,3 +23,71 @@ class EscapingFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         return escape_controls(super().format(record))
+
+
+class ProgressLine:
+    """One line on a terminal, written over and over, for work that takes longer than a second; cleared at the end.
+
+    A thread draws it, so that the line also appears while the work reports nothing. Without a terminal nothing is written:
+    a log needs no moving line.
+    """
+
+    def __init__(self, output: TextIO) -> None:
+        self._output = output
+        self._text: object = ""  # that is to be shown
+        self._width = 0  # of the text that is shown
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._draw_until_end, daemon=True)
+
+    def __enter__(self) -> Self:
+        if self._output.isatty():
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self.clear()
+
+    def show(self, text: object) -> None:
+        """Show a text from the next drawing on."""
+        self._text = text
+
+    def draw(self) -> None:
+        """Write the text over the line."""
+        with self._lock:
+            columns = _count_columns(self._output)
+            shown = escape_controls(str(self._text))[: columns - 1]  # a longer one would begin a second line
+            if shown:
+                self._write(shown.ljust(self._width))
+                self._width = len(shown)
+
+    def clear(self) -> None:
+        """Clear the line, as before another line is printed."""
+        with self._lock:
+            self._text = ""
+            if self._width:
+                self._write(" " * self._width)
+                self._write("")
+                self._width = 0
+
+    def _draw_until_end(self) -> None:
+        seconds = PROGRESS_AFTER_SECONDS
+        while not self._ended.wait(seconds):
+            self.draw()
+            seconds = PROGRESS_EVERY_SECONDS
+
+    def _write(self, text: str) -> None:
+        self._output.write(f"\r{text}")
+        self._output.flush()
+
+
+def _count_columns(output: TextIO) -> int:
+    try:
+        return os.get_terminal_size(output.fileno()).columns or USUAL_COLUMNS
+    except OSError:
+        return USUAL_COLUMNS

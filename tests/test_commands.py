@@ -1,5 +1,6 @@
 """The command line takes conversations out and in, looks after the database, and refuses with one sentence."""
 
+import io
 import json
 import stat
 from pathlib import Path
@@ -11,6 +12,7 @@ import commands
 from checkpoints import Database, Store, Thread
 from checkpoints.storage import schema
 from config import Settings
+from server.terminal import ProgressLine
 from tests.app_process import Ended, run_app
 from tests.checkpoints.conversations import dump, new, talked, texts
 from tests.read_only import as_nobody, close_folder
@@ -233,3 +235,76 @@ def test_a_file_cannot_write_escape_codes_to_the_terminal(
     said = refused(folder, capsys, "import", str(bad)) + refused(folder, capsys, "import", f"{bad}x")
     assert "\x1b" not in said
     assert "\\x1b" in said
+
+
+class DrawnLine(ProgressLine):
+    def show(self, text: object) -> None:
+        super().show(text)
+        self.draw()
+
+
+def watch_terminal(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+    """Make the error output a terminal on which every report is drawn at once."""
+    output = io.StringIO()
+    monkeypatch.setattr(output, "isatty", lambda: True)
+    monkeypatch.setattr(commands, "ProgressLine", DrawnLine)
+    monkeypatch.setattr(commands.sys, "stderr", output)
+    return output
+
+
+def test_each_long_command_says_how_far_it_is_in_one_line_and_clears_it(
+    file_store: Store,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    terminal = watch_terminal(monkeypatch)
+    thread_id = talked(file_store, "one", "two")
+    file, expected = str(tmp_path / "talk.json"), {}
+    expected["export", thread_id, "-o", file] = ["Reading: 1 of 2 messages", "Writing the file…"]
+    expected["verify",] = ["Checking: 2 of 2 messages"]
+    expected["backup", str(tmp_path / "copy.db")] = ["pages", "Checking the copy…"]
+    expected["import", file] = ["Reading the file…", "Checking: 1 of 2 messages", "Writing: 2 of 2 messages"]
+    expected["export", "--all", "-o", str(tmp_path / "all")] = ["Exporting: 1 of 2 conversations (Reading: 2 of 2 messages)"]
+    expected["erase", thread_id, "--yes"] = ["Erasing: 2 of 2 messages", "Rewriting the file…"]
+    for command, texts_of_it in expected.items():
+        if command[0] in ("import", "erase"):
+            file_store.database.close()
+        assert run(folder, *command) == 0
+        said = terminal.getvalue()
+        assert all(text in said for text in texts_of_it), said
+        assert "\n" not in said
+        assert said.endswith("\r")
+        terminal.seek(0)
+        terminal.truncate()
+    assert "\r" not in capsys.readouterr().out
+
+
+def test_an_interrupted_import_is_one_word_and_writes_nothing(
+    file_store: Store, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(folder, "export", talked(file_store, "one"), "-o", str(tmp_path / "talk.json")) == 0
+    file_store.database.close()
+
+    def interrupt(_: object, text: object) -> None:
+        if str(text).startswith("Writing"):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands.ProgressLine, "show", interrupt)
+    assert run(folder, "import", str(tmp_path / "talk.json")) == commands.EXIT_INTERRUPTED
+    assert capsys.readouterr() == ("", "Interrupted.\n")
+    assert len(list_threads(folder / "waymark.db")) == 1
+
+
+def test_a_refusal_among_many_exports_has_a_line_of_its_own(
+    file_store: Store, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = watch_terminal(monkeypatch)
+    talked(file_store, "one")
+    bad = talked(file_store, "two")
+    with file_store.database.begin_write() as connection:
+        connection.execute(sa.update(schema.message).where(schema.message.c.thread_id == bad).values(body="{}"))
+    assert run(folder, "export", "--all", "-o", str(tmp_path / "all")) == commands.EXIT_REFUSED
+    [refusal] = [line for line in terminal.getvalue().splitlines() if "is damaged" in line]
+    assert refusal.startswith("Talk (")

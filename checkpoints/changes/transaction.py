@@ -17,6 +17,7 @@ from checkpoints.errors import ConflictError
 from checkpoints.model import Checkpoint, Json, NewId, NewMessage, Node, Thread, clean_name
 from checkpoints.operation import Caller, Operation, OperationKind, Receipt, RowChange
 from checkpoints.operation_detail import NO_DETAIL, OperationDetail
+from checkpoints.progress import Report, ignore_progress
 from checkpoints.storage import checkpoint_rows, file_rows, message_rows, operation_rows, schema, thread_rows
 from checkpoints.storage.batches import select_in_batches
 
@@ -174,10 +175,10 @@ class Transaction:
         self.insert_messages(placed)
         return [each.node for each in placed]
 
-    def insert_messages(self, messages: Sequence[message_rows.PlacedMessage]) -> None:
+    def insert_messages(self, messages: Sequence[message_rows.PlacedMessage], report: Report = ignore_progress) -> None:
         """Write messages whose places are known, parents first, together with their files."""
         file_rows.write_files(self.connection, (file for each in messages for file in each.content.files), self.now)
-        message_rows.insert_messages(self.connection, self.thread.id, messages)
+        message_rows.insert_messages(self.connection, self.thread.id, messages, report)
 
     def _allocate_position(self, parent: Node | None) -> tuple[int, int]:
         """Return the place of a next message: in the parent's segment if the parent is its tip, else in a new segment."""

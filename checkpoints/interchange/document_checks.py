@@ -1,7 +1,7 @@
 """Checks of a document: its form, and the rules that no schema can express (chains, references, hashes, bounds)."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import ValidationError
@@ -24,9 +24,10 @@ _TEXT_PART_TYPES = (
 )
 
 
-def check_document(value: dict[str, Any]) -> Document:
+def check_document(value: dict[str, Any], on_message: Callable[[], object] = lambda: None) -> Document:
+    """Check a document; `on_message` is called after each message. Raises `InvalidDocumentError`."""
     document = _parse_model(value)
-    _check_consistency(document, value)
+    _check_consistency(document, value, on_message)
     return document
 
 
@@ -56,7 +57,7 @@ def _format_location(location: tuple[int | str, ...]) -> str:
     return text
 
 
-def _check_consistency(document: Document, value: dict[str, Any]) -> None:
+def _check_consistency(document: Document, value: dict[str, Any], on_message: Callable[[], object]) -> None:
     """Check the rules that no schema can express: the chain, the references, the hashes."""
     if len(document.branches) + len(document.checkpoints) > MAX_BRANCHES_AND_CHECKPOINTS:
         field = "branches" if len(document.branches) > len(document.checkpoints) else "checkpoints"
@@ -64,7 +65,7 @@ def _check_consistency(document: Document, value: dict[str, Any]) -> None:
             f"are too many: at most {MAX_BRANCHES_AND_CHECKPOINTS:,} branches and checkpoints can be imported", field
         )
     _check_alternatives(document)
-    hashes = _check_messages(document)
+    hashes = _check_messages(document, on_message)
     _check_files(document)
     depths: dict[str | None, int] = {None: 0}
     for message in document.messages:
@@ -88,7 +89,7 @@ def _check_consistency(document: Document, value: dict[str, Any]) -> None:
         raise InvalidDocumentError("does not fit: the file was changed after it was exported", "sha256")
 
 
-def _check_messages(document: Document) -> dict[str, str]:
+def _check_messages(document: Document, on_message: Callable[[], object]) -> dict[str, str]:
     """Check the messages. Return the hash of each, computed again, by its id."""
     hashes: dict[str, str] = {}
     for index, message in enumerate(document.messages):
@@ -102,6 +103,7 @@ def _check_messages(document: Document) -> dict[str, str]:
         hashes[message.id] = serde.hash_message(message.message, message.agent, message.status, parent)
         if message.hash != hashes[message.id]:
             raise InvalidDocumentError("does not fit the message: the file is damaged or was edited", f"{field}.hash")
+        on_message()
     return hashes
 
 

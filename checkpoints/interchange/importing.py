@@ -13,28 +13,30 @@ from checkpoints.interchange.import_plan import ImportPlan
 from checkpoints.interchange.planning import plan_merge, plan_replacement
 from checkpoints.interchange.waymark import Document, MessagePart
 from checkpoints.interchange.writing import write_plan
+from checkpoints.progress import Report, count_steps, ignore_progress
 from checkpoints.storage import thread_rows
 from checkpoints.storage.driver_errors import translate_taken_ids
 from checkpoints.storage.message_rows import MessageContent
 
 
-def make_replacement(doc: Document) -> ChangeBody:
+def make_replacement(doc: Document, report: Report = ignore_progress) -> ChangeBody:
     """Make the change that replaces a conversation's contents by a document's, with its current branch and head."""
-    return _make_import(doc, plan_replacement)
+    return _make_import(doc, plan_replacement, report)
 
 
-def make_merge(doc: Document) -> ChangeBody:
+def make_merge(doc: Document, report: Report = ignore_progress) -> ChangeBody:
     """Make the change that adds a document to a conversation, see `plan_merge`. Raises `NothingNewError`."""
-    return _make_import(doc, plan_merge)
+    return _make_import(doc, plan_merge, report)
 
 
-def _make_import(doc: Document, make_plan: Callable[[Document, ExistingContents], ImportPlan]) -> ChangeBody:
-    contents = {part.id: _make_content(doc, part) for part in doc.messages}
+def _make_import(doc: Document, make_plan: Callable[[Document, ExistingContents], ImportPlan], report: Report) -> ChangeBody:
+    parts = count_steps(doc.messages, report, "Preparing", "messages")
+    contents = {part.id: _make_content(doc, part) for part in parts}
 
     def import_document(transaction: Transaction) -> str:
         plan = make_plan(doc, read_existing_contents(transaction.connection, transaction.thread, doc))
         with translate_taken_ids():
-            write_plan(transaction, doc, plan, contents)
+            write_plan(transaction, doc, plan, contents, report)
         return transaction.thread.id
 
     return import_document

@@ -6,6 +6,7 @@ from checkpoints.errors import InvalidDocumentError
 from checkpoints.interchange import legacy, open_webui, strict_json, waymark
 from checkpoints.interchange.document_checks import check_document
 from checkpoints.interchange.waymark import Document
+from checkpoints.progress import Progress, Report, StepCounter, ignore_progress
 
 MAX_CONVERSATIONS = 200  # in one file
 
@@ -18,7 +19,7 @@ def read_document(text: str | bytes) -> Document:
     return found[0]
 
 
-def read_documents(text: str | bytes) -> list[Document]:
+def read_documents(text: str | bytes, report: Report = ignore_progress) -> list[Document]:
     """Return the document in an export of waymark/1 or of the older form, or each chat in an export of Open WebUI.
 
     Raises `InvalidDocumentError`.
@@ -26,7 +27,16 @@ def read_documents(text: str | bytes) -> list[Document]:
     raw = text.encode(errors="surrogatepass") if isinstance(text, str) else text
     if len(raw) > waymark.MAX_DOCUMENT_BYTES:
         raise InvalidDocumentError(f"The file is larger than {waymark.MAX_DOCUMENT_BYTES // 1_000_000} MB.")
-    return [check_document(value) for value in _convert_to_waymark(strict_json.parse_strictly(raw))]
+    report(Progress("Reading the file"))
+    found = _convert_to_waymark(strict_json.parse_strictly(raw))
+    messages = StepCounter(report, "Checking", sum(_count_messages(value) for value in found), "messages")
+    return [check_document(value, messages.add) for value in found]
+
+
+def _count_messages(value: dict[str, Any]) -> int:
+    """Count the messages of a document that is not checked yet."""
+    messages = value.get("messages")
+    return len(messages) if isinstance(messages, list) else 0
 
 
 def _convert_to_waymark(value: Any) -> list[dict[str, Any]]:

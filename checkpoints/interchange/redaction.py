@@ -22,6 +22,7 @@ from checkpoints import files, serde
 from checkpoints.errors import InvalidRedactionError
 from checkpoints.interchange.text_search import Matcher, fold_text, is_searchable
 from checkpoints.model import MAIN, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS, Json
+from checkpoints.progress import Report, count_steps, ignore_progress
 from checkpoints.reasoning import REASONING_KEY, Reasoning
 
 REDACTED = "[redacted]"
@@ -72,14 +73,15 @@ class Redaction:
             at = max(at, end)
         return "".join([*parts, text[at:]])
 
-    def redact_document(self, document: Json) -> Json:
+    def redact_document(self, document: Json, report: Report = ignore_progress) -> Json:
         """Redact an exported document (plain JSON, without its sha256)."""
-        return replace(self)._redact_document(document)  # a copy with no new ids yet
+        return replace(self)._redact_document(document, report)  # a copy with no new ids yet
 
-    def _redact_document(self, document: Json) -> Json:
+    def _redact_document(self, document: Json, report: Report) -> Json:
         ids: dict[str | None, str | None] = {None: None}
         hashes: dict[str | None, str | None] = {None: None}
-        messages = [self._redact_message(message, ids, hashes) for message in document["messages"]]
+        whole = count_steps(document["messages"], report, "Redacting", "messages")
+        messages = [self._redact_message(message, ids, hashes) for message in whole]
         branches = [
             {"id": self._redact_id(branch["id"]), "name": self._redact_name(branch["name"]), "head": ids[branch["head"]]}
             for branch in document["branches"]

@@ -16,6 +16,7 @@ from checkpoints.interchange.redaction import Redaction
 from checkpoints.interchange.waymark import Document
 from checkpoints.model import Checkpoint, Json, Message, MessageStatus, Thread
 from checkpoints.operation import USER, Caller, Operation, OperationKind, Receipt
+from checkpoints.progress import Progress, Report, ignore_progress
 from checkpoints.storage import message_rows
 from checkpoints.store import Store
 from checkpoints.text import pluralize
@@ -47,7 +48,7 @@ class ImportPreview:
     warnings: tuple[str, ...]  # sentences
 
 
-def export(store: Store, thread_id: str, redaction: Redaction | None = None) -> str:
+def export(store: Store, thread_id: str, redaction: Redaction | None = None, report: Report = ignore_progress) -> str:
     """Export a conversation: the messages of its branches and checkpoints, each once, parents first.
 
     The export contains the extra state of each checkpoint and the current branch. It contains no operations, no messages
@@ -56,12 +57,16 @@ def export(store: Store, thread_id: str, redaction: Redaction | None = None) -> 
     Raises `DamagedMessageError` or `DamagedFileError` rather than export damaged content, and `ExportTooLargeError` for
     attached files that would make it too large to be imported.
     """
-    return waymark.to_json(export_document(store, thread_id, redaction))
+    document = export_document(store, thread_id, redaction, report)
+    report(Progress("Writing the file"))
+    return waymark.to_json(document)
 
 
-def export_document(store: Store, thread_id: str, redaction: Redaction | None = None) -> Json:
+def export_document(
+    store: Store, thread_id: str, redaction: Redaction | None = None, report: Report = ignore_progress
+) -> Json:
     """Build the document as plain JSON: see `export`."""
-    thread, branches, checkpoints, messages = store.load_tree(thread_id)
+    thread, branches, checkpoints, messages = store.load_tree(thread_id, report)
     roots = {b.head_id for b in branches} | {c.node.id for c in checkpoints if c.node}
     branch_ids = {b.id for b in branches}
     made: Json = {
@@ -75,7 +80,7 @@ def export_document(store: Store, thread_id: str, redaction: Redaction | None = 
         ],
         "active": thread.branch_id,
     }
-    made = redaction.redact_document(made) if redaction else made
+    made = redaction.redact_document(made, report) if redaction else made
     if attached := _export_files(store, made["messages"]):
         made = {**made, "files": attached}
     return {**made, "sha256": waymark.hash_contents(made)}
@@ -98,17 +103,19 @@ def _export_files(store: Store, messages: list[Json]) -> list[Json]:
     ]
 
 
-def export_current_path(store: Store, thread_id: str, redaction: Redaction | None = None) -> Json:
+def export_current_path(
+    store: Store, thread_id: str, redaction: Redaction | None = None, report: Report = ignore_progress
+) -> Json:
     """Export the current path only, in the document's form: damage elsewhere in the tree does not matter."""
     with store.database.begin_read():
-        thread, messages = store.get_thread(thread_id), store.list_messages(thread_id)
+        thread, messages = store.get_thread(thread_id), store.list_messages(thread_id, report=report)
     made: Json = {
         "thread": {"title": thread.title, "settings": {}},
         "messages": [_export_message(message) for message in messages],
         "branches": [],
         "checkpoints": [],
     }
-    return redaction.redact_document(made) if redaction else made
+    return redaction.redact_document(made, report) if redaction else made
 
 
 def _select_reachable(messages: list[Message], roots: set[str | None]) -> list[Message]:
@@ -194,12 +201,14 @@ def _count_omitted_images(body: Json) -> int:
     return count if isinstance(count, int) and 0 < count < waymark.MAX_DOCUMENT_MESSAGES else 0
 
 
-def import_thread(store: Store, doc: Document, *, caller: Caller = USER) -> Receipt:
+def import_thread(store: Store, doc: Document, *, caller: Caller = USER, report: Report = ignore_progress) -> Receipt:
     """Make a conversation from a document; the result is its id. The same document again returns the same conversation."""
-    return store.import_thread(doc.thread.title, doc.sha256, make_replacement(doc), caller=caller)
+    return store.import_thread(doc.thread.title, doc.sha256, make_replacement(doc, report), caller=caller)
 
 
-def merge_document(store: Store, thread_id: str, doc: Document, *, caller: Caller = USER) -> Receipt:
+def merge_document(
+    store: Store, thread_id: str, doc: Document, *, caller: Caller = USER, report: Report = ignore_progress
+) -> Receipt:
     """Add a document to a conversation. Messages that it already has are not written again.
 
     The head stays, unless the current branch is empty: then it shows the document.
@@ -207,7 +216,7 @@ def merge_document(store: Store, thread_id: str, doc: Document, *, caller: Calle
     The merge is one operation, which can be undone. Without anything new, nothing is written and the receipt is `repeated`.
     """
     try:
-        return store.import_into(thread_id, make_merge(doc), caller=caller)
+        return store.import_into(thread_id, make_merge(doc, report), caller=caller)
     except NothingNewError:
         return Receipt(_build_empty_operation(store, thread_id, caller), repeated=True)
 

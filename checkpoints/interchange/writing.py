@@ -7,12 +7,15 @@ from checkpoints.changes.transaction import Transaction
 from checkpoints.interchange.import_plan import BranchPlan, CheckpointPlan, ImportPlan
 from checkpoints.interchange.waymark import CheckpointPart, Document
 from checkpoints.model import Checkpoint, Node
+from checkpoints.progress import Report
 from checkpoints.storage.message_rows import MessageContent, PlacedMessage
 
 
-def write_plan(transaction: Transaction, doc: Document, plan: ImportPlan, contents: Mapping[str, MessageContent]) -> None:
+def write_plan(
+    transaction: Transaction, doc: Document, plan: ImportPlan, contents: Mapping[str, MessageContent], report: Report
+) -> None:
     transaction.detail = transaction.detail or plan.detail
-    nodes = _write_messages(transaction, plan, contents)
+    nodes = _write_messages(transaction, plan, contents, report)
     branch_ids = _write_branches(transaction, plan.branches, nodes)
     if plan.moves_head:
         transaction.move_head(nodes[doc.active_head] if doc.active_head else None)
@@ -20,7 +23,7 @@ def write_plan(transaction: Transaction, doc: Document, plan: ImportPlan, conten
 
 
 def _write_messages(
-    transaction: Transaction, plan: ImportPlan, contents: Mapping[str, MessageContent]
+    transaction: Transaction, plan: ImportPlan, contents: Mapping[str, MessageContent], report: Report
 ) -> Mapping[str, Node]:
     """Write the new messages. Return the stored message for each message of the document, by its id there."""
     nodes = dict(plan.stored)
@@ -37,7 +40,7 @@ def _write_messages(
                 node = Node(transaction.new_id() if is_taken else document_id, segment, depth)
                 placed.append(PlacedMessage(node, parent_id, contents[document_id]))
                 nodes[document_id], parent_id = node, node.id
-    transaction.insert_messages(placed)
+    transaction.insert_messages(placed, report)
     return nodes
 
 

@@ -12,10 +12,12 @@ from checkpoints.errors import MessageNotFoundError
 from checkpoints.files import File
 from checkpoints.history import Path, Place
 from checkpoints.model import MAIN, Message, MessageStatus, NewMessage, Node
+from checkpoints.progress import Report, StepCounter, count_steps, ignore_progress
 from checkpoints.storage import schema, thread_rows
 from checkpoints.storage.batches import select_in_batches
 
 _MAX_PROMPT_SEARCH_MESSAGES = 200
+_MAX_INSERTED_ROWS = 1000  # between two reports
 _MAX_RANGES = 50  # parts of a path in one statement
 _hash_query = sa.select(schema.message.c.hash).where(schema.message.c.id == sa.bindparam("message_id"))
 
@@ -63,7 +65,9 @@ def make_message_content(message: NewMessage, parent_hash: str | None, now: int,
     )
 
 
-def insert_messages(connection: sa.Connection, thread_id: str, messages: Sequence[PlacedMessage]) -> None:
+def insert_messages(
+    connection: sa.Connection, thread_id: str, messages: Sequence[PlacedMessage], report: Report = ignore_progress
+) -> None:
     """Write messages, parents first. Their files are written separately."""
     rows = [
         {
@@ -81,12 +85,20 @@ def insert_messages(connection: sa.Connection, thread_id: str, messages: Sequenc
         }
         for each in messages
     ]
-    if rows:
-        connection.execute(sa.insert(schema.message), rows)
+    counter = StepCounter(report, "Writing", len(rows), "messages")
+    for start in range(0, len(rows), _MAX_INSERTED_ROWS):
+        portion = rows[start : start + _MAX_INSERTED_ROWS]
+        connection.execute(sa.insert(schema.message), portion)
+        counter.add(len(portion))
 
 
 def select_messages(
-    connection: sa.Connection, path: Path, *, last: int | None = None, before: int | None = None
+    connection: sa.Connection,
+    path: Path,
+    *,
+    last: int | None = None,
+    before: int | None = None,
+    report: Report = ignore_progress,
 ) -> list[Message]:
     """The path's messages in order; only the `last` ones, and only those at depths under `before`, when given."""
     upper = path.length if before is None else min(before, path.length)
@@ -98,7 +110,8 @@ def select_messages(
     if not found:
         return []
     before_it = [row.hash for row in found[1:]] + [select_message_hash(connection, found[-1].parent_id)]
-    return [_row_to_message(row, parent) for row, parent in zip(found, before_it, strict=True)][::-1]
+    rows = count_steps(found, report, "Reading", "messages")
+    return [_row_to_message(row, parent) for row, parent in zip(rows, before_it, strict=True)][::-1]
 
 
 def find_last_prompt(connection: sa.Connection, path: Path, start: int) -> str:
@@ -196,14 +209,14 @@ def _select_at(connection: sa.Connection, query: sa.Select[Any], places: Collect
     return select_in_batches(connection, query, sa.tuple_(table.segment, table.depth), places)
 
 
-def select_all_messages(connection: sa.Connection, thread_id: str) -> list[Message]:
+def select_all_messages(connection: sa.Connection, thread_id: str, report: Report = ignore_progress) -> list[Message]:
     """The whole tree, parents before children, siblings in the order they were written."""
     table = schema.message
     own = sa.select(schema.segment.c.id).where(schema.segment.c.thread_id == thread_id)  # messages have no index by thread
     query = sa.select(table).where(table.c.segment.in_(own)).order_by(table.c.segment, table.c.depth)
     found = connection.execute(query).all()
     hashes = {row.id: row.hash for row in found}
-    return [_row_to_message(row, hashes.get(row.parent_id)) for row in found]
+    return [_row_to_message(row, hashes.get(row.parent_id)) for row in count_steps(found, report, "Reading", "messages")]
 
 
 def select_intact_messages(connection: sa.Connection, thread_id: str) -> dict[str, IntactMessage]:

@@ -5,10 +5,13 @@ import sqlite3
 from pathlib import Path
 
 from checkpoints.errors import BackupError, StoreUnavailableError
+from checkpoints.progress import MAX_REPORTS, Progress, Report, ignore_progress
 from checkpoints.storage.database import SQLITE_PREFIX, Database
 
+_MIN_PORTION_PAGES = 100
 
-def write_backup(database: Database, target: Path) -> None:
+
+def write_backup(database: Database, target: Path, report: Report = ignore_progress) -> None:
     """Copy the database to `target` by SQLite's own backup: a copy of the file would miss the log beside it.
 
     Nothing is overwritten. `target` appears only when the copy is complete, on disk and checked. Raises `BackupError`.
@@ -20,27 +23,33 @@ def write_backup(database: Database, target: Path) -> None:
         if target.exists():  # checked early: copying may take long
             raise FileExistsError
         os.close(os.open(part, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600))
-        _copy_database(database, part)
+        _copy_database(database, part, report)
+        report(Progress("Checking the copy"))
         _check_copy(part)
         _sync_to_disk(part)
         os.link(part, target)  # no rename: it would overwrite a file made in between
-        part.unlink()
         _sync_to_disk(target.parent)
     except FileExistsError as error:
-        part.unlink(missing_ok=True)
         raise BackupError(f"{target} is there already; nothing was overwritten.") from error
     except (OSError, sqlite3.Error, StoreUnavailableError) as error:
-        part.unlink(missing_ok=True)
         raise BackupError(f"The backup {target} could not be made: {_describe_cause(error)}.") from error
+    finally:
+        part.unlink(missing_ok=True)
 
 
-def _copy_database(database: Database, target: Path) -> None:
+def _copy_database(database: Database, target: Path, report: Report) -> None:
+    """Copy in portions. The snapshot is open before the first: without it, each write of a server begins the copy again."""
+
+    def report_pages(_status: int, remaining: int, total: int) -> None:
+        report(Progress("Copying", total - remaining, total, "pages"))
+
     with database.begin_read() as connection:
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
         raw = connection.connection.driver_connection
         assert isinstance(raw, sqlite3.Connection)
         copy = sqlite3.connect(target)
         try:
-            raw.backup(copy)
+            raw.backup(copy, pages=max(_MIN_PORTION_PAGES, pages // MAX_REPORTS), progress=report_pages)
         finally:
             copy.close()
 

@@ -16,6 +16,7 @@ from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import RunActiveError, StoreUnavailableError
 from checkpoints.model import Thread
 from checkpoints.operation import Caller, Operation, OperationKind
+from checkpoints.progress import Progress, Report, StepCounter, ignore_progress
 from checkpoints.storage import file_rows, operation_rows, schema, thread_rows
 from checkpoints.storage.database import Database
 from checkpoints.storage.high_water_mark import ERASED
@@ -29,6 +30,7 @@ _branch_columns, _checkpoint_columns, _message_columns, _segment_columns = (
     schema.segment.c,
 )
 _TABLES_OF_THREAD = (schema.checkpoint, schema.branch, schema.message, schema.segment, schema.run, schema.operation)
+_MAX_ERASED_ROWS = 1000  # between two reports
 # SQLite looks up each deleted message in the tables that refer to it. Only erasure needs that, so only it makes indexes.
 _INDEXES = {"erasing_branch": "branch (head_id)", "erasing_checkpoint": "checkpoint (message_id)"}
 
@@ -80,7 +82,9 @@ def plan_erasure(database: Database, thread_id: str | None = None, *, keep_undo:
         return _sum_up(erasures, _select_orphan_files(connection, erasures))
 
 
-def erase(database: Database, thread_id: str | None = None, *, keep_undo: bool = True) -> ErasePlan:
+def erase(
+    database: Database, thread_id: str | None = None, *, keep_undo: bool = True, report: Report = ignore_progress
+) -> ErasePlan:
     """Erase the rows that `plan_erasure` counts, irrevocably, and return their counts. Requires exclusive use."""
     with database.begin_write() as connection:
         if connection.dialect.name == "sqlite":
@@ -89,12 +93,15 @@ def erase(database: Database, thread_id: str | None = None, *, keep_undo: bool =
             connection.exec_driver_sql(f"CREATE INDEX {name} ON {columns}")
         erasures = list(_plan_threads(connection, thread_id, keep_undo))
         lost_files = _select_orphan_files(connection, erasures)
+        messages = StepCounter(report, "Erasing", sum(erasure.messages for erasure in erasures), "messages")
         for erasure in erasures:
-            _erase_rows(connection, erasure)
+            _erase_rows(connection, erasure, messages)
         for hash_ in lost_files:
             connection.execute(sa.delete(schema.file).where(schema.file.c.hash == hash_))
         for name in _INDEXES:
             connection.exec_driver_sql(f"DROP INDEX {name}")
+        if connection.dialect.name == "sqlite":
+            report(Progress("Rewriting the file"))  # before the commit: a report may still refuse
     if database.engine.dialect.name == "sqlite":
         _vacuum_file(database.engine)
     return _sum_up(erasures, lost_files)
@@ -205,10 +212,12 @@ def _select_orphan_files(connection: sa.Connection, erasures: Sequence[_ThreadEr
     )
 
 
-def _erase_rows(connection: sa.Connection, erasure: _ThreadErasure) -> None:
+def _erase_rows(connection: sa.Connection, erasure: _ThreadErasure, messages: StepCounter) -> None:
     thread_id = erasure.thread.id
     if erasure.is_whole:
         for table in _TABLES_OF_THREAD:
+            if table is schema.message:
+                _erase_messages_of_thread(connection, thread_id, messages)
             connection.execute(sa.delete(table).where(table.c.thread_id == thread_id))
         connection.execute(sa.delete(schema.thread).where(schema.thread.c.id == thread_id))
         thread_rows.note_version(connection, thread_id, ERASED)
@@ -218,9 +227,7 @@ def _erase_rows(connection: sa.Connection, erasure: _ThreadErasure) -> None:
     for identifier in erasure.branches:  # the row stays, empty: the order of the other branches counts it
         connection.execute(sa.update(schema.branch).where(_branch_columns.id == identifier).values(head_id=None, name=""))
     for segment, start in erasure.segments:
-        connection.execute(
-            sa.delete(schema.message).where(_message_columns.segment == segment, _message_columns.depth >= start)
-        )
+        _erase_messages(connection, messages, _message_columns.segment == segment, _message_columns.depth >= start)
     for segment, _ in sorted(erasure.segments, reverse=True):  # the children of a segment have higher numbers
         has_messages = sa.exists().where(_message_columns.segment == segment)
         connection.execute(sa.delete(schema.segment).where(_segment_columns.id == segment, ~has_messages))
@@ -232,6 +239,23 @@ def _erase_rows(connection: sa.Connection, erasure: _ThreadErasure) -> None:
             connection, thread_rows.load_thread(connection, thread_id, include_deleted=True), now, new_id, Caller()
         )
         change.run_body(OperationKind.ERASE, lambda _: None)
+
+
+def _erase_messages_of_thread(connection: sa.Connection, thread_id: str, messages: StepCounter) -> None:
+    """Erase a conversation's messages by segment: messages have no index by thread. Damage may leave some behind."""
+    of_thread = _message_columns.thread_id == thread_id
+    for segment in connection.scalars(sa.select(_segment_columns.id).where(_segment_columns.thread_id == thread_id)).all():
+        _erase_messages(connection, messages, _message_columns.segment == segment, of_thread)
+
+
+def _erase_messages(connection: sa.Connection, messages: StepCounter, *conditions: sa.ColumnElement[bool]) -> None:
+    """Erase the messages that meet these conditions, in portions."""
+    ids = sa.select(_message_columns.id).where(*conditions).limit(_MAX_ERASED_ROWS)
+    portion = sa.delete(schema.message).where(_message_columns.id.in_(ids))
+    erased = _MAX_ERASED_ROWS
+    while erased == _MAX_ERASED_ROWS:
+        erased = connection.execute(portion).rowcount
+        messages.add(erased)
 
 
 def _vacuum_file(engine: sa.Engine) -> None:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -17,6 +18,7 @@ from checkpoints import files, history, serde
 from checkpoints.history import SegmentParents
 from checkpoints.model import Node
 from checkpoints.operation import OperationKind
+from checkpoints.progress import Report, StepCounter, ignore_progress
 from checkpoints.storage import file_rows, high_water_mark, operation_rows, schema, thread_rows
 from checkpoints.storage.database import Database
 from checkpoints.text import pluralize
@@ -61,17 +63,18 @@ class VerificationReport:
         return f"{checked}: {pluralize(len(self.damages), 'damage') if self.damages else 'all whole'}."
 
 
-def verify(database: Database) -> VerificationReport:
+def verify(database: Database, report: Report = ignore_progress) -> VerificationReport:
     """Check the whole database in one snapshot. Raises `StoreUnavailableError` only if nothing can be read at all."""
     tables = (schema.thread, schema.message, schema.checkpoint, schema.operation, schema.file)
     with database.begin_read() as connection:
-        found = (*_find_damages(connection), *_find_lost_changes(connection, database.marked_versions))
+        messages = StepCounter(report, "Checking", _count_rows(connection, schema.message), "messages")
+        found = (*_find_damages(connection, messages), *_find_lost_changes(connection, database.marked_versions))
         counts = [_count_rows(connection, table) for table in tables]
     return VerificationReport(counts[0], counts[1], counts[2], counts[3], found, counts[4])
 
 
-def _find_damages(connection: sa.Connection) -> Iterator[Damage]:
-    for part in (_check_sqlite, _check_strays, _check_attachments, _check_threads):
+def _find_damages(connection: sa.Connection, messages: StepCounter) -> Iterator[Damage]:
+    for part in (_check_sqlite, _check_strays, _check_attachments, partial(_check_threads, messages=messages)):
         try:
             yield from part(connection)
         except _READ_ERRORS as error:
@@ -140,12 +143,12 @@ def _check_attachments(connection: sa.Connection) -> Iterator[Damage]:
             yield Damage("has an attached file that is missing or damaged", row.thread_id, row.title, row.id, row.depth + 1)
 
 
-def _check_threads(connection: sa.Connection) -> Iterator[Damage]:
+def _check_threads(connection: sa.Connection, messages: StepCounter) -> Iterator[Damage]:
     table = schema.thread.c
     columns = (table.id, table.title, table.branch_id, table.version, table.checkpoints_made)
     for thread in connection.execute(sa.select(*columns).order_by(table.id)).all():
         try:
-            parts = (_check_tree, _check_json_columns, _check_operations)
+            parts = (partial(_check_tree, messages=messages), _check_json_columns, _check_operations)
             for problem, message in chain.from_iterable(part(connection, thread) for part in parts):
                 place = (message.id, message.depth + 1) if message else (None, None)
                 yield Damage(problem, thread.id, thread.title, *place)
@@ -183,7 +186,7 @@ def _is_json_object(text: str | None) -> bool:
         return False
 
 
-def _check_tree(connection: sa.Connection, thread: _ThreadRow) -> Findings:
+def _check_tree(connection: sa.Connection, thread: _ThreadRow, messages: StepCounter) -> Findings:
     """Check the tree of messages, and the branches and checkpoints on it."""
     forks = thread_rows.select_segment_parents(connection, thread.id)
     intact_depths: dict[int, int] = {}  # segment -> the last depth whose path is complete
@@ -192,7 +195,7 @@ def _check_tree(connection: sa.Connection, thread: _ThreadRow) -> Findings:
             yield f"segment {segment} forks from one that is not there", None
             intact_depths[segment] = -1
             continue
-        yield from _check_segment(connection, thread.id, segment, parent, fork_depth, intact_depths)
+        yield from _check_segment(connection, thread.id, segment, parent, fork_depth, intact_depths, messages)
     yield from _check_heads(connection, thread, forks, intact_depths)
 
 
@@ -203,6 +206,7 @@ def _check_segment(
     parent: int | None,
     fork_depth: int,
     intact_depths: dict[int, int],
+    messages: StepCounter,
 ) -> Findings:
     before = _select_message_row(connection, parent, fork_depth)
     depth = fork_depth
@@ -218,6 +222,7 @@ def _check_segment(
         elif serde.hash_canonical_body(row.body, row.agent, row.status, before.hash if before else None) != row.hash:
             yield "is damaged: its content does not fit its hash", node
         before, depth = row, row.depth
+        messages.add()
         if is_complete:
             intact_depths[segment] = depth
     intact_depths.setdefault(segment, fork_depth if is_complete else -1)

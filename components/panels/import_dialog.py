@@ -10,10 +10,12 @@ from dash import Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, ModalBody, ModalFooter
 
-from checkpoints import Receipt, StateError
+from checkpoints import Receipt, StateError, pluralize
 from checkpoints.interchange import transfer, waymark
 from checkpoints.interchange.waymark import Document
+from checkpoints.progress import Progress, Report, report_within
 from components import dialog, page_state
+from components.long_requests import RequestCancelledError, get_report
 from components.panel import Panel
 from components.panels import import_preview
 from components.services import Services
@@ -73,7 +75,7 @@ def _register_preview(app: Dash, services: Services, uploads: ParsedUpload) -> N
         if contents is None:
             return stay, stay, stay, stay, stay
         try:
-            docs = await services.run_blocking(uploads.read_documents, contents)
+            docs = await services.run_blocking(uploads.read_documents, contents, get_report())
             thread_id = await _find_merge_thread(services, docs, page_state.parse_thread_id(pathname))
             previews = [
                 await services.read_snapshot(transfer.preview_import, services.store, doc, thread_id) for doc in docs
@@ -117,12 +119,32 @@ def _register_import(app: Dash, services: Services, uploads: ParsedUpload) -> No
     async def confirm_import(_: int, contents: str | None) -> tuple[Any, ...]:
         if contents is None:  # a second click on the same button
             return no_update, False, no_update
+        made: list[Receipt] = []
         try:
-            docs = await services.run_blocking(uploads.take_documents, contents)
-            made = [await services.run_blocking(transfer.import_thread, services.store, doc) for doc in docs]
+            docs = await services.run_blocking(uploads.take_documents, contents, get_report())
+            for doc in docs:
+                report = _choose_report(len(made), len(docs))
+                made.append(await services.run_blocking(transfer.import_thread, services.store, doc, report=report))
         except StateError as error:
-            return page_state.report_problem(str(error)), False, None
+            return page_state.report_problem(_describe_refusal(error, len(made))), False, None
         return page_state.build_update(go=page_state.thread_address(made[0].result)), False, None
+
+
+def _choose_report(done: int, total: int) -> Report:
+    """Return the report for one of the conversations in a file; of several, the progress counts conversations."""
+    if total == 1:
+        return get_report()
+    return report_within(get_report(), Progress("Importing", done, total, "conversations"))
+
+
+def _describe_refusal(error: StateError, imported: int) -> str:
+    """Describe an import that ended early. Each conversation of a file is imported by itself."""
+    text = "The import was cancelled." if isinstance(error, RequestCancelledError) else str(error)
+    if imported:
+        return (
+            f"{text} {pluralize(imported, 'conversation')} in the file {'was' if imported == 1 else 'were'} imported before."
+        )
+    return f"{text} Nothing was imported." if isinstance(error, RequestCancelledError) else text
 
 
 def _register_merge(app: Dash, services: Services, uploads: ParsedUpload) -> None:
@@ -138,10 +160,12 @@ def _register_merge(app: Dash, services: Services, uploads: ParsedUpload) -> Non
         if contents is None or thread_id is None:
             return no_update, False, no_update
         try:
-            [doc] = await services.run_blocking(uploads.take_documents, contents)
-            done = await services.apply_change(partial(transfer.merge_document, services.store), thread_id, doc)
+            report = get_report()
+            [doc] = await services.run_blocking(uploads.take_documents, contents, report)
+            merge = partial(transfer.merge_document, services.store)
+            done = await services.apply_change(merge, thread_id, doc, report=report)
         except StateError as error:
-            return page_state.report_problem(str(error)), False, None
+            return page_state.report_problem(_describe_refusal(error, 0)), False, None
         return page_state.build_update(toast=_build_merge_toast(thread_id, done)), False, None
 
 

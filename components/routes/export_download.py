@@ -12,9 +12,11 @@ from starlette.responses import PlainTextResponse, Response
 from checkpoints import Store
 from checkpoints.interchange import text_exports, transfer
 from checkpoints.interchange.redaction import Redaction
+from checkpoints.progress import Report
+from components.long_requests import get_report
 from components.services import Services
 
-Writer = Callable[[Store, str, Redaction | None], str]
+Writer = Callable[[Store, str, Redaction | None, Report], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ def add_route(server: FastAPI, services: Services) -> None:
         words = tuple(line.strip() for text in options.getlist("redact") for line in text.splitlines() if line.strip())
         results, attached = "leave_out" in options, "leave_out_files" in options
         redaction = Redaction(results, words, attached) if words or results or attached else None
-        text = await services.read_snapshot(kind.write, services.store, thread_id, redaction)
+        text = await services.read_snapshot(kind.write, services.store, thread_id, redaction, get_report())
         title = await services.read_snapshot(_read_title, services.store, thread_id)
         named = _build_file_name(redaction, title)
         title_name = quote(f"{named}.{kind.suffix}", safe="")

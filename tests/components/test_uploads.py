@@ -21,9 +21,9 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     sizes: list[int] = []
     read = reading.read_documents
 
-    def read_and_note(raw: bytes) -> Any:
+    def read_and_note(raw: bytes, *report: Any) -> Any:
         sizes.append(len(raw))
-        return read(raw)
+        return read(raw, *report)
 
     monkeypatch.setattr(reading, "read_documents", read_and_note)
     return sizes

@@ -1,5 +1,6 @@
 /** Submit the export form without leaving the page: a refusal becomes a toast, and texts to redact stay out of the URL. */
 import { showToast } from "../lib/toast.mjs";
+import { followRequest } from "./long-request.mjs";
 
 /** @param {Response} answer @returns {string} the name that the server gave the file */
 function readFileName(answer) {
@@ -7,10 +8,27 @@ function readFileName(answer) {
   return name ? decodeURIComponent(name) : "conversation";
 }
 
+/** Read an answer, and show how much of it has arrived. */
+async function readFile(answer, show) {
+  const total = Math.ceil(Number(answer.headers.get("content-length")) / 1000);
+  const parts = [];
+  let bytes = 0;
+  for (const reader = answer.body.getReader(); ; ) {
+    const { done, value } = await reader.read();
+    if (done) return new Blob(parts, { type: answer.headers.get("content-type") });
+    parts.push(value);
+    bytes += value.length;
+    show({ phase: "Downloading", done: Math.floor(bytes / 1000), total, noun: "kB", detail: "" });
+  }
+}
+
 async function fetchExport(form) {
-  const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
-  if (!answer.ok) throw new Error(await answer.text());
-  return { name: readFileName(answer), href: URL.createObjectURL(await answer.blob()) };
+  const body = new URLSearchParams(new FormData(form));
+  return followRequest({ title: "Export" }, async (headers, show) => {
+    const answer = await fetch(form.action, { method: "POST", body, headers });
+    if (!answer.ok) throw new Error(await answer.text());
+    return { name: readFileName(answer), href: URL.createObjectURL(await readFile(answer, show)) };
+  });
 }
 
 async function submitExport(event) {

@@ -1,0 +1,90 @@
+/** A long request: after a second its progress is shown, and it can be cancelled. */
+import { createOperationId } from "../lib/actions.mjs";
+import { lazy } from "../lib/lazy.mjs";
+
+const SHOWN_AFTER_MS = 1000;
+const READ_EVERY_MS = 400;
+
+const ProgressBox = lazy(() => import("./progress-box.lazy.mjs"), "ProgressBox");
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/**
+ * Send a request, and show its progress until it has ended.
+ * @template T
+ * @param {Subject} subject
+ * @param {(headers: {[name: string]: string}, show: (progress: Progress) => void) => Promise<T>} send  adds the headers to the
+ *   request; `show` shows progress that only the browser knows, and the server's no more
+ * @returns {Promise<T>}
+ *
+ * @typedef {{title: string, dialog?: string, cancel?: string}} Subject  a noun; selectors of a dialog that stays open
+ *   meanwhile, and of the button in it that cancels
+ * @typedef {{phase: string, done: number, total: number|null, noun: string, detail: string}} Progress  as in
+ *   checkpoints/progress.py
+ */
+export async function followRequest(subject, send) {
+  const request = new LongRequest(subject);
+  request.start();
+  try {
+    return await send(request.headers, request.show);
+  } finally {
+    request.end();
+  }
+}
+
+class LongRequest {
+  #subject;
+  #id = createOperationId();
+  #box = null;
+  #isEnded = false;
+  #isRead = true;
+
+  constructor(subject) {
+    this.#subject = subject;
+  }
+
+  get headers() {
+    return { "Waymark-Request": this.#id };
+  }
+
+  start() {
+    document.addEventListener("click", this.#cancelInDialog);
+    this.#follow();
+  }
+
+  show = (progress) => {
+    this.#isRead = false;
+    this.#box?.show(progress);
+  };
+
+  end() {
+    this.#isEnded = true;
+    document.removeEventListener("click", this.#cancelInDialog);
+    this.#box?.remove();
+  }
+
+  async #follow() {
+    await wait(SHOWN_AFTER_MS);
+    const Box = this.#isEnded ? null : await ProgressBox.load();
+    if (Box === null || this.#isEnded) return;
+    this.#box = new Box(this.#subject, this.#cancel);
+    while (!this.#isEnded && this.#isRead) {
+      await this.#readProgress();
+      await wait(READ_EVERY_MS);
+    }
+  }
+
+  async #readProgress() {
+    const answer = await fetch(`/api/requests/${this.#id}`).catch(() => null);
+    const progress = answer?.status === 200 ? await answer.json() : null;
+    if (!this.#isEnded && this.#isRead) this.#box.show(progress);
+  }
+
+  #cancel = () => {
+    this.#box?.showCancelling();
+    fetch(`/api/requests/${this.#id}/cancel`, { method: "POST" }).catch(() => undefined); // a lost request is reported itself
+  };
+
+  #cancelInDialog = (event) => {
+    if (this.#subject.cancel && event.target.closest?.(this.#subject.cancel)) this.#cancel();
+  };
+}

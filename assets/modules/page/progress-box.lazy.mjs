@@ -1,0 +1,79 @@
+/** The progress of a long request: a bar with words, in the open dialog of the request, else in the corner. */
+import { loadStyle } from "../lib/style.lazy.mjs";
+
+loadStyle(new URL("./progress-box.lazy.css", import.meta.url));
+
+const formatExactly = (number) => number.toLocaleString("en");
+
+function createElement(tag, className, properties = {}) {
+  return Object.assign(document.createElement(tag), { className, ...properties });
+}
+
+/** @param {import("./long-request.mjs").Progress} progress @returns {string} such as "1,200 of 4,000 messages" */
+function describeSteps({ done, total, noun, detail }) {
+  if (total === null) return "";
+  return `${formatExactly(done)} of ${formatExactly(total)} ${noun}${detail && ` · ${detail}`}`;
+}
+
+export class ProgressBox {
+  #subject;
+  #isCancelling = false;
+  #phase = createElement("p", "progress-phase", { role: "status" }); // read aloud; the steps are too many for that
+  #bar = createElement("div", "progress-line", { role: "progressbar", ariaValueMin: "0" });
+  #steps = createElement("span", "progress-steps");
+  #cancel = createElement("button", "btn btn-sm btn-outline-secondary", { type: "button", textContent: "Cancel" });
+  #box = createElement("section", "progress-box");
+
+  /** @param {import("./long-request.mjs").Subject} subject @param {() => void} onCancel */
+  constructor(subject, onCancel) {
+    this.#subject = subject;
+    this.#box.ariaLabel = this.#bar.ariaLabel = `${subject.title}: progress`;
+    this.#cancel.addEventListener("click", onCancel);
+    const foot = createElement("div", "progress-foot");
+    foot.append(this.#steps, this.#cancel);
+    this.#bar.append(createElement("div", "progress-done"));
+    this.#box.append(this.#phase, this.#bar, foot);
+  }
+
+  /** @param {import("./long-request.mjs").Progress|null} progress null: nothing is reported yet */
+  show(progress) {
+    this.#place();
+    const phase = this.#isCancelling ? "cancelling" : (progress?.phase.toLowerCase() ?? "waiting");
+    const title = `${this.#subject.title}: ${phase}`;
+    if (this.#phase.textContent !== title) this.#phase.textContent = title;
+    const isCounted = Boolean(progress?.total);
+    this.#steps.textContent = isCounted ? describeSteps(progress) : "";
+    this.#bar.classList.toggle("is-uncounted", !isCounted);
+    this.#bar.ariaValueMax = isCounted ? String(progress.total) : null;
+    this.#bar.ariaValueNow = isCounted ? String(progress.done) : null;
+    this.#bar.ariaValueText = isCounted ? describeSteps(progress) : null;
+    this.#bar.firstChild.style.width = isCounted ? `${(100 * progress.done) / progress.total}%` : "";
+  }
+
+  showCancelling() {
+    this.#isCancelling = true;
+    this.#cancel.disabled = true;
+    this.#phase.textContent = `${this.#subject.title}: cancelling`;
+  }
+
+  remove() {
+    this.#box.remove();
+  }
+
+  /** Move to the dialog while it is open, whose own button cancels. */
+  #place() {
+    const dialog = this.#subject.dialog && document.querySelector(`${this.#subject.dialog} .modal-body`);
+    const home = dialog || document.querySelector(".toasts") || document.body;
+    this.#cancel.hidden = Boolean(dialog);
+    if (this.#box.parentElement === home) return;
+    home.append(this.#box);
+    if (dialog) this.#rest(dialog.closest(".modal"));
+  }
+
+  /** Let only Cancel work in the dialog: its other buttons would begin the same work again. */
+  #rest(dialog) {
+    this.#box.scrollIntoView({ block: "nearest" });
+    for (const button of dialog.querySelectorAll(`.modal-footer button:not(${this.#subject.cancel})`)) button.disabled = true;
+    dialog.focus(); // a disabled button loses the focus, and Escape with it
+  }
+}

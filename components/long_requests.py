@@ -1,0 +1,107 @@
+"""The long requests of pages, under the id that the page gave each: their progress, and whether the user cancelled them.
+
+A page names such a request in a header, reads its progress while it waits, and may cancel it (see routes.request_progress).
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from checkpoints import StateError
+from checkpoints.progress import Progress, Report, ignore_progress
+
+HEADER = "waymark-request"
+_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
+_report: ContextVar[Report] = ContextVar("report", default=ignore_progress)
+
+
+class RequestCancelledError(StateError):
+    """The user has cancelled the request. Nothing of its current change is written."""
+
+    def __init__(self) -> None:
+        super().__init__("It was cancelled.")
+
+
+@dataclass
+class LongRequest:
+    progress: Progress | None = None
+    is_cancelled: bool = False
+
+    def report(self, progress: Progress) -> None:
+        """Record the progress, on any thread. Raises `RequestCancelledError`."""
+        if self.is_cancelled:
+            raise RequestCancelledError
+        self.progress = progress
+
+
+class LongRequests:
+    """The requests that are running now."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, LongRequest] = {}
+
+    @contextmanager
+    def follow(self, identifier: str) -> Iterator[LongRequest]:
+        """Follow a request until the block ends."""
+        request = self._running[identifier] = LongRequest()
+        try:
+            yield request
+        finally:
+            if self._running.get(identifier) is request:
+                del self._running[identifier]
+
+    def find_progress(self, identifier: str) -> Progress | None:
+        """Return the last progress; None before the first report, and for a request that has ended."""
+        request = self._running.get(identifier)
+        return request.progress if request else None
+
+    def cancel(self, identifier: str) -> None:
+        """Cancel a request: its next report ends it. After its last report, it ends as if it were not cancelled."""
+        if request := self._running.get(identifier):
+            request.is_cancelled = True
+
+
+def get_report() -> Report:
+    """Return the report of the current request. It must be read before the work moves to another thread."""
+    return _report.get()
+
+
+class LongRequestLayer:
+    """The ASGI layer that follows each request with an id, from the first byte of its body on."""
+
+    def __init__(self, app: ASGIApp, requests: LongRequests) -> None:
+        self._app = app
+        self._requests = requests
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        identifier = Headers(scope=scope).get(HEADER, "") if scope["type"] == "http" else ""
+        if not _ID.fullmatch(identifier):
+            await self._app(scope, receive, send)
+            return
+        with self._requests.follow(identifier) as request:
+            token = _report.set(request.report)
+            try:
+                await self._app(scope, _count_body(scope, receive, request), send)
+            finally:
+                _report.reset(token)
+
+
+def _count_body(scope: Scope, receive: Receive, request: LongRequest) -> Receive:
+    """Record the progress of the upload. It is not cancelled here: the answer comes from the work after it."""
+    length = Headers(scope=scope).get("content-length", "")
+    total, received = int(length) // 1000 if length.isdecimal() else 0, 0
+
+    async def receive_and_count() -> Message:
+        nonlocal received
+        message = await receive()
+        if message["type"] == "http.request" and total:
+            received += len(message.get("body", b""))
+            request.progress = Progress("Uploading", received // 1000, total, "kB")
+        return message
+
+    return receive_and_count

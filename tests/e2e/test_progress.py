@@ -1,0 +1,148 @@
+"""A long import and a long export show how far they are, leave the page usable, and can be cancelled.
+
+The server runs in this process, so that a test holds an operation in its middle for as long as it looks at the page.
+"""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+from playwright.sync_api import Locator, expect
+
+from app import App, create_app
+from checkpoints import Store
+from checkpoints.interchange import transfer
+from config import Settings
+from server.serving import open_listener
+from tests.components.test_long_requests import hold_at, write_long
+from tests.e2e.conftest import WIDE, Visit
+from tests.e2e.waymark import Page
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+PHONE: Any = {"width": 390, "height": 844}
+
+
+class HeldServer:
+    """One Waymark in a thread, without a sign-in."""
+
+    def __init__(self, folder: Path) -> None:
+        self._listener = open_listener("127.0.0.1", 0)
+        port = self._listener.getsockname()[1]
+        self.origin = f"http://127.0.0.1:{port}"
+        self.app: App = create_app(Settings(data_dir=folder, model="demo", auth="none"), port=port)
+        self._server = uvicorn.Server(uvicorn.Config(self.app.asgi, log_config=None, access_log=False, lifespan="on"))
+        self._thread = threading.Thread(target=self._server.run, args=([self._listener],), daemon=True)
+        self._thread.start()
+
+    @property
+    def store(self) -> Store:
+        return self.app.services.store
+
+    def sign_in(self, _: object) -> None:
+        """Everybody is let in."""
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+        self._thread.join(60)
+
+
+@pytest.fixture
+def held_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HeldServer]:
+    monkeypatch.setattr("checkpoints.storage.message_rows._MAX_INSERTED_ROWS", 10)
+    server = HeldServer(tmp_path / "data")
+    yield server
+    server.stop()
+
+
+def write_file(server: HeldServer, path: Path) -> Path:
+    """Export a long conversation that the server then does not have any more."""
+    thread_id = write_long(server.store)
+    path.write_text(transfer.export(server.store, thread_id))
+    server.store.delete_thread(thread_id)
+    return path
+
+
+def progress(page: Page) -> Locator:
+    return page.tab.get_by_role("progressbar")
+
+
+def expect_middle(page: Page, phase: str) -> None:
+    """Expect a bar in the middle of a phase, with words and numbers that agree."""
+    expect(page.tab.locator(".progress-phase")).to_have_text(phase)
+    done = int(progress(page).get_attribute("aria-valuenow") or 0)
+    assert 150 < done < 300
+    assert progress(page).get_attribute("aria-valuemax") == "300"
+    expect(page.tab.locator(".progress-steps")).to_have_text(f"{done} of 300 messages")
+    box, line = progress(page).locator("div").bounding_box(), progress(page).bounding_box()
+    assert box is not None
+    assert line is not None
+    assert box["width"] / line["width"] == pytest.approx(done / 300, abs=0.02)
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
+def test_a_long_import_shows_how_far_it_is_and_the_page_stays_usable(
+    viewport: Any, held_server: HeldServer, visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, checking = write_file(held_server, tmp_path / "long.json"), hold_at(monkeypatch, "Checking")
+    page = visit(held_server, viewport=viewport, reduced_motion="reduce")
+    choose_file(page, file)
+    expect_middle(page, "Import: checking")
+    page.composer.fill("Meanwhile")
+    page.composer.click(timeout=10_000)  # nothing lies above it
+    checking.opened.set()
+    expect(page.dialog).to_contain_text("300 messages")
+    expect(progress(page)).to_have_count(0)
+
+    writing = hold_at(monkeypatch, "Writing")
+    page.dialog.get_by_role("button", name="As a new conversation").click()
+    expect_middle(page, "Import: writing")
+    expect(page.dialog.get_by_role("progressbar")).to_be_visible()
+    expect(page.dialog.get_by_role("button", name="As a new conversation")).to_be_disabled()
+    page.tab.keyboard.press("Escape")  # closes the dialog, and the import goes on
+    expect(page.tab.locator(".modal")).to_have_count(0)
+    expect_middle(page, "Import: writing")
+    writing.opened.set()
+    page.tab.wait_for_url("**/t/*")
+    expect(progress(page)).to_have_count(0)
+
+
+def choose_file(page: Page, path: Path) -> None:
+    page.wait_for_upload()
+    page.tab.locator("#upload input").set_input_files(path)
+
+
+@pytest.mark.parametrize("phase", ["Checking", "Writing"])
+def test_a_cancelled_import_ends_and_leaves_nothing(
+    phase: str, held_server: HeldServer, visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, gate = write_file(held_server, tmp_path / "long.json"), hold_at(monkeypatch, phase)
+    page = visit(held_server)
+    page.choose_import(file)
+    if phase == "Writing":
+        page.dialog.get_by_role("button", name="As a new conversation").click()
+    expect_middle(page, f"Import: {phase.lower()}")
+    with page.tab.expect_response("**/cancel"):
+        page.tab.get_by_role("button", name="Cancel", exact=True).locator("visible=true").click()
+    gate.opened.set()
+    expect(page.toast).to_contain_text("cancelled")
+    expect(progress(page)).to_have_count(0)
+    expect(page.threads).to_have_count(0)
+    page.choose_import(file)  # the same file can be chosen again
+    expect(page.dialog).to_contain_text("300 messages")
+
+
+def test_a_long_export_shows_how_far_it_is_and_still_downloads(
+    held_server: HeldServer, visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thread_id, gate = write_long(held_server.store), hold_at(monkeypatch, "Reading")
+    page = visit(held_server, f"/t/{thread_id}")
+    with page.tab.expect_download() as started:
+        page.ask_to_export().get_by_role("button", name="Export", exact=True).click()
+        expect_middle(page, "Export: reading")
+        page.composer.fill("Meanwhile")
+        gate.opened.set()
+    expect(progress(page)).to_have_count(0)
+    assert started.value.suggested_filename == "Long.waymark.json"
