@@ -15,8 +15,9 @@ from typing import TextIO
 from agent.settings import ModelCatalog
 from agent.terminal_demo import DEMONSTRATIONS
 from checkpoints import Database, Runs, StateError, Store
-from checkpoints.interchange import reading, text_exports, transfer, waymark
+from checkpoints.interchange import reading, text_exports, transfer
 from checkpoints.interchange.redaction import Redaction
+from checkpoints.limits import MAX_DOCUMENT_BYTES
 from checkpoints.upkeep import erasure, verification
 from checkpoints.upkeep.backup import write_backup
 from config import Settings
@@ -163,8 +164,8 @@ def _render_export(store: Store, thread_id: str, arguments: Arguments) -> str:
     parts = (arguments.redact_tool_results, tuple(arguments.redact), arguments.leave_out_files)
     redaction = Redaction(*parts) if is_redacted else None
     text = form(store, thread_id, redaction)
-    if form is transfer.export and len(text.encode()) > waymark.MAX_DOCUMENT_BYTES:
-        limit = waymark.MAX_DOCUMENT_BYTES // 1_000_000
+    if form is transfer.export and len(text.encode()) > MAX_DOCUMENT_BYTES:
+        limit = MAX_DOCUMENT_BYTES // 1_000_000
         _print_line(f"The export of {thread_id} is over the {limit} MB that an import takes.", sys.stderr)
     return text
 
@@ -181,7 +182,7 @@ def _write_new_file(path: Path, text: str) -> None:
 
 def _run_import(arguments: Arguments, url: str) -> int:
     with open(arguments.file, "rb") as file:
-        found = reading.read_documents(file.read(waymark.MAX_DOCUMENT_BYTES + 1))
+        found = reading.read_documents(file.read(MAX_DOCUMENT_BYTES + 1))
     database = Database.open_url(url)
     try:
         database.claim()

@@ -36,13 +36,13 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from agent.models.parameters import (
     MAX_ANSWER_TOKENS,
-    MAX_EXTRA_BODY_CHARS,
     MAX_TEMPERATURE,
     MAX_TOP_P,
     REASONING_EFFORTS,
     ReasoningEffort,
     write_extra_body,
 )
+from checkpoints.limits import MAX_EXTRA_BODY_CHARS
 
 
 class SettingsError(ValueError):

@@ -27,8 +27,7 @@ from agent.models.finish_reasons import convert_to_chunk, read_finish_reason
 from agent.models.reasoning import ReasoningReader, identify_source
 from agent.models.think_tags import split_thought
 from checkpoints import serde
-from checkpoints.interchange.waymark import MAX_CALLS
-from checkpoints.limits import MAX_ARGUMENT_LEVELS, is_deeper, to_label
+from checkpoints.limits import MAX_ARGUMENT_LEVELS, MAX_CALLS, is_deeper, to_label
 
 BoundModel = Runnable[LanguageModelInput, AIMessage]
 _CUT_OFF_TEXTS: dict[str | None, str] = {

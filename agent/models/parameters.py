@@ -9,13 +9,13 @@ from typing import Any, Literal, get_args
 from langchain_core.language_models import BaseChatModel
 
 from agent.context.window import MAX_TOKENS_FIELDS
+from checkpoints.limits import MAX_EXTRA_BODY_CHARS
 
 ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 REASONING_EFFORTS: tuple[ReasoningEffort, ...] = get_args(ReasoningEffort)
 MAX_TEMPERATURE = 2
 MAX_TOP_P = 1
 MAX_ANSWER_TOKENS = 999_999_999
-MAX_EXTRA_BODY_CHARS = 4_000
 OWN_FIELDS = ("messages", "input", "model", "stream", "tools")  # an extra body cannot replace them
 PARAMETER_RANGES = {"temperature": (0, MAX_TEMPERATURE), "top_p": (0, MAX_TOP_P), "max_tokens": (1, MAX_ANSWER_TOKENS)}
 _FIELD_NAMES = {  # by parameter: the names that LangChain's packages give to it

@@ -6,8 +6,7 @@ from checkpoints.errors import InvalidDocumentError
 from checkpoints.interchange import legacy, open_webui, strict_json, waymark
 from checkpoints.interchange.document_checks import check_document
 from checkpoints.interchange.waymark import Document
-
-MAX_CONVERSATIONS = 200  # in one file
+from checkpoints.limits import MAX_CONVERSATIONS, MAX_DOCUMENT_BYTES
 
 
 def read_document(text: str | bytes) -> Document:
@@ -24,8 +23,8 @@ def read_documents(text: str | bytes) -> list[Document]:
     Raises `InvalidDocumentError`.
     """
     raw = text.encode(errors="surrogatepass") if isinstance(text, str) else text
-    if len(raw) > waymark.MAX_DOCUMENT_BYTES:
-        raise InvalidDocumentError(f"The file is larger than {waymark.MAX_DOCUMENT_BYTES // 1_000_000} MB.")
+    if len(raw) > MAX_DOCUMENT_BYTES:
+        raise InvalidDocumentError(f"The file is larger than {MAX_DOCUMENT_BYTES // 1_000_000} MB.")
     return [check_document(value) for value in _convert_to_waymark(strict_json.parse_strictly(raw))]
 
 

@@ -11,7 +11,7 @@ from agent.context.request import NOT_CARRIED_OUT_TEXT
 from agent.events import ToolStarted
 from agent.tools.calculator import calculator
 from checkpoints import Run, RunState
-from checkpoints.interchange.waymark import MAX_CALLS
+from checkpoints.limits import MAX_CALLS
 from checkpoints.operation import Caller
 from tests.agent.running import Running, budget, model_at, running, tool
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
