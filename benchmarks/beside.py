@@ -5,6 +5,7 @@ The server runs with a probe on its loop. Health is asked by a process of its ow
 
 import http.client
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -35,15 +36,15 @@ env = {{PYTHONPATH = "{root}"}}
 approval = false
 """
 BURDENS: dict[str, Callable[[], Burden]] = {
-    "nothing": lambda: burdens.do_nothing,
-    "imports of 10 MB": lambda: burdens.import_large_files,
-    "a tool's result of 50 MB in one line": lambda: burdens.call_flooding_tool,
-    "5,000 branches of a comb in four tabs": lambda: burdens.view_in_tabs(burdens.write_branched_document()),
-    "128 calls and 199 branches in four tabs": lambda: burdens.view_in_tabs(burdens.write_calling_document()),
-    "9 MB of dear Markdown in four tabs": lambda: burdens.view_in_tabs(burdens.write_dear_document()),
-    "1,000 sockets that do not read": lambda: burdens.hold_unread_sockets,
-    "400 slow connections": lambda: burdens.hold_slow_connections,
-    "100 malformed posts a second": lambda: burdens.post_malformed_bodies,
+    "nothing": lambda: Burden(burdens.do_nothing),
+    "imports of 10 MB": lambda: Burden(burdens.import_large_files),
+    "a tool's result of 50 MB in one line": lambda: Burden(burdens.call_flooding_tool),
+    "5,000 branches of a comb in four tabs": lambda: Burden(burdens.view_in_tabs, burdens.write_branched_document()),
+    "128 calls and 199 branches in four tabs": lambda: Burden(burdens.view_in_tabs, burdens.write_calling_document()),
+    "9 MB of dear Markdown in four tabs": lambda: Burden(burdens.view_in_tabs, burdens.write_dear_document()),
+    "1,000 sockets that do not read": lambda: Burden(burdens.hold_unread_sockets),
+    "400 slow connections": lambda: Burden(burdens.hold_slow_connections),
+    "100 malformed posts a second": lambda: Burden(burdens.post_malformed_bodies),
 }
 
 
@@ -53,7 +54,8 @@ class Measured:
 
     gaps: Samples
     delays: Samples
-    health: Samples
+    health: Samples  # over an open connection
+    connecting: Samples  # the same over a new one
     holds: Sequence[Hold]
     times: int
     errors: Sequence[str]
@@ -61,6 +63,10 @@ class Measured:
     @property
     def held(self) -> float:
         return max((hold.busy for hold in self.holds), default=0.0) * 1000
+
+    @property
+    def late(self) -> float:
+        return max((hold.seconds for hold in self.holds), default=0.0) * 1000
 
 
 def measure(report: Report, folder: Path, *, quick: bool) -> None:
@@ -90,6 +96,7 @@ def _measure_beside(
     socket_address = server.address.replace("http", "ws")
     pages = [f"{socket_address}/api/threads/{tab.thread}/events" for tab in tabs]
     scene = Scene(browser, [tab.thread or "" for tab in tabs])
+    burden.prepare(scene)
     watching = (server.address, browser.cookie, pages, tokens, False)
     with Process(_ask_health, server.port) as health, Process(serve_pages, *watching) as watch:
         assert watch.pipe.recv() == "ready"
@@ -97,21 +104,21 @@ def _measure_beside(
             tab.look()
             assert tab.send(f"tokens: {tokens}")["ok"]
         time.sleep(SETTLING_SECONDS)
+        assert health.pipe.recv() == "ready"
         start = time.perf_counter()
         health.pipe.send("begin")
         with under(burden, scene):
             seen: list[Page] = watch.pipe.recv()
             end = time.perf_counter()
             health.pipe.send("end")
-            latencies: list[float] = health.pipe.recv()
+            latencies: tuple[list[float], list[float]] = health.pipe.recv()
     for tab in tabs:
         tab.rest()
     gaps = [1000 * gap for page in seen for gap in _list_gaps(page, start)]
     delays = [delay for page in seen for delay in page.delays]
     holds = read_holds(loop_file, start, end)
-    return Measured(
-        Samples(tuple(gaps)), Samples(tuple(delays)), Samples(tuple(latencies)), holds, scene.times, scene.errors
-    )
+    shown, delayed, asked, connected = (Samples(tuple(values)) for values in (gaps, delays, *latencies))
+    return Measured(shown, delayed, asked, connected, holds, scene.times, scene.errors)
 
 
 def _list_gaps(page: Page, start: float) -> list[float]:
@@ -121,15 +128,31 @@ def _list_gaps(page: Page, start: float) -> list[float]:
 
 
 def _ask_health(pipe: Connection, port: int) -> None:
-    """Ask for /healthz again and again between two words of the pipe; send the milliseconds of each answer."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    found: list[float] = []
-    pipe.recv()
-    while not pipe.poll(HEALTH_SECONDS):
+    """Ask for /healthz between two words of the pipe, over an open and over new connections; send the milliseconds."""
+    found: list[list[float]] = [[], []]
+
+    def ask(connection: http.client.HTTPConnection, times: list[float]) -> None:
         start = time.perf_counter()
         connection.request("GET", "/healthz")
         connection.getresponse().read()
-        found.append((time.perf_counter() - start) * 1000)
+        times.append((time.perf_counter() - start) * 1000)
+
+    def ask_anew() -> None:
+        while not ended.wait(HEALTH_SECONDS * 4):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+            ask(connection, found[1])
+            connection.close()
+
+    ended, connection = threading.Event(), http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    anew = threading.Thread(target=ask_anew)
+    ask(connection, [])
+    pipe.send("ready")
+    pipe.recv()
+    anew.start()
+    while not pipe.poll(HEALTH_SECONDS):
+        ask(connection, found[0])
+    ended.set()
+    anew.join()
     pipe.send(found)
 
 
@@ -138,6 +161,7 @@ def _list_bars(name: str, measured: Measured) -> list[Bar]:
     return [
         Bar(f"{beside}: gap between frames, p99", measured.gaps.percentile(99), BAR_GAP, "ms"),
         Bar(f"{beside}: /healthz, longest", max(measured.health.values), BAR_HEALTH, "ms"),
+        Bar(f"{beside}: /healthz over a new connection, longest", max(measured.connecting.values), BAR_HEALTH, "ms"),
         Bar(f"{beside}: loop held by its own work, longest", measured.held, BAR_HELD, "ms", note=_name_cause(measured)),
     ]
 
@@ -149,15 +173,28 @@ def _name_cause(measured: Measured) -> str:
 
 
 def _build_table(found: dict[str, Measured]) -> Section:
-    head = ["beside", "frame gap p50 (ms)", "p99", "worst", "token delay p99", "/healthz p99", "worst", "loop held, worst"]
-    section = Section(f"{CONVERSATIONS} conversations that stream beside a burden", [*head, "times", "errors"])
+    head = [
+        "beside",
+        "frame gap p50 (ms)",
+        "p99",
+        "worst",
+        "token delay p99",
+        "/healthz p99",
+        "worst",
+        "over a new connection",
+    ]
+    section = Section(
+        f"{CONVERSATIONS} conversations that stream beside a burden",
+        [*head, "loop held, worst", "loop late, worst", "times", "errors"],
+    )
     for name, one in found.items():
         gaps, health = one.gaps, one.health
         figures = [gaps.median, gaps.percentile(99), max(gaps.values), one.delays.percentile(99)]
-        figures += [health.percentile(99), max(health.values), one.held]
+        figures += [health.percentile(99), max(health.values), max(one.connecting.values), one.held, one.late]
         section.rows.append((name, *(f"{figure:.0f}" for figure in figures), str(one.times), "; ".join(one.errors)))
     section.remarks = [
         "*Frame gap*: between two frames of a page that show something new. *Loop held*: the loop's own processor time "
-        "without a pause: other work on the machine does not count. *Times*: how often the burden was complete."
+        "without a pause. *Loop late*: the same by the clock, with all waiting for a "
+        "processor and for the server's own threads. *Times*: how often the burden was complete."
     ]
     return section

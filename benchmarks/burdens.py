@@ -39,10 +39,11 @@ MALFORMED = (
 
 @dataclass
 class Scene:
-    """The server under a burden. `threads` are the conversations that stream."""
+    """The server under a burden. `threads` are the conversations that stream, and `viewed` is one that was imported."""
 
     browser: PageClient
     threads: Sequence[str]
+    viewed: str | None = None
     ended: threading.Event = field(default_factory=threading.Event)
     times: int = 0  # how often the burden was complete
     errors: list[str] = field(default_factory=list)
@@ -53,7 +54,18 @@ class Scene:
         return tab
 
 
-Burden = Callable[[Scene], None]
+@dataclass(frozen=True)
+class Burden:
+    """Work that goes on until the scene has ended. Its document is imported before."""
+
+    work: Callable[[Scene], None]
+    document: str = ""
+
+    def prepare(self, scene: Scene) -> None:
+        if self.document:
+            tab = scene.open_tab()
+            tab.import_file(self.document.encode())
+            scene.viewed = tab.thread
 
 
 @contextmanager
@@ -70,7 +82,7 @@ def under(burden: Burden, scene: Scene) -> Iterator[None]:
 
 def _run_burden(burden: Burden, scene: Scene) -> None:
     try:
-        burden(scene)
+        burden.work(scene)
     except (NotAnswered, AssertionError, OSError, httpx.HTTPError) as error:  # reported beside the figures
         scene.errors.append(f"{type(error).__name__} {str(error)[:200]}")
 
@@ -94,23 +106,17 @@ def call_flooding_tool(scene: Scene) -> None:
         scene.times += 1
 
 
-def view_in_tabs(text: str) -> Burden:
-    """Import a file, and load it again and again in four tabs."""
+def view_in_tabs(scene: Scene) -> None:
+    """Load the imported conversation again and again in four tabs."""
 
-    def view(scene: Scene) -> None:
-        tab = scene.open_tab()
-        tab.import_file(text.encode())
+    def load_again() -> None:
+        tab = scene.open_tab(scene.viewed)
+        while not scene.ended.is_set():
+            with contextlib.suppress(NotAnswered):
+                tab.look()
+                scene.times += 1
 
-        def load_again() -> None:
-            own = scene.open_tab(tab.thread)
-            while not scene.ended.is_set():
-                with contextlib.suppress(NotAnswered):
-                    own.look()
-                    scene.times += 1
-
-        _run_together([load_again] * TABS)
-
-    return view
+    _run_together([load_again] * TABS)
 
 
 def hold_unread_sockets(scene: Scene) -> None:
