@@ -16,7 +16,7 @@ from plotly.io.json import to_json_plotly
 from pydantic import Field
 
 from agent.settings import ThreadSettings
-from checkpoints import Caller, Run, Store, limits
+from checkpoints import Caller, Run, StateError, Store, limits
 from checkpoints.interchange import reading, transfer, waymark
 from components.page import show_location
 from components.page_state import PageLocation
@@ -24,6 +24,7 @@ from components.rendering import Renderer
 from components.services import Services
 from tests.agent.running import Only, Running, running, tool
 from tests.checkpoints import shapes
+from tests.checkpoints.conversations import new
 
 NO_WORKER = ("false",)  # a text that is not cheap is shown as it was written: rendering has tests of its own
 Chunk = AIMessageChunk
@@ -196,6 +197,21 @@ async def save(talk: Conversation, letter: str, size: int) -> object:
     return talk.chat.store.save(talk.chat.thread_id, name=letter * size, description=letter * (size * 20))
 
 
+async def answer_again(talk: Conversation, _: str, size: int) -> object:
+    """Answer the first message on so many branches, the last time by a run."""
+    store, thread = talk.chat.store, talk.chat.thread_id
+    first = store.list_messages(thread)[0].id
+    for number in range(size - 2):
+        store.fork(thread, first)
+        store.append(thread, new("", f"Answer {number}")[1:])
+    store.fork(thread, first)
+    try:
+        return await talk.end(await talk.chat.runner.retry(thread, caller=Caller()))
+    except StateError:
+        store.undo(thread)  # a branch that ends here cannot go on
+        raise
+
+
 def import_shape(write: Callable[[int], str]) -> Offer:
     async def offer(talk: Conversation, _: str, size: int) -> object:
         receipt = transfer.import_thread(talk.chat.store, reading.read_document(write(size)))
@@ -237,6 +253,7 @@ DOORS = {
     "a provider's name": Door(limits.MAX_LABEL_CHARS, answer_names, is_cut=True),
     "tokens": Door(limits.MAX_TOKENS, answer_usage, is_cut=True),
     "a result": Door(limits.MAX_RESULT_CHARS, return_result, is_cut=True),
+    "answers to one message": Door(limits.MAX_ALTERNATIVES, answer_again),
     "a file with alternatives": Door(limits.MAX_ALTERNATIVES, import_shape(shapes.split)),
     "a file with calls": Door(limits.MAX_CALLS, import_shape(lambda calls: shapes.calling(calls, 1))),
     "a deep file": Door(limits.MAX_FILE_LEVELS, import_shape(write_settings)),

@@ -211,6 +211,7 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "Arguments of one tool call": f"{limits.MAX_ARGUMENT_LEVELS} levels of nesting",
         "One tool call": f"`LIMITS_TOOL_SECONDS`, {run.max_result_chars:,} characters of result",
         "`/compact`": f"{MAX_FOCUS_CHARS:,} characters of what to keep",
+        "Alternatives at one place": f"{limits.MAX_ALTERNATIVES}, from a person, an agent or a file",
         "An import": f"{limits.MAX_DOCUMENT_BYTES / 1e6:g} MB, {limits.MAX_FILE_LEVELS} levels of nesting, "
         f"{limits.MAX_DOCUMENT_MESSAGES:,} messages, {limits.MAX_CONVERSATIONS} conversations, "
         f"{limits.MAX_BRANCHES_AND_CHECKPOINTS:,} branches and checkpoints together, "
