@@ -15,8 +15,10 @@ from typing import TextIO
 from agent.settings import ModelCatalog
 from agent.terminal_demo import DEMONSTRATIONS
 from checkpoints import Database, Runs, StateError, Store
-from checkpoints.interchange import reading, text_exports, transfer, waymark
+from checkpoints.interchange import reading, text_exports, transfer
 from checkpoints.interchange.redaction import Redaction
+from checkpoints.interchange.waymark import Document
+from checkpoints.limits import MAX_DOCUMENT_BYTES
 from checkpoints.progress import Progress, Report, report_within
 from checkpoints.upkeep import erasure, verification
 from checkpoints.upkeep.backup import write_backup
@@ -173,8 +175,8 @@ def _render_export(store: Store, thread_id: str, arguments: Arguments, report: R
     parts = (arguments.redact_tool_results, tuple(arguments.redact), arguments.leave_out_files)
     redaction = Redaction(*parts) if is_redacted else None
     text = form(store, thread_id, redaction, report)
-    if form is transfer.export and len(text.encode()) > waymark.MAX_DOCUMENT_BYTES:
-        limit = waymark.MAX_DOCUMENT_BYTES // 1_000_000
+    if form is transfer.export and len(text.encode()) > MAX_DOCUMENT_BYTES:
+        limit = MAX_DOCUMENT_BYTES // 1_000_000
         _print_line(f"The export of {thread_id} is over the {limit} MB that an import takes.", sys.stderr)
     return text
 
@@ -191,7 +193,7 @@ def _write_new_file(path: Path, text: str) -> None:
 
 def _run_import(arguments: Arguments, url: str) -> int:
     with ProgressLine(sys.stderr) as line, open(arguments.file, "rb") as file:
-        found = reading.read_documents(file.read(waymark.MAX_DOCUMENT_BYTES + 1), line.show)
+        found = reading.read_documents(file.read(MAX_DOCUMENT_BYTES + 1), line.show)
     database = Database.open_url(url)
     try:
         database.claim()
@@ -207,7 +209,7 @@ def _run_import(arguments: Arguments, url: str) -> int:
     return EXIT_OK
 
 
-def _import_document(store: Store, doc: waymark.Document, into: str | None, report: Report) -> str:
+def _import_document(store: Store, doc: Document, into: str | None, report: Report) -> str:
     """Import a document. Return the line that names its conversation."""
     if into:
         made = transfer.merge_document(store, into, doc, report=report)

@@ -6,7 +6,6 @@ Named tables exist in `waymark.toml` alone: `[agents.NAME]`, `[mcp.NAME]` and `[
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import tomllib
@@ -36,13 +35,14 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from agent.models.parameters import (
     MAX_ANSWER_TOKENS,
-    MAX_EXTRA_BODY_CHARS,
     MAX_TEMPERATURE,
     MAX_TOP_P,
     REASONING_EFFORTS,
     ReasoningEffort,
+    check_extra_body,
     write_extra_body,
 )
+from checkpoints.limits import MAX_EXTRA_BODY_CHARS
 
 
 class SettingsError(ValueError):
@@ -92,8 +92,9 @@ def _split_list(value: Any) -> Any:
 
 def _write_json(value: Any) -> Any:
     """Return a JSON object as text; an environment knows no tables."""
-    found = json.loads(value) if isinstance(value, str) else value
-    return None if found is None else write_extra_body(found)
+    if isinstance(value, str):
+        return check_extra_body(value)
+    return None if value is None else write_extra_body(value)
 
 
 def _refuse_bool(value: Any) -> Any:

@@ -15,8 +15,7 @@ from agent.models.errors import ModelConfigurationError
 from agent.models.parameters import DEFAULT_PARAMETERS, InvalidParameterError, ModelParameters, parse_parameters
 from agent.time_travel.policy import POLICIES, Policy
 from checkpoints import StateError, Thread, serde
-
-MAX_INSTRUCTIONS_CHARS = 8_000
+from checkpoints.limits import MAX_INSTRUCTIONS_CHARS
 
 
 class ModelCatalog(Protocol):

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from agent.tracing.environment import switch_off_library_tracing
-from benchmarks import history, machine, page, states, streams
+from benchmarks import beside, history, machine, page, states, streams
 from benchmarks.measuring import Report
 from benchmarks.report import markdown
 
@@ -21,18 +21,21 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--history", action="store_true", help="only the history on both databases")
     parser.add_argument("--page", action="store_true", help="only the page")
     parser.add_argument("--streams", action="store_true", help="only conversations that stream at once")
+    parser.add_argument("--beside", action="store_true", help="only conversations that stream beside a burden")
     parser.add_argument("--quick", action="store_true", help="fewer runs, and nothing that takes minutes")
     parser.add_argument("--out", type=Path, default=RESULTS, metavar="FILE", help="where the table goes")
     chosen = parser.parse_args(arguments)
     switch_off_library_tracing()  # its work would be measured as well
     report = Report()
     browser_version = None
-    everything = not (chosen.states or chosen.history or chosen.page or chosen.streams)
+    everything = not (chosen.states or chosen.history or chosen.page or chosen.streams or chosen.beside)
     with tempfile.TemporaryDirectory(prefix="waymark-benchmarks-") as folder:
         if everything or chosen.page:
             browser_version = page.measure(report, Path(folder), quick=chosen.quick)
         if everything or chosen.streams:
             streams.measure(report, Path(folder), quick=chosen.quick)
+        if everything or chosen.beside:
+            beside.measure(report, Path(folder), quick=chosen.quick)
         if everything or chosen.states:
             states.measure(report, Path(folder), quick=chosen.quick)
         if everything or chosen.history:

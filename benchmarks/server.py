@@ -9,7 +9,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -20,12 +20,16 @@ import psutil  # type: ignore[import-untyped]  # ships no types
 from benchmarks.machine import ROOT
 
 LONGEST_START = 60.0  # seconds
+APP = (str(ROOT / "app.py"),)
 
 
 class WaymarkServer:
-    """`python app.py` on a data folder. `ready_seconds` is from the command to the first 200 of /healthz."""
+    """`python app.py`, or another program, on a data folder.
 
-    def __init__(self, data: Path, **settings: str) -> None:
+    `ready_seconds` is from the command to the first 200 of /healthz.
+    """
+
+    def __init__(self, data: Path, *, program: Sequence[str] = APP, **settings: str) -> None:
         self.port = _free_port()
         self.link = ""
         environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
@@ -34,7 +38,7 @@ class WaymarkServer:
         start = time.perf_counter()
         # In the data folder, which has no .env: the measurement must not depend on the machine.
         self._process = subprocess.Popen(
-            [sys.executable, str(ROOT / "app.py")], cwd=data, env=environment, stdout=subprocess.PIPE, text=True
+            [sys.executable, *program], cwd=data, env=environment, stdout=subprocess.PIPE, text=True
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

@@ -6,6 +6,7 @@ their own work does not delay the server.
 """
 
 import asyncio
+import contextlib
 import json
 import multiprocessing
 import os
@@ -26,6 +27,7 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 from starlette.routing import Route
 from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosedError
 
 from benchmarks.measuring import Bar, Report, Samples, Section
 from benchmarks.server import WaymarkServer
@@ -37,6 +39,7 @@ BARS = {25: 250.0, 50: 500.0}  # conversations: ms
 BAR_PROCESSOR = 0.15  # s for 1,000 tokens
 SETTLING = 1.0  # s after the last question, before the processor's time is measured
 WANTED = re.compile(r"tokens: (\d+)")
+CALLED = re.compile(r"call: (\w+) (\{.*?\})")
 TOKEN = re.compile(r"\d{9,}")  # microseconds on the clock that all processes of a machine share
 SPAWN = multiprocessing.get_context("spawn")
 
@@ -48,10 +51,13 @@ class Page:
     address: str
     shown: set[int] = field(default_factory=set)
     delays: list[float] = field(default_factory=list)  # ms
+    arrivals: list[float] = field(default_factory=list)  # s, of the frames that showed something new
     loads: int = 0
 
     def show(self, html: str, *, is_new: bool) -> None:
         now = time.perf_counter()
+        if is_new and html:
+            self.arrivals.append(now)
         for token in {int(each) for each in TOKEN.findall(html)} - self.shown:
             self.shown.add(token)
             if is_new:
@@ -99,7 +105,7 @@ def measure(report: Report, folder: Path, *, quick: bool) -> None:
         f"Conversations that stream at once, {RATE} tokens a second each",
         ["conversations", "p50 (ms)", "p99 (ms)", "worst (ms)", "server's CPU (s for 1,000 tokens)", "tokens lost"],
     )
-    with Process(_serve_model) as model:
+    with Process(serve_model) as model:
         provider = {"MODEL": "openai:streams", "OPENAI_BASE_URL": model.pipe.recv(), "OPENAI_API_KEY": "sk-benchmark"}
         with WaymarkServer(folder / "streams", **provider) as server:
             browser = PageClient(server.link)
@@ -133,10 +139,10 @@ def _row(title: str, watched: Watched) -> tuple[str, ...]:
 
 def _watch(server: WaymarkServer, browser: PageClient, count: int, tokens: int, *, reload: bool) -> Watched:
     """Run one turn in so many new conversations, each with a watching page."""
-    tabs = [_conversation(browser) for _ in range(count)]
+    tabs = [open_conversation(browser) for _ in range(count)]
     address = server.address.replace("http", "ws")
     pages = [f"{address}/api/threads/{tab.thread}/events" for tab in tabs]
-    with Process(_serve_pages, server.address, browser.cookie, pages, tokens, reload) as watching:
+    with Process(serve_pages, server.address, browser.cookie, pages, tokens, reload) as watching:
         assert watching.pipe.recv() == "ready"
         for tab in tabs:
             assert tab.send(f"tokens: {tokens}")["ok"]
@@ -148,7 +154,7 @@ def _watch(server: WaymarkServer, browser: PageClient, count: int, tokens: int, 
     return Watched(seen, tokens, processor)
 
 
-def _conversation(browser: PageClient) -> PageClient:
+def open_conversation(browser: PageClient) -> PageClient:
     tab = browser.tab()
     tab.thread = None
     tab.say("tokens: 1")
@@ -163,7 +169,7 @@ def _processor(server: WaymarkServer, count: int, tokens: int) -> float:
     return (server.processor_seconds() - before) / (count * RATE * seconds) * 1000
 
 
-def _serve_pages(pipe: Connection, origin: str, cookie: str, addresses: Sequence[str], tokens: int, reload: bool) -> None:
+def serve_pages(pipe: Connection, origin: str, cookie: str, addresses: Sequence[str], tokens: int, reload: bool) -> None:
     os.nice(10)
     pages = [Page(address) for address in addresses]
     asyncio.run(_follow_all(pipe, pages, origin, cookie, tokens // 2 if reload else None))
@@ -189,12 +195,13 @@ async def _follow(page: Page, origin: str, cookie: str, reload_at: int | None, o
             page.loads += 1
             if page.loads == 1:
                 await opened.wait()
-            async for message in watched:
-                frame = json.loads(message)
-                page.show(_html(frame), is_new=frame["kind"] != "hello")
-                ended = frame["kind"] == "end"
-                if ended or (page.loads == 1 and reload_at is not None and len(page.shown) >= reload_at):
-                    break
+            with contextlib.suppress(ConnectionClosedError):  # another page took its place: it opens again
+                async for message in watched:
+                    frame = json.loads(message)
+                    page.show(_html(frame), is_new=frame["kind"] != "hello")
+                    ended = frame["kind"] == "end" or (page.loads > 1 and frame["kind"] == "hello" and not frame["run"])
+                    if ended or (page.loads == 1 and reload_at is not None and len(page.shown) >= reload_at):
+                        break
 
 
 def _html(frame: dict[str, Any]) -> str:
@@ -210,11 +217,16 @@ def _html(frame: dict[str, Any]) -> str:
     return ""
 
 
-def _serve_model(pipe: Connection) -> None:
-    """Serve Chat Completions that stream as many tokens as the last message requests; send the address through the pipe."""
+def serve_model(pipe: Connection) -> None:
+    """Serve Chat Completions that stream as many tokens as the last message requests, or call the tool that it names.
+
+    The address goes through the pipe.
+    """
 
     async def complete(request: Request) -> StreamingResponse:
         asked = json.dumps((await request.json())["messages"][-1])
+        if called := CALLED.search(asked):
+            return StreamingResponse(_call(called[1], called[2].replace('\\"', '"')), media_type="text/event-stream")
         found = WANTED.search(asked)
         return StreamingResponse(_tokens(int(found[1]) if found else 1), media_type="text/event-stream")
 
@@ -234,7 +246,14 @@ async def _tokens(count: int) -> AsyncIterator[bytes]:
     yield b"data: [DONE]\n\n"
 
 
-def _chunk(delta: dict[str, str], finish: str | None = None) -> bytes:
+async def _call(name: str, arguments: str) -> AsyncIterator[bytes]:
+    function = {"name": name, "arguments": arguments}
+    yield _chunk({"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": function}]})
+    yield _chunk({}, "tool_calls")
+    yield b"data: [DONE]\n\n"
+
+
+def _chunk(delta: dict[str, Any], finish: str | None = None) -> bytes:
     choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
     head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_700_000_000, "model": "streams"}
     return b"data: " + json.dumps(head | {"choices": [choice]}, separators=(",", ":")).encode() + b"\n\n"

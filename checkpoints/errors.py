@@ -12,6 +12,7 @@ StateError
 ├── NothingToSaveError       a checkpoint of an empty conversation was requested
 ├── NothingToUndoError
 ├── CurrentBranchError       the current branch cannot be deleted
+├── TooManyAlternativesError a place of the conversation has as many next messages as can be imported
 ├── DamagedOperationError    the record of a change cannot be read: it cannot be undone
 ├── DamagedMessageError      a stored message does not fit its hash: it is not shown, and nothing is built on it
 ├── InvalidFileError         a file that cannot be attached
@@ -103,6 +104,11 @@ class NothingToUndoError(StateError):
 class CurrentBranchError(StateError):
     def __init__(self) -> None:
         super().__init__("The branch that the conversation stands on cannot be deleted. Switch to another one first.")
+
+
+class TooManyAlternativesError(StateError, ValueError):
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"There are {limit} alternatives at this place already, the most that there may be.")
 
 
 class DamagedMessageError(StateError):

@@ -15,15 +15,18 @@ from typing import Any
 
 from checkpoints import image_header, serde
 from checkpoints.errors import InvalidFileError
+from checkpoints.limits import (
+    MAX_BINARY_FILE_BYTES,
+    MAX_FILE_NAME_CHARS,
+    MAX_FILES,
+    MAX_FILES_BYTES,
+    MAX_PIXELS,
+    MAX_TEXT_FILE_BYTES,
+)
 
 FilePart = dict[str, Any]
 TEXT_TYPE, PDF_TYPE = "text/plain", "application/pdf"
 IMAGE_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
-MAX_BYTES_BY_TYPE = {TEXT_TYPE: 1_000_000, PDF_TYPE: 5_000_000, **dict.fromkeys(IMAGE_TYPES, 5_000_000)}  # bytes
-MAX_FILES = 5  # files of one message
-MAX_TOTAL_BYTES = 10_000_000  # of all files of one message
-MAX_PIXELS = 50_000_000  # a few kilobytes can ask a browser for gigabytes
-MAX_FILE_NAME_CHARS = 200  # characters
 PART_KEYS = frozenset({"type", "file", "name", "mime_type", "size"})
 _FILE_REFERENCE = re.compile(r'"file":"(sha256:[0-9a-f]{64})"')
 _KIND_BY_SUFFIX = {
@@ -55,11 +58,10 @@ def parse_file(name: str, data: bytes) -> File:
         raise InvalidFileError(f"{name} is empty.")
     if media_type is None:
         raise InvalidFileError(f"{name} is neither an image (PNG, JPEG, WebP, GIF) nor a PDF nor text in UTF-8.")
-    if len(data) > MAX_BYTES_BY_TYPE[media_type]:
+    max_bytes = MAX_TEXT_FILE_BYTES if media_type == TEXT_TYPE else MAX_BINARY_FILE_BYTES
+    if len(data) > max_bytes:
         kind = "an image" if media_type in IMAGE_TYPES else "a PDF" if media_type == PDF_TYPE else "a text"
-        raise InvalidFileError(
-            f"{name} is larger than {MAX_BYTES_BY_TYPE[media_type] // 1_000_000} MB, the most for {kind}."
-        )
+        raise InvalidFileError(f"{name} is larger than {max_bytes // 1_000_000} MB, the most for {kind}.")
     named_kind = _KIND_BY_SUFFIX.get(name.rpartition(".")[2].lower())
     if media_type == TEXT_TYPE and named_kind:
         raise InvalidFileError(f"{name} is not {named_kind}, as its name says.")
@@ -94,8 +96,8 @@ def decode_uploads(uploads: Sequence[Any]) -> list[File]:
             if isinstance(error, InvalidFileError):
                 raise
             raise InvalidFileError("A file did not arrive whole. Attach it again.") from error
-    if sum(len(file.data) for file in found) > MAX_TOTAL_BYTES:
-        raise InvalidFileError(f"The files of one message may have {MAX_TOTAL_BYTES // 1_000_000} MB together.")
+    if sum(len(file.data) for file in found) > MAX_FILES_BYTES:
+        raise InvalidFileError(f"The files of one message may have {MAX_FILES_BYTES // 1_000_000} MB together.")
     return found
 
 

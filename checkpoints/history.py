@@ -14,9 +14,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from checkpoints.limits import MAX_ALTERNATIVES
 from checkpoints.model import Checkpoint, Message, Node
 
-MAX_ALTERNATIVES = 200  # of one message, the newest of them; a document may not have more
 SegmentParents = Mapping[int, tuple[int | None, int]]  # segment -> (the segment it forked from, the depth that it forked at)
 Place = tuple[int, int]  # the position of a message: its segment and its depth
 

@@ -1,19 +1,50 @@
-"""Limits of numbers, short texts and nesting in input from outside, and the functions that apply them.
+"""Limits of input from outside that several doors share, and the functions that apply them.
 
-The limits of names are in `model`, of files in `files`, of reasoning in `reasoning`, of documents in `interchange.waymark`.
+A limit of one door alone is in the module of that door: of requests in `server`, of tools in `agent.tools`. The table in
+docs/operations.md names both.
 """
 
 from typing import Any
 
 from checkpoints import serde
 
+# Numbers and names
 MAX_NUMBER = 2**53 - 1  # the largest whole number that every reader of JSON knows exactly
 MAX_TOKENS = 2**31 - 1  # of one answer, or of a checkpoint: the largest INTEGER of PostgreSQL
-MAX_FILE_LEVELS = 100  # of objects and lists within one another, in a file that is imported
-MAX_ARGUMENT_LEVELS = 80  # in the arguments of a call: an export puts its own levels around them
 MAX_LABEL_CHARS = 500  # of a provider's name for a tool, a call or a model
+MAX_NAME_CHARS = 500  # of a title or a name; a longer one is cut, so that every export can be imported
+MAX_DESCRIPTION_CHARS = 10_000  # of a checkpoint; a longer one is cut
+
+# Messages and their files
 MAX_MESSAGE_CHARS = 200_000  # of a text that a user sends
+MAX_FILES = 5  # of one message
+MAX_FILES_BYTES = 10_000_000  # of all files of one message
+MAX_TEXT_FILE_BYTES = 1_000_000
+MAX_BINARY_FILE_BYTES = 5_000_000  # of an image or a PDF
+MAX_PIXELS = 50_000_000  # a few kilobytes can ask a browser for gigabytes
+MAX_FILE_NAME_CHARS = 200
+
+# Answers and results
+MAX_ANSWER_CHARS = 500_000  # its calls' arguments included
+MAX_CALLS = 128  # of one message: the page shows as many
+MAX_ARGUMENT_LEVELS = 80  # in the arguments of a call: an export puts its own levels around them
+MAX_RESULT_CHARS = 100_000  # of one tool call
+MAX_REASONING_CHARS = 500_000  # of one answer's reasoning
+MAX_ITEMS_CHARS = 1_000_000  # of the provider's items in it, as JSON
+MAX_ITEM_LEVELS = 20  # of objects and lists within one another
+
+# Settings and instructions
+MAX_INSTRUCTIONS_CHARS = 8_000  # of one conversation
+MAX_EXTRA_BODY_CHARS = 4_000  # of further fields of each request, as JSON
 MAX_PROMPT_CHARS = 200_000  # of instructions that are fetched
+
+# Documents
+MAX_DOCUMENT_BYTES = 10_000_000
+MAX_DOCUMENT_MESSAGES = 100_000
+MAX_CONVERSATIONS = 200  # in one file
+MAX_BRANCHES_AND_CHECKPOINTS = 10_000  # together
+MAX_ALTERNATIVES = 200  # of one message, the newest of them
+MAX_FILE_LEVELS = 100  # of objects and lists within one another, in a file that is imported
 
 
 def to_number(value: Any) -> int | None:

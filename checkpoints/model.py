@@ -13,14 +13,13 @@ from langchain_core.messages import BaseMessage
 from checkpoints import serde
 from checkpoints.errors import DamagedMessageError
 from checkpoints.files import File
+from checkpoints.limits import MAX_NAME_CHARS
 
 Json = dict[str, Any]
 State = dict[str, Any]  # {"messages": [BaseMessage, …], **json_keys}
 Actor = Literal["user", "agent", "judge", "system"]
 MAIN = "main"  # the name of the agent that the user talks to
 UNTITLED = "New conversation"
-MAX_NAME_CHARS = 500  # characters of a title or a name; what is longer is cut, so that every export can be imported
-MAX_DESCRIPTION_CHARS = 10_000
 _DIRECTION_MARKS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 

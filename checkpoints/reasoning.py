@@ -9,9 +9,6 @@ from langchain_core.messages import BaseMessage
 from checkpoints import limits, serde
 
 REASONING_KEY = "waymark_reasoning"  # in an answer's additional_kwargs
-MAX_REASONING_CHARS = 500_000  # characters of the text
-MAX_ITEMS_CHARS = 1_000_000  # characters of the provider's items, as JSON
-MAX_ITEM_LEVELS = 20  # of objects and lists within one another
 Item = Mapping[str, Any]
 
 
@@ -41,7 +38,7 @@ class Reasoning:
             return None
         text = kept.get("text")
         return cls(
-            text=text[:MAX_REASONING_CHARS] if isinstance(text, str) else "",
+            text=text[: limits.MAX_REASONING_CHARS] if isinstance(text, str) else "",
             duration_ms=limits.to_number(kept.get("duration_ms")),
             source=limits.to_label(kept.get("source")),
             text_field=limits.to_label(kept.get("text_field")),
@@ -60,7 +57,7 @@ class Reasoning:
         Items that are too large, too deep or not JSON are left out together: a part of them would be refused.
         """
         kept = {
-            "text": serde.sanitize_text(self.text[:MAX_REASONING_CHARS]),
+            "text": serde.sanitize_text(self.text[:limits.MAX_REASONING_CHARS]),
             "duration_ms": self.duration_ms if self.text.strip() else None,
             "text_field": self.text_field,
             "unreadable_places": list(self.unreadable_places),
@@ -113,10 +110,10 @@ def _rename_items(value: Any, new_ids: Mapping[str, str]) -> Any:
 def _bound_items(items: dict[str, Any]) -> dict[str, Any]:
     try:
         exact = serde.require_exact(items)
-        is_small = len(serde.to_canonical(exact)) <= MAX_ITEMS_CHARS
+        is_small = len(serde.to_canonical(exact)) <= limits.MAX_ITEMS_CHARS
     except (ValueError, TypeError, RecursionError):
         return {}
-    is_shallow = is_small and not limits.is_deeper(exact, MAX_ITEM_LEVELS)
+    is_shallow = is_small and not limits.is_deeper(exact, limits.MAX_ITEM_LEVELS)
     return exact if is_shallow and not _has_nul(exact) else {}
 
 

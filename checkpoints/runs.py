@@ -9,6 +9,7 @@ from functools import partial
 import sqlalchemy as sa
 
 from checkpoints.changes import run_changes
+from checkpoints.changes.alternatives import check_room_after
 from checkpoints.changes.append import HEAD, choose_append_kind, make_append
 from checkpoints.changes.preconditions import check_caller, check_repeated
 from checkpoints.changes.run_changes import make_partial_messages
@@ -79,6 +80,8 @@ class Runs:
                     choose_append_kind(after, is_empty=message is None),
                     make_append([*closing_messages, message] if message else [], after, title, run_id),
                 )
+            elif not compacts:
+                check_room_after(connection, loaded.thread, loaded.head)
             run = run_rows.select_run(connection, run_id)
         assert run is not None
         return run

@@ -15,19 +15,20 @@ from pydantic import SecretStr
 
 from agent.context.attachments import MAX_ATTACHED_BYTES, MAX_TEXT_CHARS
 from agent.graph.state import Limits
+from agent.run.compaction import MAX_FOCUS_CHARS
+from agent.subagents import forking
+from agent.time_travel.moves import MAX_NOTE_CHARS
 from agent.time_travel.policy import MAX_MOVES_PER_TURN
 from agent.tools import mcp_messages, remote_tool
-from checkpoints import files, reasoning
-from checkpoints.history import MAX_ALTERNATIVES
-from checkpoints.interchange import waymark
-from checkpoints.interchange.reading import MAX_CONVERSATIONS
-from checkpoints.limits import MAX_ARGUMENT_LEVELS, MAX_MESSAGE_CHARS
+from app import ALLOWED_ROUTES
+from checkpoints import limits
+from checkpoints.interchange import redaction
 from commands import parse_arguments
 from components.routes import open_pages
 from components.services import MAX_READ_SECONDS
 from components.views import shown_text
 from config import PROVIDER_KEYS, Settings, load_settings
-from server import protocol
+from server import guard, protocol
 from tests.agent.running import model_at, running
 from tests.fakes.openai import Call, FakeOpenAI, Say
 
@@ -157,34 +158,65 @@ def read_limits_table() -> dict[str, str]:
     return dict(re.findall(r"^\| (.*?) \| (.*) \|$", section, re.M)[1:])
 
 
+def test_the_table_of_limits_shows_the_limits_that_several_doors_share() -> None:
+    shared = {name: value for name, value in vars(limits).items() if name.startswith("MAX_")}
+    rows = "; ".join(read_limits_table().values())
+    assert len(shared) > 25
+    assert [name for name, value in shared.items() if not re.search(rf"(?<![\d,]){format_limit(name, value)}\b", rows)] == []
+
+
+def format_limit(name: str, value: int) -> str:
+    if name.endswith(("_BYTES", "_PIXELS")):
+        return f"{value // 1_000_000} {'MB' if name.endswith('_BYTES') else 'million pixels'}"
+    return f"{value:,}"
+
+
 def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
-    limits = Limits()
+    run = Limits()
     expected = {
-        "Images (PNG, JPEG, WebP, GIF) and PDFs": f"{files.MAX_BYTES_BY_TYPE[files.PDF_TYPE] / 1e6:g} MB each",
-        "Texts in UTF-8": f"{files.MAX_BYTES_BY_TYPE[files.TEXT_TYPE] / 1e6:g} MB each",
-        "Attached files of one message": f"{files.MAX_FILES} files, {files.MAX_TOTAL_BYTES / 1e6:g} MB in total",
+        "Images (PNG, JPEG, WebP, GIF) and PDFs": f"{limits.MAX_BINARY_FILE_BYTES / 1e6:g} MB each, "
+        f"images {limits.MAX_PIXELS / 1e6:g} million pixels",
+        "Texts in UTF-8": f"{limits.MAX_TEXT_FILE_BYTES / 1e6:g} MB each",
+        "Attached files of one message": f"{limits.MAX_FILES} files, {limits.MAX_FILES_BYTES / 1e6:g} MB in total, "
+        f"{limits.MAX_FILE_NAME_CHARS} characters of a name",
         "Files in one request to a model": f"the newest {MAX_ATTACHED_BYTES / 1e6:g} MB of images and PDFs, counted per "
         f"attachment, and {MAX_TEXT_CHARS:,} characters of each text",
-        "One message of a user, an answer instead of a tool, the arguments of an approved call": f"{MAX_MESSAGE_CHARS:,} "
-        "characters; the page says so before it sends, and keeps the text",
+        "One message of a user, an answer instead of a tool, the arguments of an approved call": ""
+        f"{limits.MAX_MESSAGE_CHARS:,} characters; the page says so before it sends, and keeps the text",
+        "Titles and names": f"{limits.MAX_NAME_CHARS} characters, {limits.MAX_DESCRIPTION_CHARS:,} of a checkpoint's "
+        "description; longer ones are cut",
+        "Settings of a conversation": f"{limits.MAX_INSTRUCTIONS_CHARS:,} characters of instructions, "
+        f"{limits.MAX_EXTRA_BODY_CHARS:,} of an extra body",
+        "Instructions from Langfuse": f"{limits.MAX_PROMPT_CHARS:,} characters",
         "The page": f"the first {shown_text.MAX_SHOWN_CHARS:,} characters of a message, "
         f"{shown_text.MAX_SHOWN_DETAIL_CHARS:,} of arguments, a result or reasoning, and a link to all of it",
         "One message of an MCP server": f"{mcp_messages.MAX_MESSAGE_BYTES:,} bytes kept while it is read, "
         f"{mcp_messages.MAX_REMOTE_RESULT_CHARS:,} characters of result; a schema of {remote_tool.MAX_SCHEMA_VALUES:,} "
         f"values and {remote_tool.MAX_SCHEMA_CHARS:,} characters",
         "One request to the server": f"{protocol.MAX_HEAD_BYTES:,} bytes of address and headers in "
-        f"{protocol.MAX_HEAD_SECONDS:g} s, a body in {protocol.MAX_BODY_SECONDS:g} s",
+        f"{protocol.MAX_HEAD_SECONDS:g} s, a body of {guard.MAX_BODY_BYTES / 1e6:g} MB (of the page's actions "
+        f"{ALLOWED_ROUTES.find_body_limit('/_dash-update-component') / 1e6:g} MB) in {protocol.MAX_BODY_SECONDS:g} s",
         "Pages that follow answers": f"{open_pages.MAX_THREAD_PAGES} of one conversation, {open_pages.MAX_PAGES} together",
         "One run, one of its agents, one branch": "answers, tool calls and seconds: the settings `LIMITS_…`",
-        "One answer": f"{limits.max_answer_chars:,} characters",
-        "Reasoning of one answer": f"{reasoning.MAX_REASONING_CHARS:,} characters of text, {reasoning.MAX_ITEMS_CHARS:,} "
-        f"characters and {reasoning.MAX_ITEM_LEVELS} levels of the provider's items",
-        "Agent moves": f"{MAX_MOVES_PER_TURN} between two messages of the user",
-        "Arguments of one tool call": f"{MAX_ARGUMENT_LEVELS} levels of nesting",
-        "One tool call": f"`LIMITS_TOOL_SECONDS`, {limits.max_result_chars:,} characters of result",
-        "An import": f"{waymark.MAX_DOCUMENT_BYTES / 1e6:g} MB, {waymark.MAX_DOCUMENT_MESSAGES:,} messages, "
-        f"{MAX_CONVERSATIONS} conversations, {waymark.MAX_BRANCHES_AND_CHECKPOINTS:,} branches and checkpoints together, "
-        f"{waymark.MAX_CALLS} tool calls in one message, {MAX_ALTERNATIVES} alternatives at one place",
+        "One answer": f"{run.max_answer_chars:,} characters, {limits.MAX_CALLS} tool calls, {limits.MAX_LABEL_CHARS} "
+        "characters of a provider's name for a tool, a call or a model",
+        "Tokens, and other whole numbers from outside": f"{limits.MAX_TOKENS:,}, and {limits.MAX_NUMBER:,}; "
+        "a larger one counts as unknown",
+        "Reasoning of one answer": f"{limits.MAX_REASONING_CHARS:,} characters of text, {limits.MAX_ITEMS_CHARS:,} "
+        f"characters and {limits.MAX_ITEM_LEVELS} levels of the provider's items",
+        "Agent moves": f"{MAX_MOVES_PER_TURN} between two messages of the user, {MAX_NOTE_CHARS:,} characters of a "
+        "message after the move",
+        "One fork": f"{forking.MAX_PROMPTS} prompts of {forking.MAX_PROMPT_CHARS:,} characters, "
+        f"{forking.MAX_BRANCH_ANSWER_CHARS:,} characters of each result, {forking.MAX_BRANCHES_PER_RUN} branches of one run",
+        "Arguments of one tool call": f"{limits.MAX_ARGUMENT_LEVELS} levels of nesting",
+        "One tool call": f"`LIMITS_TOOL_SECONDS`, {run.max_result_chars:,} characters of result",
+        "`/compact`": f"{MAX_FOCUS_CHARS:,} characters of what to keep",
+        "Alternatives at one place": f"{limits.MAX_ALTERNATIVES}, from a person, an agent or a file",
+        "An import": f"{limits.MAX_DOCUMENT_BYTES / 1e6:g} MB, {limits.MAX_FILE_LEVELS} levels of nesting, "
+        f"{limits.MAX_DOCUMENT_MESSAGES:,} messages, {limits.MAX_CONVERSATIONS} conversations, "
+        f"{limits.MAX_BRANCHES_AND_CHECKPOINTS:,} branches and checkpoints together, "
+        f"{limits.MAX_CALLS} tool calls in one message, {limits.MAX_ALTERNATIVES} alternatives at one place",
+        "A redaction": f"{redaction.MAX_PATTERNS} patterns of {redaction.MAX_PATTERN_CHARS} characters",
         "A reading of the database": f"{MAX_READ_SECONDS:g} seconds, then a sentence",
     }
     assert read_limits_table() == expected

@@ -27,8 +27,7 @@ from agent.models.finish_reasons import convert_to_chunk, read_finish_reason
 from agent.models.reasoning import ReasoningReader, identify_source
 from agent.models.think_tags import split_thought
 from checkpoints import serde
-from checkpoints.interchange.waymark import MAX_CALLS
-from checkpoints.limits import MAX_ARGUMENT_LEVELS, is_deeper, to_label
+from checkpoints.limits import MAX_ARGUMENT_LEVELS, MAX_CALLS, is_deeper, to_label
 
 BoundModel = Runnable[LanguageModelInput, AIMessage]
 _CUT_OFF_TEXTS: dict[str | None, str] = {
@@ -37,7 +36,6 @@ _CUT_OFF_TEXTS: dict[str | None, str] = {
     "nothing": "The model said nothing; try again.",
     "only_reasoning": "The model reasoned but gave no answer; try again.",
     "broken_off": "The model provider broke off this answer; try again.",
-    "too_long": "The answer grew too long and was cut.",
     "too_many_calls": f"The answer asked for more than {MAX_CALLS} tool calls at once. None of them was run.",
 }
 _FINISHED_REASONS = {"stop", "tool_calls"}
@@ -53,6 +51,11 @@ class AnswerCutOff(Exception):
         super().__init__(
             _CUT_OFF_TEXTS.get(finish_reason, "The connection to the model was cut before the answer was whole.")
         )
+
+
+class AnswerTooLong(AnswerCutOff):
+    def __init__(self, limit: int, unit: str) -> None:
+        Exception.__init__(self, f"The answer has more than {limit:,} {unit} and was cut.")
 
 
 class AnswerListener:
@@ -135,7 +138,8 @@ async def _read_stream(
             chunk = chunk if isinstance(chunk, AIMessageChunk) else convert_to_chunk(chunk)  # noqa: PLW2901  a model that cannot stream
             deadline.reschedule(loop.time() + limits.idle_seconds)
             chunks.append(chunk)
-            text, thought = reasoning.feed(chunk, read_answer_text(chunk)[: limits.max_answer_chars - size])
+            told, room = read_answer_text(chunk), limits.max_answer_chars - size
+            text, thought = reasoning.feed(chunk, told[:room])
             size += len(text) + len(thought)
             if thought:
                 listener.on_reasoning(thought)
@@ -144,9 +148,10 @@ async def _read_stream(
             if shown := unnumbering.feed(text):
                 listener.on_text(shown)
             size += sum(len(call["args"] or "") for call in chunk.tool_call_chunks)
-            # Also for that many empty chunks: each starts the deadline anew.
-            if max(size, len(chunks)) >= limits.max_answer_chars:
-                raise AnswerCutOff("too_long")
+            if len(told) > room or size > limits.max_answer_chars:
+                raise AnswerTooLong(limits.max_answer_chars, "characters")
+            if len(chunks) > limits.max_answer_chars:  # they may be empty, and each starts the deadline anew
+                raise AnswerTooLong(limits.max_answer_chars, "pieces")
     text, thought = reasoning.flush()
     if thought:
         listener.on_reasoning(thought)

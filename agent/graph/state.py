@@ -15,6 +15,7 @@ from agent.time_travel.protocol import TimeTravel
 from agent.tools.approval import Decision
 from agent.tracing.run_trace import RunTrace, make_null_trace
 from checkpoints import MAIN, MessageStatus
+from checkpoints.limits import MAX_ANSWER_CHARS, MAX_RESULT_CHARS
 
 T = TypeVar("T")
 _RUN_BUDGET = Budget(answers=500, calls=1_000, seconds=3_600.0)
@@ -110,8 +111,8 @@ class Limits:
     agent: Budget = _AGENT_BUDGET  # the main agent in a run, and each sub-agent with one question
     branch: Budget = _BRANCH_BUDGET  # each branch of a fork
     max_depth: int = 5  # sub-agents below the main agent that wait for each other
-    max_answer_chars: int = 500_000  # characters of one answer, its calls' arguments included
-    max_result_chars: int = 100_000  # characters of a tool's result
+    max_answer_chars: int = MAX_ANSWER_CHARS
+    max_result_chars: int = MAX_RESULT_CHARS
 
 
 @dataclass(frozen=True, slots=True)

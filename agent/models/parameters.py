@@ -9,13 +9,13 @@ from typing import Any, Literal, get_args
 from langchain_core.language_models import BaseChatModel
 
 from agent.context.window import MAX_TOKENS_FIELDS
+from checkpoints.limits import MAX_EXTRA_BODY_CHARS
 
 ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 REASONING_EFFORTS: tuple[ReasoningEffort, ...] = get_args(ReasoningEffort)
 MAX_TEMPERATURE = 2
 MAX_TOP_P = 1
 MAX_ANSWER_TOKENS = 999_999_999
-MAX_EXTRA_BODY_CHARS = 4_000
 OWN_FIELDS = ("messages", "input", "model", "stream", "tools")  # an extra body cannot replace them
 PARAMETER_RANGES = {"temperature": (0, MAX_TEMPERATURE), "top_p": (0, MAX_TOP_P), "max_tokens": (1, MAX_ANSWER_TOKENS)}
 _FIELD_NAMES = {  # by parameter: the names that LangChain's packages give to it
@@ -114,21 +114,29 @@ def _parse_extra_body(text: str) -> str | None:
     if not text:
         return None
     try:
-        write_extra_body(json.loads(text[: MAX_EXTRA_BODY_CHARS + 1]))
-    except (ValueError, RecursionError) as error:
+        return check_extra_body(text)
+    except ValueError as error:
         rule = f"a JSON object of at most {MAX_EXTRA_BODY_CHARS:,} characters, without {', '.join(OWN_FIELDS)}"
         raise InvalidParameterError(f"The extra body must be {rule}.") from error
+
+
+def check_extra_body(text: str) -> str:
+    """Return the text of an extra body. Raises `ValueError` if it cannot be sent, or has a field of Waymark's own."""
+    if len(text) > MAX_EXTRA_BODY_CHARS:
+        raise ValueError("too long")
+    try:
+        body = json.loads(text)
+        json.dumps(body, allow_nan=False, ensure_ascii=False).encode()  # a lone surrogate raises a ValueError
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+    if not isinstance(body, dict) or not body.keys().isdisjoint(OWN_FIELDS):
+        raise ValueError("not an object of further fields")
     return text
 
 
 def write_extra_body(body: object) -> str:
-    """Return an extra body as JSON. Raises `ValueError` for what cannot be sent, and for fields that are Waymark's own."""
-    if not isinstance(body, dict) or not body.keys().isdisjoint(OWN_FIELDS):
-        raise ValueError("not an object of further fields")
+    """Return an extra body as JSON. Raises `ValueError` as `check_extra_body` does."""
     try:
-        text = json.dumps(body, allow_nan=False, ensure_ascii=False)
+        return check_extra_body(json.dumps(body, ensure_ascii=False))
     except TypeError as error:  # such as a date of TOML
         raise ValueError("not JSON") from error
-    if len(text.encode()) > MAX_EXTRA_BODY_CHARS:  # a lone surrogate cannot be encoded, and raises a ValueError
-        raise ValueError("too long")
-    return text

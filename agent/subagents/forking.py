@@ -22,6 +22,7 @@ from agent.subagents.delegation import load_last_turn
 from agent.time_travel.dependence import list_call_ids
 from agent.tracing.run_trace import RunTrace
 from checkpoints import MAIN, Message, MessageStatus, NewMessage, Run, Runs, Store, serde
+from checkpoints.errors import TooManyAlternativesError
 from checkpoints.reasoning import Reasoning
 from checkpoints.text import shorten_for_model, shorten_line
 
@@ -65,7 +66,10 @@ class RunForkExplorer:
             (_name_branch(prompt), _make_first_message(prompt, call, number)) for number, prompt in enumerate(prompts, 1)
         ]
         after = path[-1].id if path else None
-        made, version = await context.recorder.run_blocking(partial(self.runs.branch_off, self.run, begun, after=after))
+        try:
+            made, version = await context.recorder.run_blocking(partial(self.runs.branch_off, self.run, begun, after=after))
+        except TooManyAlternativesError as error:
+            return ToolOutcome(f"{error} Nothing was done. Go on with what there is.", is_failed=True)
         self.publish_head(version)
         context.trace.on_operation(
             await context.recorder.run_blocking(partial(self.store.get_operation, self.run.thread_id, version))

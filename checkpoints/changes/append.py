@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from checkpoints.changes.alternatives import check_room_after
 from checkpoints.changes.transaction import ChangeBody, Transaction
 from checkpoints.model import UNTITLED, NewMessage, clean_name
 from checkpoints.operation import OperationKind
@@ -30,6 +31,8 @@ def make_append(messages: Sequence[NewMessage], after: str | None, title: str, r
         )
         if clean_name(title) and transaction.thread.title == UNTITLED:
             transaction.update_row("thread", transaction.thread.id, title=clean_name(title))
+        if not messages and after != HEAD:  # another answer: its run must not fail when it has one
+            check_room_after(transaction.connection, transaction.thread, place)
         nodes = transaction.add_messages(place, messages, run_id=run_id)
         if transaction.detail is None and after != HEAD:
             old, new = transaction.trace_current_path(), transaction.trace_path(nodes[-1] if nodes else place)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from checkpoints import history, serde
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import NothingToSaveError
-from checkpoints.model import MAX_DESCRIPTION_CHARS, Checkpoint, Json, NewMessage, Node, clean_name
+from checkpoints.limits import MAX_DESCRIPTION_CHARS
+from checkpoints.model import Checkpoint, Json, NewMessage, Node, clean_name
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.storage import checkpoint_rows, message_rows, thread_rows
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from checkpoints import history
+from checkpoints.changes.alternatives import check_room_after
 from checkpoints.changes.default_names import DefaultNames
 from checkpoints.errors import ConflictError
 from checkpoints.model import Checkpoint, Json, NewId, NewMessage, Node, Thread, clean_name
@@ -187,6 +188,7 @@ class Transaction:
             taken = sa.select(table.id).where(table.segment == parent.segment, table.depth == parent.depth + 1)
             if self.connection.execute(taken).first() is None:
                 return parent.segment, parent.depth + 1
+        check_room_after(self.connection, self.thread, parent)
         return self.add_segments([parent])[0], parent.depth + 1 if parent else 0
 
     def add_segments(self, parents: Sequence[Node | None]) -> list[int]:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from checkpoints.history import Ancestry, Place, SegmentParents
-from checkpoints.model import MAX_NAME_CHARS, Branch, Node
+from checkpoints.limits import MAX_NAME_CHARS
+from checkpoints.model import Branch, Node
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from checkpoints import files, serde
 from checkpoints.errors import InvalidDocumentError
 from checkpoints.files import File
-from checkpoints.history import MAX_ALTERNATIVES
-from checkpoints.interchange.waymark import MAX_BRANCHES_AND_CHECKPOINTS, MAX_CALLS, Document, hash_contents
+from checkpoints.interchange.waymark import Document, hash_contents
+from checkpoints.limits import MAX_ALTERNATIVES, MAX_BRANCHES_AND_CHECKPOINTS, MAX_CALLS
 
 _TEXT_PART_TYPES = (
     "text",

@@ -14,7 +14,8 @@ from typing import Any
 from checkpoints.errors import InvalidDocumentError
 from checkpoints.interchange import waymark
 from checkpoints.interchange.tree_builder import TreeBuilder, require_field
-from checkpoints.model import MAX_NAME_CHARS, Json, MessageStatus
+from checkpoints.limits import MAX_NAME_CHARS
+from checkpoints.model import Json, MessageStatus
 from checkpoints.text import pluralize
 
 OMITTED_IMAGES = "images_left_out"  # key in response_metadata; its value is their number

@@ -21,7 +21,8 @@ from langchain_core.messages import AIMessage
 from checkpoints import files, serde
 from checkpoints.errors import InvalidRedactionError
 from checkpoints.interchange.text_search import Matcher, fold_text, is_searchable
-from checkpoints.model import MAIN, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS, Json
+from checkpoints.limits import MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS
+from checkpoints.model import MAIN, Json
 from checkpoints.progress import Report, count_steps, ignore_progress
 from checkpoints.reasoning import REASONING_KEY, Reasoning
 

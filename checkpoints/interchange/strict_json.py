@@ -5,7 +5,7 @@ from collections import Counter
 from typing import Any
 
 from checkpoints.errors import InvalidDocumentError
-from checkpoints.limits import MAX_FILE_LEVELS
+from checkpoints.limits import MAX_FILE_LEVELS, is_deeper
 
 
 def parse_strictly(raw: bytes) -> Any:
@@ -40,8 +40,10 @@ def _refuse_constant(name: str) -> Any:
 
 def _check_depth(value: Any) -> None:
     """Refuse deep nesting and half surrogate pairs, without recursion."""
+    if is_deeper(value, MAX_FILE_LEVELS):
+        raise InvalidDocumentError(f"The file is nested deeper than {MAX_FILE_LEVELS} levels.")
     level = [value]
-    for _ in range(MAX_FILE_LEVELS):
+    while level:
         below: list[Any] = []
         for item in level:
             if isinstance(item, dict):
@@ -54,9 +56,6 @@ def _check_depth(value: Any) -> None:
             elif isinstance(item, float) and item in (float("inf"), float("-inf")):
                 raise InvalidDocumentError("The file holds a number that is too large.")
         level = below
-        if not level:
-            return
-    raise InvalidDocumentError(f"The file is nested deeper than {MAX_FILE_LEVELS} levels.")
 
 
 def _is_encodable(text: str) -> bool:

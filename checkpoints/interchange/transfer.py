@@ -7,7 +7,7 @@ makes a new conversation, adds to one, or (through `CheckpointManager`) replaces
 import base64
 from dataclasses import dataclass, replace
 
-from checkpoints import files
+from checkpoints import files, limits
 from checkpoints.errors import DamagedFileError, ExportTooLargeError
 from checkpoints.interchange import open_webui, waymark
 from checkpoints.interchange.import_plan import NothingNewError
@@ -91,8 +91,8 @@ def _export_files(store: Store, messages: list[Json]) -> list[Json]:
     found = {
         part["file"]: part for each in messages for part in files.find_file_parts(each["message"]["data"].get("content"))
     }
-    if sum(part["size"] for part in found.values()) * 4 // 3 > waymark.MAX_DOCUMENT_BYTES:  # base64
-        limit = waymark.MAX_DOCUMENT_BYTES // 1_000_000
+    if sum(part["size"] for part in found.values()) * 4 // 3 > limits.MAX_DOCUMENT_BYTES:  # base64
+        limit = limits.MAX_DOCUMENT_BYTES // 1_000_000
         raise ExportTooLargeError(f"With its attached files this export would be over {limit} MB. Leave the files out.")
     contents = store.read_files(found)
     if lost := next((part for hash_, part in found.items() if hash_ not in contents), None):
@@ -198,7 +198,7 @@ def _list_warnings(doc: Document) -> list[str]:
 def _count_omitted_images(body: Json) -> int:
     metadata = body["data"].get("response_metadata")
     count = metadata.get(open_webui.OMITTED_IMAGES) if isinstance(metadata, dict) else None
-    return count if isinstance(count, int) and 0 < count < waymark.MAX_DOCUMENT_MESSAGES else 0
+    return count if isinstance(count, int) and 0 < count < limits.MAX_DOCUMENT_MESSAGES else 0
 
 
 def import_thread(store: Store, doc: Document, *, caller: Caller = USER, report: Report = ignore_progress) -> Receipt:

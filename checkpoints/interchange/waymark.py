@@ -12,14 +12,10 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from checkpoints import files, serde
 from checkpoints.errors import InvalidDocumentError, InvalidFileError
 from checkpoints.files import File
-from checkpoints.limits import MAX_TOKENS
-from checkpoints.model import MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS, UNTITLED, Actor, MessageStatus, clean_name
+from checkpoints.limits import MAX_DESCRIPTION_CHARS, MAX_DOCUMENT_MESSAGES, MAX_NAME_CHARS, MAX_TOKENS
+from checkpoints.model import UNTITLED, Actor, MessageStatus, clean_name
 
 FORMAT = "waymark/1"
-MAX_DOCUMENT_BYTES = 10_000_000
-MAX_DOCUMENT_MESSAGES = 100_000
-MAX_BRANCHES_AND_CHECKPOINTS = 10_000  # branches and checkpoints together
-MAX_CALLS = 128  # of one message: the page shows as many
 
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 

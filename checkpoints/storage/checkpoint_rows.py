@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from checkpoints import history, serde
 from checkpoints.errors import CheckpointNotFoundError
 from checkpoints.history import Path
-from checkpoints.limits import to_tokens
-from checkpoints.model import MAIN, MAX_DESCRIPTION_CHARS, Checkpoint, Json, Node, Removal, State, Thread
+from checkpoints.limits import MAX_DESCRIPTION_CHARS, to_tokens
+from checkpoints.model import MAIN, Checkpoint, Json, Node, Removal, State, Thread
 from checkpoints.storage import message_rows, schema, thread_rows
 from checkpoints.storage.database import Database
 

@@ -7,8 +7,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from checkpoints import serde
+from checkpoints.limits import MAX_REASONING_CHARS
 from checkpoints.model import Draft, Run, RunState
-from checkpoints.reasoning import MAX_REASONING_CHARS
 from checkpoints.storage import schema, thread_rows
 
 

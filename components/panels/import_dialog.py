@@ -11,8 +11,9 @@ from dash.development.base_component import Component
 from dash_bootstrap_components import Button, ModalBody, ModalFooter
 
 from checkpoints import Receipt, StateError, pluralize
-from checkpoints.interchange import transfer, waymark
+from checkpoints.interchange import transfer
 from checkpoints.interchange.waymark import Document
+from checkpoints.limits import MAX_DOCUMENT_BYTES
 from checkpoints.progress import Progress, Report, report_within
 from components import dialog, page_state
 from components.long_requests import RequestCancelledError, get_report
@@ -23,7 +24,7 @@ from components.uploads import MAX_KEPT_SECONDS, ParsedUpload, hash_upload
 from components.views import operations
 from components.widgets import Icon
 
-MAX_UPLOAD_BYTES = waymark.MAX_DOCUMENT_BYTES + 1_000_000  # more than the reader takes, so that the reader reports the error
+MAX_UPLOAD_BYTES = MAX_DOCUMENT_BYTES + 1_000_000  # more than the reader takes, so that the reader reports the error
 
 
 class Ids(StrEnum):

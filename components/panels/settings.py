@@ -11,9 +11,10 @@ from typing import Any
 from dash import Dash, Input, Output, State, no_update
 from dash.development.base_component import Component
 
-from agent.models.parameters import MAX_EXTRA_BODY_CHARS, PARAMETER_RANGES, REASONING_EFFORTS
-from agent.settings import MAX_INSTRUCTIONS_CHARS, ThreadSettings
+from agent.models.parameters import PARAMETER_RANGES, REASONING_EFFORTS
+from agent.settings import ThreadSettings
 from checkpoints import Caller, ConflictError, StateError, ThreadNotFoundError
+from checkpoints.limits import MAX_EXTRA_BODY_CHARS, MAX_INSTRUCTIONS_CHARS
 from components import page_state
 from components.panel import Panel
 from components.services import Services, read_caller

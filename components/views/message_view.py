@@ -21,7 +21,7 @@ from checkpoints import (
     RunState,
     pluralize,
 )
-from checkpoints.interchange import waymark
+from checkpoints.limits import MAX_CALLS
 from checkpoints.reasoning import Reasoning
 from components.views import file_links
 from components.views import notes as summaries
@@ -245,7 +245,7 @@ def _build_label(stored: Message, mark: MoveMark | None, *, is_note: bool) -> st
         return "note"
     if (stored.body["data"].get("response_metadata") or {}).get(WITHOUT_TOOLS_KEY) is True:
         return WITHOUT_TOOLS_LABEL
-    more = len(list_call_ids(stored)) - waymark.MAX_CALLS
+    more = len(list_call_ids(stored)) - MAX_CALLS
     return f"{pluralize(more, 'more tool call')} not shown" if more > 0 else _build_question_label(stored)
 
 

@@ -14,7 +14,7 @@ from agent.time_travel.notes import extract_note
 from agent.time_travel.waiting_moves import WaitingMove
 from agent.tools.approval import STOPPED_TEXT
 from checkpoints import Message, limits, pluralize
-from checkpoints.interchange import waymark
+from checkpoints.limits import MAX_CALLS
 from checkpoints.text import shorten_line
 from components.views import context_meter, operations
 from components.views.fork_attempts import AttemptView
@@ -108,7 +108,7 @@ def list_shown_calls(message: BaseMessage | None) -> list[ToolCall | InvalidTool
     if not isinstance(message, AIMessage):
         return []
     calls: list[ToolCall | InvalidToolCall] = [*message.tool_calls, *message.invalid_tool_calls]
-    return calls[: waymark.MAX_CALLS]
+    return calls[:MAX_CALLS]
 
 
 def pair_results(messages: Iterable[tuple[Message, BaseMessage | None]]) -> dict[CardKey, ToolResult]:

@@ -14,9 +14,10 @@ from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys
 from agent.models.parameters import DEFAULT_PARAMETERS, ModelParameters
-from agent.settings import MAX_INSTRUCTIONS_CHARS, InvalidSettingsError, ThreadSettings
+from agent.settings import InvalidSettingsError, ThreadSettings
 from agent.tracing.events import ModelAnswered
 from checkpoints import Caller, RunState
+from checkpoints.limits import MAX_INSTRUCTIONS_CHARS
 from tests.agent.running import KEY, Only, Running, running
 from tests.agent.tracing.test_run_trace import Listener
 from tests.fakes.openai import Call, FakeOpenAI, Say

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import pytest
 import sqlalchemy as sa
 
-from checkpoints import InvalidDocumentError, NewMessage, Runs, RunState, Store, history
-from checkpoints.interchange import reading, transfer, waymark
+from checkpoints import InvalidDocumentError, NewMessage, Runs, RunState, Store, limits
+from checkpoints.interchange import reading, transfer
 from tests.checkpoints import shapes
 from tests.checkpoints.conversations import names, new
 
@@ -17,10 +17,10 @@ pytestmark = pytest.mark.slow
 
 ACCEPTED: dict[str, tuple[Callable[[], str], Callable[[], str]]] = {  # the same shape small, and about ten times as large
     "comb": (lambda: shapes.comb(40, 20), lambda: shapes.comb(400, 200)),
-    "calls": (lambda: shapes.calling(12, 10), lambda: shapes.calling(waymark.MAX_CALLS, 100)),
+    "calls": (lambda: shapes.calling(12, 10), lambda: shapes.calling(limits.MAX_CALLS, 100)),
     "checkpoints": (lambda: shapes.marked([""] * 90), lambda: shapes.marked([""] * 900)),
     "names": (lambda: shapes.marked(numbered(90)), lambda: shapes.marked(numbered(900))),
-    "alternatives": (lambda: shapes.split(20), lambda: shapes.split(history.MAX_ALTERNATIVES)),
+    "alternatives": (lambda: shapes.split(20), lambda: shapes.split(limits.MAX_ALTERNATIVES)),
 }
 Work = Callable[[Store, str], None]
 ALLOWED = 40  # statements more for ten times as much: portions
@@ -118,11 +118,11 @@ def test_the_newest_of_too_many_alternatives_are_offered_with_the_one_that_is_sh
     thread_id = store.create_thread().id
     store.append(thread_id, new("question"))
     question = store.list_messages(thread_id)[0].id
-    for number in range(history.MAX_ALTERNATIVES + 3):
+    for number in range(limits.MAX_ALTERNATIVES + 3):
         store.append(thread_id, [NewMessage({"type": "ai", "data": {"content": str(number)}})], after=question)
     newest = store.list_messages(thread_id)[-1]
     found = store.find_alternatives(thread_id, [newest])[newest.id]
-    assert (len(found), found[-1]) == (history.MAX_ALTERNATIVES, newest.id)
+    assert (len(found), found[-1]) == (limits.MAX_ALTERNATIVES, newest.id)
     store.choose(thread_id, found[0])
     for _ in range(2):
         store.undo(thread_id)
@@ -135,7 +135,7 @@ def test_the_newest_of_too_many_alternatives_are_offered_with_the_one_that_is_sh
     ("text", "sentence"),
     [
         (
-            shapes.calling(waymark.MAX_CALLS + 1, 1),
+            shapes.calling(limits.MAX_CALLS + 1, 1),
             "messages[1].message: makes more than 128 tool calls, which is too many",
         ),
         (shapes.split(201), "messages[1] is one of 201 alternatives, and there may be 200"),

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from checkpoints import Database, InvalidDocumentError, Store, files
+from checkpoints import Database, InvalidDocumentError, Store, files, limits
 from checkpoints.errors import DamagedFileError, ExportTooLargeError, InvalidFileError
 from checkpoints.files import File
-from checkpoints.interchange import reading, text_exports, transfer, waymark
+from checkpoints.interchange import reading, text_exports, transfer
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.storage import schema
 from checkpoints.upkeep import erasure, verification
@@ -224,7 +224,7 @@ def test_an_export_that_would_be_too_large_says_to_leave_the_files_out(
     memory_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     thread_id = conversation(memory_store)
-    monkeypatch.setattr(waymark, "MAX_DOCUMENT_BYTES", 100)
+    monkeypatch.setattr(limits, "MAX_DOCUMENT_BYTES", 100)
     with pytest.raises(ExportTooLargeError, match="Leave the files out"):
         transfer.export(memory_store, thread_id)
     assert "files" not in json.loads(transfer.export(memory_store, thread_id, Redaction(files=True)))

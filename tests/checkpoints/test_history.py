@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checkpoints import Checkpoint, history
+from checkpoints.limits import MAX_ALTERNATIVES
 from checkpoints.model import Node
 
 
@@ -128,6 +129,6 @@ def test_what_follows_a_message_are_its_children_on_the_way_to_a_head(tree: Tree
 
 
 def test_of_very_many_alternatives_the_newest_are_found() -> None:
-    tree = Tree([None, *(0 for _ in range(history.MAX_ALTERNATIVES + 50))])
+    tree = Tree([None, *(0 for _ in range(MAX_ALTERNATIVES + 50))])
     found = history.find_followers({(0, 0)}, tree.forks, history.find_reachable_depths(tree.nodes, tree.forks))[0, 0]
-    assert found == [node.place for node in tree.nodes[-history.MAX_ALTERNATIVES :]]
+    assert found == [node.place for node in tree.nodes[-MAX_ALTERNATIVES:]]

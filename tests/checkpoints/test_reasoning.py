@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from checkpoints.reasoning import MAX_ITEM_LEVELS, MAX_ITEMS_CHARS, MAX_REASONING_CHARS, REASONING_KEY, Reasoning
+from checkpoints.limits import MAX_ITEM_LEVELS, MAX_ITEMS_CHARS, MAX_REASONING_CHARS
+from checkpoints.reasoning import REASONING_KEY, Reasoning
 
 
 def kept(reasoning: Reasoning) -> Reasoning | None:

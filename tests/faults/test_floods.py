@@ -11,7 +11,7 @@ from agent.context.request import NOT_CARRIED_OUT_TEXT
 from agent.events import ToolStarted
 from agent.tools.calculator import calculator
 from checkpoints import Run, RunState
-from checkpoints.interchange.waymark import MAX_CALLS
+from checkpoints.limits import MAX_CALLS
 from checkpoints.operation import Caller
 from tests.agent.running import Running, budget, model_at, running, tool
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
@@ -73,7 +73,7 @@ def test_many_calls_in_one_answer_stop_at_the_budget() -> None:
 )
 def test_an_answer_of_twenty_megabytes_is_cut_at_the_budget(tokens: tuple[str, ...]) -> None:
     ended, _, said = flood(Say("".join(tokens), tokens=tokens))
-    assert ended.error == "The answer grew too long and was cut."
+    assert ended.error == "The answer has more than 500,000 characters and was cut."
     assert [(kind, status, len(text)) for kind, status, text in said[1:2]] == [("ai", "partial", 500_000)]
 
 
@@ -81,7 +81,7 @@ def test_chunks_without_anything_in_them_are_no_way_to_go_on_for_ever() -> None:
     async def story(fake: FakeOpenAI) -> None:
         async with model_at(fake) as model, running(model, max_answer_chars=500) as chat:
             run = await chat.say("please")
-            assert (run.error, len(chat.said())) == ("The answer grew too long and was cut.", 1)
+            assert (run.error, len(chat.said())) == ("The answer has more than 500 pieces and was cut.", 1)
             fake.wait_for(lambda: fake.disconnects == 1)
 
     with FakeOpenAI() as fake:

@@ -14,7 +14,7 @@ from langchain_core.messages.tool import tool_call_chunk
 from agent.graph.answer import AnswerCutOff, stream_answer
 from agent.graph.state import Limits, RunContext
 from checkpoints import MessageStatus
-from checkpoints.interchange.waymark import MAX_CALLS
+from checkpoints.limits import MAX_CALLS
 
 T = TypeVar("T")
 

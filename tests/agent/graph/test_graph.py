@@ -180,14 +180,14 @@ def test_going_on_after_a_limit_grants_a_fresh_budget(limit: dict[str, Any]) -> 
 
 def test_an_answer_that_grows_without_end_is_cut_and_kept_as_far_as_it_may_go() -> None:
     ended, said, _ = run(Say("x" * 20_000_000, tokens=("x" * 1_000,) * 20_000), max_answer_chars=2_500)
-    assert (ended.state, ended.error) == (RunState.FAILED, "The answer grew too long and was cut.")
+    assert (ended.state, ended.error) == (RunState.FAILED, "The answer has more than 2,500 characters and was cut.")
     assert said[1] == ("ai", "partial", "x" * 2_500)
 
 
 def test_arguments_that_grow_without_end_run_nothing() -> None:
     call = Call("calculator", "x" * 10_000, tokens=("x" * 1_000,) * 10)
     ended, said, _ = run(call, max_answer_chars=2_500)
-    assert (ended.error, said[1:]) == ("The answer grew too long and was cut.", [])
+    assert (ended.error, said[1:]) == ("The answer has more than 2,500 characters and was cut.", [])
 
 
 def test_a_long_result_is_cut_and_says_so() -> None:

@@ -9,6 +9,7 @@ from pydantic import SecretStr
 from agent.models.catalog import DEMO_SPEC, ConfiguredModels
 from agent.models.keys import ProviderKeys
 from agent.models.parameters import InvalidParameterError, ModelParameters, parse_parameters
+from checkpoints.limits import MAX_EXTRA_BODY_CHARS
 from tests.agent.running import KEY
 from tests.fakes.openai import FakeOpenAI, Say
 
@@ -70,6 +71,17 @@ def test_written_parameters_are_read() -> None:
 EXTRA_BODY_RULE = (
     "The extra body must be a JSON object of at most 4,000 characters, without messages, input, model, stream, tools."
 )
+
+
+@pytest.mark.parametrize("letter", ["a", "é", "🙂"])
+def test_an_extra_body_is_counted_in_characters_as_written(letter: str) -> None:
+    def write(chars: int) -> str:
+        return f'{{"a":["{letter * (chars - 12)}",1]}}'
+
+    longest = write(MAX_EXTRA_BODY_CHARS)
+    assert (len(longest), parse_parameters({"extra_body": longest}).extra_body) == (MAX_EXTRA_BODY_CHARS, longest)
+    with pytest.raises(InvalidParameterError, match="at most 4,000 characters"):
+        parse_parameters({"extra_body": write(MAX_EXTRA_BODY_CHARS + 1)})
 
 
 @pytest.mark.parametrize(

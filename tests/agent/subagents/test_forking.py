@@ -17,6 +17,7 @@ from agent.time_travel.policy import Policy
 from agent.tools.approval import Decision
 from agent.tracing.events import ModelAnswered
 from checkpoints import Caller, RunState
+from checkpoints.changes import alternatives
 from tests.agent.cast import Cast, agent, ask
 from tests.agent.running import Running, budget, model_at, running
 from tests.agent.tracing.test_run_trace import Listener
@@ -278,6 +279,18 @@ def test_without_leave_to_travel_it_is_not_offered() -> None:
         assert offered(fake.requests[0]) == {"calculator"}
 
     play(story, Say("Fine."), policy="off")
+
+
+def test_more_alternatives_than_can_be_imported_are_refused_to_the_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alternatives, "MAX_ALTERNATIVES", 2)
+
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("Which is best?")).state is RunState.DONE
+        [refusal] = [text for kind, _, text in chat.said() if kind == "tool"]
+        assert refusal.startswith("There are 2 alternatives at this place already")
+        assert len(chat.store.list_branches(chat.thread_id)) == 1
+
+    play(story, fork("A", "B", "C"), Say("Fine."))
 
 
 def test_no_run_opens_more_than_twenty_branches() -> None:

@@ -8,6 +8,7 @@ import pytest
 from checkpoints import Caller, OperationDetail, RunActiveError, Runs, Store, serde
 from checkpoints.interchange import reading, transfer, waymark
 from checkpoints.interchange.waymark import Document
+from checkpoints.limits import MAX_BRANCHES_AND_CHECKPOINTS
 from checkpoints.storage import schema
 from tests.checkpoints.conversations import count, dump, names, new, picture, talked, texts
 from tests.checkpoints.interchange.test_transfer import conversation, elsewhere, imported
@@ -193,7 +194,7 @@ def test_two_branches_at_one_place_of_which_one_went_on_since_are_both_found_aga
 def test_a_file_with_more_branches_and_checkpoints_than_can_be_kept_names_the_field(store: Store) -> None:
     made = transfer.export_document(store, talked(store, "a", "b"))
     bookmark = made["checkpoints"][0]
-    made["checkpoints"] = [{**bookmark, "id": f"c{number}"} for number in range(waymark.MAX_BRANCHES_AND_CHECKPOINTS)]
+    made["checkpoints"] = [{**bookmark, "id": f"c{number}"} for number in range(MAX_BRANCHES_AND_CHECKPOINTS)]
     with pytest.raises(waymark.InvalidDocumentError, match=r"^checkpoints are too many: at most 10,000 branches") as caught:
         reading.read_document(waymark.to_json({**made, "sha256": waymark.hash_contents(made)}))
     assert caught.value.field == "checkpoints"

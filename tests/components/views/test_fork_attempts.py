@@ -5,7 +5,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from agent.marks import AttemptMark
 from checkpoints import NewMessage, Runs, RunState, Store, serde
-from checkpoints.interchange import waymark
+from checkpoints.limits import MAX_CALLS
 from components.views import fork_attempts
 from tests.checkpoints.conversations import new
 
@@ -42,7 +42,7 @@ def test_a_thousand_calls_of_one_answer_are_looked_at_once_and_most_of_them_not_
     statements: list[int] = []
     sa.event.listen(memory_store.database.engine, "before_cursor_execute", lambda *_: statements.append(1))
     shown = fork_attempts.read_attempts(memory_store, thread_id, memory_store.list_messages(thread_id))
-    assert len(shown) == waymark.MAX_CALLS
+    assert len(shown) == MAX_CALLS
     assert len(statements) < 20
 
 

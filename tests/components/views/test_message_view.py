@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from agent.marks import MoveMark, SummaryMark
 from checkpoints import MAIN, Message, MessageStatus, Run, RunState, serde
-from checkpoints.interchange import waymark
+from checkpoints.limits import MAX_CALLS
 from checkpoints.reasoning import Reasoning
 from components.views import list_rows, message_view
 from components.views.message_view import MessageExtras
@@ -124,8 +124,8 @@ def test_a_run_is_shown_while_there_is_something_to_say_of_it() -> None:
 
 
 def test_of_more_calls_than_can_be_shown_the_first_are_and_the_message_says_so() -> None:
-    [view] = message_view.describe_messages(path(asking(*map(str, range(waymark.MAX_CALLS + 2)))))
-    assert [tool["id"] for tool in view["tools"]] == [str(number) for number in range(waymark.MAX_CALLS)]
+    [view] = message_view.describe_messages(path(asking(*map(str, range(MAX_CALLS + 2)))))
+    assert [tool["id"] for tool in view["tools"]] == [str(number) for number in range(MAX_CALLS)]
     assert view["label"] == "2 more tool calls not shown"
 
 

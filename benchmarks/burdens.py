@@ -1,0 +1,230 @@
+"""Burdens of a server: clients that ask for much, or do harm, until the block ends."""
+
+import contextlib
+import json
+import os
+import random
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+
+from benchmarks import conversation
+from checkpoints.interchange import waymark
+from checkpoints.limits import MAX_ALTERNATIVES, MAX_BRANCHES_AND_CHECKPOINTS, MAX_CALLS, MAX_DOCUMENT_BYTES
+from tests.checkpoints import shapes
+from tests.faults.page import NotAnswered, PageClient
+
+TABS = 4
+UNREAD_SOCKETS = 1_000
+SLOW_CONNECTIONS = 400
+POSTS = 100  # a second
+RESULT_MEGABYTES = 50
+ENDING_SECONDS = 90.0
+MALFORMED = (
+    b"{",
+    b"[]",
+    b'{"output": 7}',
+    b'{"output": "..a.b..", "inputs": 3}',
+    b"\xff\xfe",
+    b'{"inputs": [{"id": null}]}',
+)
+
+
+@dataclass
+class Scene:
+    """The server under a burden. `threads` are the conversations that stream, and `viewed` is one that was imported."""
+
+    browser: PageClient
+    threads: Sequence[str]
+    viewed: str | None = None
+    ended: threading.Event = field(default_factory=threading.Event)
+    times: int = 0  # how often the burden was complete
+    errors: list[str] = field(default_factory=list)
+
+    def open_tab(self, thread: str | None = None) -> PageClient:
+        tab = self.browser.tab()
+        tab.thread = thread
+        return tab
+
+
+@dataclass(frozen=True)
+class Burden:
+    """Work that goes on until the scene has ended. Its document is imported before."""
+
+    work: Callable[[Scene], None]
+    document: str = ""
+
+    def prepare(self, scene: Scene) -> None:
+        if self.document:
+            tab = scene.open_tab()
+            tab.import_file(self.document.encode())
+            scene.viewed = tab.thread
+
+
+@contextmanager
+def under(burden: Burden, scene: Scene) -> Iterator[None]:
+    """Burden the server during the block."""
+    thread = threading.Thread(target=_run_burden, args=[burden, scene], daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        scene.ended.set()
+        thread.join(ENDING_SECONDS)
+
+
+def _run_burden(burden: Burden, scene: Scene) -> None:
+    try:
+        burden.work(scene)
+    except (NotAnswered, AssertionError, OSError, httpx.HTTPError) as error:  # reported beside the figures
+        scene.errors.append(f"{type(error).__name__} {str(error)[:200]}")
+
+
+def do_nothing(scene: Scene) -> None:
+    scene.ended.wait()
+
+
+def import_large_files(scene: Scene) -> None:
+    """Import one file of 10 MB after the other."""
+    made = json.loads(write_long_document(MAX_DOCUMENT_BYTES))
+    while not scene.ended.is_set():
+        scene.open_tab().import_file(_seal(made, f"Import {scene.times}").encode())
+        scene.times += 1
+
+
+def call_flooding_tool(scene: Scene) -> None:
+    """Call a tool whose result is one line of 50 MB."""
+    while not scene.ended.is_set():
+        scene.open_tab().say("call: big__flood " + json.dumps({"megabytes": RESULT_MEGABYTES}))
+        scene.times += 1
+
+
+def view_in_tabs(scene: Scene) -> None:
+    """Load the imported conversation again and again in four tabs."""
+
+    def load_again() -> None:
+        tab = scene.open_tab(scene.viewed)
+        while not scene.ended.is_set():
+            with contextlib.suppress(NotAnswered):
+                tab.look()
+                scene.times += 1
+
+    _run_together([load_again] * TABS)
+
+
+def hold_unread_sockets(scene: Scene) -> None:
+    """Open a thousand sockets that follow the streaming conversations and read nothing of them."""
+    host, port = _address(scene)
+    with contextlib.ExitStack() as held:
+        for number in range(UNREAD_SOCKETS):
+            if scene.ended.is_set():
+                return
+            opened = held.enter_context(socket.socket())
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2_048)
+            opened.connect((host, port))
+            thread = scene.threads[number % len(scene.threads)]
+            head = [
+                f"GET /api/threads/{thread}/events HTTP/1.1",
+                f"Host: {host}:{port}",
+                f"Origin: {scene.browser.origin}",
+                f"Cookie: {scene.browser.cookie}",
+                "Connection: Upgrade",
+                "Upgrade: websocket",
+                "Sec-WebSocket-Version: 13",
+                "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+            ]
+            opened.sendall("\r\n".join([*head, "", ""]).encode())
+            scene.times += 1
+        scene.ended.wait()
+
+
+def hold_slow_connections(scene: Scene) -> None:
+    """Keep four hundred connections that send a byte of a header each second, and replace those that are closed."""
+    address = _address(scene)
+    connections: list[socket.socket] = []
+    while not scene.ended.wait(1.0):
+        for each in connections[:]:
+            try:
+                each.send(b"X")
+            except OSError:
+                each.close()
+                connections.remove(each)
+        while len(connections) < SLOW_CONNECTIONS:
+            opened = socket.create_connection(address, timeout=5)
+            opened.sendall(b"GET /healthz HTTP/1.1\r\nX: ")
+            connections.append(opened)
+            scene.times += 1
+    for each in connections:
+        each.close()
+
+
+def post_malformed_bodies(scene: Scene) -> None:
+    """Send a hundred bodies a second that no page sends."""
+    chance, start = random.Random(7), time.perf_counter()
+    headers = {"origin": scene.browser.origin, "cookie": scene.browser.cookie, "content-type": "application/json"}
+    with httpx.Client(base_url=scene.browser.origin, headers=headers, timeout=60) as client:
+
+        def post() -> None:
+            while not scene.ended.is_set():
+                body = chance.choice((*MALFORMED, os.urandom(200)))
+                client.post("/_dash-update-component", content=body)
+                scene.times += 1
+                time.sleep(max(0.0, start + scene.times / POSTS - time.perf_counter()))
+
+        _run_together([post] * 4)
+
+
+def write_long_document(size: int) -> str:
+    """Write a long conversation of about so many bytes."""
+    talk = conversation.messages(2_000)
+    count = int(size * 0.97 / len(_write_chain(talk)) * len(talk))
+    return _write_chain(conversation.messages(count))
+
+
+def _write_chain(messages: Sequence[BaseMessage]) -> str:
+    lines: list[shapes.Line] = []
+    for number, message in enumerate(messages):
+        lines.append((f"m{number}", f"m{number - 1}" if number else None, message))
+    return shapes.written(lines, [lines[-1][0]], [(lines[-1][0], "End")])
+
+
+def write_branched_document() -> str:
+    """Write the most branches and checkpoints that are accepted, on a comb of as many segments as fit into 10 MB."""
+    half = MAX_BRANCHES_AND_CHECKPOINTS // 2
+    return shapes.comb(16_000, half)
+
+
+def write_calling_document() -> str:
+    """Write as many calls of `fork`, and branches of the first, as are accepted."""
+    return shapes.calling(MAX_CALLS, MAX_ALTERNATIVES - 1)
+
+
+def write_dear_document() -> str:
+    """Write a window of messages whose Markdown costs the most."""
+    text = ("[" * 20_000 + "\n\n```c\n$" + "\t " * 9_000 + "\n```\n")[:45_000]
+    return _write_chain([(AIMessage if number % 2 else HumanMessage)(f"{number} {text}") for number in range(200)])
+
+
+def _seal(made: dict[str, Any], title: str) -> str:
+    made = {**made, "thread": {"title": title}}
+    return waymark.to_json({**made, "sha256": waymark.hash_contents(made)})
+
+
+def _address(scene: Scene) -> tuple[str, int]:
+    host, _, port = scene.browser.origin.removeprefix("http://").partition(":")
+    return host, int(port)
+
+
+def _run_together(works: Sequence[Callable[[], None]]) -> None:
+    threads = [threading.Thread(target=work, daemon=True) for work in works]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()

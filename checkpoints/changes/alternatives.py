@@ -1,0 +1,27 @@
+"""The limit of alternatives: a file with more of them could not be imported again."""
+
+import sqlalchemy as sa
+
+from checkpoints import history
+from checkpoints.errors import TooManyAlternativesError
+from checkpoints.limits import MAX_ALTERNATIVES
+from checkpoints.model import Node, Thread
+from checkpoints.storage import checkpoint_rows, thread_rows
+
+
+def check_room_after(connection: sa.Connection, thread: Thread, node: Node | None) -> None:
+    """Raise `TooManyAlternativesError` if the current branch cannot have another message after this one (None: a first one).
+
+    The message that it has there now does not count: it leaves the branch.
+    """
+    forks = thread_rows.select_segment_parents(connection, thread.id)
+    place = node.place if node else None
+    begun = sum(place == (None if parent is None else (parent, depth)) for parent, depth in forks.values())
+    if begun + 1 < MAX_ALTERNATIVES:  # one more may continue the segment
+        return
+    branches = thread_rows.select_branch_heads(connection, thread.id)
+    heads = [head for branch, head in branches if head and branch.id != thread.branch_id]
+    heads += [each.node for each in checkpoint_rows.select_checkpoints(connection, thread.id) if each.node]
+    followers = history.find_followers({place}, forks, history.find_reachable_depths(heads, forks))[place]
+    if len(followers) >= MAX_ALTERNATIVES:
+        raise TooManyAlternativesError(MAX_ALTERNATIVES)

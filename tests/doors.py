@@ -1,0 +1,261 @@
+"""The ways in which input reaches a conversation, each with its limit."""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.messages.tool import ToolCallChunk
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from plotly.io.json import to_json_plotly
+from pydantic import Field
+
+from agent.settings import ThreadSettings
+from checkpoints import Caller, Run, StateError, Store, limits
+from checkpoints.interchange import reading, transfer, waymark
+from components.page import show_location
+from components.page_state import PageLocation
+from components.rendering import Renderer
+from components.services import Services
+from tests.agent.running import Only, Running, running, tool
+from tests.checkpoints import shapes
+from tests.checkpoints.conversations import new
+
+NO_WORKER = ("false",)  # a text that is not cheap is shown as it was written: rendering has tests of its own
+Chunk = AIMessageChunk
+
+
+class ScriptedModel(BaseChatModel):
+    """Streams the next of its replies; after the last one, a word."""
+
+    replies: list[list[Chunk]] = Field(default_factory=list)
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def bind_tools(self, *_: Any, **__: Any) -> "ScriptedModel":  # type: ignore[override]
+        return self
+
+    def _generate(self, *_: Any, **__: Any) -> ChatResult:
+        raise NotImplementedError
+
+    async def _astream(self, _: list[BaseMessage], *__: Any, **___: Any) -> AsyncIterator[ChatGenerationChunk]:
+        for chunk in self.replies.pop(0) if self.replies else [said("Yes."), END]:
+            yield ChatGenerationChunk(message=chunk)
+
+
+def said(text: str, **fields: Any) -> Chunk:
+    return AIMessageChunk(content=text, **fields)
+
+
+END = said("", response_metadata={"finish_reason": "stop"})
+CALLS_END = said("", response_metadata={"finish_reason": "tool_calls"})
+
+
+@dataclass
+class Conversation:
+    """A conversation that everything is offered to, and the services of a page that shows it."""
+
+    chat: Running
+    model: ScriptedModel
+    services: Services
+    result: list[str] = field(default_factory=lambda: ["sunny"])  # of the tool `look`
+
+    async def ask(self, *replies: list[Chunk]) -> Run:
+        self.model.replies[:] = replies
+        return await self.end(await self.chat.send("And?"))
+
+    async def end(self, run: Run) -> Run:
+        """Return the run once it rests; the conversation may be another one since an import."""
+        await self.chat.until(lambda: self.chat.runs.list_running_threads() == set())
+        latest = self.chat.runs.get_latest_run(run.thread_id)
+        assert latest is not None
+        return latest
+
+    def view(self) -> tuple[int, int]:
+        """Show the whole page; return the statements and the characters that it took."""
+        with counting(self.chat.store) as statements:
+            shown = show_location(self.services, PageLocation(self.chat.thread_id, {}))
+        return len(statements), len(to_json_plotly(shown))
+
+
+@asynccontextmanager
+async def talking() -> AsyncIterator[Conversation]:
+    model, result = ScriptedModel(), ["sunny"]
+    look = tool("look", lambda: result[0])
+    async with running(model, [look], time_travel="ask") as chat:
+        with ThreadPoolExecutor(1) as pool:
+            renderer = Renderer(NO_WORKER)
+            services = Services(chat.store, chat.runs, chat.runner, chat.hub, pool, Only(model), renderer=renderer)
+            await chat.say("Hello")
+            yield Conversation(chat, model, services, result)
+            services.close()
+
+
+@contextmanager
+def counting(store: Store) -> Iterator[list[str]]:
+    statements: list[str] = []
+
+    def note(_: object, __: object, statement: str, *___: object) -> None:
+        statements.append(statement)
+
+    sa.event.listen(store.database.engine, "before_cursor_execute", note)
+    yield statements
+    sa.event.remove(store.database.engine, "before_cursor_execute", note)
+
+
+Offer = Callable[[Conversation, str, int], Awaitable[object]]
+
+
+@dataclass(frozen=True)
+class Door:
+    """One way in. `offer` raises a `StateError` or returns a run that failed where the input is refused."""
+
+    limit: int
+    offer: Offer
+    is_cut: bool = False  # input beyond the limit is cut to it, and not refused
+    shown_limit: int = 0  # in the sentence, where it is another number
+
+    @property
+    def number(self) -> int:
+        return self.shown_limit or self.limit
+
+
+async def send_message(talk: Conversation, letter: str, size: int) -> object:
+    return await talk.end(await talk.chat.send(letter * size))
+
+
+async def edit_message(talk: Conversation, letter: str, size: int) -> object:
+    first = talk.chat.path()[0].id
+    return await talk.end(await talk.chat.runner.edit(talk.chat.thread_id, first, letter * size, caller=Caller()))
+
+
+async def answer_text(talk: Conversation, letter: str, size: int) -> object:
+    text = f"a{letter * (size - 2)}z"[-size:]
+    return await talk.ask([*(said(text[place : place + 10_000]) for place in range(0, size, 10_000)), END])
+
+
+async def answer_reasoning(talk: Conversation, letter: str, size: int) -> object:
+    thought = said("", additional_kwargs={"reasoning_content": letter * size})
+    return await talk.ask([thought, said("Yes."), END])
+
+
+def call(number: int, arguments: str = "{}", name: str = "look") -> Chunk:
+    part = ToolCallChunk(name=name, args=arguments, id=f"call_{number}", index=number, type="tool_call_chunk")
+    return said("", tool_call_chunks=[part])
+
+
+async def answer_calls(talk: Conversation, _: str, size: int) -> object:
+    return await talk.ask([*map(call, range(size)), CALLS_END])
+
+
+async def answer_levels(talk: Conversation, _: str, size: int) -> object:
+    arguments = '{"a":' * (size - 1) + "{}" + "}" * (size - 1)
+    await talk.ask([call(0, arguments), CALLS_END])
+    [result] = [message.langchain for message in talk.chat.path() if message.type == "tool"]
+    return result if result.status == "error" else None  # type: ignore[attr-defined]
+
+
+async def answer_names(talk: Conversation, letter: str, size: int) -> object:
+    return await talk.ask([call(0, name=letter * size), CALLS_END])
+
+
+async def answer_usage(talk: Conversation, _: str, size: int) -> object:
+    usage: Any = {"input_tokens": size, "output_tokens": 0, "total_tokens": size}
+    return await talk.ask([said("Yes.", usage_metadata=usage), END])
+
+
+async def return_result(talk: Conversation, letter: str, size: int) -> object:
+    talk.result[0] = letter * size
+    return await talk.ask([call(0), CALLS_END])
+
+
+def change_settings(name: str, write: Callable[[str, int], str]) -> Offer:
+    async def offer(talk: Conversation, letter: str, size: int) -> object:
+        chosen = ThreadSettings().with_changes({name: write(letter, size)}, talk.services.models)
+        return talk.chat.store.change_settings(talk.chat.thread_id, chosen.changes_since(ThreadSettings()))
+
+    return offer
+
+
+def write_body(letter: str, size: int) -> str:
+    escaped = json.dumps(letter, ensure_ascii=False)[1:-1]
+    return '{"a":"' + (escaped * size)[: (size - 8) // len(escaped) * len(escaped)].ljust(size - 8) + '"}'
+
+
+async def rename(talk: Conversation, letter: str, size: int) -> object:
+    return talk.chat.store.rename_thread(talk.chat.thread_id, letter * size)
+
+
+async def save(talk: Conversation, letter: str, size: int) -> object:
+    return talk.chat.store.save(talk.chat.thread_id, name=letter * size, description=letter * (size * 20))
+
+
+async def answer_again(talk: Conversation, _: str, size: int) -> object:
+    """Answer the first message on so many branches, the last time by a run."""
+    store, thread = talk.chat.store, talk.chat.thread_id
+    first = store.list_messages(thread)[0].id
+    for number in range(size - 2):
+        store.fork(thread, first)
+        store.append(thread, new("", f"Answer {number}")[1:])
+    store.fork(thread, first)
+    try:
+        return await talk.end(await talk.chat.runner.retry(thread, caller=Caller()))
+    except StateError:
+        store.undo(thread)  # a branch that ends here cannot go on
+        raise
+
+
+def import_shape(write: Callable[[int], str]) -> Offer:
+    async def offer(talk: Conversation, _: str, size: int) -> object:
+        receipt = transfer.import_thread(talk.chat.store, reading.read_document(write(size)))
+        talk.chat.thread_id = receipt.result
+        return receipt
+
+    return offer
+
+
+def write_settings(levels: int) -> str:
+    """A document with settings that make it so deep."""
+    value: Any = 1
+    for _ in range(levels - 3):
+        value = [value]
+    return seal({**json.loads(shapes.marked([])), "thread": {"title": "Deep", "settings": {"a": value}}})
+
+
+def write_title(chars: int) -> str:
+    return seal({**json.loads(shapes.marked([])), "thread": {"title": "x" * chars}})
+
+
+def seal(made: dict[str, Any]) -> str:
+    return waymark.to_json({**made, "sha256": waymark.hash_contents(made)})
+
+
+DOORS = {
+    "a message": Door(limits.MAX_MESSAGE_CHARS, send_message),
+    "a changed message": Door(limits.MAX_MESSAGE_CHARS, edit_message),
+    "instructions": Door(
+        limits.MAX_INSTRUCTIONS_CHARS, change_settings("instructions", lambda letter, size: f"a{letter * (size - 2)}z")
+    ),
+    "an extra body": Door(limits.MAX_EXTRA_BODY_CHARS, change_settings("extra_body", write_body)),
+    "a title": Door(limits.MAX_NAME_CHARS, rename, is_cut=True),
+    "a checkpoint": Door(limits.MAX_NAME_CHARS, save, is_cut=True),
+    "an answer": Door(limits.MAX_ANSWER_CHARS, answer_text),
+    "the reasoning of an answer": Door(limits.MAX_ANSWER_CHARS - 4, answer_reasoning, shown_limit=limits.MAX_ANSWER_CHARS),
+    "calls": Door(limits.MAX_CALLS, answer_calls),
+    "arguments": Door(limits.MAX_ARGUMENT_LEVELS, answer_levels),
+    "a provider's name": Door(limits.MAX_LABEL_CHARS, answer_names, is_cut=True),
+    "tokens": Door(limits.MAX_TOKENS, answer_usage, is_cut=True),
+    "a result": Door(limits.MAX_RESULT_CHARS, return_result, is_cut=True),
+    "answers to one message": Door(limits.MAX_ALTERNATIVES, answer_again),
+    "a file with alternatives": Door(limits.MAX_ALTERNATIVES, import_shape(shapes.split)),
+    "a file with calls": Door(limits.MAX_CALLS, import_shape(lambda calls: shapes.calling(calls, 1))),
+    "a deep file": Door(limits.MAX_FILE_LEVELS, import_shape(write_settings)),
+    "a file with a title": Door(limits.MAX_NAME_CHARS, import_shape(write_title)),
+}
