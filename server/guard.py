@@ -27,7 +27,8 @@ from server.headers import (
     SECURITY_HEADERS,
     choose_file_caching,
 )
-from server.sign_in import SOCKET_PROTOCOL, SignIn
+from server.knocks import KnockLog
+from server.sign_in import SIGN_IN_PATH, SOCKET_PROTOCOL, SignIn
 
 MAX_BODY_BYTES = 1_000_000
 ALLOWED_METHODS = ("GET", "HEAD", "POST")
@@ -78,12 +79,14 @@ class Guard:
         sign_in: SignIn | None,
         content_security_policy: Callable[[], str],
         routes: AllowedRoutes,
+        knocks: KnockLog | None = None,
     ) -> None:
         self._app = app
         self._hosts = hosts
         self._sign_in = sign_in
         self._policy = content_security_policy
         self._routes = routes
+        self._knocks = knocks or KnockLog()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -136,6 +139,8 @@ class Guard:
         answer = await self._check_sender(scope)
         if answer is None:
             return None if self._routes.is_allowed(scope["path"]) else build_text(HTTPStatus.NOT_FOUND)
+        if answer.status_code >= HTTPStatus.BAD_REQUEST and scope["path"] != SIGN_IN_PATH:
+            self._knocks.note_refusal(scope, answer.status_code)
         return answer
 
     async def _check_sender(self, scope: Scope) -> Response | None:

@@ -20,6 +20,7 @@ from starlette.responses import PlainTextResponse
 
 from server.guard import MAX_BODY_BYTES, AllowedRoutes, Guard
 from server.headers import build_security_policy, choose_file_caching
+from server.knocks import KnockLog
 from server.sessions import Sessions
 from server.sign_in import SignIn
 
@@ -63,6 +64,7 @@ class Entrance:
             sign_in=self.sign_in,
             content_security_policy=lambda: build_security_policy(["'sha256-x'"]),
             routes=DOORS,
+            knocks=KnockLog(lambda *_: None),
         )
 
     def knock(self, path: str, method: str = "GET", chunks: tuple[bytes, ...] = (b"",), **headers: Any) -> Answer:
