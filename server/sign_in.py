@@ -80,13 +80,12 @@ class SignIn:
         is_page = scope["type"] == "http" and scope["method"] == "GET"
         if is_page and headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") == "navigate":
             # A link on another site: browsers hold the Strict cookie back, but not when this page asks once more.
-            return build_refresh(f"{quote(scope['path'])}?{scope['query_string'].decode('latin-1')}")
+            # One slash: two would begin the name of another host.
+            path = "/" + quote(scope["path"]).lstrip("/")
+            return build_refresh(f"{path}?{scope['query_string'].decode('latin-1')}")
         if not is_page or not (scope["path"] in ("/", SIGN_IN_PATH) or "text/html" in headers.get("accept", "")):
             return build_text(HTTPStatus.UNAUTHORIZED, _LINK_TEXT)
-        refusal = build_page(HTTPStatus.UNAUTHORIZED, _NOT_SIGNED_IN, _LINK_TEXT)
-        if headers.get("sec-fetch-site") == "same-origin":
-            self.remove_cookie(refusal)  # of a page that lost its key: a used link prints a new one only without a cookie
-        return refusal
+        return build_page(HTTPStatus.UNAUTHORIZED, _NOT_SIGNED_IN, _LINK_TEXT)
 
     async def _redeem_link(self, scope: Scope, headers: Headers, session: Session | None, token: str) -> Response:
         """Swap the token of a link for a cookie and a page key, once."""
@@ -106,10 +105,10 @@ class SignIn:
                 samesite="strict",
             )
             return response
-        if session:
-            return build_refresh("/")
         if self._token is None:  # else the terminal shows a good link already, and strangers cannot fill it
             self._on_stale_link(self.create_link())
+        if session:
+            return build_refresh("/")  # the link stays in the terminal for a page that has lost its key
         text = "A link works once. Open the newest link that Waymark printed in the terminal."
         return build_page(HTTPStatus.FORBIDDEN, "This link no longer works", text)
 

@@ -153,12 +153,24 @@ def test_a_new_link_closes_the_earlier_one(entrance: Entrance, sign_in: SignIn) 
     assert [open_link(entrance, link).status for link in (old, new, new)] == [403, 200, 403]
 
 
-def test_a_page_without_its_key_is_signed_out_so_that_a_used_link_prints_a_new_one(
-    entrance: Entrance, both: dict[str, str]
+def test_a_page_that_lost_its_key_gets_a_new_one_for_a_used_link(
+    entrance: Entrance, sign_in: SignIn, both: dict[str, str], links: list[str]
 ) -> None:
-    answer = entrance.knock("/sign-in", **cookie_of(both), **{"sec-fetch-site": "same-origin"})
-    assert (answer.status, "Max-Age=0" in (answer["set-cookie"] or "")) == (401, True)
-    assert entrance.knock("/sign-in", **cookie_of(both), **{"sec-fetch-site": "cross-site"})["set-cookie"] is None
+    used = sign_in.create_link()
+    open_link(entrance, used)
+    assert 'url=/"' in open_link(entrance, used, **cookie_of(both)).text
+    assert read_page_key(open_link(entrance, links[0], **cookie_of(both)).text)
+
+
+def test_only_the_page_of_the_sign_in_is_at_its_address(entrance: Entrance, both: dict[str, str]) -> None:
+    answers = [entrance.knock("/sign-in", **headers) for headers in ({}, cookie_of(both), both)]
+    assert [(answer.status, answer["set-cookie"]) for answer in answers] == [(401, None)] * 3
+
+
+@pytest.mark.parametrize(("path", "target"), [("/t/1?x=2", "/t/1?x=2"), ("//evil.example/", "/evil.example/?"), ("/", "/?")])
+def test_a_link_on_another_site_leads_to_this_host_alone(path: str, target: str, entrance: Entrance) -> None:
+    answer = entrance.knock(path, **{"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"})
+    assert f'content="0; url={target}"' in answer.text
 
 
 def test_the_socket_of_a_session_is_closed_when_the_session_ends(sign_in: SignIn, both: dict[str, str]) -> None:
