@@ -13,6 +13,7 @@ from playwright.sync_api import Page as Tab
 
 from tests.e2e.conftest import PATIENCE, Visit
 from tests.e2e.server import Server
+from tests.e2e.test_accessibility import expect_accessible
 from tests.e2e.waymark import Page
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -53,6 +54,7 @@ def test_other_sessions_are_seen_and_ended(page: Page, other_tab: Tab) -> None:
     lines = page.dialog.get_by_test_id("session")
     expect(lines).to_have_count(2)
     expect(lines.filter(has_text="This browser")).to_have_text(re.compile("Chrome.*Signed in .*, last seen now"))
+    expect_accessible(page, "the sessions")
     page.dialog.get_by_role("button", name="Sign all others out").click()
     expect(lines).to_have_count(1)
     expect_signed_out(other_tab)  # without a click: its stream was closed

@@ -190,7 +190,8 @@ def test_the_socket_of_a_session_is_closed_when_the_session_ends(sign_in: SignIn
         headers = {"host": HOST, **ORIGIN, **cookie_of(both), "sec-websocket-protocol": f"waymark, {key}"}
         raw = [(name.encode(), value.encode()) for name, value in headers.items()]
         scope = {"type": "websocket", "scheme": "ws", "path": "/api/x", "query_string": b"", "headers": raw}
-        await Entrance(app=follow, sign_in=sign_in).guard()(scope, asyncio.Event().wait, send)  # type: ignore[arg-type]
+        async with asyncio.timeout(60):
+            await Entrance(app=follow, sign_in=sign_in).guard()(scope, asyncio.Event().wait, send)  # type: ignore[arg-type]
 
     asyncio.run(story())
     assert sent == [

@@ -49,7 +49,11 @@ function SessionLine({ session, onEnd }) {
         h("time", { dateTime: seen, title: formatDateTime(seen) }, formatAge(seen, now)),
       ),
     ),
-    h("button", { type: "button", className: "btn btn-outline-secondary", onClick: onEnd }, session.is_current ? "Sign out" : "End"),
+    h(
+      "button",
+      { type: "button", className: "btn btn-outline-secondary", onClick: onEnd, "aria-label": session.is_current ? undefined : `End ${session.browser}` },
+      session.is_current ? "Sign out" : "End",
+    ),
   );
 }
 
