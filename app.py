@@ -52,12 +52,14 @@ from components.routes import (
 from components.services import Services
 from components.views import file_links
 from config import Settings, SettingsError, load_settings
+from server import session_routes
 from server.dash_requests import DashRequests
 from server.guard import AllowedRoutes, Guard
 from server.headers import build_security_policy
 from server.layers import add_lifespan, serve_page_at
 from server.serving import open_listener, serve_until_signal
-from server.session import Session, load_secret
+from server.sessions import Sessions, load_sessions
+from server.sign_in import SignIn
 from server.static_files import load_page_files
 from server.static_serving import ASSETS_PREFIX, LIBRARIES_PREFIX, PageFiles, serve_static_files
 from server.terminal import EscapingFormatter
@@ -78,8 +80,9 @@ ROUTES = (
     health,
 )
 ALLOWED_ROUTES = AllowedRoutes(
-    paths=frozenset({"/", "/_dash-layout", "/_dash-dependencies", "/_dash-update-component"}),
-    prefixes=("/t/", "/api/threads/", "/api/requests/"),
+    paths=frozenset({"/", "/_dash-layout", "/_dash-dependencies", "/_dash-update-component", session_routes.SESSIONS_PATH}),
+    prefixes=("/api/threads/", "/api/requests/", f"{session_routes.SESSIONS_PATH}/"),
+    page_prefixes=("/t/",),
     user_file_prefixes=(file_links.FILES_PREFIX,),
     static_prefixes=(ASSETS_PREFIX, LIBRARIES_PREFIX),
     max_body_bytes={"/_dash-update-component": 16_000_000},  # an import of 10 MB, as base64 inside JSON
@@ -95,13 +98,13 @@ class App:
 
     asgi: ASGIApp
     services: Services
-    session: Session | None
+    sign_in: SignIn | None
     address: str
     mcp: McpServers
 
     def create_link(self) -> str:
         """Return the address to open; with AUTH=token it admits one browser, once."""
-        return _create_link(self.address, self.session)
+        return self.sign_in.create_link() if self.sign_in else f"{self.address}/"
 
     async def close(self) -> None:
         """Interrupt the runs, and release the database."""
@@ -136,11 +139,11 @@ def create_app(
     graph = build_graph(tools, approval=approval, graph_tools=graph_tools, numbers=numbers)
     services = _build_services(settings, store, models, tracer, graph, agents, on_time_travel)
     services.runs.interrupt_orphans()
-    session = None if settings.auth == "none" else Session(_load_secret(settings.data_dir), port=port)
     address = f"http://{_format_host(settings.host)}:{port}"
-    guard = _build_guard(services, _list_hosts(settings.host, port), session, address)
+    sign_in = None if settings.auth == "none" else _build_sign_in(settings.data_dir, port, address)
+    guard = _build_guard(services, _list_hosts(settings.host, port), sign_in)
     asgi = add_lifespan(guard, mcp.start, partial(_close_parts, services, mcp))
-    return App(asgi, services, session, address, mcp)
+    return App(asgi, services, sign_in, address, mcp)
 
 
 async def _close_parts(services: Services, mcp: McpServers) -> None:
@@ -181,10 +184,16 @@ def _build_services(
     return Services(store, runs, runner, hub, pool, models=models, tracer=tracer, prices=prices, renderer=Renderer())
 
 
-def _build_guard(services: Services, hosts: frozenset[str], session: Session | None, address: str) -> Guard:
+def _build_sign_in(folder: Path, port: int, address: str) -> SignIn:
+    script = f"{load_page_files().root}/sign-in.js"
+    return SignIn(_load_sessions(folder, port), address=address, script=script, on_stale_link=_print_link)
+
+
+def _build_guard(services: Services, hosts: frozenset[str], sign_in: SignIn | None) -> Guard:
     """Build the page's server, and the guard before it."""
     server = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     page_files = load_page_files()
+    session_routes.add_routes(server, sign_in)
     dash = _build_dash(server, services, page_files)
     policy = build_security_policy(dash.csp_hashes())
     return Guard(
@@ -192,10 +201,9 @@ def _build_guard(services: Services, hosts: frozenset[str], session: Session | N
             LongRequestLayer(DashRequests(serve_page_at("/t/", server), dash), services.long_requests), page_files
         ),
         hosts=hosts,
-        session=session,
+        sign_in=sign_in,
         content_security_policy=lambda: policy,
         routes=replace(ALLOWED_ROUTES, immutable_prefixes=(f"{page_files.root}/",)),
-        on_stale_link=lambda: _print_link(address, session),
     )
 
 
@@ -245,20 +253,16 @@ def _report_callback_error(error: Exception) -> None:
     toast.show_toast(f"Something went wrong (reference {reference}). Try again, or reload the page.")
 
 
-def _load_secret(folder: Path) -> bytes:
+def _load_sessions(folder: Path, port: int) -> Sessions:
     try:
-        return load_secret(folder)
+        return load_sessions(folder, port)
     except OSError as error:
         raise SettingsError(f"DATA_DIR {folder} cannot be used: {error.strerror}.") from error
 
 
-def _create_link(address: str, session: Session | None) -> str:
-    return f"{address}/" if session is None else f"{address}/?token={session.issue_link_token()}"
-
-
-def _print_link(address: str, session: Session | None) -> None:
+def _print_link(link: str) -> None:
     ready = "Waymark is ready. Open this link (it works once; the browser then stays signed in):"
-    print(f"\n  {ready}\n\n    {_create_link(address, session)}\n", flush=True)
+    print(f"\n  {ready}\n\n    {link}\n", flush=True)
 
 
 def serve(settings: Settings) -> None:
@@ -268,7 +272,7 @@ def serve(settings: Settings) -> None:
     except OSError as error:
         raise SettingsError(f"PORT {settings.port} cannot be used on {settings.host}: {error.strerror}.") from error
     app = create_app(settings, port=listener.getsockname()[1])
-    serve_until_signal(app.asgi, listener, partial(_print_link, app.address, app.session))
+    serve_until_signal(app.asgi, listener, lambda: _print_link(app.create_link()))
 
 
 def main(arguments: list[str]) -> int:

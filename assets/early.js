@@ -3,6 +3,8 @@
  * 1. Sets the theme, so that a dark page never flashes white.
  * 2. Puts stand-ins on window.waymark. Dash fetches its layout while the browser still fetches our modules.
  *    Whichever is first, a stand-in waits for the module and then renders the real component.
+ * 3. Adds the page's key to every request. The cookie alone, which browsers send to every port of this host, opens nothing.
+ * 4. Requests what Dash will request first: a preload could not carry the key.
  */
 (function () {
   "use strict";
@@ -15,6 +17,31 @@
   var dark = choice === "dark" || (choice !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
   document.documentElement.setAttribute("data-bs-theme", dark ? "dark" : "light");
   document.documentElement.setAttribute("data-theme-choice", choice);
+
+  var originalFetch = window.fetch;
+  var earlyReplies = {};
+  window.fetch = function (address, options) {
+    var early = earlyReplies[address];
+    if (early) {
+      delete earlyReplies[address];
+      return early;
+    }
+    var headers = new Headers((options || {}).headers);
+    try {
+      headers.set("X-Waymark-Page-Key", localStorage.getItem("waymark.page-key") || "");
+    } catch (error) {
+      // storage is blocked: only a server without a sign-in answers
+    }
+    return originalFetch(address, Object.assign({}, options, { headers: headers })).then(function (reply) {
+      if (reply.status === 401) location.replace("/sign-in"); // the session has ended
+      return reply;
+    });
+  };
+  ["/_dash-layout", "/_dash-dependencies"].forEach(function (address) {
+    var reply = window.fetch(address);
+    reply.catch(function () {}); // Dash reports it
+    earlyReplies[address] = reply;
+  });
 
   var waymark = (window.waymark = { clientside: {} });
   var ready = new Promise(function (resolve) {

@@ -97,7 +97,7 @@ def _measure_beside(
     pages = [f"{socket_address}/api/threads/{tab.thread}/events" for tab in tabs]
     scene = Scene(browser, [tab.thread or "" for tab in tabs])
     burden.prepare(scene)
-    watching = (server.address, browser.cookie, pages, tokens, False)
+    watching = (browser.socket_options, pages, tokens, False)
     with Process(_ask_health, server.port) as health, Process(serve_pages, *watching) as watch:
         assert watch.pipe.recv() == "ready"
         for tab in tabs:

@@ -135,6 +135,7 @@ def hold_unread_sockets(scene: Scene) -> None:
                 f"Host: {host}:{port}",
                 f"Origin: {scene.browser.origin}",
                 f"Cookie: {scene.browser.cookie}",
+                f"Sec-WebSocket-Protocol: waymark, {scene.browser.page_key}",
                 "Connection: Upgrade",
                 "Upgrade: websocket",
                 "Sec-WebSocket-Version: 13",
@@ -168,7 +169,8 @@ def hold_slow_connections(scene: Scene) -> None:
 def post_malformed_bodies(scene: Scene) -> None:
     """Send a hundred bodies a second that no page sends."""
     chance, start = random.Random(7), time.perf_counter()
-    headers = {"origin": scene.browser.origin, "cookie": scene.browser.cookie, "content-type": "application/json"}
+    signed_in = {"cookie": scene.browser.cookie, "x-waymark-page-key": scene.browser.page_key or ""}
+    headers = {"origin": scene.browser.origin, **signed_in, "content-type": "application/json"}
     with httpx.Client(base_url=scene.browser.origin, headers=headers, timeout=60) as client:
 
         def post() -> None:

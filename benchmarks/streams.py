@@ -142,7 +142,7 @@ def _watch(server: WaymarkServer, browser: PageClient, count: int, tokens: int, 
     tabs = [open_conversation(browser) for _ in range(count)]
     address = server.address.replace("http", "ws")
     pages = [f"{address}/api/threads/{tab.thread}/events" for tab in tabs]
-    with Process(serve_pages, server.address, browser.cookie, pages, tokens, reload) as watching:
+    with Process(serve_pages, browser.socket_options, pages, tokens, reload) as watching:
         assert watching.pipe.recv() == "ready"
         for tab in tabs:
             assert tab.send(f"tokens: {tokens}")["ok"]
@@ -169,29 +169,28 @@ def _processor(server: WaymarkServer, count: int, tokens: int) -> float:
     return (server.processor_seconds() - before) / (count * RATE * seconds) * 1000
 
 
-def serve_pages(pipe: Connection, origin: str, cookie: str, addresses: Sequence[str], tokens: int, reload: bool) -> None:
+def serve_pages(pipe: Connection, options: dict[str, Any], addresses: Sequence[str], tokens: int, reload: bool) -> None:
     os.nice(10)
     pages = [Page(address) for address in addresses]
-    asyncio.run(_follow_all(pipe, pages, origin, cookie, tokens // 2 if reload else None))
+    asyncio.run(_follow_all(pipe, pages, options, tokens // 2 if reload else None))
     pipe.send(pages)
 
 
-async def _follow_all(pipe: Connection, pages: list[Page], origin: str, cookie: str, reload_at: int | None) -> None:
+async def _follow_all(pipe: Connection, pages: list[Page], options: dict[str, Any], reload_at: int | None) -> None:
     opened = asyncio.Barrier(len(pages) + 1)
-    following = [asyncio.create_task(_follow(page, origin, cookie, reload_at, opened)) for page in pages]
+    following = [asyncio.create_task(_follow(page, options, reload_at, opened)) for page in pages]
     await opened.wait()
     pipe.send("ready")
     await asyncio.gather(*following)
 
 
-async def _follow(page: Page, origin: str, cookie: str, reload_at: int | None, opened: asyncio.Barrier) -> None:
+async def _follow(page: Page, options: dict[str, Any], reload_at: int | None, opened: asyncio.Barrier) -> None:
     """Watch an answer until its end. A page that reloads forgets its earlier tokens."""
     ended = False
     while not ended:
         if page.loads:
             page.shown.clear()
-        headers = {"Cookie": cookie}
-        async with connect(page.address, origin=origin, additional_headers=headers) as watched:  # type: ignore[arg-type]
+        async with connect(page.address, **options) as watched:
             page.loads += 1
             if page.loads == 1:
                 await opened.wait()

@@ -43,8 +43,6 @@ INDEX_TEMPLATE = """<!DOCTYPE html>
     <script src="ASSETS/early.js"></script>
     <link rel="stylesheet" href="ASSETS/waymark.css">
     {%css%}
-    <link rel="preload" href="/_dash-layout" as="fetch" crossorigin="anonymous">
-    <link rel="preload" href="/_dash-dependencies" as="fetch" crossorigin="anonymous">
     <script type="module" src="ASSETS/waymark.mjs"></script>
   </head>
   <body>
@@ -139,6 +137,7 @@ def _build_topbar() -> Component:
             html.Button(Icon(name="list"), id="show-threads", className="only-narrow", **_aria_label("Conversations")),
             html.A(html.Span("Waymark", className="brand-name"), href="/", className="brand"),
             html.Div(className="topbar-space"),
+            html.Button(Icon(name="person"), id="sessions", title="Sessions", **_aria_label("Sessions")),
             html.Button(Icon(name="theme"), id="theme", title="Theme: light, dark or system", **_aria_label("Theme")),
             html.Button(
                 Icon(name="signpost-split"), id="show-timeline", className="only-narrow", **_aria_label("Checkpoints")

@@ -2,23 +2,24 @@
 
 It exists because the inner layers do not see every request: HTTP middleware never runs for a WebSocket, Dash answers every
 unknown path with its page, reads bodies of any size, and looks at neither Host nor Origin over HTTP. A page anywhere on the
-web can send requests to this machine; Host stops DNS rebinding, Origin stops forged commands, the cookie everybody else.
+web can send requests to this machine; Host stops DNS rebinding, Origin stops forged commands, the sign-in everybody else.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from html import escape
 from http import HTTPStatus
-from urllib.parse import parse_qs, quote
+from urllib.parse import quote
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from server.answers import build_text
 from server.headers import (
     IMMUTABLE_CACHING,
     IMMUTABLE_FILE_CACHING,
@@ -26,11 +27,13 @@ from server.headers import (
     SECURITY_HEADERS,
     choose_file_caching,
 )
+from server.knocks import KnockLog
 from server.request_bodies import read_body, replay_body
-from server.session import MAX_COOKIE_SECONDS, Session
+from server.sign_in import SIGN_IN_PATH, SOCKET_PROTOCOL, SignIn
 
 MAX_BODY_BYTES = 1_000_000
 ALLOWED_METHODS = ("GET", "HEAD", "POST")
+CLOSE_SESSION_ENDED = 4401
 _log = logging.getLogger("waymark.guard")
 
 
@@ -40,6 +43,7 @@ class AllowedRoutes:
 
     paths: frozenset[str]
     prefixes: tuple[str, ...] = ()
+    page_prefixes: tuple[str, ...] = ()  # of the page's frame, which holds no data; it is at "/" as well
     public_paths: frozenset[str] = frozenset({"/healthz"})  # open without a cookie
     static_prefixes: tuple[str, ...] = ()  # of files that a browser may keep
     immutable_prefixes: tuple[str, ...] = ()  # of those files whose address contains the content's hash
@@ -50,8 +54,11 @@ class AllowedRoutes:
         return (
             path in self.paths
             or path in self.public_paths
-            or path.startswith(self.prefixes + self.static_prefixes + self.user_file_prefixes)
+            or path.startswith(self.prefixes + self.page_prefixes + self.static_prefixes + self.user_file_prefixes)
         )
+
+    def holds_data(self, path: str) -> bool:
+        return path != "/" and not path.startswith(self.page_prefixes + self.static_prefixes)
 
     def find_body_limit(self, path: str) -> int:
         return max(
@@ -62,8 +69,7 @@ class AllowedRoutes:
 class Guard:
     """The ASGI app to serve. `hosts` are the allowed values of the Host header, port included.
 
-    `session` None requires no cookie (AUTH=none). `on_stale_link` is called when a used link is opened and no other is
-    valid: the app then prints a new one.
+    Without `sign_in`, nobody signs in (AUTH=none).
     """
 
     def __init__(
@@ -71,111 +77,98 @@ class Guard:
         app: ASGIApp,
         *,
         hosts: frozenset[str],
-        session: Session | None,
+        sign_in: SignIn | None,
         content_security_policy: Callable[[], str],
         routes: AllowedRoutes,
-        on_stale_link: Callable[[], None],
+        knocks: KnockLog | None = None,
     ) -> None:
         self._app = app
         self._hosts = hosts
-        self._session = session
+        self._sign_in = sign_in
         self._policy = content_security_policy
         self._routes = routes
-        self._on_stale_link = on_stale_link
+        self._knocks = knocks or KnockLog()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
-            if self._answer_early(scope):
+            if await self._answer_early(scope):
                 await send({"type": "websocket.close", "code": 1008})  # before accept: the server answers 403
             else:
-                await self._app(scope, receive, send)
+                await self._serve_socket(scope, receive, send)
         elif scope["type"] == "http":
             await self._serve_http(scope, receive, self._add_headers(scope, send))
 
     async def _serve_http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = self._answer_early(scope) or self._refuse_body(scope)
+        answer = await self._answer_early(scope) or self._refuse_body(scope)
         if answer is None and _has_unknown_length(scope):
             body = await read_body(receive, self._routes.find_body_limit(scope["path"]))
-            answer = None if body is not None else _build_text(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            answer = None if body is not None else build_text(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
             receive = replay_body(body or b"", receive)
         if answer:
             await answer(scope, receive, send)
         else:
             await self._run_app(scope, receive, send)
 
-    def _answer_early(self, scope: Scope) -> Response | None:
-        """Return the answer to a request that must not reach the app: a refusal or a sign-in; None for all others.
+    async def _serve_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the app. To it, the end of the session looks like a browser that closed the socket."""
+        session = scope.get("state", {}).get("session")
+        if self._sign_in is None or session is None:
+            await self._app(scope, receive, send)
+            return
+        ending = asyncio.ensure_future(self._sign_in.sessions.wait_for_end(session))
 
-        The order matters: a refusal must not reveal which addresses exist.
-        """
+        async def receive_until_end() -> Message:
+            receiving = asyncio.ensure_future(receive())
+            try:
+                await asyncio.wait({receiving, ending}, return_when=asyncio.FIRST_COMPLETED)
+                if receiving.done():
+                    return receiving.result()
+            finally:
+                receiving.cancel()
+            await send({"type": "websocket.close", "code": CLOSE_SESSION_ENDED})
+            return {"type": "websocket.disconnect", "code": CLOSE_SESSION_ENDED}
+
+        try:
+            await self._app(scope, receive_until_end, _accept_protocol(send))
+        finally:
+            ending.cancel()
+
+    async def _answer_early(self, scope: Scope) -> Response | None:
+        """Return the answer to a request that must not reach the app: a refusal or a sign-in; None for all others."""
+        answer = await self._check_sender(scope)
+        if answer is None:
+            return None if self._routes.is_allowed(scope["path"]) else build_text(HTTPStatus.NOT_FOUND)
+        if answer.status_code >= HTTPStatus.BAD_REQUEST and scope["path"] != SIGN_IN_PATH:
+            self._knocks.note_refusal(scope, answer.status_code)
+        return answer
+
+    async def _check_sender(self, scope: Scope) -> Response | None:
+        """Return the answer to a request that the page did not send. It must not reveal which addresses exist."""
         headers = Headers(scope=scope)
         host = [value.lower() for value in headers.getlist("host")]
         if len(host) != 1 or host[0] not in self._hosts:
-            return _build_text(HTTPStatus.BAD_REQUEST, "This address is not served here.")
+            return build_text(HTTPStatus.BAD_REQUEST, "This address is not served here.")
         is_socket = scope["type"] == "websocket"
         if not is_socket and scope["method"] not in ALLOWED_METHODS:
-            return _build_text(HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": ", ".join(ALLOWED_METHODS)})
-        if is_socket or scope["method"] == "POST":
+            return build_text(HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": ", ".join(ALLOWED_METHODS)})
+        is_command = is_socket or scope["method"] == "POST"
+        if is_command:
             scheme = scope["scheme"].replace("ws", "http")
             if headers.getlist("origin") != [f"{scheme}://{host[0]}"]:
-                return _build_text(HTTPStatus.FORBIDDEN, "Only the page itself may do this.")
-        if self._session and scope["path"] not in self._routes.public_paths:
-            answer = self._sign_in(self._session, scope, headers)
-            if answer:
-                return answer
-        return None if self._routes.is_allowed(scope["path"]) else _build_text(HTTPStatus.NOT_FOUND)
-
-    def _sign_in(self, session: Session, scope: Scope, headers: Headers) -> Response | None:
-        """Return None for a valid cookie, a cookie for a valid link, and otherwise a refusal."""
-        is_signed_in = any(session.is_valid(value) for value in _list_cookie_values(headers, session.cookie_name))
-        is_page = scope["type"] == "http" and scope["method"] == "GET"
-        token = parse_qs(scope["query_string"].decode("latin-1")).get("token") if is_page and scope["path"] == "/" else None
-        if token:
-            return self._redeem_link(session, scope, is_signed_in, token[0])
-        if is_signed_in:
+                return build_text(HTTPStatus.FORBIDDEN, "Only the page itself may do this.")
+        if self._sign_in is None or scope["path"] in self._routes.public_paths:
             return None
-        if is_page and headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") == "navigate":
-            # A link on another site: browsers hold the Strict cookie back, but not when this page asks once more.
-            query = scope["query_string"].decode("latin-1")
-            return _build_refresh(f"{quote(scope['path'])}?{query}" if self._routes.is_allowed(scope["path"]) else "/")
-        text = "Open the link that Waymark printed in the terminal."
-        if is_page and (scope["path"] == "/" or "text/html" in headers.get("accept", "")):
-            return _build_page(HTTPStatus.UNAUTHORIZED, "This browser is not signed in", text)
-        return _build_text(HTTPStatus.UNAUTHORIZED, text)
-
-    def _redeem_link(self, session: Session, scope: Scope, is_signed_in: bool, token: str) -> Response:
-        """Swap the token of a link for a cookie, once."""
-        if session.redeem_link_token(token):
-            response = _build_refresh("/")
-            secure = scope["scheme"] == "https"
-            response.set_cookie(
-                session.cookie_name,
-                session.issue_cookie(),
-                MAX_COOKIE_SECONDS,
-                path="/",
-                secure=secure,
-                httponly=True,
-                samesite="strict",
-            )
-            return response
-        if is_signed_in:
-            return _build_refresh("/")
-        if not session.has_open_link:  # else the terminal shows a good link already, and strangers cannot fill it
-            self._on_stale_link()
-        return _build_page(
-            HTTPStatus.FORBIDDEN,
-            "This link no longer works",
-            "A link works once. Open the newest link that Waymark printed in the terminal.",
-        )
+        needs_page_key = is_command or self._routes.holds_data(scope["path"])
+        return await self._sign_in.answer(scope, headers, needs_page_key=needs_page_key)
 
     def _refuse_body(self, scope: Scope) -> Response | None:
         for length in Headers(scope=scope).getlist("content-length"):
             if not (length.isascii() and length.isdigit()):
-                return _build_text(HTTPStatus.BAD_REQUEST)
+                return build_text(HTTPStatus.BAD_REQUEST)
             if len(length) > 18 or int(length) > self._routes.find_body_limit(scope["path"]):
-                return _build_text(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+                return build_text(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         return None
 
     async def _run_app(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -221,29 +214,14 @@ class Guard:
         return send_with_headers
 
 
-def _build_text(status: HTTPStatus, text: str = "", headers: Mapping[str, str] | None = None) -> Response:
-    return PlainTextResponse((text or status.phrase) + "\n", status, headers)
+def _accept_protocol(send: Send) -> Send:
+    """Name the protocol that the page offered: without one in the answer, a browser closes the socket."""
 
+    async def send_protocol(message: Message) -> None:
+        is_accepted = message["type"] == "websocket.accept"
+        await send({**message, "subprotocol": SOCKET_PROTOCOL} if is_accepted else message)
 
-def _build_page(status: HTTPStatus, title: str, text: str) -> Response:
-    head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Waymark</title><h1>{escape(title)}</h1>'
-    return HTMLResponse(f"{head}<p>{escape(text)}</p></html>", status)
-
-
-def _build_refresh(address: str) -> Response:
-    """Send the browser to an address of ours from a page of ours.
-
-    Not a redirect: the browser remembers that a redirect chain began on another site, and withholds a Strict cookie from
-    all of it, also the cookie that the redirect itself has just set.
-    """
-    refresh = f'<meta http-equiv="refresh" content="0; url={escape(address)}">'
-    return HTMLResponse(f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Waymark</title>{refresh}</html>')
-
-
-def _list_cookie_values(headers: Headers, name: str) -> list[str]:
-    """Return all values of a cookie. By hand, because http.cookies stops at the first invalid cookie of other servers."""
-    pairs = [pair.strip().partition("=") for line in headers.getlist("cookie") for pair in line.split(";")]
-    return [value for key, _, value in pairs if key == name]
+    return send_protocol
 
 
 def _has_unknown_length(scope: Scope) -> bool:

@@ -27,11 +27,13 @@ _VERSIONED_PATH = re.compile(r"\.v[\w-]+m[0-9a-fA-F]+\.")
 def build_security_policy(script_hashes: Iterable[str]) -> str:
     """Allow no other origin, and no inline script but those with a given hash ("'sha256-...'", as Dash returns them).
 
-    Styles may be inline because Dash's renderer injects them.
+    Styles may be inline because Dash's renderer injects them. Pictures of messages are blobs, because the page fetches them
+    with its key.
     """
     scripts = " ".join(["script-src 'self'", *script_hashes])
     rest = "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
-    return f"default-src 'none'; {scripts}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; {rest}"
+    shown = "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self'"
+    return f"default-src 'none'; {scripts}; {shown}; {rest}"
 
 
 def choose_file_caching(path: str, query: bytes) -> str:

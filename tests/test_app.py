@@ -22,6 +22,7 @@ from checkpoints import Caller, NewMessage, StoreInUseError
 from config import AgentDefinition, Settings, SettingsError
 from tests.app_process import ROOT, read_environment, run_app
 from tests.checkpoints.conversations import new
+from tests.page_key import read_page_key
 from tests.servers import Server
 
 ORIGIN = "http://127.0.0.1:8050"
@@ -259,21 +260,22 @@ def test_everything_in_the_data_folder_is_for_its_owner_alone(tmp_path: Path) ->
     }
 
 
-def test_the_secret_outlives_a_restart_and_is_for_its_owner_alone(tmp_path: Path) -> None:
-    async def cookie() -> str:
+def test_a_session_outlives_a_restart_and_its_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    async def sign_in() -> dict[str, str]:
         async with opened(tmp_path / "data") as (app, browser):
-            await browser.get(app.create_link())
-            return browser.cookies["waymark_8050"]
+            key = read_page_key((await browser.get(app.create_link())).text)
+            return {"cookie": f"waymark_8050={browser.cookies['waymark_8050']}", "x-waymark-page-key": key or ""}
 
-    async def let_in(value: str) -> int:
+    async def let_in(headers: dict[str, str]) -> int:
         async with opened(tmp_path / "data") as (_, browser):
-            return (await browser.get("/", headers={"cookie": f"waymark_8050={value}"})).status_code
+            return (await browser.get("/_dash-layout", headers=headers)).status_code
 
-    value = asyncio.run(cookie())
-    secret = tmp_path / "data" / "session.key"
-    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
-    assert len(secret.read_bytes()) == 32
-    assert [asyncio.run(let_in(value)), asyncio.run(let_in("guess"))] == [200, 401]
+    headers = asyncio.run(sign_in())
+    file = tmp_path / "data" / "sessions-8050.json"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert not any(value.rpartition("=")[2] in file.read_text() for value in headers.values())
+    guesses = [{**headers, name: "waymark_8050=guess"} for name in headers]
+    assert [asyncio.run(let_in(each)) for each in (headers, *guesses)] == [200, 401, 401]
 
 
 def test_the_policy_lets_in_this_server_and_known_scripts_and_nothing_else(tmp_path: Path) -> None:
@@ -283,9 +285,9 @@ def test_the_policy_lets_in_this_server_and_known_scripts_and_nothing_else(tmp_p
         rules = dict(rule.strip().split(" ", 1) for rule in answer.headers["content-security-policy"].split(";"))
         sources = {source for name, value in rules.items() if name != "style-src" for source in value.split()}
         hashes = {source for source in sources if source.startswith("'sha256-")}
-        assert sources - hashes == {"'none'", "'self'", "data:"}
+        assert sources - hashes == {"'none'", "'self'", "data:", "blob:"}
         assert rules["style-src"] == "'self' 'unsafe-inline'"
-        assert (rules["default-src"], rules["img-src"]) == ("'none'", "'self' data:")
+        assert (rules["default-src"], rules["img-src"]) == ("'none'", "'self' data: blob:")
     assert re.findall(r'(?:src|href)="(?!/)[^"]*"', page.text) == []
 
 

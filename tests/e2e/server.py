@@ -9,6 +9,7 @@ from typing import Any
 from playwright.sync_api import BrowserContext
 
 from tests.app_process import AppProcess, read_environment
+from tests.page_key import read_page_key
 
 PATIENCE = 60  # seconds, on a machine however busy
 LINK = re.compile(r"http://\S+")
@@ -24,6 +25,7 @@ class Server:
         self.port = 0
         self.links: list[str] = []
         self._cookies: Any = []
+        self.page_key = ""
         self._process: AppProcess | None = None
         self._reader: threading.Thread | None = None
         self._new_link = threading.Condition()
@@ -75,11 +77,18 @@ class Server:
         return path.read_text() if path.exists() else ""
 
     def sign_in(self, context: BrowserContext) -> None:
-        """Give a browser the cookie: the first gets it for the link, which works once; the others get a copy."""
+        """Give a browser the cookie and the key: the first gets them for the link; the others get copies."""
         if not self._cookies:
-            context.request.get(self.links[-1])
+            self.page_key = read_page_key(context.request.get(self.links[-1]).text()) or ""
             self._cookies = context.cookies()
         context.add_cookies(self._cookies)
+        keep = f"localStorage.setItem('waymark.page-key', '{self.page_key}')"
+        context.add_init_script(f"if (location.origin === '{self.origin}') {keep};")
+
+    @property
+    def key_header(self) -> dict[str, str]:
+        """The header with which the page shows its key."""
+        return {"x-waymark-page-key": self.page_key}
 
     def _read(self, process: AppProcess) -> None:
         with process.stdout as lines:

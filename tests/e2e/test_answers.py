@@ -328,7 +328,7 @@ def test_a_long_text_is_shown_in_part_and_edited_whole(
     expect(links).to_have_text(["Show all (5,000 more characters)", "Show all (5,000 more characters)"])
     with page.tab.expect_popup() as opened:
         links.first.click()
-    assert opened.value.locator("body").inner_text().count("many words") == 5_000
+    expect(opened.value.locator("body")).to_contain_text(text.strip())
     opened.value.close()
     page.tab.get_by_role("button", name="Edit message").click()
     expect(page.editor.locator("textarea")).to_have_value(text)

@@ -34,7 +34,8 @@ def test_the_meter_follows_the_conversation_and_tells_what_it_took_and_cost(
     expect(panel).to_contain_text("The model sees all 4 messages.")
     expect(panel).to_contain_text(re.compile(r"So far: .* tokens in, 1\.7k tokens out, \$\d"))
     expect_accessible(page, "the open meter")
-    assert page.tab.request.get(f"{page.server.origin}/api/threads/none/usage").status == 404
+    gone = page.tab.request.get(f"{page.server.origin}/api/threads/none/usage", headers=page.server.key_header)
+    assert gone.status == 404
     page.tab.keyboard.press("Escape")
     expect(panel).to_have_count(0)
     expect(meter).to_be_focused()

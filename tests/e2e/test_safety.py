@@ -61,10 +61,17 @@ def test_a_link_leads_away_only_when_it_is_followed(
 
 @pytest.fixture(scope="module")
 def cookie(shared_server: Server, browser: Browser) -> str:
-    """What a browser sends that was let in."""
+    """What a browser sends to every port of the host."""
     with browser.new_context() as context:
         shared_server.sign_in(context)
         return "; ".join(f"{each['name']}={each['value']}" for each in context.cookies())
+
+
+@pytest.fixture(scope="module")
+def signed_in(shared_server: Server, cookie: str) -> dict[str, str]:
+    """What the page sends to its own server alone."""
+    protocols = {"sec-websocket-protocol": f"waymark, {shared_server.page_key}"}
+    return {"cookie": cookie} | shared_server.key_header | protocols
 
 
 def test_the_link_works_once_and_the_terminal_shows_a_new_one(server: Server, browser: Browser) -> None:
@@ -110,8 +117,8 @@ PATHS = ["/nothing", "/docs", "/openapi.json", "/_dash-config", "/_reload-hash",
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_an_unknown_path_is_not_found(path: str, shared_server: Server, cookie: str) -> None:
-    answer = httpx.get(shared_server.origin + path, headers={"cookie": cookie}, trust_env=False)
+def test_an_unknown_path_is_not_found(path: str, shared_server: Server, signed_in: dict[str, str]) -> None:
+    answer = httpx.get(shared_server.origin + path, headers=signed_in, trust_env=False)
     assert answer.status_code == 404
 
 
@@ -149,19 +156,22 @@ def _knock(server: Server, door: str, **headers: str) -> int:
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_nobody_gets_in_without_the_cookie(door: str, shared_server: Server, cookie: str) -> None:
+def test_nobody_gets_in_without_the_cookie_and_the_key(
+    door: str, shared_server: Server, cookie: str, signed_in: dict[str, str]
+) -> None:
     refused = _knock(shared_server, door)
     assert refused == (403 if door == "the socket" else 401)
     let_in = {"the page": 200, "a callback": 400, "an export": 404, "the socket": 101}[door]
-    assert _knock(shared_server, door, cookie=cookie) == let_in
+    assert _knock(shared_server, door, **signed_in) == let_in
+    assert _knock(shared_server, door, cookie=cookie) == (let_in if door == "the page" else refused)
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_another_host_is_refused(door: str, shared_server: Server, cookie: str) -> None:
-    assert _knock(shared_server, door, cookie=cookie, host="elsewhere.invalid") == (403 if door == "the socket" else 400)
+def test_another_host_is_refused(door: str, shared_server: Server, signed_in: dict[str, str]) -> None:
+    assert _knock(shared_server, door, **signed_in, host="elsewhere.invalid") == (403 if door == "the socket" else 400)
 
 
 @pytest.mark.parametrize("door", ["a callback", "the socket"])
 @pytest.mark.parametrize("origin", ["http://elsewhere.invalid", "null", "http://127.0.0.1:1"])
-def test_another_origin_is_refused(door: str, origin: str, shared_server: Server, cookie: str) -> None:
-    assert _knock(shared_server, door, cookie=cookie, origin=origin) == 403
+def test_another_origin_is_refused(door: str, origin: str, shared_server: Server, signed_in: dict[str, str]) -> None:
+    assert _knock(shared_server, door, **signed_in, origin=origin) == 403

@@ -190,7 +190,8 @@ def test_an_export_that_cannot_be_is_refused_in_a_sentence(
     page = visit(shared_server)
     page.say("Hello")
     thread_id = page.tab.url.rpartition("/")[2]
-    answer = page.tab.request.get(f"{shared_server.origin}/api/threads/{thread_id}/export{query}")
+    address = f"{shared_server.origin}/api/threads/{thread_id}/export{query}"
+    answer = page.tab.request.get(address, headers=shared_server.key_header)
     assert (answer.status, answer.text()) == (status, sentence)
 
 

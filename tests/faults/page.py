@@ -14,6 +14,8 @@ import httpx
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from tests.page_key import read_page_key
+
 JSON = dict[str, Any]
 PATIENCE = 60.0  # seconds, on a machine however busy
 
@@ -54,7 +56,11 @@ class PageClient:
         self.origin = link.partition("/?")[0].rstrip("/")
         self.thread: str | None = None
         self._http = httpx.Client(base_url=self.origin, headers={"origin": self.origin}, timeout=PATIENCE)
-        assert self._http.get(link).status_code == 200
+        answer = self._http.get(link)
+        assert answer.status_code == 200
+        self.page_key = read_page_key(answer.text)
+        if self.page_key:
+            self._http.headers["x-waymark-page-key"] = self.page_key
         self._dependencies: list[JSON] = self._http.get("/_dash-dependencies").json()
         self._props: dict[str, Any] = {}
 
@@ -65,6 +71,12 @@ class PageClient:
     def cookie(self) -> str:
         """What the browser is known by, as a header says it."""
         return "; ".join(f"{name}={value}" for name, value in self._http.cookies.items())
+
+    @property
+    def socket_options(self) -> dict[str, Any]:
+        """What a browser adds to the handshake of a socket."""
+        protocols = ["waymark", self.page_key] if self.page_key else None
+        return {"origin": self.origin, "additional_headers": {"Cookie": self.cookie}, "subprotocols": protocols}
 
     def get(self, path: str) -> httpx.Response:
         try:
@@ -178,7 +190,7 @@ class PageClient:
         """The socket of the tab's conversation, read until the block ends."""
         address = f"{self.origin.replace('http', 'ws')}/api/threads/{self.thread}/events"
         frames = Frames()
-        with connect(address, origin=self.origin, additional_headers={"Cookie": self.cookie}) as socket:  # type: ignore[arg-type]
+        with connect(address, **self.socket_options) as socket:
 
             def read() -> None:
                 with contextlib.suppress(ConnectionClosed):

@@ -6,28 +6,30 @@ import asyncio
 import logging
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 import uvicorn
 from hypothesis import given
 from hypothesis import strategies as st
-from itsdangerous import TimestampSigner
-from playwright.sync_api import sync_playwright
 from starlette.responses import PlainTextResponse
 
 from server.guard import MAX_BODY_BYTES, AllowedRoutes, Guard
 from server.headers import build_security_policy, choose_file_caching
-from server.session import MAX_COOKIE_SECONDS, Session
+from server.knocks import KnockLog
+from server.sessions import Sessions
+from server.sign_in import SignIn
 
 HOST = "127.0.0.1:8050"
 ORIGIN = {"origin": f"http://{HOST}"}
 DOORS = AllowedRoutes(
     paths=frozenset({"/", "/_dash-update-component"}),
-    prefixes=("/t/",),
+    prefixes=("/api/",),
+    page_prefixes=("/t/",),
     static_prefixes=("/assets/",),
     immutable_prefixes=("/assets/0123456789abcdef/",),
     max_body_bytes={"/_dash-update-component": 16_000_000},
@@ -52,18 +54,17 @@ class Entrance:
     """A guard in front of an app, and the ways to knock."""
 
     app: Any = echo
-    session: Session | None = None
+    sign_in: SignIn | None = None
     hosts: frozenset[str] = frozenset({HOST})
-    stale: list[int] = field(default_factory=list)
 
     def guard(self) -> Guard:
         return Guard(
             self.app,
             hosts=self.hosts,
-            session=self.session,
+            sign_in=self.sign_in,
             content_security_policy=lambda: build_security_policy(["'sha256-x'"]),
             routes=DOORS,
-            on_stale_link=lambda: self.stale.append(1),
+            knocks=KnockLog(lambda *_: None),
         )
 
     def knock(self, path: str, method: str = "GET", chunks: tuple[bytes, ...] = (b"",), **headers: Any) -> Answer:
@@ -113,11 +114,6 @@ def _run(app: Any, scope: dict[str, Any], messages: list[dict[str, Any]]) -> lis
 
     asyncio.run(app(scope, receive, send))
     return sent
-
-
-def signed_in() -> tuple[Entrance, dict[str, str]]:
-    session = Session(b"secret" * 8, port=8050)
-    return Entrance(session=session), {"cookie": f"other; x=1; waymark_8050={session.issue_cookie()}"}
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8050", "127.0.0.1", "127.0.0.1:80", "", ["a", HOST]])
@@ -172,94 +168,6 @@ def test_a_body_that_does_not_say_its_length_is_counted() -> None:
     assert Entrance().knock("/", "POST", chunks, **ORIGIN).status == 413
     assert Entrance().knock("/", "GET", chunks, transfer_encoding="chunked").status == 413
     assert Entrance().knock("/", "POST", chunks[:2], **ORIGIN).text == "inside / 800000"
-
-
-def test_nobody_gets_in_without_a_cookie() -> None:
-    entrance, _ = signed_in()
-    page = entrance.knock("/")
-    assert (page.status, page["content-type"]) == (401, "text/html; charset=utf-8")
-    assert "Open the link that Waymark printed" in page.text
-    for path in ("/_dash-update-component", "/assets/x.css", "/nothing"):
-        assert entrance.knock(path)["content-type"] == "text/plain; charset=utf-8"
-        assert entrance.knock(path).status == 401
-    assert entrance.knock("/", "POST", **ORIGIN).status == 401
-    assert entrance.socket(host=HOST, **ORIGIN) == "websocket.close"
-
-
-def test_the_health_of_the_server_can_be_asked_by_everybody() -> None:
-    assert signed_in()[0].knock("/healthz").text == "inside /healthz 0"
-
-
-def test_the_cookie_lets_in_page_commands_and_socket() -> None:
-    entrance, cookie = signed_in()
-    assert entrance.knock("/", **cookie).status == 200
-    assert entrance.knock("/", "POST", **ORIGIN, **cookie).status == 200
-    assert entrance.socket(host=HOST, **ORIGIN, **cookie) == "websocket.accept"
-    assert entrance.knock("/nothing", **cookie).status == 404
-
-
-@pytest.mark.parametrize("change", [str.upper, lambda value: value[:-1], lambda value: "", lambda value: "ÿ" + value])
-def test_a_changed_cookie_lets_nobody_in(change: Callable[[str], str]) -> None:
-    session = Session(b"secret" * 8, port=8050)
-    value = change(session.issue_cookie())
-    assert Entrance(session=session).knock("/", cookie=f"waymark_8050={value}").status == 401
-
-
-def test_a_cookie_of_another_server_lets_nobody_in() -> None:
-    other = Session(b"another" * 8, port=8050).issue_cookie()
-    assert not Session(b"secret" * 8, port=8050).is_valid(other)
-
-
-def test_a_cookie_ends_after_thirty_days(monkeypatch: pytest.MonkeyPatch) -> None:
-    session = Session(b"secret" * 8, port=8050)
-    value, now = session.issue_cookie(), TimestampSigner("x").get_timestamp()
-    monkeypatch.setattr(TimestampSigner, "get_timestamp", lambda _: now + MAX_COOKIE_SECONDS - 60)
-    assert session.is_valid(value)
-    monkeypatch.setattr(TimestampSigner, "get_timestamp", lambda _: now + MAX_COOKIE_SECONDS + 60)
-    assert not session.is_valid(value)
-
-
-def test_the_link_is_swapped_for_a_cookie() -> None:
-    entrance, _ = signed_in()
-    assert entrance.session
-    answer = entrance.knock(f"/?token={entrance.session.issue_link_token()}")
-    cookie = answer["set-cookie"] or ""
-    assert answer.status == 200
-    assert 'content="0; url=/"' in answer.text
-    assert all(part in cookie for part in ("HttpOnly", "SameSite=strict", "Path=/", f"Max-Age={MAX_COOKIE_SECONDS}"))
-    assert entrance.knock("/", cookie=cookie.partition(";")[0]).status == 200
-
-
-def test_a_link_works_once_and_then_a_fresh_one_is_asked_for() -> None:
-    entrance, cookie = signed_in()
-    assert entrance.session
-    link = f"/?token={entrance.session.issue_link_token()}"
-    entrance.knock(link)
-    answer = entrance.knock(link)
-    assert (answer.status, answer["set-cookie"], entrance.stale) == (403, None, [1])
-    assert "A link works once" in answer.text
-    assert entrance.knock(link, **cookie).status == 200
-
-
-@pytest.mark.parametrize("token", ["x", "%FF", "😀", "a" * 5000])
-def test_a_wrong_token_gets_nothing_and_does_not_spend_the_link(token: str) -> None:
-    entrance, _ = signed_in()
-    assert entrance.session
-    good = entrance.session.issue_link_token()
-    assert entrance.knock(f"/?token={token}").status == 403
-    assert entrance.knock(f"/?token={good}", "HEAD").status == 401
-    assert entrance.stale == []
-    assert entrance.knock(f"/?token={good}").status == 200
-
-
-def test_a_new_link_closes_the_earlier_one() -> None:
-    session = Session(b"secret" * 8, port=8050)
-    old, new = session.issue_link_token(), session.issue_link_token()
-    assert (session.redeem_link_token(old), session.redeem_link_token(new), session.redeem_link_token(new)) == (
-        False,
-        True,
-        False,
-    )
 
 
 EXPECTED = {
@@ -352,16 +260,23 @@ def test_startup_and_shutdown_pass_untouched() -> None:
     assert seen[0][0] is scope
 
 
+HEADERS = ["host", "cookie", "x-waymark-page-key", "sec-websocket-protocol", "origin", "content-length", "accept"]
+
+
 @given(
     path=st.text(max_size=20),
     query=st.binary(max_size=20),
     headers=st.lists(
-        st.tuples(st.sampled_from(["host", "cookie", "origin", "content-length", "accept"]), st.binary(max_size=30))
+        st.tuples(
+            st.sampled_from(["host", "cookie", "x-waymark-page-key", "origin", "content-length", "accept"]),
+            st.binary(max_size=30),
+        )
     ),
     method=st.sampled_from(["GET", "HEAD", "POST"]),
 )
 def test_no_request_breaks_the_door(path: str, query: bytes, headers: list[tuple[str, bytes]], method: str) -> None:
-    entrance, _ = signed_in()
+    sign_in = SignIn(Sessions(Path("/nowhere")), address=f"http://{HOST}", script="/assets/sign-in.js")
+    entrance = Entrance(sign_in=sign_in)
     raw = [(name.encode(), value) for name, value in [("host", HOST.encode()), *headers]]
     scope = {"type": "http", "method": method, "scheme": "http", "path": path, "query_string": query, "headers": raw}
     answer = Answer(_run(entrance.guard(), scope, [{"type": "http.request", "body": b""}]))
@@ -386,23 +301,3 @@ def listening() -> tuple[socket.socket, int]:
     port.bind(("127.0.0.1", 0))
     port.listen()  # from now on browsers wait instead of being refused
     return port, port.getsockname()[1]
-
-
-@pytest.mark.e2e
-def test_a_link_on_another_site_signs_in_a_real_browser() -> None:
-    (ours, port), (theirs, elsewhere) = listening(), listening()
-    session = Session(b"secret" * 8, port=port)
-    address, link = f"http://127.0.0.1:{port}", session.issue_link_token()
-    anchors = f'<a href="{address}/?token={link}">sign in</a><a href="{address}/t/1?x=2">deep</a>'
-    guard = Entrance(session=session, hosts=frozenset({f"127.0.0.1:{port}"})).guard()
-    other_site = PlainTextResponse(anchors, media_type="text/html")
-    with served(guard, ours), served(other_site, theirs), sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=CHROMIUM)
-        page = browser.new_page()
-        for name, arrived in (("deep", "not signed in"), ("sign in", "inside / 0"), ("deep", "inside /t/1 0")):
-            page.goto(f"http://localhost:{elsewhere}/")  # "localhost" is another site than "127.0.0.1"
-            page.get_by_text(name).click()
-            page.get_by_text(arrived).wait_for(timeout=60_000)
-        assert page.url == f"{address}/t/1?x=2"
-        assert page.evaluate("document.cookie") == ""
-        browser.close()

@@ -1,7 +1,10 @@
 /** The thread's event stream: one WebSocket that reconnects by itself. */
+import { readPageKey } from "./page-key.mjs";
+
 const FIRST_WAIT_MS = 200;
 const MAX_WAIT_MS = 5000;
 const LOST_AFTER_MS = 1000;
+const SESSION_ENDED = 4401;
 const THREAD_IS_GONE = 4404;
 
 /** The newest version that the stream reported, and the newest one whose change only the data shows. */
@@ -53,7 +56,9 @@ class ThreadSocket {
 
   open() {
     clearTimeout(this.#retryTimer);
-    this.#socket = new WebSocket(`${location.origin.replace(/^http/, "ws")}/api/threads/${encodeURIComponent(this.#thread)}/events${this.#query}`);
+    const key = readPageKey();
+    const address = `${location.origin.replace(/^http/, "ws")}/api/threads/${encodeURIComponent(this.#thread)}/events${this.#query}`;
+    this.#socket = new WebSocket(address, key ? ["waymark", key] : []); // a socket cannot carry a header
     this.#socket.onmessage = (event) => this.#receive(JSON.parse(event.data));
     this.#socket.onclose = (event) => this.#lose(event);
   }
@@ -87,6 +92,8 @@ class ThreadSocket {
       this.#on.onGone();
       return;
     }
+    // Any request goes to the sign-in if there is no other session, for example after a new link in another tab.
+    if (code === SESSION_ENDED) fetch("/api/sessions").catch(() => undefined);
     this.#noticeTimer ||= setTimeout(() => this.#on.onConnection(true), LOST_AFTER_MS);
     const wait = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** this.#attempts);
     this.#attempts += 1;

@@ -2,7 +2,9 @@
 import { icon } from "../lib/icons.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 
-const { createElement: h, useState } = window.React;
+const { createElement: h, useEffect, useRef, useState } = window.React;
+
+const NEAR_VIEW = "600px"; // a picture this far outside the window is fetched
 
 loadStyle(new URL("./attachments.lazy.css", import.meta.url));
 
@@ -22,13 +24,38 @@ export function AttachedFiles({ files }) {
 }
 
 function Picture({ file }) {
-  const [isLost, setLost] = useState(false);
+  const { place, source, isLost, setLost } = usePicture(file.address);
   if (isLost) return h("span", { className: "attached-chip attached-lost" }, icon("exclamation-triangle"), `${file.name} is damaged and is not shown.`);
   return h(
     "button",
-    { type: "button", className: "attached-picture", "aria-label": `Open ${file.name}`, title: `${file.name} · ${formatSize(file.size)}`, onClick: () => enlarge(file) },
-    h("img", { src: file.address, alt: file.name, loading: "lazy", onError: () => setLost(true) }),
+    { ref: place, type: "button", className: "attached-picture", "aria-label": `Open ${file.name}`, title: `${file.name} · ${formatSize(file.size)}`, onClick: () => source && enlarge(file, source) },
+    h("img", { src: source, alt: file.name, onError: () => setLost(true) }),
   );
+}
+
+/** Fetch a picture when it comes near the view: an `img` alone could not carry the page's key. @param {string} address */
+function usePicture(address) {
+  const place = useRef(null);
+  const [source, setSource] = useState(undefined);
+  const [isLost, setLost] = useState(false);
+  useEffect(() => {
+    const controller = new AbortController();
+    let href = null;
+    const load = async () => {
+      try {
+        const reply = await fetch(address, { signal: controller.signal });
+        if (!reply.ok) throw new Error(reply.statusText);
+        const content = await reply.blob();
+        if (!controller.signal.aborted) setSource((href = URL.createObjectURL(content)));
+      } catch {
+        if (!controller.signal.aborted) setLost(true);
+      }
+    };
+    const observer = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && (observer.disconnect(), load()), { rootMargin: NEAR_VIEW });
+    observer.observe(place.current);
+    return () => (observer.disconnect(), controller.abort(), href && URL.revokeObjectURL(href));
+  }, [address]);
+  return { place, source, isLost, setLost };
 }
 
 function Download({ file }) {
@@ -41,8 +68,8 @@ function Download({ file }) {
   );
 }
 
-/** Show a picture in a native dialog: Escape closes it and returns the focus. */
-function enlarge(file) {
+/** Show a fetched picture in a native dialog: Escape closes it and returns the focus. */
+function enlarge(file, source) {
   const make = (tag, properties, ...children) => {
     const element = Object.assign(document.createElement(tag), properties);
     element.append(...children);
@@ -52,7 +79,7 @@ function enlarge(file) {
   const close = make("button", { type: "button", className: "btn btn-secondary", textContent: "Close", onclick: () => dialog.close() });
   const keep = make("a", { href: file.address, download: file.name, className: "btn btn-primary", textContent: "Download" });
   const name = make("p", { textContent: `${file.name} · ${formatSize(file.size)}` });
-  dialog.append(make("img", { src: file.address, alt: file.name }), make("div", { className: "attached-bar" }, name, keep, close));
+  dialog.append(make("img", { src: source, alt: file.name }), make("div", { className: "attached-bar" }, name, keep, close));
   dialog.onclick = (event) => event.target === dialog && dialog.close(); // outside the picture
   dialog.onclose = () => dialog.remove();
   document.body.append(dialog);

@@ -1,5 +1,6 @@
 /** Submit the export form without leaving the page: a refusal becomes a toast, and texts to redact stay out of the URL. */
 import { showToast } from "../lib/toast.mjs";
+import { saveFile } from "./file-links.mjs";
 import { followRequest } from "./long-request.mjs";
 
 /** @param {Response} answer @returns {string} the name that the server gave the file */
@@ -27,7 +28,7 @@ async function fetchExport(form) {
   return followRequest({ title: "Export" }, async (headers, show) => {
     const answer = await fetch(form.action, { method: "POST", body, headers });
     if (!answer.ok) throw new Error(await answer.text());
-    return { name: readFileName(answer), href: URL.createObjectURL(await readFile(answer, show)) };
+    return { name: readFileName(answer), content: await readFile(answer, show) };
   });
 }
 
@@ -35,9 +36,8 @@ async function submitExport(event) {
   if (event.target.id !== "export-form") return;
   event.preventDefault();
   try {
-    const { name, href } = await fetchExport(event.target);
-    Object.assign(document.createElement("a"), { download: name, href }).click();
-    setTimeout(() => URL.revokeObjectURL(href), 60_000); // the browser is still writing the file
+    const { name, content } = await fetchExport(event.target);
+    saveFile(name, content);
   } catch (error) {
     showToast(error instanceof TypeError ? "The server did not answer. Nothing was exported." : `Nothing was exported. ${error.message}`);
   }

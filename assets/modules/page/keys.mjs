@@ -14,7 +14,7 @@ const isField = (element) => element instanceof HTMLElement && (element.isConten
 const isCovered = () => document.querySelector(".modal.show") !== null;
 
 /** Show a dialog, and remove it when it is closed. @param {Function} Dialog a lazy component @param {object} props */
-async function showDialog(Dialog, props = {}) {
+export async function showDialog(Dialog, props = {}) {
   if ((await Dialog.load()) === null || isCovered()) return; // covered: the key was pressed twice
   const place = document.body.appendChild(document.createElement("div"));
   const root = createRoot(place);

@@ -25,7 +25,7 @@ loadStyle(new URL("./palette.lazy.css", import.meta.url));
 
 /** @returns {import("../lib/types.mjs").Command[]} commands for the enabled buttons of the page */
 function listButtons() {
-  const buttons = [...document.querySelectorAll(".conversation-bar button[aria-label]:not(#show-more), #theme")];
+  const buttons = [...document.querySelectorAll(".conversation-bar button[aria-label]:not(#show-more), #sessions, #theme")];
   const enabled = buttons.filter((button) => !button.disabled && !button.hidden && button.getAttribute("aria-disabled") !== "true");
   return enabled.map((button) => ({ group: "Actions", name: button.getAttribute("aria-label"), run: () => button.click() }));
 }

@@ -72,7 +72,7 @@ class Told:
                 page.restore(page.checkpoints()[0]["id"])
                 page.say("Again")
                 self.thread = page.thread
-                self.cookies = list(page._http.cookies.values())
+                self.cookies = [*page._http.cookies.values(), str(page.page_key)]
                 page.close()
                 server.stop()
                 self.log = server.log

@@ -60,7 +60,7 @@ def test_a_page_is_a_text_to_be_kept_and_never_a_page(tmp_path: Path) -> None:
     assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''p%C3%A4ge.html"
 
 
-@pytest.mark.parametrize("path", ["{2}", "{3}", "{0}0", "/files/x/y/z", "/files/", "/files/..%2f..%2fsession.key"])
+@pytest.mark.parametrize("path", ["{2}", "{3}", "{0}0", "/files/x/y/z", "/files/", "/files/..%2f..%2fsessions-8050.json"])
 def test_a_file_has_no_other_address_than_that_of_its_message(tmp_path: Path, path: str) -> None:
     [answer] = asked(tmp_path / "data", path, auth="none")
     assert (answer.status_code, answer.headers["cache-control"]) == (404, "no-store")

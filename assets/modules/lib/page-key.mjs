@@ -1,0 +1,16 @@
+/** The page's key, which opens the door together with the cookie. sign-in.js keeps it; early.js adds it to requests. */
+const KEY = "waymark.page-key";
+
+/** @returns {string|null} null without a sign-in */
+export function readPageKey() {
+  try {
+    return localStorage.getItem(KEY);
+  } catch {
+    return null; // storage is blocked
+  }
+}
+
+/** Forget the key after signing out. */
+export function removePageKey() {
+  localStorage.removeItem(KEY);
+}

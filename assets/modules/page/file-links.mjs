@@ -1,0 +1,39 @@
+/** Open links to files and texts of messages: the browser alone could not add the page's key to the request. */
+import { showToast } from "../lib/toast.mjs";
+
+const LINKS = 'a[href^="/files/"], a[href^="/api/"]';
+const KEPT_MS = 60_000; // the browser is still writing the file
+
+/** @param {string} name @param {Blob} content */
+export function saveFile(name, content) {
+  const href = URL.createObjectURL(content);
+  Object.assign(document.createElement("a"), { download: name, href }).click();
+  setTimeout(() => URL.revokeObjectURL(href), KEPT_MS);
+}
+
+/** Fetch the link's content, and save it or show it in a tab. The tab is opened at once: later it would be a blocked popup. */
+async function openLink(link) {
+  const tab = link.download ? null : window.open("", "_blank");
+  try {
+    const reply = await fetch(link.href);
+    if (!reply.ok) throw new Error(reply.statusText);
+    const content = await reply.blob();
+    if (tab === null) saveFile(link.download || "file", content);
+    else tab.location.replace(URL.createObjectURL(content)); // kept as long as this page: its tab may be reloaded
+  } catch {
+    tab?.close();
+    showToast("This cannot be read right now.");
+  }
+}
+
+function followLink(event) {
+  const link = event.target.closest?.(LINKS);
+  if (!link || event.button > 1) return;
+  event.preventDefault();
+  openLink(link);
+}
+
+export function watchFileLinks() {
+  document.addEventListener("click", followLink);
+  document.addEventListener("auxclick", followLink);
+}

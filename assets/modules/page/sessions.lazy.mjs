@@ -1,0 +1,84 @@
+/** The sessions: which browsers are signed in, and their ends. */
+import { useNow } from "../lib/clock.mjs";
+import { ReadingDialog } from "../lib/dialog.lazy.mjs";
+import { formatAge, formatDateTime } from "../lib/format.mjs";
+import { removePageKey } from "../lib/page-key.mjs";
+import { loadStyle } from "../lib/style.lazy.mjs";
+
+const { createElement: h, useEffect, useState } = window.React;
+
+const ADDRESS = "/api/sessions";
+const UNREADABLE_TEXT = "The sessions cannot be read right now.";
+
+loadStyle(new URL("./sessions.lazy.css", import.meta.url));
+
+/** @typedef {{id: string, browser: string, signed_in_at: number, seen_at: number, is_current: boolean}} Session  times in seconds */
+
+/** @param {{onClose: () => void}} props */
+export function SessionsDialog({ onClose }) {
+  const { sessions, problem, end, endOthers, signOut } = useSessions();
+  const hasOthers = sessions?.some((session) => !session.is_current);
+  const buttons = hasOthers && h("button", { type: "button", className: "btn btn-outline-danger", onClick: endOthers }, "Sign all others out");
+  return h(
+    ReadingDialog,
+    { title: "Sessions", className: "sessions", buttons, onClose },
+    problem && h("p", { role: "alert" }, problem),
+    sessions?.length === 0 && h("p", null, "Nobody signs in here: AUTH=none."),
+    h("ul", null, sessions?.map((session) => h(SessionLine, { key: session.id, session, onEnd: session.is_current ? () => signOut(session) : () => end(session) }))),
+    sessions?.length > 0 && h("p", { className: "quiet" }, "A session ends after a week without use, and 30 days after its link was opened."),
+  );
+}
+
+/** @param {{session: Session, onEnd: () => void}} props */
+function SessionLine({ session, onEnd }) {
+  const now = useNow();
+  const [signedIn, seen] = [session.signed_in_at, session.seen_at].map((seconds) => new Date(seconds * 1000).toISOString());
+  return h(
+    "li",
+    { "data-testid": "session" },
+    h(
+      "div",
+      null,
+      h("p", null, session.browser, session.is_current && h("strong", null, " · This browser")),
+      h(
+        "p",
+        { className: "quiet" },
+        "Signed in ",
+        h("time", { dateTime: signedIn }, formatDateTime(signedIn)),
+        ", last seen ",
+        h("time", { dateTime: seen, title: formatDateTime(seen) }, formatAge(seen, now)),
+      ),
+    ),
+    h(
+      "button",
+      { type: "button", className: "btn btn-outline-secondary", onClick: onEnd, "aria-label": session.is_current ? undefined : `End ${session.browser}` },
+      session.is_current ? "Sign out" : "End",
+    ),
+  );
+}
+
+/** Read the sessions, and end them. */
+function useSessions() {
+  const [sessions, setSessions] = useState(null);
+  const [problem, setProblem] = useState(null);
+  const request = async (path, options) => {
+    try {
+      const reply = await fetch(`${ADDRESS}${path}`, options);
+      setProblem(reply.ok ? null : reply.status === 507 ? await reply.text() : UNREADABLE_TEXT);
+      if (reply.ok) setSessions((await reply.json()).sessions);
+      return reply.ok;
+    } catch {
+      setProblem(UNREADABLE_TEXT);
+      return false;
+    }
+  };
+  const post = (path) => request(path, { method: "POST" });
+  const end = ({ id }) => post(`/${id}/end`);
+  const signOut = async (session) => {
+    if (!(await end(session))) return;
+    removePageKey();
+    location.replace("/sign-in");
+  };
+  useEffect(() => void request(""), []);
+  return { sessions, problem, end, endOthers: () => post("/end-others"), signOut };
+}

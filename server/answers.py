@@ -1,0 +1,31 @@
+"""The short answers of the server's own: a text, a page with a sentence, a page that sends the browser on."""
+
+from collections.abc import Mapping
+from html import escape
+from http import HTTPStatus
+
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+
+_HEAD = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Waymark</title>'
+
+
+def build_text(status: HTTPStatus, text: str = "", headers: Mapping[str, str] | None = None) -> Response:
+    return PlainTextResponse((text or status.phrase) + "\n", status, headers)
+
+
+def build_page(status: HTTPStatus, title: str, text: str) -> Response:
+    return HTMLResponse(f"{_HEAD}<h1>{escape(title)}</h1><p>{escape(text)}</p></html>", status)
+
+
+def build_refresh(address: str) -> Response:
+    """Send the browser to an address of ours from a page of ours.
+
+    Not a redirect: the browser remembers that a redirect chain began on another site, and withholds a Strict cookie from
+    all of it, also the cookie that the redirect itself has just set.
+    """
+    return HTMLResponse(f'{_HEAD}<meta http-equiv="refresh" content="0; url={escape(address)}"></html>')
+
+
+def build_key_page(script: str, page_key: str) -> Response:
+    """Hand a new session's page key to a script of ours, which keeps it and goes on to the page."""
+    return HTMLResponse(f'{_HEAD}<script src="{escape(script)}" data-page-key="{escape(page_key)}"></script></html>')

@@ -1,0 +1,65 @@
+"""The requests of the page about sessions: which there are, and their end."""
+
+import asyncio
+from typing import Any
+
+from fastapi import FastAPI, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from server.sessions import Session
+from server.sign_in import SignIn
+
+SESSIONS_PATH = "/api/sessions"
+
+
+def add_routes(server: FastAPI, sign_in: SignIn | None) -> None:
+    """Serve the list of sessions, and their ends. Without a sign-in the list is empty."""
+
+    @server.get(SESSIONS_PATH)
+    async def list_sessions(request: Request) -> Response:
+        return JSONResponse({"sessions": _describe_sessions(sign_in, request)})
+
+    @server.post(f"{SESSIONS_PATH}/end-others")
+    async def end_others(request: Request) -> Response:
+        current = _find_current(request)
+        ids = [session.id for session in sign_in.sessions.list_open()] if sign_in else []
+        return await _end_sessions(sign_in, request, [each for each in ids if current and each != current.id])
+
+    @server.post(f"{SESSIONS_PATH}/{{session_id}}/end")
+    async def end_session(request: Request, session_id: str) -> Response:
+        return await _end_sessions(sign_in, request, [session_id])
+
+
+async def _end_sessions(sign_in: SignIn | None, request: Request, session_ids: list[str]) -> Response:
+    if sign_in is None:
+        return PlainTextResponse("Nobody signs in here.\n", 404)
+    current = _find_current(request)
+    for session_id in session_ids:
+        sign_in.sessions.end(session_id)
+    try:
+        await asyncio.to_thread(sign_in.sessions.save)
+    except OSError:
+        text = "The sessions have ended, but this could not be saved: a restart would bring them back."
+        return PlainTextResponse(text, 507)
+    response = JSONResponse({"sessions": _describe_sessions(sign_in, request)})
+    if current and current.id in session_ids:
+        sign_in.remove_cookie(response)
+    return response
+
+
+def _find_current(request: Request) -> Session | None:
+    return getattr(request.state, "session", None)
+
+
+def _describe_sessions(sign_in: SignIn | None, request: Request) -> list[dict[str, Any]]:
+    current = _find_current(request)
+    return [
+        {
+            "id": session.id,
+            "browser": session.browser,
+            "signed_in_at": session.signed_in_at,
+            "seen_at": session.seen_at,
+            "is_current": current is not None and session.id == current.id,
+        }
+        for session in (sign_in.sessions.list_open() if sign_in else [])
+    ]
