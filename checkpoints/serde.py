@@ -8,6 +8,7 @@ histories.
 
 import hashlib
 import json
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -61,6 +62,24 @@ def to_canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
+def iterate_canonical(document: dict[str, Any]) -> Iterator[str]:
+    """Yield the canonical JSON of a document in pieces, one for each item of its lists.
+
+    In one call, the encoder would keep all other threads waiting: 200 ms for 10 MB.
+    """
+    before = "{"
+    for key in sorted(document):
+        yield f"{before}{to_canonical(key)}:"
+        items = document[key]
+        if isinstance(items, list) and items:
+            yield from (f"{',' if place else '['}{to_canonical(item)}" for place, item in enumerate(items))
+            yield "]"
+        else:
+            yield to_canonical(items)
+        before = ","
+    yield "}" if document else "{}"
+
+
 def hash_message(body: dict[str, Any], agent: str, status: str, parent_hash: str | None) -> str:
     return hash_canonical_body(to_canonical(body), agent, status, parent_hash)
 
@@ -82,7 +101,10 @@ def make_empty_body(text: str) -> dict[str, Any]:
 
 
 def hash_document(document: dict[str, Any]) -> str:
-    return HASH_PREFIX + hashlib.sha256(to_canonical(document).encode()).hexdigest()
+    found = hashlib.sha256()
+    for piece in iterate_canonical(document):
+        found.update(piece.encode())
+    return HASH_PREFIX + found.hexdigest()
 
 
 def _check_type(kind: str) -> str:

@@ -33,7 +33,7 @@ def check_document(value: dict[str, Any], on_message: Callable[[], object] = lam
 
 def _parse_model(value: dict[str, Any]) -> Document:
     try:
-        return Document.model_validate_json(serde.to_canonical(value))
+        return Document.model_validate_json("".join(serde.iterate_canonical(value)))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         reason = (

@@ -104,3 +104,13 @@ def test_a_rebuilt_message_shares_nothing_with_its_body() -> None:
     before = copy.deepcopy(body)
     serde.to_message(body).tool_calls[0]["args"]["a"].append(2)
     assert body == before
+
+
+@given(st.dictionaries(strategies.texts, strategies.json_values | st.lists(strategies.json_values, max_size=4), max_size=4))
+def test_the_pieces_of_a_document_are_its_canonical_json(document: dict[str, Any]) -> None:
+    assert "".join(serde.iterate_canonical(document)) == serde.to_canonical(document)
+
+
+def test_no_piece_of_a_document_holds_more_than_one_message() -> None:
+    document = {"messages": ["x" * 1_000] * 50, "format": "waymark/1"}
+    assert max(map(len, serde.iterate_canonical(document))) < 1_010
