@@ -4,6 +4,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+# Compiled modules are kept: otherwise each worker of the tests, and each server that they start, compiles all of them.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := run
 .PHONY: run test test-slow test-again test-long check bench setup setup-dev browser lock sbom clean
 
