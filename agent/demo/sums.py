@@ -5,7 +5,7 @@ import re
 from agent.tools.calculator import KNOWN_NAMES, CalculatorError, parse_expression
 
 _FUNCTION = "|".join(sorted(KNOWN_NAMES, key=len, reverse=True))
-_ARITHMETIC = re.compile(rf"(?:\b(?:{_FUNCTION})\b|[\d.,+\-−*/%^×÷() \t])+")
+_ARITHMETIC = re.compile(rf"(?<!\w)(?:\b(?:{_FUNCTION})\b|[\d.,+\-−*/%^×÷() \t])+(?!\w)")  # none within ids such as 8f9-6c
 _OPERATION = re.compile(r"(?:pi|[\d.)])\s*(?:\*\*|//|[+\-−*/%^×÷])\s*[-\d.(a-z]|[a-z0-9]\([^)]")
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}|\d{1,2}/\d{1,2}/\d{2,4}")
 _RANGE = re.compile(r"\d+[-/]\d+")  # "3-4 people" and "24/7" are sums only in a question

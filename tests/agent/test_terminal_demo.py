@@ -29,7 +29,7 @@ def compaction(folder: Path, **environment: str) -> tuple[int, str]:
     """The exit code, and what stood in a terminal that is a pipe."""
     environment |= {"PATH": os.environ["PATH"], "DEMO_SECONDS_PER_TOKEN": "0"}
     command = [sys.executable, str(ROOT / "app.py"), "demo", "compaction"]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False)
     assert done.stderr == ""
     return done.returncode, done.stdout
 

@@ -136,7 +136,7 @@ def test_the_newest_of_too_many_alternatives_are_offered_with_the_one_that_is_sh
     [
         (
             shapes.calling(limits.MAX_CALLS + 1, 1),
-            "messages[1].message: makes more than 128 tool calls, which is too many",
+            "messages[1].message makes more than 128 tool calls, which is too many",
         ),
         (shapes.split(201), "messages[1] is one of 201 alternatives, and there may be 200"),
     ],

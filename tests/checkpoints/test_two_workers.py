@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 import sqlalchemy as sa
 
-from checkpoints import Caller, ConflictError, Database, OperationDetail, Runs, RunState, Store, StoreUnavailableError
+from checkpoints import Caller, ConflictError, Database, Draft, OperationDetail, Runs, RunState, Store, StoreUnavailableError
 from checkpoints.files import File, hash_bytes
 from checkpoints.storage import database, file_rows
 from checkpoints.storage.database import retry_contended
@@ -71,7 +71,7 @@ def test_two_workers_that_end_summarise_and_write_the_same_run_never_wait_for_ea
             lambda: one.replace_with_summary(run, new("", "short"), after=after, detail=OperationDetail()),
             lambda: other.end_run(run, RunState.STOPPED, last_messages=new("", "half")[1:]),
             lambda: other.commit_message(run, new("", "said")[1]),
-            lambda: one.save_drafts({run.id: "draft"}),
+            lambda: one.save_drafts({run.id: Draft("draft")}),
             other.interrupt_orphans,
         )
 

@@ -59,7 +59,7 @@ def test_a_command_summarises_the_conversation_and_undo_brings_it_back(talked: P
 def test_nothing_happens_before_the_tokens_are_shown_and_confirmed(talked: Page, fake_openai: FakeOpenAI) -> None:
     requests = len(fake_openai.requests)
     command(talked, "/compact")
-    expect(talked.dialog).to_contain_text(re.compile(r"Now about [\d,]+ tokens, afterwards about [\d,]+\."))
+    expect(talked.dialog).to_contain_text(re.compile(r"About [\d,]+ tokens now, [\d,]+ afterwards\."))
     expect_accessible(talked, "the preview of a summary")
     talked.confirm("Cancel")
     talked.expect_messages(4)

@@ -54,7 +54,9 @@ class World:
         transfer.merge_document(store, here, reading.read_document(transfer.export(elsewhere, other)))
         elsewhere.database.close()
         current = store.get_thread(here).branch_id
-        store.switch(here, next(branch.id for branch, _ in store.list_branches(here) if branch.id != current))
+        others = [branch.id for branch, _ in store.list_branches(here) if branch.id != current]
+        if others:  # an empty conversation shows at once what is merged into it
+            store.switch(here, others[0])
 
     def moves(self) -> list[Operation]:
         return [op for op in self.chat.store.list_operations(self.chat.thread_id) if op.kind in MOVES and not op.undone]
