@@ -201,11 +201,11 @@ async def answer_again(talk: Conversation, _: str, size: int) -> object:
     """Answer the first message on so many branches, the last time by a run."""
     store, thread = talk.chat.store, talk.chat.thread_id
     first = store.list_messages(thread)[0].id
-    for number in range(size - 2):
-        store.fork(thread, first)
-        store.append(thread, new("", f"Answer {number}")[1:])
-    store.fork(thread, first)
     try:
+        for number in range(size - 2):
+            store.fork(thread, first)
+            store.append(thread, new("", f"Answer {number}")[1:])
+        store.fork(thread, first)
         return await talk.end(await talk.chat.runner.retry(thread, caller=Caller()))
     except StateError:
         store.undo(thread)  # a branch that ends here cannot go on

@@ -207,10 +207,11 @@ def build_config(limits: Limits) -> RunnableConfig:
     return {"recursion_limit": 2 * limits.run.answers + 2}
 
 
-def _route_start(state: AgentState) -> str:
+# LangGraph runs plain functions in the loop's pool of threads, where a tool that hangs would keep every run waiting.
+async def _route_start(state: AgentState) -> str:
     return "tools" if find_unanswered_calls(state["messages"]) else "agent"
 
 
-def _route_answer(state: AgentState) -> str:
+async def _route_answer(state: AgentState) -> str:
     last = state["messages"][-1]
     return "tools" if isinstance(last, AIMessage) and (last.tool_calls or last.invalid_tool_calls) else END

@@ -25,6 +25,7 @@ from agent.tools.approval import AwaitingDecision, find_unanswered_calls
 from agent.tools.ask_agent import ask_agent
 from agent.tools.fork import fork
 from agent.tools.time_travel import TIME_TRAVEL_TOOLS, list_checkpoints, save_checkpoint
+from agent.tools.tool_threads import invoke_tool
 from checkpoints import serde
 from checkpoints.text import shorten_for_model
 
@@ -238,7 +239,7 @@ async def _invoke_tool(tools: dict[str, BaseTool], call: ToolCall, max_seconds: 
         return ToolOutcome(_describe_missing(call["name"], tools), is_failed=True)
     try:
         async with asyncio.timeout(max_seconds):
-            return ToolOutcome(serde.sanitize_text(str(await tool.ainvoke(call["args"]))))
+            return ToolOutcome(serde.sanitize_text(str(await invoke_tool(tool, call["args"]))))
     except TimeoutError:
         return ToolOutcome(f"The tool took longer than {max_seconds:g} s and was stopped.", is_failed=True)
     except ToolException as error:

@@ -4,14 +4,15 @@ The path is opened name by name from the folder's own handle, without following 
 between the check and the opening.
 """
 
-import asyncio
 import os
 import stat
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from agent.fence import Fence, clean_text
+from agent.tools.tool_threads import run_on_own_thread
 
 MAX_LINES = 400  # in one call
 MAX_PAGE_CHARS = 40_000  # in one call, about 10,000 tokens
@@ -33,7 +34,7 @@ def make_read_file_tool(folder: Path) -> BaseTool:
         return read_path(folder, path, first_line)
 
     async def read_in_thread(path: str = ".", first_line: int = 1) -> str:
-        return await asyncio.to_thread(read_path, folder, path, first_line)
+        return await run_on_own_thread(partial(read_path, folder, path, first_line))
 
     return StructuredTool.from_function(read_file, coroutine=read_in_thread)
 

@@ -299,7 +299,7 @@ INVALID: dict[str, tuple[Callable[[], str], str]] = {
     "another shape": (lambda: '["a", "list"]', "not a Waymark export"),
     "another format": (lambda: '{"format": "other/1"}', "format"),
     "a missing field": (lambda: _changed("messages", 1, "parent_id", to=None), r"messages\[1\]\.parent_id is missing"),
-    "an id used twice": (_id_used_twice, r"messages\[2\]\.id: is the id of another"),
+    "an id used twice": (_id_used_twice, r"messages\[2\]\.id is the id of another"),
     "an edited message": (lambda: _changed("messages", 1, "message", "data", "content", to="x"), r"messages\[1\]\.hash"),
     "NaN": (lambda: _changed("thread", "settings", to={"temperature": float("nan")}), "NaN"),
     "depth 900": (lambda: _changed("thread", "settings", to=_deep(900)), "deeper than 100"),

@@ -72,7 +72,7 @@ def test_what_looks_the_same_is_found(pattern: str, text: str, left: str) -> Non
 
 @given_examples(100, 1_000, st.text(min_size=1, max_size=9), st.text(max_size=20), st.text(max_size=20))
 def test_what_is_looked_for_is_found_wherever_it_stands(pattern: str, before: str, after: str) -> None:
-    assume("*" not in pattern and is_searchable(pattern))
+    assume(pattern.strip() and "*" not in pattern and is_searchable(pattern))
     text = f"{before} {pattern.strip()} {after}"
     assert REDACTED in Redaction(patterns=(pattern,)).redact_text(text)
 

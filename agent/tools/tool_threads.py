@@ -1,0 +1,52 @@
+"""Plain functions of tools, each on a thread of its own: one that hangs keeps no other work waiting.
+
+The threads of a pool would be used up by as many hanging tools.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import copy_context
+from functools import partial
+from threading import Thread
+from typing import Any, TypeVar
+
+from langchain_core.tools import BaseTool, StructuredTool, Tool
+
+T = TypeVar("T")
+
+
+async def invoke_tool(tool: BaseTool, arguments: dict[str, Any]) -> Any:
+    """Invoke a tool; one that is a plain function runs on a thread, which is abandoned on cancellation."""
+    if _is_plain(tool):
+        return await run_on_own_thread(lambda: tool.invoke(arguments))
+    return await tool.ainvoke(arguments)
+
+
+async def run_on_own_thread(work: Callable[[], T]) -> T:
+    """Return the result of blocking work. On cancellation its thread goes on, and its result is dropped."""
+    loop, context = asyncio.get_running_loop(), copy_context()
+    result: asyncio.Future[T] = loop.create_future()
+
+    def settle(set_outcome: Callable[[], None]) -> None:
+        if not result.done():
+            set_outcome()
+
+    def run() -> None:
+        try:
+            set_outcome = partial(result.set_result, context.run(work))
+        except StopIteration:  # a future takes none
+            set_outcome = partial(result.set_exception, RuntimeError("the tool raised StopIteration"))
+        except BaseException as error:  # noqa: BLE001  it belongs to the waiting call
+            set_outcome = partial(result.set_exception, error)
+        with suppress(RuntimeError):  # the loop is closed: nobody waits
+            loop.call_soon_threadsafe(settle, set_outcome)
+
+    Thread(target=run, name="tool", daemon=True).start()
+    return await result
+
+
+def _is_plain(tool: BaseTool) -> bool:
+    if isinstance(tool, StructuredTool | Tool):
+        return tool.coroutine is None
+    return type(tool)._arun is BaseTool._arun and type(tool).ainvoke is BaseTool.ainvoke
