@@ -11,6 +11,7 @@ from langchain_core.outputs import ChatGenerationChunk
 from pydantic import PrivateAttr
 
 from agent.models.fallbacks import Attempt, TermsMemory, stream_with_fallbacks
+from agent.models.refusal_body import read_words
 
 CACHE = {"type": "ephemeral"}
 SUMMARIZED = {"type": "adaptive", "display": "summarized"}
@@ -64,7 +65,7 @@ def build_anthropic_class(base: Any) -> type[BaseChatModel]:
 
 def drop_refused_extra(attempt: Attempt[AnthropicTerms], refusal: Exception) -> Attempt[AnthropicTerms] | None:
     """Return the request without the extra that is refused. Blocks go first: they may be the refused thinking."""
-    words = str(refusal)
+    words = read_words(refusal)
     if _LOOP_REFUSED.search(words):  # a call of another model: this request is answered without reasoning
         return replace(attempt.without_reasoning(), options=DISABLED)
     if "cache_control" in words and attempt.terms.takes_cache_marks:

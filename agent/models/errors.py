@@ -4,6 +4,8 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from agent.models.refusal_body import read_words
+
 
 class ModelConfigurationError(ValueError):
     """The settings name no usable model; the text is one sentence that names the setting."""
@@ -31,7 +33,8 @@ _NO_TOOLS = "This model does not take tools. Choose another model."
 _EXTRA = r"extra (?:inputs are|fields) not permitted"  # the words of Pydantic 2 and 1, so of servers with FastAPI
 _TOOLS_FIELD = r"""\b(?:tools|tool_choice|functions)['"],?\s?[\])]"""  # the end of a field's place in the request
 _TOOLS_REFUSED = re.compile(  # the words of Ollama, OpenAI, Azure, Groq, DeepSeek, OpenRouter, vLLM and llama.cpp
-    r"(?:not|n't) support\w* (?:\w+ ){0,2}(?:tool|function)"
+    r"(?:not|n't) support\w* (?!(?:\w+ ){0,2}?(?:parallel|multiple|strict|this|type)\b)(?:\w+ ){0,2}"
+    r"(?:tools?|functions?)(?:[ _-](?:use|using|usage|calls?|calling))?(?![\w-]| (?:type|schema|choice))"
     r"|\b(?:tools?|functions?|tool (?:use|calling|choice)|(?:tool|function)[ _]call(?:ing|s)?)\W+(?:is|are) not "
     r"(?:supported|available|enabled)"
     r"|unsupported parameter: \W*tools\b|support tool use|enable-auto-tool-choice|tools param requires"
@@ -39,6 +42,7 @@ _TOOLS_REFUSED = re.compile(  # the words of Ollama, OpenAI, Azure, Groq, DeepSe
     rf"|(?<![\w.])(?:tools|tool_choice|functions)\W{{1,3}}{_EXTRA}",
     re.IGNORECASE,
 )
+_STATUS = re.compile(r"[45]\d\d")
 _FILTERED = "The model provider's content filter stopped this answer; rephrase the message."
 _RESPONSES = "With tools, this model works through Responses only; name it openai-responses:NAME or azure-responses:NAME."
 _QUOTA = "The model provider's quota for this API key is used up; check the plan and its billing."
@@ -145,15 +149,16 @@ def iterate_causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _explain_content(error: BaseException, kinds: set[str], codes: set[str]) -> str | None:
-    if "ContextOverflowError" in kinds or "context_length_exceeded" in codes or "context_length" in str(error):
+    words = read_words(error)
+    if "ContextOverflowError" in kinds or "context_length_exceeded" in codes or "context_length" in words:
         return _TOO_LONG
     if "ContentFilterFinishReasonError" in kinds or codes & {"content_filter", "content_policy_violation"}:
         return _FILTERED
-    if "/v1/responses" in str(error):
+    if "/v1/responses" in words:
         return _RESPONSES
-    if _FILES_REFUSED.search(str(error)):
+    if _FILES_REFUSED.search(words):
         return _NO_FILES
-    if _TOOLS_REFUSED.search(str(error)):
+    if _TOOLS_REFUSED.search(words):
         return _NO_TOOLS
     return _QUOTA if "insufficient_quota" in codes else None
 
@@ -180,9 +185,10 @@ def read_status(error: BaseException) -> int:
         getattr(error, "status_code", None),
         getattr(response, "status_code", None),
         metadata.get("HTTPStatusCode") if isinstance(metadata, dict) else None,
-        getattr(error, "code", None),  # of Google; elsewhere it is a text
+        getattr(error, "code", None),  # of Google, and as a text of errors within a stream; elsewhere a name
     )
-    return next((place for place in places if isinstance(place, int) and 400 <= place < 600), 0)
+    numbers = (int(place) if isinstance(place, str) and _STATUS.fullmatch(place) else place for place in places)
+    return next((number for number in numbers if isinstance(number, int) and 400 <= number < 600), 0)
 
 
 def _describe_wait(error: BaseException) -> str:

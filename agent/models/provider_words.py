@@ -4,15 +4,15 @@ They may quote the conversation, so the log gets only the status and the names o
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 
 from pydantic import SecretStr
 
 from agent.models.errors import iterate_causes, read_status
+from agent.models.refusal_body import MAX_READ_CHARS, find_message, read_error_object
 from checkpoints import serde
 from checkpoints.text import shorten_line
 
-MAX_READ_CHARS = 5_000  # of the words; the rest is not looked at
 MAX_WORDS_CHARS = 500  # characters
 MASK = "***"
 _KEYS_ATTRIBUTE = "_waymark_keys"  # of an error: the keys of the model that raised it
@@ -70,36 +70,27 @@ def describe_refusal(error: BaseException) -> str | None:
 
 
 def _find_provider_error(error: BaseException) -> BaseException | None:
-    return next((link for link in iterate_causes(error) if read_status(link) or _read_body(link)), None)
+    return next((link for link in iterate_causes(error) if read_status(link) or find_message(link)), None)
 
 
 def _list_words(refusal: BaseException) -> Iterator[str]:
     """Return the status, and the message of the body; without a body, the text of the error."""
-    message = _read_body(refusal).get("message")
     if status := read_status(refusal):
         yield f"HTTP {status}:"
-    yield message if isinstance(message, str) and message.strip() else str(refusal)
+    yield find_message(refusal) or str(refusal)
     if names := _list_names(refusal):
         yield f"({', '.join(names)})"
 
 
 def _list_names(refusal: BaseException) -> list[str]:
     """Return the names that the body gives: code, type and parameter. Anything else than a name may be a quotation."""
-    body = _read_body(refusal)
+    body = read_error_object(refusal)
     values = {name: body.get(name) for name in ("code", "type", "param")}
     return [
         f"{name}: {_KEYS.sub(MASK, value)}"
         for name, value in values.items()
         if isinstance(value, str) and _NAME.fullmatch(value)
     ]
-
-
-def _read_body(error: BaseException) -> Mapping[str, object]:
-    """Return the error's object in an answer's body; empty without one."""
-    body = getattr(error, "body", None)
-    within = body.get("error") if isinstance(body, Mapping) else None  # of Anthropic; OpenAI's client takes it out
-    found = within if isinstance(within, Mapping) else body
-    return found if isinstance(found, Mapping) else {}
 
 
 def _collect_keys(error: BaseException, refusal: BaseException) -> list[str]:

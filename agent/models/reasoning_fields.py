@@ -18,6 +18,7 @@ from agent.models.fallbacks import Attempt, TermsMemory, stream_with_fallbacks
 from agent.models.finish_reasons import convert_to_chunk
 from agent.models.message_rules import answer_results, join_questions, shorten_call_ids
 from agent.models.reasoning import TEXT_FIELDS, WIRE_KEY, fill_blocks
+from agent.models.refusal_body import read_words
 from checkpoints.reasoning import Reasoning
 
 _KEPT_FIELDS = (*TEXT_FIELDS, "reasoning_details", "extra_content")
@@ -43,6 +44,10 @@ _DEMANDS = {  # by the term that meets it
     "needs_answered_results": r"unexpected role '?user'? after role '?tool",
     "needs_joined_questions": r"roles must alternate",
 }
+_STREAM_REFUSED = re.compile(  # a stream that broke off refuses nothing
+    r"stream_options|\bstream(?:s|ing|ed)?\b(?!\s+(?:error|was|has|closed|reset|ended|failed|broke|disconnected))",
+    re.IGNORECASE,
+)
 _COMPLETION_TOKENS_REFUSED = re.compile(
     r"(?:extra|unknown|unrecognized|unsupported|unexpected)\b.*max_completion_tokens(?!\W+instead)"
     r"|max_completion_tokens.*(?:extra|unknown|unrecognized|unsupported|not permitted|not supported)",
@@ -72,9 +77,9 @@ class Terms:
 
 def change_terms(attempt: Attempt[Terms], refusal: Exception, *, is_responses: bool) -> Attempt[Terms] | None:
     """Return the request on the terms that a refusal shows; None if it shows none."""
-    words = str(refusal)
+    words = read_words(refusal)
     changes = _read_responses_terms(refusal, words) if is_responses else _read_chat_terms(attempt, words)
-    if not changes and "stream" in words.lower():
+    if not changes and _STREAM_REFUSED.search(words):
         is_usage = "stream_options" in words and attempt.terms.takes_usage
         changes = {"takes_usage": False} if is_usage else {"streams": False}
     return replace(attempt, terms=replace(attempt.terms, **changes)) if changes else None

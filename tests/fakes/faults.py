@@ -1,7 +1,7 @@
 """What a wire-level fake can be told to answer, and the ways in which it can be told to spoil it."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Kind = Literal["status", "reset", "cut", "end", "hang", "drip", "malformed", "garbage", "empty_choices", "error_event"]
 
@@ -34,7 +34,7 @@ class Fault(Reply):
     """An answer that goes wrong.
 
     Kinds:
-      status         refuses with `status`, the service's own error JSON and, if given, `retry_after` (header text)
+      status         refuses with `status`, its own error JSON (or `body`) and, if given, `retry_after` (a header)
       reset          the connection is reset (RST)
       cut            the connection is closed without the end of the body: clients raise
       end            the body ends properly but too early: clients raise nothing, which is what makes it dangerous
@@ -62,6 +62,7 @@ class Fault(Reply):
     retry_after: str | None = None
     message: str | None = None
     code: str | None = None
+    body: Any = None  # of a refusal, in the shape of another server
     seconds: float = 0.01
 
     def place(self, frames: list[Frame]) -> int | None:

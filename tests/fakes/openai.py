@@ -123,6 +123,8 @@ class FakeOpenAI(FakeServer):
     def refuse(self, request: Request, refusal: Refusal | Fault) -> JSON:
         if isinstance(refusal, Refusal):
             return _error(refusal.text, "invalid_request_error", None, refusal.param)
+        if refusal.body is not None:
+            return refusal.body
         text, kind, code = ERRORS.get(refusal.status, OTHER_ERROR)
         text = refusal.message or text.format(key=_masked(_key(request)), model=self.requests[-1].get("model"))
         return _error(text, kind, refusal.code or code)

@@ -94,6 +94,22 @@ def test_the_words_of_the_servers_are_known(text: str, status: int) -> None:
     assert refuses_tools(Refused(text, status))
 
 
+WORDS = "registry.ollama.ai/library/gemma3:4b does not support tools"
+BODIES = [WORDS, {"error": WORDS}, {"detail": WORDS}, [{"error": {"code": 400, "message": WORDS}}], FASTAPI]
+
+
+@pytest.mark.parametrize("body", BODIES, ids=["a text", "Ollama", "a detail", "Gemini", "FastAPI"])
+def test_the_words_are_read_from_any_shape_of_a_refusal(body: object) -> None:
+    async def story(fake: FakeOpenAI) -> None:
+        async with model_at(fake) as model, running(model) as chat:
+            assert (await chat.say("hello")).state is RunState.DONE
+            assert ["tools" in request for request in fake.requests] == [True, False]
+
+    with FakeOpenAI() as fake:
+        fake.reply(Fault("status", status=400, body=body), Say("Hi."))
+        asyncio.run(story(fake))
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -104,6 +120,10 @@ def test_the_words_of_the_servers_are_known(text: str, status: int) -> None:
         str(place("body", "messages", 2, "tool_calls")),
         str(place("body", "temperature")),
         "tools.0.custom: Extra inputs are not permitted",
+        "This model does not support parallel tool calls.",
+        "This model does not support this tool_choice value.",
+        "This model does not support strict function schemas.",
+        "This model does not support tool type 'custom'.",
     ],
 )
 def test_other_words_about_tools_are_no_refusal_of_all_tools(text: str) -> None:

@@ -33,6 +33,12 @@ class ClientError(Exception):
     code = 400
 
 
+class StreamedError(Exception):
+    """As OpenAI's client raises an error within a stream of OpenRouter."""
+
+    code = "429"
+
+
 class AwsError(Exception):
     """As botocore raises it."""
 
@@ -98,6 +104,7 @@ def test_a_request_without_reasoning_is_not_repeated_and_its_key_is_masked() -> 
 def test_a_status_that_is_no_refusal_is_none() -> None:
     assert read_status(SystemExit(1)) == 0
     assert read_status(AwsError()) == 400
+    assert read_status(StreamedError()) == 429
 
 
 def play(story: Any, *replies: Any, spec: str = "openai:some", manner: Any = "openai", refused: int = 0) -> None:

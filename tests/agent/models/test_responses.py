@@ -138,6 +138,16 @@ def test_a_refusal_that_only_speaks_of_streams_changes_nothing() -> None:
     play("openai:some", story, other, other, Say("Hello."))
 
 
+@pytest.mark.parametrize("words", ["Upstream request failed", "The stream was closed by the backend"])
+def test_a_failure_behind_the_server_is_no_refusal_to_stream(words: str) -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("hello")).state is RunState.FAILED
+        await chat.say("hello again")
+        assert [bool(request.get("stream")) for request in fake.requests] == [True, True]
+
+    play("openai:some", story, Fault("status", status=400, message=words), Say("Hello."))
+
+
 def test_where_a_server_refuses_to_tell_usage_the_answer_still_streams() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("hello")

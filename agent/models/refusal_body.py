@@ -1,0 +1,48 @@
+"""The body of a provider's refusal. Servers write it in many shapes; OpenAI's client keeps all of them as `body`."""
+
+from collections.abc import Mapping
+
+MAX_READ_CHARS = 5_000  # of the words; the rest is not looked at
+_MAX_LEVELS = 4  # of a body, down to its words
+_MESSAGE_KEYS = ("message", "error", "detail", "msg")  # of OpenAI and Anthropic, Ollama and others, FastAPI, vLLM
+
+
+def read_words(error: BaseException) -> str:
+    """Return the text of an error with the provider's words, which a client may have left out of the text."""
+    text, message = str(error)[:MAX_READ_CHARS], find_message(error)
+    return text if message in text else f"{text}: {message}"
+
+
+def find_message(error: BaseException) -> str:
+    """Return the message of an error's body; empty without one."""
+    return _read_message(getattr(error, "body", None), _MAX_LEVELS)[:MAX_READ_CHARS]
+
+
+def read_error_object(error: BaseException) -> Mapping[str, object]:
+    """Return the error's object in an answer's body; empty without one."""
+    body = getattr(error, "body", None)
+    if isinstance(body, list) and body:  # of Gemini's compatible address
+        body = body[0]
+    within = body.get("error") if isinstance(body, Mapping) else None  # of Anthropic; OpenAI's client takes it out
+    found = within if isinstance(within, Mapping) else body
+    return found if isinstance(found, Mapping) else {}
+
+
+def _read_message(body: object, levels: int) -> str:
+    if isinstance(body, str):
+        return body.strip()
+    if levels == 0:
+        return ""
+    if isinstance(body, Mapping):
+        values = [body[key] for key in _MESSAGE_KEYS if body.get(key)]
+        return str(values[0]) if values and _is_list_of_fields(values[0]) else _first_message(values, levels)
+    return _first_message(body, levels) if isinstance(body, list) else ""
+
+
+def _first_message(values: list[object], levels: int) -> str:
+    return next((message for value in values if (message := _read_message(value, levels - 1))), "")
+
+
+def _is_list_of_fields(value: object) -> bool:
+    """Return whether a value is FastAPI's list of invalid fields, each with its place and its reason."""
+    return isinstance(value, list) and any(isinstance(each, Mapping) and "loc" in each for each in value)
