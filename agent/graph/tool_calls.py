@@ -24,8 +24,8 @@ from agent.time_travel.protocol import MOVE_NAMES
 from agent.tools.approval import AwaitingDecision, find_unanswered_calls
 from agent.tools.ask_agent import ask_agent
 from agent.tools.fork import fork
+from agent.tools.invocation import invoke_tool, run_within
 from agent.tools.time_travel import TIME_TRAVEL_TOOLS, list_checkpoints, save_checkpoint
-from agent.tools.tool_threads import invoke_tool
 from checkpoints import serde
 from checkpoints.text import shorten_for_model
 
@@ -214,7 +214,11 @@ async def _dispatch_call(tools: dict[str, BaseTool], context: RunContext, call: 
         return ToolOutcome(saved.text, mark=saved.mark)
     if executor is not None and call["name"] == list_checkpoints.name in tools:
         return ToolOutcome(await context.recorder.run_blocking(executor.describe_checkpoints))
-    return await _invoke_tool(tools, call, context.limits.tool_seconds)
+    max_seconds = context.limits.tool_seconds
+    try:
+        return await run_within(max_seconds, _invoke_tool(tools, call))
+    except TimeoutError:
+        return ToolOutcome(f"The tool took longer than {max_seconds:g} s and was stopped.", is_failed=True)
 
 
 def _reject_unreadable(call: InvalidToolCall) -> ToolMessage:
@@ -232,16 +236,13 @@ def _describe_missing(name: str, tools: Collection[str]) -> str:
     return SWITCHED_OFF_TEXT if is_switched_off else f"There is no tool {name!r}. There are: {', '.join(tools)}."
 
 
-async def _invoke_tool(tools: dict[str, BaseTool], call: ToolCall, max_seconds: float) -> ToolOutcome:
+async def _invoke_tool(tools: dict[str, BaseTool], call: ToolCall) -> ToolOutcome:
     """Run a tool and return its result as text. A tool can fail in any way; the conversation goes on."""
     tool = tools.get(call["name"])
     if tool is None:
         return ToolOutcome(_describe_missing(call["name"], tools), is_failed=True)
     try:
-        async with asyncio.timeout(max_seconds):
-            return ToolOutcome(serde.sanitize_text(str(await invoke_tool(tool, call["args"]))))
-    except TimeoutError:
-        return ToolOutcome(f"The tool took longer than {max_seconds:g} s and was stopped.", is_failed=True)
+        return ToolOutcome(serde.sanitize_text(str(await invoke_tool(tool, call["args"]))))
     except ToolException as error:
         return ToolOutcome(serde.sanitize_text(str(error)), is_failed=True)
     except ValidationError as error:

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from agent.fence import Fence, clean_text
-from agent.tools.tool_threads import run_on_own_thread
+from agent.tools.invocation import run_on_own_thread
 
 MAX_LINES = 400  # in one call
 MAX_PAGE_CHARS = 40_000  # in one call, about 10,000 tokens

@@ -1,10 +1,11 @@
-"""Plain functions of tools, each on a thread of its own: one that hangs keeps no other work waiting.
+"""Invocations of tools: one that hangs, on a thread or on the loop, keeps no other work waiting.
 
-The threads of a pool would be used up by as many hanging tools.
+Plain functions have a thread each. The threads of a pool would be used up by as many hanging tools.
 """
 
 import asyncio
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
@@ -14,6 +15,32 @@ from typing import Any, TypeVar
 from langchain_core.tools import BaseTool, StructuredTool, Tool
 
 T = TypeVar("T")
+_abandoned = set[asyncio.Task[Any]]()  # the loop itself keeps no task
+_log = logging.getLogger(__name__)
+
+
+async def run_within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of work. Raises `TimeoutError` after so many seconds, also if the work ignores its cancellation."""
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.wait({task}, timeout=seconds)
+    except asyncio.CancelledError:
+        task.cancel()
+        await asyncio.wait({task})
+        raise
+    if task.done():
+        return task.result()
+    _abandoned.add(task)
+    task.add_done_callback(_forget)
+    task.cancel()
+    raise TimeoutError
+
+
+def _forget(task: asyncio.Task[Any]) -> None:
+    _abandoned.discard(task)
+    if not task.cancelled():
+        task.exception()  # read here, since nothing else does: the event loop would report it as lost
+        _log.warning("a tool that was stopped has ended later")
 
 
 async def invoke_tool(tool: BaseTool, arguments: dict[str, Any]) -> Any:

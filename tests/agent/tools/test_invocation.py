@@ -1,13 +1,14 @@
-"""Plain functions of tools run on threads of their own."""
+"""A tool that hangs keeps nothing waiting, on a thread or on the loop."""
 
 import asyncio
 import threading
+from contextlib import suppress
 
 import pytest
 from langchain_core.tools import StructuredTool
 
 from agent.tools.calculator import calculator
-from agent.tools.tool_threads import invoke_tool, run_on_own_thread
+from agent.tools.invocation import invoke_tool, run_on_own_thread
 from checkpoints import RunState
 from tests.agent.running import budget, model_at, running
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
@@ -34,6 +35,28 @@ def test_tools_that_hang_keep_no_other_work_waiting() -> None:
     with FakeOpenAI() as fake:
         hanging = Calls(tuple(Call("stuck", {}) for _ in range(MANY)))
         fake.reply(hanging, Say("They hang."), Call("calculator", {"expression": "1+1"}), Say("Done."))
+        asyncio.run(story(fake))
+
+
+def test_a_tool_that_ignores_its_cancellation_has_a_result_at_its_limit() -> None:
+    async def story(fake: FakeOpenAI) -> None:
+        released = asyncio.Event()
+
+        async def ignore_cancellation() -> None:
+            while not released.is_set():
+                with suppress(asyncio.CancelledError):
+                    await released.wait()
+
+        stubborn = StructuredTool.from_function(coroutine=ignore_cancellation, name="stubborn", description="Goes on.")
+        async with model_at(fake) as model, running(model, [stubborn], tool_seconds=0.1) as chat:
+            try:
+                async with asyncio.timeout(60):
+                    assert (await chat.say("go on")).state is RunState.DONE
+            finally:
+                released.set()
+
+    with FakeOpenAI() as fake:
+        fake.reply(Call("stubborn", {}), Say("It hangs."))
         asyncio.run(story(fake))
 
 
