@@ -17,6 +17,7 @@ class EventRepairer:
     def __init__(self) -> None:
         self._call_index = -1  # of the newest call
         self._call_id: str | None = None
+        self._names: dict[int, str] = {}  # of the calls, by their index
 
     def repair(self, event: dict[str, Any]) -> None:
         """Repair an event in place."""
@@ -56,6 +57,10 @@ class EventRepairer:
                 holder[name] = None
         if type(call.get("index")) is int:
             self._call_index = max(self._call_index, call["index"])
+            if function["name"] and function["name"] == self._names.get(call["index"]):
+                function["name"] = None  # a repeated name would be appended to the first
+            elif function["name"]:
+                self._names[call["index"]] = function["name"]
         else:
             self._add_index(call, function)
         self._call_id = call["id"] or self._call_id

@@ -56,6 +56,12 @@ def play(*chunks: JSON) -> AIMessage:
         return asyncio.run(whole(server))
 
 
+def test_a_name_that_is_repeated_in_every_piece_is_one_name() -> None:
+    pieces = [{"name": "act", "arguments": part} for part in ("{", "}")]
+    answer = play(*(calling(index=0, id="1", function=piece) for piece in pieces), chunk(finish="tool_calls"))
+    assert [(call["name"], call["args"]) for call in answer.tool_calls] == [("act", {})]
+
+
 def test_the_refusal_is_the_text_of_the_answer() -> None:
     pieces = [chunk({"content": None, "refusal": ""}), chunk({"refusal": "I cannot "}), chunk({"refusal": "do that."})]
     assert play(*pieces, chunk(finish="stop")).text == "I cannot do that."
