@@ -57,7 +57,8 @@ class EventRepairer:
                 holder[name] = None
         if type(call.get("index")) is int:
             self._call_index = max(self._call_index, call["index"])
-            if function["name"] and function["name"] == self._names.get(call["index"]):
+            is_same_call = call["id"] in (None, self._call_id)  # Ollama gives all calls the same index
+            if is_same_call and function["name"] and function["name"] == self._names.get(call["index"]):
                 function["name"] = None  # a repeated name would be appended to the first
             elif function["name"]:
                 self._names[call["index"]] = function["name"]
