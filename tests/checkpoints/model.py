@@ -449,9 +449,16 @@ class Conversation:
                 self.rows["checkpoint", number].update(deleted=False, branch=branch, detached=each["detached"])
 
     def _bring_branches(self, document: Export) -> dict[int, int]:
-        """A branch is there already under its name at its place, or gone on from there, or at its place; in that order."""
+        """A branch is there already under its name at its place, or gone on from there, or at its place; in that order.
+
+        An empty current branch becomes the document's current one before that.
+        """
         own = self.branches()
         taken, numbers = {branch["name"] for branch in own.values()}, {}
+        active_head = document.branches[document.active]["head"]
+        if active_head and not own[self.current]["head"]:
+            numbers[document.active] = self.current
+            self._move_head(active_head)
         for rank in range(3):
             for number, branch in document.branches.items():
                 free = [n for n in own if n not in numbers.values() and rank in _alike(branch, own[n])]
