@@ -1,51 +1,37 @@
 """The servers and the browser of these tests. Everything that is started here is ended here."""
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Request, WebSocket, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Request, WebSocket
 
+from tests.browser import PATIENCE, open_browser
 from tests.e2e.server import Server
 from tests.e2e.waymark import Page
 from tests.fakes.openai import FakeOpenAI
 from tests.fakes.server import FakeServer
 from tests.fakes.tavily import FakeTavily
 
-CHROMIUM = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
 # A busy machine may not get to look at a toast in its ten seconds.
 LASTING_TOASTS = """{
   const wait = window.setTimeout;
   window.setTimeout = (work, ms, ...rest) => wait(work, ms === 10_000 ? 600_000 : ms, ...rest);
 }"""
-PATIENCE = 60_000  # milliseconds, on a machine however busy
 WIDE: Any = {"width": 1440, "height": 900}
 Start = Callable[..., Server]
 Visit = Callable[..., Page]
 Fake = TypeVar("Fake", bound=FakeServer)
-expect.set_options(timeout=PATIENCE)
-
-
-def chromium() -> str:
-    """Return a browser that is installed. Debian's headless shell needs half the CPU time: it has no window to draw."""
-    found = (shutil.which(name) for name in ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"))
-    return next((path for path in found if path), "chromium")
 
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """One browser for all of these tests; not for the whole session, because its event loop stands in asyncio.run's way."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=CHROMIUM)
+    with open_browser() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="package")

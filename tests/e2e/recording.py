@@ -6,9 +6,9 @@ import tempfile
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
-from tests.e2e.conftest import CHROMIUM, chromium
+from tests.browser import open_browser
 from tests.e2e.server import Server
 from tests.e2e.waymark import Page
 from tests.fakes.openai import Call, FakeOpenAI, Say
@@ -73,12 +73,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.e2e.recording")
     parser.add_argument("file", type=Path, nargs="?", default=DEFAULT)
     file: Path = parser.parse_args().file
-    with tempfile.TemporaryDirectory() as data, sync_playwright() as playwright, FakeOpenAI() as fake:
+    with tempfile.TemporaryDirectory() as data, open_browser() as browser, FakeOpenAI() as fake:
         fake.script(*STORY)
         settings = {"model": "openai:gpt-5.4-mini", "openai_base_url": fake.base_url, "openai_api_key": "sk-not-a-real-key"}
         server = Server(Path(data), **settings)
         server.start()
-        browser = playwright.chromium.launch(executable_path=chromium(), args=CHROMIUM)
         try:
             with browser.new_context(viewport=SIZE, color_scheme="light", reduced_motion="reduce") as context:  # type: ignore[arg-type]
                 server.sign_in(context)
@@ -88,7 +87,6 @@ def main() -> None:
                 _act(page, film)
                 film.save(file)
         finally:
-            browser.close()
             server.stop()
 
 

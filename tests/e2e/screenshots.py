@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Route, expect, sync_playwright
+from playwright.sync_api import Browser, Route, expect
 
-from tests.e2e.conftest import CHROMIUM, WIDE, chromium
+from tests.browser import open_browser
+from tests.e2e.conftest import WIDE
 from tests.e2e.server import Server
 from tests.e2e.waymark import Page
 from tests.fakes.openai import FakeOpenAI, Fault
@@ -162,8 +163,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     folder: Path = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as data, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=CHROMIUM)
+    with tempfile.TemporaryDirectory() as data, open_browser() as browser:
         camera = Camera(browser, folder)
         server = Server(Path(data) / "main")
         server.start()
@@ -176,7 +176,6 @@ def main() -> None:
             server.stop()
         _streaming(camera, Path(data) / "slow")
         _errors(camera, Path(data) / "errors")
-        browser.close()
 
 
 if __name__ == "__main__":

@@ -131,7 +131,7 @@ def test_the_answer_goes_on_after_a_kill(
     start: Start, visit: Visit, openai_settings: dict[str, str], fake_openai: FakeOpenAI
 ) -> None:
     page = _begin_to_talk(visit(start(**openai_settings)), fake_openai)
-    page.expected.append("WebSocket connection|ERR_CONNECTION_(REFUSED|RESET)|Failed to fetch|Callback failed")
+    page.expect_lost_server()
     page.server.kill()
     fake_openai.release()
     page.server.start()

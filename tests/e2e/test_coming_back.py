@@ -47,7 +47,7 @@ def test_a_message_to_a_conversation_deleted_elsewhere_says_that_it_begins_a_new
 def test_a_silent_server_is_told_and_what_is_sent_meanwhile_stays_in_the_field(start: Start, visit: Visit) -> None:
     server = start(demo_seconds_per_token="0.5")
     page = visit(server)
-    page.expected.append("ERR_CONNECTION_|WebSocket|Failed to fetch|Callback failed")
+    page.expect_lost_server()
     page.send("Tell me of terns")
     server.kill()
     banner = page.tab.get_by_test_id("trouble")

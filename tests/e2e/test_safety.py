@@ -90,7 +90,7 @@ def test_the_link_works_once_and_the_terminal_shows_a_new_one(server: Server, br
 def test_a_restart_signs_nobody_out(server: Server, visit: Visit) -> None:
     page = visit(server)
     page.say("Hello")
-    page.expected.append("WebSocket connection|ERR_CONNECTION_(REFUSED|RESET)")
+    page.expect_lost_server()
     server.restart()
     page.reload()
     page.expect_messages(2)

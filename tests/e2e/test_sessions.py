@@ -11,7 +11,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 from playwright.sync_api import Page as Tab
 
-from tests.e2e.conftest import PATIENCE, Visit
+from tests.browser import PATIENCE
+from tests.e2e.conftest import Visit
 from tests.e2e.server import Server
 from tests.e2e.test_accessibility import expect_accessible
 from tests.e2e.waymark import Page

@@ -205,7 +205,7 @@ def test_the_log_reads_like_the_story(page: Page) -> None:
 
 def test_a_long_history_comes_in_portions(server: Server, visit: Visit) -> None:
     page = visit(server)
-    page.expected.append("ERR_CONNECTION_(REFUSED|RESET)|WebSocket")
+    page.expect_lost_server()
     page.say("Hello")
     server.stop()
     _save_often(server, page.tab.url.rsplit("/", 1)[1], times=250)
@@ -253,7 +253,7 @@ def test_undo_says_that_the_server_does_not_answer(server: Server, visit: Visit)
     page = visit(server)
     page.say("Hello")
     page.save("One")
-    page.expected.append("ERR_CONNECTION_(REFUSED|RESET)|Failed to fetch|Callback failed")
+    page.expect_lost_server()
     server.stop()
     page.tab.get_by_role("button", name="Undo last change").click()
     expect(page.toast).to_contain_text("The server does not answer.")

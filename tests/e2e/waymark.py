@@ -39,6 +39,10 @@ class Page:
         self.complaints: list[str] = []
         self.expected: list[str] = []  # regular expressions of complaints that belong to the test
 
+    def expect_lost_server(self) -> None:
+        """What the browser's console says while there is no server belongs to the test."""
+        self.expected.append("WebSocket connection|ERR_CONNECTION_|Failed to fetch|Callback failed")
+
     def open(self, path: str = "/") -> None:
         self.tab.goto(self.server.origin + path)
         self.wait_until_ready()

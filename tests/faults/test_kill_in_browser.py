@@ -2,20 +2,18 @@
 
 import os
 import random
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
+from tests.browser import PATIENCE, open_browser
 from tests.servers import Server
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 ROUNDS = 3
-CHROMIUM = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
-CHROMIUM += ["--disable-component-update", "--disable-sync"]
 ASKED = 'article[data-message-id][data-role="user"]'
 
 
@@ -27,14 +25,12 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.fixture
 def page(server: Server) -> Iterator[Page]:
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=CHROMIUM)
+    with open_browser() as browser:
         page = browser.new_page()
+        page.set_default_timeout(PATIENCE)
         page.goto(server.link)
         page.get_by_test_id("composer").wait_for()
         yield page
-        browser.close()
 
 
 def say(page: Page, text: str) -> None:

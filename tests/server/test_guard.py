@@ -34,7 +34,6 @@ DOORS = AllowedRoutes(
     immutable_prefixes=("/assets/0123456789abcdef/",),
     max_body_bytes={"/_dash-update-component": 16_000_000},
 )
-CHROMIUM = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 
 
 async def echo(scope: Any, receive: Any, send: Any) -> None:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import sync_playwright
 from starlette.responses import PlainTextResponse
 
 from server.sessions import MAX_SESSION_SECONDS, Sessions
 from server.sign_in import SignIn
+from tests.browser import PATIENCE, open_browser
 from tests.page_key import read_page_key
-from tests.server.test_guard import CHROMIUM, HOST, ORIGIN, Answer, Entrance, echo, listening, served
+from tests.server.test_guard import HOST, ORIGIN, Answer, Entrance, echo, listening, served
 
 SCRIPT = "/assets/sign-in.js"
 
@@ -215,14 +215,12 @@ def test_a_link_on_another_site_signs_in_a_real_browser(tmp_path: Path) -> None:
     anchors = f'<a href="{sign_in.create_link()}">sign in</a><a href="{address}/t/1?x=2">deep</a>'
     guard = Entrance(serve_script, sign_in=sign_in, hosts=frozenset({f"127.0.0.1:{port}"})).guard()
     other_site = PlainTextResponse(anchors, media_type="text/html")
-    with served(guard, ours), served(other_site, theirs), sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=CHROMIUM)
+    with served(guard, ours), served(other_site, theirs), open_browser() as browser:
         page = browser.new_page()
         for name, arrived in (("deep", "not signed in"), ("sign in", "inside / 0"), ("deep", "inside /t/1 0")):
             page.goto(f"http://localhost:{elsewhere}/")  # "localhost" is another site than "127.0.0.1"
             page.get_by_text(name).click()
-            page.get_by_text(arrived).wait_for(timeout=60_000)
+            page.get_by_text(arrived).wait_for(timeout=PATIENCE)
         assert page.url == f"{address}/t/1?x=2"
         assert page.evaluate("document.cookie") == ""
         assert page.evaluate("localStorage.getItem('waymark.page-key')")
-        browser.close()

@@ -33,19 +33,20 @@ export function useRequest({ reply, onReply = doNothing, onLate = doNothing }) {
     end();
     handlers.current.onReply(answered, reply, wasLate);
   }, [reply, request, end]);
+  const fallLate = useCallback(() => {
+    const { request: unanswered, isLate: isLateAlready } = current.current;
+    if (unanswered === null || isLateAlready) return;
+    set({ request: unanswered, isLate: true });
+    handlers.current.onLate(unanswered);
+  }, [set]);
+  useEffect(() => { // always, since a request can be lost before its rendering
+    document.addEventListener(LOST_EVENT, fallLate);
+    return () => document.removeEventListener(LOST_EVENT, fallLate);
+  }, [fallLate]);
   useEffect(() => {
     if (request === null) return undefined;
-    const fallLate = () => {
-      if (current.current.request !== request || current.current.isLate) return;
-      set({ request, isLate: true });
-      handlers.current.onLate(request);
-    };
     const timer = setTimeout(fallLate, NO_REPLY_MS);
-    document.addEventListener(LOST_EVENT, fallLate);
-    return () => {
-      clearTimeout(timer);
-      document.removeEventListener(LOST_EVENT, fallLate);
-    };
-  }, [request, set]);
+    return () => clearTimeout(timer);
+  }, [request, fallLate]);
   return { pending: request, isLate, start, end };
 }

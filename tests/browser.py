@@ -1,0 +1,34 @@
+"""The browser that the tests drive: one that is installed."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, expect, sync_playwright
+
+PATIENCE = 60_000  # milliseconds, on a machine however busy
+# Debian's headless shell needs half the CPU time of the others: it has no window to draw.
+COMMANDS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+MAC_APPS = (
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+)
+ARGUMENTS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
+expect.set_options(timeout=PATIENCE)
+
+
+@contextmanager
+def open_browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=_find_executable(), args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+def _find_executable() -> str:
+    on_path = filter(None, map(shutil.which, COMMANDS))
+    return next(on_path, None) or next((app for app in MAC_APPS if Path(app).exists()), "chromium")
