@@ -20,6 +20,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 ROOT = Path(__file__).parent.parent
+PATIENCE = 240.0  # seconds, on a machine however busy
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")  # no key of the person who runs the tests
 PRELOADED = [
     *("app", "tests.app_process", "alembic.context", "uvicorn.lifespan.on"),

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, expect, sync_playwright
 
-PATIENCE = 60_000  # milliseconds, on a machine however busy
+from tests.app_process import PATIENCE
+
+PATIENCE_MS = 1000 * PATIENCE
 # Debian's headless shell needs half the CPU time of the others: it has no window to draw.
 COMMANDS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 MAC_APPS = (
@@ -18,7 +20,7 @@ ARGUMENTS = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
-expect.set_options(timeout=PATIENCE)
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @contextmanager

@@ -7,9 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.app_process import AppProcess, read_environment
+from tests.app_process import PATIENCE, AppProcess, read_environment
 
-PATIENCE = 60  # seconds, on a machine however busy
 _LINK = re.compile(r"http://\S+/(\?token=\S+)?")
 
 
@@ -72,7 +71,7 @@ class Server:
         in_time = self._told.wait(PATIENCE)
         if not self._links:
             self.kill()
-        assert in_time, f"the server did not start within {PATIENCE} s"
+        assert in_time, f"the server did not start within {PATIENCE:.0f} s"
         assert self._links, self.log
         return self._links[0]
 

@@ -379,6 +379,7 @@ def surroundings(folder: Path) -> dict[str, str]:
     return read_environment() | {"DATA_DIR": str(folder / "data"), "PORT": "0", "MODEL": "demo"}
 
 
+@pytest.mark.slow
 def test_the_command_as_it_is_typed_serves_and_ends(tmp_path: Path) -> None:
     """Every other test forks it from a process that has imported everything."""
     command = [sys.executable, str(ROOT / "app.py")]
@@ -394,14 +395,19 @@ def test_the_command_as_it_is_typed_serves_and_ends(tmp_path: Path) -> None:
     ("key", "value"),
     [
         ("PORT", "http"),
-        ("HOST", "0.0.0.0"),
-        ("MODEL", "gpt"),
         ("MODEL", "openai:some"),
-        ("AUTH", "never"),
-        ("DATABASE_URL", "mysql://localhost/x"),
-        ("DATABASE_URL", "sqlite:///"),
         ("DATA_DIR", "/dev/null/data"),
-        ("DATA_DIR", "/proc/waymark"),
+        *(
+            pytest.param(*values, marks=pytest.mark.slow)
+            for values in (
+                ("HOST", "0.0.0.0"),
+                ("MODEL", "gpt"),
+                ("AUTH", "never"),
+                ("DATABASE_URL", "mysql://localhost/x"),
+                ("DATABASE_URL", "sqlite:///"),
+                ("DATA_DIR", "/proc/waymark"),
+            )
+        ),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_one_sentence_that_names_it(tmp_path: Path, key: str, value: str) -> None:

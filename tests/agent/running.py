@@ -17,6 +17,7 @@ from agent.events import Event, ReasoningDelta, RunFinished, TextDelta
 from agent.graph.budgets import Budget
 from agent.graph.graph import build_graph
 from agent.graph.state import Limits
+from agent.models import openai
 from agent.models.catalog import load_chat_model
 from agent.models.keys import ProviderKeys
 from agent.models.parameters import DEFAULT_PARAMETERS, ModelParameters, apply_parameters
@@ -31,10 +32,12 @@ from agent.tools.calculator import calculator
 from agent.tools.registry import GRAPH_TOOLS
 from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import Caller, Database, Message, Run, Runs, Store
+from tests.app_process import PATIENCE
 from tests.fakes.openai import FakeOpenAI
 
 KEY = "sk-very-secret-0123456789"
-LIMITS = Limits(idle_seconds=60, tool_seconds=60, draft_seconds=0.02)
+openai.CONNECT_SECONDS = PATIENCE  # a fake on a busy machine accepts late
+LIMITS = Limits(idle_seconds=PATIENCE, tool_seconds=PATIENCE, draft_seconds=0.02)
 
 
 def budget(answers: int = 1_000, calls: int = 1_000, seconds: float = 600.0) -> Budget:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Request, WebSocket
 
-from tests.browser import PATIENCE, open_browser
+from tests.browser import PATIENCE_MS, open_browser
 from tests.e2e.server import Server
 from tests.e2e.waymark import Page
 from tests.fakes.openai import FakeOpenAI
@@ -130,7 +130,7 @@ def visit(browser: Browser) -> Iterator[Visit]:
     def visit(server: Server, path: str = "/", *, beside: Page | None = None, **options: Any) -> Page:
         if beside is None:
             context = browser.new_context(**({"viewport": WIDE} | options))
-            context.set_default_timeout(PATIENCE)
+            context.set_default_timeout(PATIENCE_MS)
             context.add_init_script(LASTING_TOASTS)
             contexts.append(context)
             server.sign_in(context)

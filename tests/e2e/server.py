@@ -8,10 +8,9 @@ from typing import Any
 
 from playwright.sync_api import BrowserContext
 
-from tests.app_process import AppProcess, read_environment
+from tests.app_process import PATIENCE, AppProcess, read_environment
 from tests.page_key import read_page_key
 
-PATIENCE = 60  # seconds, on a machine however busy
 LINK = re.compile(r"http://\S+")
 
 

@@ -127,6 +127,7 @@ def _last(page: Page) -> Message:
     return page.messages()[-1]
 
 
+@pytest.mark.slow
 def test_the_answer_goes_on_after_a_kill(
     start: Start, visit: Visit, openai_settings: dict[str, str], fake_openai: FakeOpenAI
 ) -> None:
@@ -279,6 +280,7 @@ def test_what_waited_is_sent_once_when_the_page_comes_back_after_the_answer(talk
     expect(talking.queued).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_run_at_its_limit_asks_and_goes_on(
     start: Start, visit: Visit, openai_settings: dict[str, str], fake_openai: FakeOpenAI
 ) -> None:

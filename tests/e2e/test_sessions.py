@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 from playwright.sync_api import Page as Tab
 
-from tests.browser import PATIENCE
+from tests.browser import PATIENCE_MS
 from tests.e2e.conftest import Visit
 from tests.e2e.server import Server
 from tests.e2e.test_accessibility import expect_accessible
@@ -32,7 +32,7 @@ def other_tab(page: Page, browser: Browser) -> Iterator[Tab]:
     """A tab of another browser, which opened a link of its own."""
     server = page.server
     context = browser.new_context()
-    context.set_default_timeout(PATIENCE)
+    context.set_default_timeout(PATIENCE_MS)
     used = len(server.links)
     tab = context.new_page()
     tab.goto(server.links[0])

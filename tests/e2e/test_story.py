@@ -112,6 +112,7 @@ def _expect_everything(page: Page, everything: list[Any]) -> None:
     page.expect_checkpoints(("Today", 2), ("Tomorrow", 4), ("Stocks", 8))
 
 
+@pytest.mark.slow
 def test_tool_calls_come_back_whole_and_none_is_orphaned(
     model: str, settings: dict[str, str], start: Start, visit: Visit, fake_openai: FakeOpenAI, fake_tavily: FakeTavily
 ) -> None:
@@ -149,6 +150,7 @@ def test_tool_calls_come_back_whole_and_none_is_orphaned(
         assert len(fake_tavily.requests) == 1
 
 
+@pytest.mark.slow
 def test_what_leaves_can_be_kept_as_a_branch(settings: dict[str, str], start: Start, visit: Visit) -> None:
     page = visit(start(**settings))
     page.say(TODAY)

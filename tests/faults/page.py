@@ -14,10 +14,10 @@ import httpx
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from tests.app_process import PATIENCE
 from tests.page_key import read_page_key
 
 JSON = dict[str, Any]
-PATIENCE = 60.0  # seconds, on a machine however busy
 
 
 class NotAnswered(Exception):

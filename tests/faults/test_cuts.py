@@ -84,7 +84,7 @@ def play(fake: FakeOpenAI, *faults: Fault, text: str, state: RunState = RunState
         assert chat.said()[-1] == ("ai", "done", "Here again.")
 
     async def story() -> None:
-        async with model_at(fake) as model, running(model, tools, idle_seconds=20) as chat:
+        async with model_at(fake) as model, running(model, tools) as chat:
             for fault in faults:
                 await turn(chat, fault)
             ran.extend(event.call_id for event in chat.events if isinstance(event, ToolStarted))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser import PATIENCE, open_browser
+from tests.browser import PATIENCE_MS, open_browser
 from tests.servers import Server
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -27,7 +27,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 def page(server: Server) -> Iterator[Page]:
     with open_browser() as browser:
         page = browser.new_page()
-        page.set_default_timeout(PATIENCE)
+        page.set_default_timeout(PATIENCE_MS)
         page.goto(server.link)
         page.get_by_test_id("composer").wait_for()
         yield page

@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse
 
 from server.sessions import MAX_SESSION_SECONDS, Sessions
 from server.sign_in import SignIn
-from tests.browser import PATIENCE, open_browser
+from tests.browser import PATIENCE_MS, open_browser
 from tests.page_key import read_page_key
 from tests.server.test_guard import HOST, ORIGIN, Answer, Entrance, echo, listening, served
 
@@ -220,7 +220,7 @@ def test_a_link_on_another_site_signs_in_a_real_browser(tmp_path: Path) -> None:
         for name, arrived in (("deep", "not signed in"), ("sign in", "inside / 0"), ("deep", "inside /t/1 0")):
             page.goto(f"http://localhost:{elsewhere}/")  # "localhost" is another site than "127.0.0.1"
             page.get_by_text(name).click()
-            page.get_by_text(arrived).wait_for(timeout=PATIENCE)
+            page.get_by_text(arrived).wait_for(timeout=PATIENCE_MS)
         assert page.url == f"{address}/t/1?x=2"
         assert page.evaluate("document.cookie") == ""
         assert page.evaluate("localStorage.getItem('waymark.page-key')")

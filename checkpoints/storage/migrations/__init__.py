@@ -10,6 +10,7 @@ from checkpoints.errors import StoreUnavailableError
 from checkpoints.storage import postgresql, sqlite
 
 FOLDER = Path(__file__).parent
+_MAX_WAIT_SECONDS = 600  # for another process that makes the same revision
 NEWEST_REVISION = "0008"  # the newest file in versions/; a test compares the two
 
 
@@ -73,6 +74,7 @@ def _run_migrations(engine: sa.Engine) -> None:
     config.set_main_option("script_location", str(FOLDER))
     with engine.connect().execution_options(writing=True) as connection, connection.begin():
         if engine.dialect.name == "postgresql":  # of two processes that open an empty database, one makes the tables
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_MAX_WAIT_SECONDS}s'")
             connection.execute(postgresql.ADVISORY_LOCK, {"key": "migration"})
         config.attributes["connection"] = connection
         command.upgrade(config, "head")

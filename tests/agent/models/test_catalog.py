@@ -107,6 +107,7 @@ def test_the_demo_needs_no_key() -> None:
     assert isinstance(load_chat_model("demo", ProviderKeys()), DemoChatModel)
 
 
+@pytest.mark.slow
 def test_the_demo_does_not_load_a_provider() -> None:
     check = (
         "import sys, agent.models.catalog as m; m.load_chat_model('demo', m.ProviderKeys()); print('openai' in sys.modules)"

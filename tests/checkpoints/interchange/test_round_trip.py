@@ -60,6 +60,7 @@ def sorted_branches(store: Store, thread_id: str) -> dict[str, Any]:
     return {**found, "branches": sorted(named, key=str), "checkpoints": checkpoints, "active": named[found["active"]]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", sample(range(3), 1))
 def test_a_large_tree_comes_back_hash_for_hash(memory_store: Store, seed: int) -> None:
     thread_id = grown(memory_store, seed)
@@ -76,6 +77,7 @@ def test_a_large_tree_comes_back_hash_for_hash(memory_store: Store, seed: int) -
     other.database.close()
 
 
+@pytest.mark.slow
 def test_a_large_tree_merges_into_what_it_was_made_from_without_a_change(memory_store: Store) -> None:
     thread_id = grown(memory_store, 7)
     assert transfer.merge_document(

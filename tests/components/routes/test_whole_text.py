@@ -13,7 +13,7 @@ from components.views import message_view
 from components.views.shown_text import MAX_SHOWN_CHARS, MAX_SHOWN_DETAIL_CHARS, MoreView
 from tests.test_app import opened
 
-LONG = "a line\n" * 1_300_000  # 9 MB
+LONG = "a line\n" * 150_000  # 1 MB
 THOUGHT = LONG[:400_000]  # more is not stored
 CALL = {"name": "look", "args": {"it": LONG}, "id": "c 1"}
 KINDS: dict[str, list[BaseMessage]] = {

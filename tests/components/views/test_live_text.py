@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from components.views.live_text import StreamingMarkdown
 from components.views.markdown import Definitions, Look, highlight_code, look_at, render_markdown, to_plain_html
+from tests.rounds import given_examples
 
 
 async def look_here(text: str, definitions: Definitions) -> tuple[Look, float]:
@@ -55,7 +56,7 @@ BLOCKS = st.sampled_from(
 DOCUMENTS = st.lists(st.tuples(BLOCKS, st.sampled_from(["\n", "\n\n", "\r\n\r\n"])), max_size=12)
 
 
-@given(DOCUMENTS, st.lists(st.integers(1, 40), min_size=1))
+@given_examples(40, 300, DOCUMENTS, st.lists(st.integers(1, 40), min_size=1))
 def test_however_it_arrives_a_growing_answer_ends_as_the_whole(pieces: list[tuple[str, str]], sizes: list[int]) -> None:
     text = "".join(block + end for block, end in pieces)
     stream, shown, place, turn = StreamingMarkdown(look_here), "", 0, 0
