@@ -8,9 +8,10 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_openai import AzureChatOpenAI, ChatOpenAI
 from langchain_openai.chat_models.base import BaseChatOpenAI
-from openai import Timeout
+from openai import DefaultHttpxClient, Timeout
 from pydantic import SecretStr
 
+from agent.certificates import load_certificates
 from agent.models.errors import ModelConfigurationError
 from agent.models.json_streams import JsonCompletions, JsonResponses
 from agent.models.keys import ProviderKeys, is_present
@@ -76,6 +77,7 @@ def _build_client_options(keys: ProviderKeys, pacer: StreamPacer, responses: boo
         "store": False if responses else None,  # Responses would keep each answer for thirty days
         "max_retries": 0,  # agent.graph.retries repeats a request if that is safe
         "timeout": Timeout(keys.idle_seconds, connect=CONNECT_SECONDS),
+        "http_client": DefaultHttpxClient(verify=load_certificates()),  # never used; its own would read them again
         "http_async_client": make_paced_client(Timeout(keys.idle_seconds, connect=CONNECT_SECONDS), pacer),
         "openai_proxy": "",  # its own variable would need another client; HTTPS_PROXY works
         "stream_chunk_timeout": None,  # agent.graph.answer has one; this one would start a task for every token

@@ -8,6 +8,7 @@ import httpcore2
 import httpx2
 from openai import DefaultAsyncHttpxClient, Timeout
 
+from agent.certificates import load_certificates
 from agent.models.pacing import StreamPacer
 
 MAX_READY_SECONDS = 0.002  # s; a read that takes less had its bytes at hand
@@ -15,7 +16,7 @@ MAX_READY_SECONDS = 0.002  # s; a read that takes less had its bytes at hand
 
 def make_paced_client(timeout: Timeout, pacer: StreamPacer) -> httpx2.AsyncClient:
     """Return the HTTP client that OpenAI's own would use, with connections that are read at the pacer's moments."""
-    client = DefaultAsyncHttpxClient(timeout=timeout)
+    client = DefaultAsyncHttpxClient(timeout=timeout, verify=load_certificates())
     transport = client._transport  # every other way in ignores a proxy of the environment
     assert isinstance(transport, httpx2.AsyncHTTPTransport)
     transport._pool._network_backend = _PacedBackend(transport._pool._network_backend, pacer)

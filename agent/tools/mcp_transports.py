@@ -20,6 +20,7 @@ from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCMessage
 
+from agent.certificates import load_certificates
 from agent.tools.mcp_messages import (
     BROKEN_CODE,
     UNREADABLE_CODE,
@@ -109,7 +110,9 @@ async def open_address(url: str, headers: Mapping[str, str]) -> AsyncIterator[Me
     plain = {"Accept-Encoding": "identity"}  # a packed body would be read without a limit
     hooks: dict[str, list[Any]] = {"response": [_limit_response]}
     async with (
-        httpx.AsyncClient(headers={**headers, **plain}, timeout=HTTP_TIMEOUT, event_hooks=hooks) as client,
+        httpx.AsyncClient(
+            verify=load_certificates(), headers={**headers, **plain}, timeout=HTTP_TIMEOUT, event_hooks=hooks
+        ) as client,
         streamable_http_client(url, http_client=client) as (received, sent, _),
     ):
         yield received, sent
