@@ -24,6 +24,7 @@ from server.sessions import MAX_SESSION_SECONDS, Session, Sessions
 
 SIGN_IN_PATH = "/sign-in"  # the page goes there when its session has ended
 PAGE_KEY_HEADER = "x-waymark-page-key"
+COOKIE_PREFIX = "waymark_"  # the port follows: browsers share cookies between all ports of a host
 SOCKET_PROTOCOL = "waymark"  # a page offers its socket this protocol and its key: it cannot add a header
 _NOT_SIGNED_IN = "This browser is not signed in"
 _LINK_TEXT = "Open the link that Waymark printed in the terminal. A link works once; opening a used one prints a new one."
@@ -46,7 +47,7 @@ class SignIn:
     ) -> None:
         self.sessions = sessions
         self.log = log or SessionLog()
-        self.cookie_name = f"waymark_{address.rpartition(':')[2]}"  # browsers share cookies between all ports of a host
+        self.cookie_name = COOKIE_PREFIX + address.rpartition(":")[2]
         self._address = address
         self._script = script
         self._on_stale_link = on_stale_link
