@@ -66,13 +66,13 @@ def is_callback_request(body: bytes, callbacks: Mapping[str, Any]) -> bool:
         and _names_properties(request.get("inputs", []), callback["inputs"])
         and _names_properties(request.get("state", []), callback["state"])
         and _names_properties(_list_outputs(request.get("outputs")), _parse_output(output))
-        and all(_is_address(each.get("value")) for each in _list_parts(request) if each["property"] == "pathname")
+        and all(_is_address(each.get("value")) for each in _list_given_properties(request) if each["property"] == "pathname")
         and isinstance(changed, list)
         and all(isinstance(each, str) for each in changed)
     )
 
 
-def _list_parts(request: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _list_given_properties(request: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [*request.get("inputs", []), *request.get("state", [])]
 
 

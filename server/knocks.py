@@ -17,7 +17,7 @@ class KnockLog:
     """Logs the first refusals of each window; one line at its end counts the others."""
 
     def __init__(self, schedule: Schedule = schedule_on_loop) -> None:
-        self._limiter = LineLimiter(_report_rest, schedule)
+        self._limiter = LineLimiter(_report_refusals, schedule)
 
     def note_refusal(self, scope: Scope, status: int) -> None:
         """Log a refusal, without what the address or the headers may hold of secrets."""
@@ -37,5 +37,5 @@ class KnockLog:
         )
 
 
-def _report_rest(suppressed: int) -> None:
+def _report_refusals(suppressed: int) -> None:
     _log.warning("refused %d more requests within %d seconds", suppressed, WINDOW_SECONDS)

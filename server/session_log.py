@@ -12,7 +12,7 @@ _log = logging.getLogger("waymark.sessions")
 
 class SessionLog:
     def __init__(self, schedule: Schedule = schedule_on_loop) -> None:
-        self._limiter = LineLimiter(_report_rest, schedule)
+        self._limiter = LineLimiter(_report_changes, schedule)
 
     def note_sign_in(self, scope: Scope, session: Session) -> None:
         self._write("signed in: session %s from %s", session, read_client(scope))
@@ -32,5 +32,5 @@ class SessionLog:
             _log.info(text, f"{session.short_name} ({session.browser})", *values)
 
 
-def _report_rest(suppressed: int) -> None:
+def _report_changes(suppressed: int) -> None:
     _log.info("%d more sign-ins and sign-outs within %d seconds", suppressed, WINDOW_SECONDS)
