@@ -62,7 +62,7 @@ from server.sessions import Sessions, load_sessions
 from server.sign_in import SignIn
 from server.static_files import load_page_files
 from server.static_serving import ASSETS_PREFIX, LIBRARIES_PREFIX, PageFiles, serve_static_files
-from server.terminal import EscapingFormatter
+from server.terminal import configure_log
 
 _log = logging.getLogger(__name__)
 MAX_POOL_THREADS = 4  # for changes and runs: one writes at a time anyway; see services.Readers for all that only reads
@@ -278,9 +278,7 @@ def serve(settings: Settings) -> None:
 def main(arguments: list[str]) -> int:
     options = commands.parse_arguments(arguments)
     switch_off_library_tracing()
-    handler = logging.StreamHandler()
-    handler.setFormatter(EscapingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    configure_log()
     try:
         settings = load_settings()
         if options.command == "demo":

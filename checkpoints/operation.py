@@ -82,10 +82,12 @@ class Operation:
     detail: OperationDetail = NO_DETAIL
     target: int | None = None  # of an undo or a redo: the version that it undid or redid
     damaged: bool = False  # its changes cannot be read: `changes` is then empty
+    abridged: bool = False  # its changes were not read, for a list: `changes` is then empty
 
     @property
     def intact(self) -> "Operation":
         """The operation itself, to be undone. Raises `DamagedOperationError`."""
+        assert not self.abridged
         if self.damaged:
             raise DamagedOperationError(self.thread_id, self.version)
         return self

@@ -101,15 +101,14 @@ class Reader:
     ) -> tuple[Thread, list[Branch], list[Checkpoint], list[Message]]:
         """Return a thread, its branches, the checkpoints that any of them shows, and its whole tree, from one snapshot."""
         with self.database.begin_read() as connection:
-            thread, thread_branches = (
+            thread, with_heads = (
                 thread_rows.select_thread(connection, thread_id),
-                thread_rows.select_branches(connection, thread_id),
+                thread_rows.select_branch_heads(connection, thread_id),
             )
+            thread_branches = [branch for branch, _ in with_heads]
             every = checkpoint_rows.select_checkpoints(connection, thread_id)
             messages = message_rows.select_all_messages(connection, thread_id, report)
-            heads = thread_rows.select_nodes(
-                connection, {branch.head_id for branch in thread_branches if branch.head_id}
-            ).values()
+            heads = [head for _, head in with_heads if head]
             reached = history.find_reachable_depths(heads, thread_rows.select_segment_parents(connection, thread_id))
         shown = history.filter_listed(every, {branch.id for branch in thread_branches}, reached)
         return thread, thread_branches, shown, messages
@@ -118,8 +117,7 @@ class Reader:
         """Return the checkpoints that the current branch shows, oldest first."""
         with self.database.begin_read() as connection:
             thread, path = thread_rows.load_current_path(connection, thread_id)
-            every = checkpoint_rows.select_checkpoints(connection, thread_id, database=self.database)
-        return history.filter_visible(every, thread.branch_id, path)
+            return checkpoint_rows.select_visible_checkpoints(connection, thread, path, self.database)
 
     def map_checkpoint_depths(self, thread_id: str) -> dict[str, int]:
         """Return the depths of the current branch's checkpoints, by name.
@@ -213,10 +211,10 @@ class Reader:
         shared = history.common_lengths(path, [head for _, head in branches if head], forks)
         return {branch.id: shared[head.id] if head else 0 for branch, head in branches}
 
-    def list_operations(self, thread_id: str, *, last: int | None = None) -> Sequence[Operation]:
-        """Return the changes of a thread, newest first; only the `last` ones, when given."""
+    def list_operations(self, thread_id: str, *, last: int | None = None, abridged: bool = False) -> Sequence[Operation]:
+        """Return the changes of a thread, newest first; only the `last` ones, when given. Abridged: without changed rows."""
         with self.database.begin_read() as connection:
-            return operation_rows.select_operations(connection, thread_id, limit=last)
+            return operation_rows.select_operations(connection, thread_id, limit=last, abridged=abridged)
 
     def count_agent_moves(self, thread_id: str) -> int:
         """Count the agent's moves of the head since the user's last message, over any number of runs."""
@@ -240,19 +238,17 @@ class Reader:
         with self.database.begin_read() as connection:
             return {OperationKind(kind) for kind in connection.scalars(origins)}
 
-    def get_operation(self, thread_id: str, version: int) -> Operation | None:
+    def get_operation(self, thread_id: str, version: int, *, abridged: bool = False) -> Operation | None:
         """Return the change that made this version of a thread."""
+        is_wanted = schema.operation.c.version == version
         with self.database.begin_read() as connection:
-            found = operation_rows.select_operations(connection, thread_id, schema.operation.c.version == version)
+            found = operation_rows.select_operations(connection, thread_id, is_wanted, abridged=abridged)
             return found[0] if found else None
 
     def get_last_operation(self, thread_id: str) -> Operation | None:
-        """Return the newest change of a thread, also of a deleted one; None if there is none."""
-        newest = sa.select(sa.func.max(schema.operation.c.version)).where(schema.operation.c.thread_id == thread_id)
+        """Return the newest change of a thread, abridged, also of a deleted one; None if there is none."""
         with self.database.begin_read() as connection:
-            found = operation_rows.select_operations(
-                connection, thread_id, schema.operation.c.version == newest.scalar_subquery()
-            )
+            found = operation_rows.select_operations(connection, thread_id, limit=1, abridged=True)
             return found[0] if found else None
 
     def thread_exists(self, thread_id: str) -> bool:
@@ -263,14 +259,14 @@ class Reader:
             return connection.execute(query).first() is not None
 
     def find_undoable(self, thread_id: str) -> Operation | None:
-        """Return the change that `undo` would undo, if any."""
+        """Return the change that `undo` would undo, if any, abridged."""
         with self.database.begin_read() as connection:
-            return undo.select_undoable(connection, thread_id)
+            return undo.select_undoable(connection, thread_id, abridged=True)
 
     def find_redoable(self, thread_id: str) -> Operation | None:
-        """Return the undo that `redo` would reverse, if any."""
+        """Return the undo that `redo` would reverse, if any, abridged."""
         with self.database.begin_read() as connection:
-            return undo.select_redoable(connection, thread_id)
+            return undo.select_redoable(connection, thread_id, abridged=True)
 
     def preview_removal(self, thread_id: str, checkpoint_id: str) -> Removal:
         """Return the messages and checkpoints that restoring this checkpoint would remove, with their agents and prompt."""

@@ -48,7 +48,10 @@ def is_registered_file(path: str, registered: Mapping[str, Any]) -> bool:
 
 
 def is_callback_request(body: bytes, callbacks: Mapping[str, Any]) -> bool:
-    """Return whether a body names a callback with the inputs, states and outputs that it has. Values are not looked at."""
+    """Return whether a body names a callback with the inputs, states and outputs that it has.
+
+    Of the values only the address is looked at, which every callback reads before it can check anything.
+    """
     try:
         request = json.loads(body)  # as Dash does: a text may have half a surrogate pair
     except (ValueError, RecursionError):
@@ -63,9 +66,18 @@ def is_callback_request(body: bytes, callbacks: Mapping[str, Any]) -> bool:
         and _names_properties(request.get("inputs", []), callback["inputs"])
         and _names_properties(request.get("state", []), callback["state"])
         and _names_properties(_list_outputs(request.get("outputs")), _parse_output(output))
+        and all(_is_address(each.get("value")) for each in _list_given_properties(request) if each["property"] == "pathname")
         and isinstance(changed, list)
         and all(isinstance(each, str) for each in changed)
     )
+
+
+def _list_given_properties(request: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [*request.get("inputs", []), *request.get("state", [])]
+
+
+def _is_address(value: Any) -> bool:
+    return value is None or isinstance(value, str)
 
 
 def _names_properties(given: Any, expected: Sequence[Mapping[str, Any]]) -> bool:

@@ -1,44 +1,33 @@
-"""The log of refused requests. It has a limit, so that nobody can fill the disk or hide in the noise."""
+"""The log of refused requests."""
 
-import asyncio
 import logging
-from collections.abc import Callable
 from http import HTTPStatus
 from urllib.parse import quote
 
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-MAX_KNOCK_LINES = 5  # in each window
-KNOCK_WINDOW_SECONDS = 60
+from server.bounded_log import WINDOW_SECONDS, LineLimiter, Schedule, read_client, schedule_on_loop
+
 MAX_SHOWN_CHARS = 80
-Schedule = Callable[[float, Callable[[], None]], object]
 _log = logging.getLogger("waymark.guard")
-
-
-def _schedule_on_loop(seconds: float, function: Callable[[], None]) -> object:
-    return asyncio.get_running_loop().call_later(seconds, function)
 
 
 class KnockLog:
     """Logs the first refusals of each window; one line at its end counts the others."""
 
-    def __init__(self, schedule: Schedule = _schedule_on_loop) -> None:
-        self._schedule = schedule
-        self._knock_count = 0
+    def __init__(self, schedule: Schedule = schedule_on_loop) -> None:
+        self._limiter = LineLimiter(_report_refusals, schedule)
 
     def note_refusal(self, scope: Scope, status: int) -> None:
         """Log a refusal, without what the address or the headers may hold of secrets."""
-        if self._knock_count == 0:
-            self._schedule(KNOCK_WINDOW_SECONDS, self._end_window)
-        self._knock_count += 1
-        if self._knock_count > MAX_KNOCK_LINES:
+        if not self._limiter.admit_line():
             return
-        headers, (client, *_) = Headers(scope=scope), scope.get("client") or ("an unknown address",)
+        headers = Headers(scope=scope)
         origin = f", Origin {headers['origin'][:MAX_SHOWN_CHARS]!r}" if "origin" in headers else ""
         _log.warning(
             "refused from %s: %s %s: %d %s (Host %r%s)",
-            client,
+            read_client(scope),
             scope.get("method", "WEBSOCKET"),
             quote(scope["path"])[:MAX_SHOWN_CHARS],
             status,
@@ -47,7 +36,6 @@ class KnockLog:
             origin,
         )
 
-    def _end_window(self) -> None:
-        suppressed, self._knock_count = self._knock_count - MAX_KNOCK_LINES, 0
-        if suppressed > 0:
-            _log.warning("refused %d more requests within %d seconds", suppressed, KNOCK_WINDOW_SECONDS)
+
+def _report_refusals(suppressed: int) -> None:
+    _log.warning("refused %d more requests within %d seconds", suppressed, WINDOW_SECONDS)

@@ -4,14 +4,18 @@ uvicorn's own protocol collects a head of any size, and waits for a request with
 """
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from server.sign_in import COOKIE_PREFIX
+
 MAX_HEAD_BYTES = 65_536  # of the address and the headers of one request
 MAX_HEAD_SECONDS = 10.0  # from the connection, or from a request's first byte, to the end of its headers
 MAX_BODY_SECONDS = 120.0  # from there to the end of its body: an import of 10 MB over a slow line
+_SOCKET_HEADERS = (b"host", b"origin", b"user-agent", b"upgrade", b"connection")
 
 
 class HeadTooLargeError(httptools.HttpParserError):
@@ -67,7 +71,9 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def handle_websocket_upgrade(self) -> None:
         self._clear_deadline()
+        self.scope["headers"] = list(_select_socket_headers(self.scope["headers"]))
         super().handle_websocket_upgrade()
+        self.loop.call_later(MAX_HEAD_SECONDS, _close_without_handshake, self.transport)
 
     def _count(self, size: int) -> None:
         """Count bytes that arrived in one piece, also of the fields after a body."""
@@ -89,3 +95,21 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._is_reading_head = False
         if self.transport is not None and not self.transport.is_closing():
             self.send_400_response("The request is too large.")
+
+
+def _select_socket_headers(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes, bytes]]:
+    """Select what a socket's handshake needs, and of the cookies those of Waymark.
+
+    websockets waits without end after a line of 8 kB, as all cookies of this host may be, after 128 headers, and for a body.
+    """
+    for name, value in headers:
+        if name == b"cookie":
+            pairs = (pair.strip() for pair in value.split(b";"))
+            yield name, b"; ".join(pair for pair in pairs if pair.startswith(COOKIE_PREFIX.encode()))
+        elif name in _SOCKET_HEADERS or name.startswith(b"sec-websocket-"):
+            yield name, value
+
+
+def _close_without_handshake(transport: asyncio.Transport) -> None:
+    if not getattr(transport.get_protocol(), "handshake_complete", True):
+        transport.close()

@@ -2,12 +2,14 @@
 
 import asyncio
 import gc
+import logging
 import socket
 from collections.abc import Callable
 
 import uvicorn
 from starlette.types import ASGIApp
 
+from server.bounded_log import WarningLimit
 from server.protocol import BoundedHttpProtocol
 
 MAX_SOCKET_MESSAGE_BYTES = 16_384  # the page sends nothing over its socket
@@ -33,13 +35,17 @@ def serve_until_signal(asgi: ASGIApp, listener: socket.socket, announce: Callabl
         asgi,
         http=BoundedHttpProtocol,
         ws_per_message_deflate=False,  # the page is on the same machine: it costs more than it saves
+        log_config=None,  # its own handlers would write lines without a time, and without escaping what they quote
         log_level="warning",
+        proxy_headers=False,  # every client on this machine could claim an address and a scheme
         access_log=False,  # an address may contain the launch token
         ws_max_size=MAX_SOCKET_MESSAGE_BYTES,
         server_header=False,
         timeout_graceful_shutdown=2,
         lifespan="on",
     )
+    uvicorn_log = logging.getLogger("uvicorn.error")
+    uvicorn_log.addFilter(WarningLimit(uvicorn_log))
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         runner.run(_AnnouncingServer(config, announce).serve([listener]))
 

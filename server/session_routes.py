@@ -35,7 +35,8 @@ async def _end_sessions(sign_in: SignIn | None, request: Request, session_ids: l
         return PlainTextResponse("Nobody signs in here.\n", 404)
     current = _find_current(request)
     for session_id in session_ids:
-        sign_in.sessions.end(session_id)
+        if ended := sign_in.sessions.end(session_id):
+            sign_in.log.note_sign_out(request.scope, ended, current)
     try:
         await asyncio.to_thread(sign_in.sessions.save)
     except OSError:

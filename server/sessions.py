@@ -42,16 +42,23 @@ class Session:
         """Return the seconds until it ends; a moment in the future ends nothing: the clock was stepped back since."""
         return min(self.signed_in_at + MAX_SESSION_SECONDS, self.seen_at + MAX_IDLE_SECONDS) - now
 
+    @property
+    def short_name(self) -> str:
+        """Return the name for the log. It opens nothing."""
+        return self.id[:8]
+
     def is_page_key(self, value: str) -> bool:
         return secrets.compare_digest(_hash(value), self.page_key_hash)
 
 
 @dataclass(frozen=True)
-class SessionSecrets:
-    """The secrets of a new session: one for the cookie, one for the page's own storage."""
+class NewSession:
+    """A new session, and its secrets: one for the cookie, one for the page's own storage."""
 
+    session: Session
     cookie: str
     page_key: str
+    ended: tuple[Session, ...]  # to make room for it
 
 
 class Sessions:
@@ -65,16 +72,17 @@ class Sessions:
         self._endings: dict[str, asyncio.Event] = {}
         self._sessions = {session.cookie_hash: session for session in _load(path)}
 
-    def begin(self, user_agent: str) -> SessionSecrets:
+    def begin(self, user_agent: str) -> NewSession:
         """Begin a session. It is not on disk before `save`."""
-        created = SessionSecrets(secrets.token_urlsafe(32), secrets.token_urlsafe(32))
+        cookie, page_key = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         now = self._read_clock()
-        hashes = _hash(created.cookie), _hash(created.page_key)
+        hashes = _hash(cookie), _hash(page_key)
         session = Session(secrets.token_hex(8), *hashes, describe_browser(user_agent), now, now)
         self._sessions[session.cookie_hash] = session
-        for oldest in self.list_open()[MAX_SESSIONS:]:
+        surplus = tuple(self.list_open()[MAX_SESSIONS:])
+        for oldest in surplus:
             self.end(oldest.id)
-        return created
+        return NewSession(session, cookie, page_key, surplus)
 
     def find(self, cookie: str) -> Session | None:
         """Return the open session of a cookie."""
@@ -97,11 +105,13 @@ class Sessions:
             self._saved_at = now
         return is_due
 
-    def end(self, session_id: str) -> None:
-        """End a session, and close its streams. It is ended for good after `save`."""
+    def end(self, session_id: str) -> Session | None:
+        """End a session, close its streams, and return it. It is ended for good after `save`."""
+        ended = next((session for session in self._sessions.values() if session.id == session_id), None)
         self._sessions = {key: session for key, session in self._sessions.items() if session.id != session_id}
         if ending := self._endings.pop(session_id, None):
             ending.set()
+        return ended
 
     async def wait_for_end(self, session: Session) -> None:
         """Return when the session has ended, also for want of use."""

@@ -19,10 +19,12 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from server.answers import build_key_page, build_page, build_refresh, build_text
+from server.session_log import SessionLog
 from server.sessions import MAX_SESSION_SECONDS, Session, Sessions
 
 SIGN_IN_PATH = "/sign-in"  # the page goes there when its session has ended
 PAGE_KEY_HEADER = "x-waymark-page-key"
+COOKIE_PREFIX = "waymark_"  # the port follows: browsers share cookies between all ports of a host
 SOCKET_PROTOCOL = "waymark"  # a page offers its socket this protocol and its key: it cannot add a header
 _NOT_SIGNED_IN = "This browser is not signed in"
 _LINK_TEXT = "Open the link that Waymark printed in the terminal. A link works once; opening a used one prints a new one."
@@ -35,10 +37,17 @@ class SignIn:
     """
 
     def __init__(
-        self, sessions: Sessions, *, address: str, script: str, on_stale_link: Callable[[str], None] = lambda _: None
+        self,
+        sessions: Sessions,
+        *,
+        address: str,
+        script: str,
+        on_stale_link: Callable[[str], None] = lambda _: None,
+        log: SessionLog | None = None,
     ) -> None:
         self.sessions = sessions
-        self.cookie_name = f"waymark_{address.rpartition(':')[2]}"  # browsers share cookies between all ports of a host
+        self.log = log or SessionLog()
+        self.cookie_name = COOKIE_PREFIX + address.rpartition(":")[2]
         self._address = address
         self._script = script
         self._on_stale_link = on_stale_link
@@ -90,9 +99,12 @@ class SignIn:
     async def _redeem_link(self, scope: Scope, headers: Headers, session: Session | None, token: str) -> Response:
         """Swap the token of a link for a cookie and a page key, once."""
         if self._use_token(token):
-            if session:
-                self.sessions.end(session.id)  # the same browser
+            if session and (former := self.sessions.end(session.id)):  # of the same browser
+                self.log.note_replacement(former)
             created = self.sessions.begin(headers.get("user-agent", ""))
+            self.log.note_sign_in(scope, created.session)
+            for surplus in created.ended:
+                self.log.note_replacement(surplus)
             await self._save()
             response = build_key_page(self._script, created.page_key)
             response.set_cookie(

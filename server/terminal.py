@@ -3,6 +3,7 @@
 import logging
 import os
 import threading
+from datetime import datetime
 from types import TracebackType
 from typing import Self, TextIO
 
@@ -19,10 +20,21 @@ def escape_controls(text: str) -> str:
 
 
 class EscapingFormatter(logging.Formatter):
-    """Formats records of the log, with escaped texts, also in tracebacks."""
+    """Formats records of the log, with escaped texts, also in tracebacks, and times with their offset from UTC."""
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
+        return datetime.fromtimestamp(record.created).astimezone().isoformat(timespec="milliseconds")
 
     def format(self, record: logging.LogRecord) -> str:
         return escape_controls(super().format(record))
+
+
+def configure_log() -> None:
+    """Send every log to the terminal: warnings, and of sessions also what is as it should be."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(EscapingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    logging.getLogger("waymark.sessions").setLevel(logging.INFO)
 
 
 class ProgressLine:

@@ -11,6 +11,7 @@ from langchain_core.messages import ToolMessage
 
 from checkpoints import Database, Run, RunState, StateError, Store
 from checkpoints.interchange import reading, transfer
+from checkpoints.storage import operation_rows
 from tests.doors import DOORS, Conversation, Door, talking
 from tests.rounds import given_examples
 
@@ -78,3 +79,19 @@ def test_a_limit_holds_at_its_edge_both_ways(door: str, beyond: int) -> None:
 @given_examples(3, 300, st.sampled_from(list(DOORS)), st.sampled_from(LETTERS), st.floats(0.01, 2))
 def test_input_of_any_size_is_taken_back_or_refused(door: str, letter: str, share: float) -> None:
     asyncio.run(knock(DOORS[door], letter, max(4, round(DOORS[door].limit * share))))
+
+
+def test_a_view_does_not_read_the_rows_that_former_changes_have_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        async with talking() as talk:
+            store, thread_id = talk.chat.store, talk.chat.thread_id
+            for _ in range(3):
+                store.fork(thread_id, None)
+            store.prune_branches(thread_id)
+            store.undo(thread_id)
+            parsed: list[object] = []
+            monkeypatch.setattr(operation_rows, "_is_row_change", lambda *each: not parsed.append(each))
+            talk.view()
+            assert parsed == []
+
+    asyncio.run(story())

@@ -11,6 +11,7 @@ class ModelConfigurationError(ValueError):
     """The settings name no usable model; the text is one sentence that names the setting."""
 
 
+_REDIRECT = "The model provider's address redirects to another one, and Waymark sends nothing there; set the final address."
 _BY_STATUS = {
     400: "The model provider did not accept the request.",
     401: "The model provider refused the API key; check it in the settings.",
@@ -42,7 +43,7 @@ _TOOLS_REFUSED = re.compile(  # the words of Ollama, OpenAI, Azure, Groq, DeepSe
     rf"|(?<![\w.])(?:tools|tool_choice|functions)\W{{1,3}}{_EXTRA}",
     re.IGNORECASE,
 )
-_STATUS = re.compile(r"[45]\d\d")
+_STATUS = re.compile(r"[3-5]\d\d")
 _FILTERED = "The model provider's content filter stopped this answer; rephrase the message."
 _RESPONSES = "With tools, this model works through Responses only; name it openai-responses:NAME or azure-responses:NAME."
 _QUOTA = "The model provider's quota for this API key is used up; check the plan and its billing."
@@ -168,7 +169,9 @@ def _explain_status(chain: Sequence[BaseException], codes: set[str]) -> str | No
     refusal, status = _find_refusal(chain, codes)
     if status == 429:
         return f"The model provider is receiving too many requests; try again {_describe_wait(refusal)}."
-    return _SERVER if status >= 500 else _BY_STATUS.get(status)
+    if status >= 500:
+        return _SERVER
+    return _REDIRECT if 0 < status < 400 else _BY_STATUS.get(status)
 
 
 def _find_refusal(chain: Sequence[BaseException], codes: set[str]) -> tuple[BaseException, int]:
@@ -188,7 +191,7 @@ def read_status(error: BaseException) -> int:
         getattr(error, "code", None),  # of Google, and as a text of errors within a stream; elsewhere a name
     )
     numbers = (int(place) if isinstance(place, str) and _STATUS.fullmatch(place) else place for place in places)
-    return next((number for number in numbers if isinstance(number, int) and 400 <= number < 600), 0)
+    return next((number for number in numbers if isinstance(number, int) and 300 <= number < 600), 0)
 
 
 def _describe_wait(error: BaseException) -> str:

@@ -15,8 +15,11 @@ MAX_READY_SECONDS = 0.002  # s; a read that takes less had its bytes at hand
 
 
 def make_paced_client(timeout: Timeout, pacer: StreamPacer) -> httpx2.AsyncClient:
-    """Return the HTTP client that OpenAI's own would use, with connections that are read at the pacer's moments."""
-    client = DefaultAsyncHttpxClient(timeout=timeout, verify=load_certificates())
+    """Return the HTTP client that OpenAI's own would use, with connections that are read at the pacer's moments.
+
+    It follows no redirect: that would carry the conversation, and Azure's key, to any host.
+    """
+    client = DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False, verify=load_certificates())
     transport = client._transport  # every other way in ignores a proxy of the environment
     assert isinstance(transport, httpx2.AsyncHTTPTransport)
     transport._pool._network_backend = _PacedBackend(transport._pool._network_backend, pacer)

@@ -43,10 +43,18 @@ def load_provider_model(provider: str, name: str, keys: ProviderKeys) -> BaseCha
         options["stream_usage"] = True
     try:
         model = _keep_reasoning(model_class)(**options)
+        _refuse_redirects(model)
     except ValueError:  # also pydantic's; its text shows the values
         raise ModelConfigurationError(f"{package} is not set up for {spec}.") from None
     assert isinstance(model, BaseChatModel)
     return model
+
+
+def _refuse_redirects(model: BaseChatModel) -> None:
+    """Let OpenAI's and Anthropic's clients follow no redirect: it would carry the conversation, and a key, to any host."""
+    for name in ("root_async_client", "_async_client"):
+        if (client := getattr(model, name, None)) is not None:
+            client._client.follow_redirects = False
 
 
 def _keep_reasoning(model_class: type[BaseChatModel]) -> type[BaseChatModel]:

@@ -54,11 +54,12 @@ def _find_place_before(message: Message, forks: SegmentParents) -> Place | None:
 
 def _select_heads(connection: sa.Connection, thread: Thread) -> list[tuple[Branch | None, Node]]:
     """Return the heads of the branches, and then abandoned heads, newest first."""
-    branches = thread_rows.select_branches(connection, thread.id)
-    heads: list[tuple[Branch | None, str | None]] = [(branch, branch.head_id) for branch in branches]
-    heads += [(None, head_id) for head_id in _select_abandoned_heads(connection, thread.id)]
-    found = thread_rows.select_nodes(connection, {head_id for _, head_id in heads if head_id})
-    return [(branch, found[head_id]) for branch, head_id in heads if head_id in found]
+    heads: list[tuple[Branch | None, Node]] = [
+        (branch, head) for branch, head in thread_rows.select_branch_heads(connection, thread.id) if head
+    ]
+    abandoned = _select_abandoned_heads(connection, thread.id)
+    found = thread_rows.select_nodes(connection, set(abandoned))
+    return [*heads, *((None, found[head_id]) for head_id in abandoned if head_id in found)]
 
 
 def _select_abandoned_heads(connection: sa.Connection, thread_id: str) -> list[str]:

@@ -22,22 +22,23 @@ _ORDINARY = _columns.kind.not_in((OperationKind.UNDO, OperationKind.REDO))
 _FOREGROUND = sa.and_(_ORDINARY, _columns.actor != "judge")  # somebody did it in the foreground
 
 
-def select_undoable(connection: sa.Connection, thread_id: str) -> Operation | None:
+def select_undoable(connection: sa.Connection, thread_id: str, *, abridged: bool = False) -> Operation | None:
     """Return the newest operation that is not undone. An erasure ends the reach of undo."""
-    newest = _select_newest(connection, thread_id, _FOREGROUND, _columns.undone_by.is_(None))
+    newest = _select_newest(connection, thread_id, _FOREGROUND, _columns.undone_by.is_(None), abridged=abridged)
     return None if newest and newest.kind is OperationKind.ERASE else newest
 
 
-def select_redoable(connection: sa.Connection, thread_id: str) -> Operation | None:
+def select_redoable(connection: sa.Connection, thread_id: str, *, abridged: bool = False) -> Operation | None:
     """Return the newest undo that is not reverted, unless another change followed it."""
-    undo = _select_newest(connection, thread_id, _columns.kind == OperationKind.UNDO, _columns.undone_by.is_(None))
-    ordinary = _select_newest(connection, thread_id, _FOREGROUND)
+    is_undo = (_columns.kind == OperationKind.UNDO, _columns.undone_by.is_(None))
+    undo = _select_newest(connection, thread_id, *is_undo, abridged=abridged)
+    ordinary = _select_newest(connection, thread_id, _FOREGROUND, abridged=True)
     return undo if undo and ordinary and undo.version > ordinary.version else None
 
 
 def is_newest_undo(connection: sa.Connection, thread_id: str) -> bool:
     """Return whether the newest operation is an undo. The judge's do not count."""
-    newest = _select_newest(connection, thread_id, _columns.actor != "judge")
+    newest = _select_newest(connection, thread_id, _columns.actor != "judge", abridged=True)
     return newest is not None and newest.kind is OperationKind.UNDO
 
 
@@ -71,10 +72,11 @@ def _revert_operation(transaction: Transaction, operation: Operation) -> None:
         raise DamagedOperationError(operation.thread_id, operation.version) from error
 
 
-def _select_newest(connection: sa.Connection, thread_id: str, *conditions: sa.ColumnElement[bool]) -> Operation | None:
-    query = sa.select(schema.operation).where(_columns.thread_id == thread_id, *conditions)
-    row = connection.execute(query.order_by(_columns.version.desc()).limit(1)).one_or_none()
-    return operation_rows.parse_operation(row) if row else None
+def _select_newest(
+    connection: sa.Connection, thread_id: str, *conditions: sa.ColumnElement[bool], abridged: bool = False
+) -> Operation | None:
+    found = operation_rows.select_operations(connection, thread_id, *conditions, limit=1, abridged=abridged)
+    return found[0] if found else None
 
 
 def _select_undo_group(connection: sa.Connection, operation: Operation) -> Sequence[Operation]:

@@ -41,8 +41,6 @@ class ExistingContents:
 
 
 def read_existing_contents(connection: sa.Connection, thread: Thread, doc: Document) -> ExistingContents:
-    branches = thread_rows.select_branches(connection, thread.id)
-    heads = thread_rows.select_nodes(connection, {branch.head_id for branch in branches if branch.head_id})
     message, checkpoint = schema.message, schema.checkpoint
     owner = (message.c.hash, message.c.thread_id, message.c.id.label("place"))
     checkpoint_query = sa.select(checkpoint.c.id, *owner).join_from(
@@ -54,7 +52,7 @@ def read_existing_contents(connection: sa.Connection, thread: Thread, doc: Docum
         messages=message_rows.select_intact_messages(connection, thread.id),
         last_depths=thread_rows.select_last_depths(connection, thread.id),
         segment_parents=thread_rows.select_segment_parents(connection, thread.id),
-        branches=[(branch, heads.get(branch.head_id) if branch.head_id else None) for branch in branches],
+        branches=thread_rows.select_branch_heads(connection, thread.id),
         checkpoints=checkpoint_rows.select_checkpoints(connection, thread.id),
         listings=checkpoint_rows.select_listings(connection, thread.id),
         message_owners=_index_owners(

@@ -4,6 +4,7 @@ import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from operator import attrgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,6 +15,7 @@ from checkpoints.history import Path
 from checkpoints.limits import MAX_DESCRIPTION_CHARS, to_tokens
 from checkpoints.model import MAIN, Checkpoint, Json, Node, Removal, State, Thread
 from checkpoints.storage import message_rows, schema, thread_rows
+from checkpoints.storage.batches import select_in_batches
 from checkpoints.storage.database import Database
 
 _checkpoint_columns = schema.checkpoint.c
@@ -25,6 +27,7 @@ _all_query = sa.select(schema.checkpoint).where(*_is_live).order_by(_checkpoint_
 _one_query, _detached_query, _one_and_detached_query = (
     _all_query.where(of) for of in (_is_checkpoint, _is_detached, _is_checkpoint | _is_detached)
 )
+_columns_of_thread = sa.select(schema.checkpoint).where(_checkpoint_columns.deleted_at.is_(None))
 _listings_query = sa.select(
     _checkpoint_columns.id,
     _checkpoint_columns.branch_id,
@@ -50,6 +53,21 @@ def select_checkpoints(connection: sa.Connection, thread_id: str, database: Data
     With the database at hand, each can read its state later.
     """
     return [_row_to_checkpoint(row, database) for row in connection.execute(_all_query, {"thread_id": thread_id}).all()]
+
+
+def select_visible_checkpoints(
+    connection: sa.Connection, thread: Thread, path: Path, database: Database | None = None
+) -> list[Checkpoint]:
+    """Return the checkpoints that the thread's branch shows, whose path is `path`, in the order they were made.
+
+    Those of other branches are not read: there may be thousands for each that is shown.
+    """
+    own = _columns_of_thread.where(_checkpoint_columns.thread_id == thread.id)
+    rows = [*select_in_batches(connection, own, _checkpoint_columns.segment, path.last)]
+    values = {"thread_id": thread.id, "branch_id": thread.branch_id}
+    found = {row.id: row for row in (*rows, *connection.execute(_detached_query, values))}
+    every = (_row_to_checkpoint(row, database) for row in sorted(found.values(), key=attrgetter("position")))
+    return history.filter_visible(every, thread.branch_id, path)
 
 
 def select_checkpoint(

@@ -189,7 +189,7 @@ class Database:
             yield outer
             return
         with self._exclusive, self._track_failures("read"), self._read_engine.connect() as connection:
-            self._view.connection = connection.execution_options(forks={})
+            self._view.connection = connection.execution_options(forks={}, branch_heads={})
             try:
                 with limit_seconds(connection, seconds):
                     yield connection

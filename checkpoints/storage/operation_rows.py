@@ -10,16 +10,28 @@ from checkpoints.operation_detail import OperationDetail
 from checkpoints.storage import schema, thread_rows
 
 _INSERT_OPERATION = sa.insert(schema.operation)  # built once, as the statements of `rows`
+_columns = schema.operation.c
+_are_erased = sa.func.length(sa.cast(_columns.changes, sa.Text)) <= len("[]")
+_ABRIDGED_COLUMNS = (
+    *(column for column in _columns if column is not _columns.changes),
+    sa.case((_are_erased, _columns.changes)).label("changes"),  # NULL where there are any
+)
 
 
 def select_operations(
-    connection: sa.Connection, thread_id: str, *conditions: sa.ColumnElement[bool], limit: int | None = None
+    connection: sa.Connection,
+    thread_id: str,
+    *conditions: sa.ColumnElement[bool],
+    limit: int | None = None,
+    abridged: bool = False,
 ) -> Sequence[Operation]:
-    """The thread's operations, the newest first."""
-    table = schema.operation
-    query = sa.select(table).where(table.c.thread_id == thread_id, *conditions)
-    query = query.order_by(table.c.version.desc()).limit(limit)
-    return [parse_operation(row) for row in connection.execute(query)]
+    """Return the thread's operations, the newest first.
+
+    Abridged ones have no changes: one operation may have changed ten thousand rows, and a list does not show them.
+    """
+    query = sa.select(*(_ABRIDGED_COLUMNS if abridged else _columns)).where(_columns.thread_id == thread_id, *conditions)
+    query = query.order_by(_columns.version.desc()).limit(limit)
+    return [parse_operation(row, abridged=abridged) for row in connection.execute(query)]
 
 
 def insert_operation(connection: sa.Connection, operation: Operation, request_id: str | None) -> None:
@@ -46,8 +58,9 @@ def find_request(connection: sa.Connection, thread_id: str, request_id: str) -> 
     return found[0] if found else None
 
 
-def parse_operation(row: sa.Row[Any]) -> Operation:
-    changes = _parse_changes(row.changes)
+def parse_operation(row: sa.Row[Any], *, abridged: bool = False) -> Operation:
+    left_out = abridged and row.changes is None
+    changes = () if left_out else _parse_changes(row.changes)
     return Operation(
         thread_id=row.thread_id,
         version=row.version,
@@ -61,6 +74,7 @@ def parse_operation(row: sa.Row[Any]) -> Operation:
         created_at=thread_rows.to_time(row.created_at),
         target=row.target,
         damaged=changes is None,
+        abridged=left_out,
     )
 
 

@@ -62,6 +62,8 @@ class NewThread:
     source_hash: str | None
 
 
+BranchHeads = list[tuple[Branch, Node | None]]  # each with its last message; None for an empty branch or a lost message
+
 _thread_columns = sa.select(schema.thread, schema.branch.c.head_id).join(
     schema.branch, schema.branch.c.id == schema.thread.c.branch_id
 )
@@ -82,6 +84,13 @@ _node_query = sa.select(schema.message.c.id, schema.message.c.segment, schema.me
 )
 _segment_parents_query = sa.select(schema.segment.c.id, schema.segment.c.parent, schema.segment.c.fork_depth).where(
     schema.segment.c.thread_id == sa.bindparam("thread_id")
+)
+_branch = schema.branch.c
+_branch_heads_query = (
+    sa.select(_branch.id, _branch.name, _branch.head_id, _head.segment, _head.depth)
+    .outerjoin(schema.message, _head.id == _branch.head_id)
+    .where(_branch.thread_id == sa.bindparam("thread_id"), _branch.deleted_at.is_(None))
+    .order_by(_branch.position)
 )
 _insert_segments = sa.insert(schema.segment).returning(
     schema.segment.c.id, schema.segment.c.parent, schema.segment.c.fork_depth
@@ -246,21 +255,28 @@ def _load_path_to(connection: sa.Connection, thread_id: str, node: Node | None) 
 
 
 def select_branches(connection: sa.Connection, thread_id: str) -> list[Branch]:
-    table = schema.branch
-    query = sa.select(table).where(table.c.thread_id == thread_id, table.c.deleted_at.is_(None))
-    rows = connection.execute(query.order_by(table.c.position))
-    return [_row_to_branch(row) for row in rows]
+    return [branch for branch, _ in select_branch_heads(connection, thread_id)]
+
+
+def select_branch_heads(connection: sa.Connection, thread_id: str) -> BranchHeads:
+    """Return the thread's branches, each with its last message. One view of the page asks several times: they are read once.
+
+    One statement with a join: there may be thousands of branches.
+    """
+    known: dict[str, BranchHeads] | None = connection.get_execution_options().get("branch_heads")
+    if known is not None and thread_id in known:
+        return known[thread_id]
+    found = [
+        (Branch(identifier, thread_id, name, head_id), None if segment is None else Node(head_id, segment, depth))
+        for identifier, name, head_id, segment, depth in connection.execute(_branch_heads_query, {"thread_id": thread_id})
+    ]
+    if known is not None:
+        known[thread_id] = found
+    return found
 
 
 def _row_to_branch(row: sa.Row[Any]) -> Branch:
     return Branch(row.id, row.thread_id, row.name, row.head_id)
-
-
-def select_branch_heads(connection: sa.Connection, thread_id: str) -> list[tuple[Branch, Node | None]]:
-    """The thread's branches with the message that each stands on."""
-    found = select_branches(connection, thread_id)
-    places = select_nodes(connection, {one.head_id for one in found if one.head_id})
-    return [(one, places[one.head_id] if one.head_id else None) for one in found]
 
 
 def select_branch(connection: sa.Connection, branch_id: str, thread_id: str) -> Branch:

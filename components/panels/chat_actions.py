@@ -149,7 +149,8 @@ def find_notice_operation(store: Store, thread_id: str) -> Operation | None:
     """Return the operation of the notice: the newest one that is not the judge's. Of a run that wrote the newest messages it
     is the last move through time, or else the run's first operation.
     """
-    newest = [op for op in store.list_operations(thread_id, last=MAX_RUN_OPERATIONS) if op.actor != "judge"]
+    last = store.list_operations(thread_id, last=MAX_RUN_OPERATIONS, abridged=True)
+    newest = [op for op in last if op.actor != "judge"]
     if not newest or newest[0].undo_group is None:
         return newest[0] if newest else None
     of_the_run = [op for op in newest if op.undo_group == newest[0].undo_group]

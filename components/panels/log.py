@@ -92,9 +92,9 @@ ACTIONS: Mapping[str, Handlers] = {Ids.LOG: {"undo": _undo_last_change, "redo": 
 def _read_log(store: Store, thread_id: str | None, count: int) -> dict[str, Any]:
     if thread_id is None:
         return {"thread": None, "version": 0, "entries": [], "count": count, "more": False, "undo": None, "redo": None}
-    done = store.list_operations(thread_id, last=count + 1)
+    done = store.list_operations(thread_id, last=count + 1, abridged=True)
     undone = store.find_redoable(thread_id)
-    redoable = store.get_operation(thread_id, undone.target) if undone and undone.target else None
+    redoable = store.get_operation(thread_id, undone.target, abridged=True) if undone and undone.target else None
     return {
         "thread": thread_id,
         "version": done[0].version if done else 0,

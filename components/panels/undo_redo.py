@@ -134,7 +134,7 @@ def _read_undo_state(store: Store, thread_id: str | None) -> tuple[str | None, s
     except ThreadNotFoundError:
         return None, None, 0
     undone = store.find_redoable(thread_id)
-    redoable = store.get_operation(thread_id, undone.target) if undone and undone.target else None
+    redoable = store.get_operation(thread_id, undone.target, abridged=True) if undone and undone.target else None
     return operations.describe_undo(store.find_undoable(thread_id)), operations.describe_undo(redoable), length
 
 

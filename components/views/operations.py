@@ -232,7 +232,7 @@ def _is_unknown(operation: Operation) -> bool:
 
 def _is_erased(operation: Operation) -> bool:
     """Return whether an erasure cleared everything that was recorded about the operation."""
-    return not operation.changes and _is_unknown(operation)
+    return not (operation.changes or operation.abridged) and _is_unknown(operation)
 
 
 class LogEntry(TypedDict):

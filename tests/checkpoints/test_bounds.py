@@ -4,12 +4,16 @@ import json
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
+from langchain_core.messages import HumanMessage
 
 from checkpoints import InvalidDocumentError, NewMessage, Runs, RunState, Store, limits
 from checkpoints.interchange import reading, transfer
+from checkpoints.storage import checkpoint_rows
+from components.views.operations import build_log
 from tests.checkpoints import shapes
 from tests.checkpoints.conversations import names, new
 
@@ -93,6 +97,48 @@ def test_ten_times_as_much_takes_hardly_more_statements(
             work(store, thread_id)
         taken.append(len(statements))
     assert taken[1] <= taken[0] + ALLOWED
+
+
+def test_a_view_of_many_branches_takes_no_more_statements(store: Store) -> None:
+    taken = []
+    for branches in (150, 600):
+        chain = [(f"m{n}", f"m{n - 1}" if n else None, HumanMessage("x")) for n in range(branches)]
+        heads = [f"m{n}" for n in reversed(range(branches))]
+        thread_id = transfer.import_thread(store, reading.read_document(shapes.written(chain, heads))).result
+        with counting(store) as statements:
+            look(store, thread_id)
+        taken.append(len(statements))
+    assert taken[0] == taken[1]
+
+
+def test_a_view_reads_the_checkpoints_that_it_shows(memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, read = memory_store, list[object]()
+    parse = checkpoint_rows._row_to_checkpoint
+    monkeypatch.setattr(checkpoint_rows, "_row_to_checkpoint", lambda *row: read.append(row) or parse(*row))
+    thread_id = store.create_thread().id
+    store.append(thread_id, new("question"))
+    question = store.list_messages(thread_id)[0].id
+    for number in range(30):
+        store.fork(thread_id, question)
+        store.append(thread_id, new("", f"answer {number}")[1:])
+        store.save(thread_id)
+    assert names(store, thread_id) == ["Checkpoint 30"]
+    assert len(read) <= 2  # the first answer continues the segment of its question
+
+
+def test_a_list_of_operations_leaves_the_rows_out_that_each_has_changed(store: Store) -> None:
+    thread_id = store.create_thread().id
+    store.append(thread_id, new("question"))
+    for _ in range(3):
+        store.fork(thread_id, None)
+    store.prune_branches(thread_id)
+    store.undo(thread_id)
+    whole = store.list_operations(thread_id)
+    assert [len(each.changes) for each in whole[:2]] == [3, 3]
+    abridged = store.list_operations(thread_id, abridged=True)
+    assert abridged == [replace(each, changes=(), abridged=True) for each in whole]
+    assert not store.find_redoable(thread_id).changes  # type: ignore[union-attr]
+    assert build_log(abridged, {}) == build_log(whole, {})
 
 
 def test_checkpoints_of_a_file_are_written_together(store: Store) -> None:

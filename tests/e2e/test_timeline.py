@@ -233,6 +233,33 @@ def _save_often(server: Server, thread_id: str, *, times: int) -> None:
         database.close()
 
 
+def test_of_many_branches_the_newest_and_the_current_one_are_shown(server: Server, visit: Visit) -> None:
+    page = visit(server)
+    page.expect_lost_server()
+    page.say("Hello")
+    server.stop()
+    _branch_often(server, page.tab.url.rsplit("/", 1)[1], times=150)
+    server.start()
+    page.reload()
+    expect(page.branches).to_have_count(101)
+    expect(page.branch("main")).to_contain_text("you are here")
+    page.tab.get_by_role("button", name="Show earlier (50)").click()
+    expect(page.branches).to_have_count(151)
+
+
+def _branch_often(server: Server, thread_id: str, *, times: int) -> None:
+    """Add branches, and stay on the first one."""
+    database = Database.open_file(server.folder / "data" / "waymark.db")
+    store = Store(database)
+    try:
+        main = store.get_thread(thread_id).branch_id
+        for _ in range(times):
+            store.fork(thread_id, None)
+        store.switch(thread_id, main)
+    finally:
+        database.close()
+
+
 def test_a_dialog_closes_when_the_browser_goes_back(page: Page) -> None:
     page.new_conversation()
     page.say("Something else")

@@ -74,6 +74,23 @@ def test_an_action_without_its_fields_is_a_bad_request(
     assert caplog.records == []
 
 
+@pytest.mark.parametrize("address", [1, [], {}, True, ["/t/x"]])
+def test_an_address_that_is_no_text_is_a_bad_request(tmp_path: Path, address: Any, caplog: pytest.LogCaptureFixture) -> None:
+    async def story() -> None:
+        async with opened(tmp_path / "data", auth="none") as (_, browser):
+            dependencies = (await browser.get("/_dash-dependencies")).json()
+            parts = [
+                each for each in dependencies if "pathname" in {one["property"] for one in each["inputs"] + each["state"]}
+            ]
+            asking = [each for each in parts if not each["clientside_function"]]
+            answers = [await post(browser, make_request(each, {"url.pathname": address})) for each in asking]
+            assert {answer.status_code for answer in answers} == {400}
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(story())
+    assert caplog.records == []
+
+
 def make_request(part: dict[str, Any], values: dict[str, Any] | None = None) -> dict[str, Any]:
     """The body that the page sends for a callback."""
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from server.bounded_log import MAX_LINES
 from server.guard import Guard
-from server.knocks import MAX_KNOCK_LINES, KnockLog
+from server.knocks import KnockLog
 from tests.server.test_guard import HOST, Entrance
 
 
@@ -50,9 +51,9 @@ def test_many_refusals_are_few_lines_and_one_that_counts_the_rest(
 ) -> None:
     for _ in range(1000):
         entrance.knock("/", host="evil.example")
-    assert len(caplog.messages) == MAX_KNOCK_LINES
+    assert len(caplog.messages) == MAX_LINES
     windows.end()
-    assert caplog.messages[MAX_KNOCK_LINES:] == [f"refused {1000 - MAX_KNOCK_LINES} more requests within 60 seconds"]
+    assert caplog.messages[MAX_LINES:] == [f"refused {1000 - MAX_LINES} more requests within 60 seconds"]
 
 
 def test_the_next_window_begins_with_the_next_refusal(

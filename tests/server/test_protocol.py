@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from typing import Any
 
 import pytest
 import uvicorn
@@ -14,11 +15,17 @@ from server.protocol import MAX_HEAD_BYTES, BoundedHttpProtocol
 Story = Callable[[int], Awaitable[None]]
 
 
+async def answer(scope: Any, receive: Any, send: Any) -> None:
+    """Say hello to a request, and refuse a socket."""
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close"})
+    else:
+        await PlainTextResponse("hello")(scope, receive, send)
+
+
 def serve(story: Story) -> None:
     async def whole() -> None:
-        config = uvicorn.Config(
-            PlainTextResponse("hello"), http=BoundedHttpProtocol, log_level="critical", lifespan="off", timeout_keep_alive=1
-        )
+        config = uvicorn.Config(answer, http=BoundedHttpProtocol, log_level="critical", lifespan="off", timeout_keep_alive=1)
         server = uvicorn.Server(config)
         config.load()
         server.lifespan = config.lifespan_class(config)
@@ -98,5 +105,35 @@ def test_a_second_request_has_a_deadline_as_well(monkeypatch: pytest.MonkeyPatch
         whole = request().replace(b"Connection: close\r\n", b"")
         assert (await ask(port, whole, b"\r\n")).count(b"hello") == 1
         assert (await ask(port, whole + whole, b"GET")).count(b"hello") == 2
+
+    serve(story)
+
+
+def upgrade(head: bytes = b"", key: bytes = b"dGhlIHNhbXBsZSBub25jZQ==") -> bytes:
+    asked = b"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + key
+    return b"GET / HTTP/1.1\r\nHost: a\r\n" + asked + b"\r\n" + head + b"\r\n"
+
+
+@pytest.mark.parametrize(
+    "head", [b"", b"Cookie: other=" + b"x" * 20_000 + b"\r\n", b"A: b\r\n" * 300, b"Content-Length: 9\r\n"]
+)
+def test_a_socket_is_answered_whatever_else_its_request_carries(head: bytes) -> None:
+    async def story(port: int) -> None:
+        assert b"403" in (await ask(port, upgrade(head))).partition(b"\r\n")[0]
+
+    serve(story)
+
+
+def test_a_socket_gets_the_cookies_of_its_own_server_alone() -> None:
+    headers = [(b"cookie", b"a=1; waymark_8050=b;c=d"), (b"x-more", b"x"), (b"origin", b"o"), (b"sec-websocket-key", b"k")]
+    kept = [(b"cookie", b"waymark_8050=b"), (b"origin", b"o"), (b"sec-websocket-key", b"k")]
+    assert list(protocol._select_socket_headers(headers)) == kept
+
+
+def test_a_handshake_that_does_not_come_to_its_end_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "MAX_HEAD_SECONDS", 0.1)
+
+    async def story(port: int) -> None:
+        assert await ask(port, upgrade(key=b"x" * 20_000)) == b""
 
     serve(story)

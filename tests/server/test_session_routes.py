@@ -1,10 +1,12 @@
 """The page's requests about sessions: it sees them, ends others, and signs itself out."""
 
 import asyncio
+import logging
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.page_key import read_page_key
 from tests.test_app import opened
@@ -49,7 +51,11 @@ def test_all_others_are_signed_out_at_once(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-def test_signing_out_ends_the_session_and_takes_the_cookie_away(tmp_path: Path) -> None:
+def test_signing_out_ends_the_session_takes_the_cookie_away_and_is_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "waymark.sessions")
+
     async def story() -> None:
         async with opened(tmp_path / "data") as (app, browser):
             here = await sign_in(app, browser)
@@ -57,6 +63,10 @@ def test_signing_out_ends_the_session_and_takes_the_cookie_away(tmp_path: Path) 
             answer = await browser.post(f"/api/sessions/{session['id']}/end", headers=here)
             assert "Max-Age=0" in answer.headers["set-cookie"]
             assert (await browser.get("/", headers=here)).status_code == 401
+            await browser.post(f"/api/sessions/{session['id']}/end", headers=await sign_in(app, browser))
+            lines = [each.partition(":")[0] for each in caplog.messages if "session" in each]
+            assert lines == ["signed in", "signed out", "signed in"]
+            assert f"signed out: session {session['id'][:8]} (Firefox) from 127.0.0.1" in caplog.messages
 
     asyncio.run(story())
 

@@ -3,6 +3,7 @@
 import io
 import logging
 import threading
+from datetime import datetime
 
 import pytest
 
@@ -23,6 +24,13 @@ def test_the_log_is_escaped_with_its_tracebacks() -> None:
     text = EscapingFormatter("%(message)s").format(record)
     assert "\x1b" not in text
     assert text.startswith("said \\x1b[2J\nValueError: \\x1b[31m")
+
+
+def test_a_time_in_the_log_has_its_offset() -> None:
+    record = logging.LogRecord("name", logging.ERROR, "", 1, "said", (), None)
+    time = datetime.fromisoformat(EscapingFormatter("%(asctime)s").format(record))
+    assert time.tzinfo is not None
+    assert abs(time.timestamp() - record.created) < 0.001
 
 
 class Terminal(io.StringIO):

@@ -6,12 +6,17 @@ import { NameField } from "../lib/name-field.mjs";
 const { Fragment, createElement: h, useEffect, useRef, useState } = window.React;
 
 const MAX_BRANCH_NAME_CHARS = 120;
+const PAGE_BRANCHES = 100; // the newest branches, and the current one; each "Show earlier" adds as many
 
 /**
  * @param {{branches: BranchView[], act: Function, onCompare: (place: string) => void}} props
  */
 export function Branches({ branches, act, onCompare }) {
   const { list, renaming, setRenaming, rename } = useRenaming(act);
+  const [shown, setShown] = useState(PAGE_BRANCHES);
+  const first = branches.length - shown;
+  const visible = branches.filter(({ current }, place) => current || place >= first);
+  const hidden = branches.length - visible.length;
   const row = (branch) =>
     renaming === branch.id
       ? h(NameField, { label: "Name of the branch", value: branch.name, maxLength: MAX_BRANCH_NAME_CHARS, onDone: (name) => rename(branch.id, name) })
@@ -25,10 +30,11 @@ export function Branches({ branches, act, onCompare }) {
       h("h3", { className: "timeline-heading" }, "Branches"),
       h("button", { type: "button", className: "text-button", onClick: () => act("prune") }, "Delete all others"),
     ),
+    hidden > 0 && h("button", { type: "button", className: "text-button", onClick: () => setShown(shown + PAGE_BRANCHES) }, `Show earlier (${hidden})`),
     h(
       "ul",
       { ref: list },
-      branches.map((branch) =>
+      visible.map((branch) =>
         h("li", { key: branch.id, className: `branch-row${branch.current ? " branch-current" : ""}` }, row(branch)),
       ),
     ),

@@ -1,0 +1,47 @@
+"""The process that serves, with its log: every line has a time, and no stranger can fill it or sign it with another name."""
+
+import socket
+from datetime import datetime
+from pathlib import Path
+
+import httpx
+import pytest
+
+from server.bounded_log import MAX_LINES
+from tests.servers import Server
+
+pytestmark = pytest.mark.slow
+
+
+def send_raw(origin: str, data: bytes) -> bytes:
+    host, _, port = origin.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
+        connection.sendall(data)
+        return connection.recv(4096)
+
+
+def test_requests_that_are_no_http_are_few_lines_and_each_has_a_time(tmp_path: Path) -> None:
+    with Server(tmp_path / "data") as server:
+        for _ in range(50):
+            assert b"400" in send_raw(server.origin, b"\x1b]0;title\x07 nonsense\r\n\r\n")
+        server.stop()
+    lines = [line for line in server.log.splitlines() if "Invalid HTTP request" in line]
+    assert 1 <= len(lines) <= MAX_LINES
+    assert all(datetime.fromisoformat(line.partition(" ")[0]).tzinfo for line in lines)
+
+
+def test_nobody_signs_a_request_with_another_address_or_scheme(tmp_path: Path) -> None:
+    claims = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "https", "Forwarded": "for=203.0.113.9;proto=https"}
+    with Server(tmp_path / "data") as server:
+        https = server.origin.replace("http:", "https:")
+        refused = httpx.post(
+            f"{server.origin}/api/sessions/end-others", headers={"Origin": https, **claims}, trust_env=False
+        )
+        answer = httpx.get(server.link, headers=claims, trust_env=False)
+        server.stop()
+    assert (refused.status_code, answer.status_code) == (403, 200)
+    assert "203.0.113.9" not in server.log
+    assert "refused from 127.0.0.1" in server.log
+    assert "signed in: session" in server.log
+    assert "from 127.0.0.1" in server.log
+    assert "Secure" not in answer.headers["set-cookie"]
