@@ -157,6 +157,10 @@ class BranchRecorder:
     def append_reasoning(self, delta: str) -> None:
         self.thoughts.append(delta)
 
+    def withdraw_text(self) -> None:
+        self.thoughts.extend(self.written)
+        self.written.clear()
+
     def report_tool_start(self, call_id: str) -> None:
         pass
 
