@@ -16,6 +16,7 @@ _BY_STATUS = {
     401: "The model provider refused the API key; check it in the settings.",
     403: "The model provider does not allow this API key to use this model; check the key and MODEL.",
     404: "The model provider does not know this model; check MODEL and the provider's address.",
+    405: "The model provider's address takes no requests for answers; check it in the settings, such as OPENAI_BASE_URL.",
     408: "The model provider gave up waiting; try again.",
     409: "The model provider was busy with a conflicting request; try again.",
     413: "The request is too large for the model provider; shorten the conversation.",
