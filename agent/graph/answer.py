@@ -23,7 +23,9 @@ from agent.context.usage import combine_usage
 from agent.graph.retries import Retries
 from agent.graph.state import Limits, RunContext
 from agent.models.answer_text import read_answer_text
+from agent.models.errors import attach_parameter_fields
 from agent.models.finish_reasons import convert_to_chunk, read_finish_reason
+from agent.models.parameters import list_chosen_fields, list_parameter_fields
 from agent.models.reasoning import ReasoningReader, identify_source
 from agent.models.think_tags import SplitPiece
 from checkpoints import serde
@@ -97,8 +99,15 @@ class _RunListener(AnswerListener):
 
 async def stream_answer(model: BoundModel, messages: Sequence[AnyMessage], context: RunContext) -> AIMessage:
     """Return the model's complete answer, and pass its text to the recorder as it comes (see `collect_answer`)."""
-    source = identify_source(context.model.spec, context.model.chat) if context.model else ""
-    return await collect_answer(model, messages, context.limits, source=source, listener=_RunListener(context))
+    chosen, listener = context.model, _RunListener(context)
+    if chosen is None:
+        return await collect_answer(model, messages, context.limits, listener=listener)
+    source = identify_source(chosen.spec, chosen.chat)
+    try:
+        return await collect_answer(model, messages, context.limits, source=source, listener=listener)
+    except Exception as error:
+        attach_parameter_fields(error, list_parameter_fields(chosen.chat), list_chosen_fields(chosen.parameters))
+        raise
 
 
 async def collect_answer(
