@@ -147,7 +147,7 @@ async def _read_stream(
 ) -> None:
     """Read the stream and append to `chunks` as they come."""
     size, has_ended = 0, False
-    teller = _Teller(listener)
+    forwarder = _AnswerForwarder(listener)
     loop = asyncio.get_running_loop()
     # Closed at once when it is cut: otherwise the provider would go on sending, and this side reading.
     try:
@@ -157,7 +157,7 @@ async def _read_stream(
                 chunks.append(chunk)
                 told, room = read_answer_text(chunk), limits.max_answer_chars - size
                 piece = reasoning.feed(chunk, told[:room])
-                teller.tell(piece, is_call=bool(chunk.tool_call_chunks))
+                forwarder.forward(piece, is_call=bool(chunk.tool_call_chunks))
                 size += (
                     len(piece.text) + len(piece.thought) + sum(len(call["args"] or "") for call in chunk.tool_call_chunks)
                 )
@@ -174,33 +174,33 @@ async def _read_stream(
     except TimeoutError:
         if not (has_ended and deadline.expired()):
             raise
-    teller.tell_rest(reasoning.flush())
+    forwarder.forward_rest(reasoning.flush())
 
 
-class _Teller:
-    """Tells a listener the pieces of an answer, without the number at its beginning."""
+class _AnswerForwarder:
+    """Forwards the pieces of an answer to a listener, without the number at its beginning."""
 
     def __init__(self, listener: AnswerListener) -> None:
         self._listener = listener
         self._unnumbering = NumberStripper()
 
-    def tell(self, piece: SplitPiece, *, is_call: bool = False) -> None:
+    def forward(self, piece: SplitPiece, *, is_call: bool = False) -> None:
         if piece.withdrawn:
-            self._tell_text(self._unnumbering.flush())
+            self._forward_text(self._unnumbering.flush())
             self._listener.on_withdrawal()
             self._unnumbering = NumberStripper()
         if piece.thought:
             self._listener.on_reasoning(piece.thought)
         if piece.text or piece.thought or is_call:
             self._listener.on_token(piece.text)
-        self._tell_text(self._unnumbering.feed(piece.text))
+        self._forward_text(self._unnumbering.feed(piece.text))
 
-    def tell_rest(self, piece: SplitPiece) -> None:
+    def forward_rest(self, piece: SplitPiece) -> None:
         if piece.thought:
             self._listener.on_reasoning(piece.thought)
-        self._tell_text(self._unnumbering.feed(piece.text) + self._unnumbering.flush())
+        self._forward_text(self._unnumbering.feed(piece.text) + self._unnumbering.flush())
 
-    def _tell_text(self, text: str) -> None:
+    def _forward_text(self, text: str) -> None:
         if text:
             self._listener.on_text(text)
 

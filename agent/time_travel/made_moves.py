@@ -12,7 +12,7 @@ from agent.time_travel.policy import TimeTravelEvent
 from checkpoints import MAIN, Message, Run
 
 
-def list_removed(move: Move, later: Sequence[Message]) -> list[Message]:
+def list_removed_messages(move: Move, later: Sequence[Message]) -> list[Message]:
     """List the messages that a move removes, given those after the kept ones."""
     if move.dropped_ids is None:
         return list(later)
@@ -29,7 +29,7 @@ def complete_mark(move: Move, later: Sequence[Message], agent: str = MAIN) -> Mo
 
     Contiguous messages get their place.
     """
-    before = sum_stored_tokens(list_removed(move, later), agent)
+    before = sum_stored_tokens(list_removed_messages(move, later), agent)
     mark = replace(move.mark, before=before, after=estimate_added_tokens(move, agent))
     return replace(mark, last=later[-1].id, head=later[-1].id) if move.dropped_ids is None else mark
 

@@ -9,7 +9,7 @@ from langchain_core.messages import ToolCall
 from agent.context.measurement import Context, TokenChange, estimate_change
 from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle
 from agent.context.tokens import sum_stored_tokens
-from agent.time_travel.made_moves import estimate_added_tokens, list_removed
+from agent.time_travel.made_moves import estimate_added_tokens, list_removed_messages
 from agent.time_travel.moves import Move, MoveRefused, MoveScope, plan_move
 from agent.time_travel.protocol import MOVE_NAMES
 from agent.time_travel.scopes import load_scope
@@ -59,7 +59,7 @@ def _find_move_calls(path: Sequence[Message]) -> dict[str, list[ToolCall]]:
 
 def _measure_move(move: Move, scope: MoveScope, checkpoints: Sequence[Checkpoint], context: Context | None) -> WaitingMove:
     later = sum(checkpoint.message_count > move.kept_count for checkpoint in checkpoints)
-    removed = list_removed(move, scope.messages[move.kept_count :])
+    removed = list_removed_messages(move, scope.messages[move.kept_count :])
     agents = tuple(sorted({message.agent for message in removed} - {scope.agent}))
     added_tokens = estimate_added_tokens(move, scope.agent)
     if context:
