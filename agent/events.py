@@ -27,6 +27,13 @@ class ReasoningDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class TextWithdrawn:
+    """All text of the answer so far was reasoning, which is complete here: a tag after it has shown that."""
+
+    reasoning: str
+
+
+@dataclass(frozen=True, slots=True)
 class MessageAdded:
     """A finished message is on disk. The text of the deltas before it is in it."""
 
@@ -57,4 +64,4 @@ class HeadMoved:
     version: int
 
 
-Event = RunStarted | TextDelta | ReasoningDelta | MessageAdded | ToolStarted | RunFinished | HeadMoved
+Event = RunStarted | TextDelta | ReasoningDelta | TextWithdrawn | MessageAdded | ToolStarted | RunFinished | HeadMoved

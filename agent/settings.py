@@ -100,13 +100,15 @@ class ThreadSettings:
             raise InvalidSettingsError(str(error)) from error
 
     def resolve_model(self, catalog: ModelCatalog) -> ChosenModel:
-        """Return the model for a run. Raises `ModelUnavailableError`."""
+        """Return the model for a run. Raises `ModelUnavailableError`, and `InvalidSettingsError` for its parameters."""
         if self.model and self.model not in catalog.specs:
             raise ModelUnavailableError(self.model)
         parameters = self.read_parameters()
         try:
             model = catalog.load_model(self.model or None, parameters)
             return ChosenModel(self.model or catalog.default_spec, model, parameters)
+        except InvalidParameterError as error:
+            raise InvalidSettingsError(str(error)) from error
         except ModelConfigurationError as error:
             raise ModelUnavailableError(self.model or catalog.default_spec) from error
 

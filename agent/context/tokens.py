@@ -4,7 +4,7 @@ A tokenizer would have to download its tables, and every provider has its own. T
 the same path corrects the estimates.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
@@ -49,6 +49,11 @@ def estimate_stored_tokens(message: Message) -> int:
     """Estimate the tokens of a stored message without building it."""
     data = message.body["data"]
     return estimate_content(data.get("content", ""), data.get("tool_calls") or ())
+
+
+def sum_stored_tokens(messages: Iterable[Message], agent: str) -> int:
+    """Estimate the tokens of stored messages in an agent's request, which holds no messages of other agents."""
+    return sum(estimate_stored_tokens(message) for message in messages if message.agent == agent)
 
 
 def estimate_content(content: str | list[Any], calls: Sequence[Any] = ()) -> int:

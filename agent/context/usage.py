@@ -27,18 +27,18 @@ def readable_usage(reported: Any) -> UsageMetadata | None:
 def combine_usage(reports: Sequence[Any]) -> UsageMetadata | None:
     """Return the usage of an answer from the reports of its chunks.
 
-    OpenAI's servers may report all tokens so far in every chunk, and the last report counts. Some libraries report the
-    tokens that were added, and their sum counts.
+    Servers may report all tokens so far in every chunk, and zeros in the last one: the last report with tokens counts. Some
+    libraries report the tokens that were added, and their sum counts. These name the tokens of the request only once.
     """
     usages = [usage for report in reports if (usage := readable_usage(report)) is not None]
-    if not usages:
-        return None
-    last = usages[-1]
-    read, written = max(each["input_tokens"] for each in usages), max(each["output_tokens"] for each in usages)
-    if last["input_tokens"] and last["input_tokens"] >= read and last["output_tokens"] >= written:
-        return last
+    counted = [usage for usage in usages if usage["input_tokens"] or usage["output_tokens"]]
+    with_request = [usage for usage in counted if usage["input_tokens"]]
+    if not counted:
+        return usages[-1] if usages else None
+    if len(with_request) > 1 or with_request == counted[-1:]:
+        return next((usage for usage in reversed(with_request) if usage["output_tokens"]), with_request[-1])
     total: UsageMetadata | None = None
-    for usage in usages:
+    for usage in counted:
         total = add_usage(total, usage)
     return readable_usage(total)
 

@@ -23,9 +23,11 @@ from agent.context.usage import combine_usage
 from agent.graph.retries import Retries
 from agent.graph.state import Limits, RunContext
 from agent.models.answer_text import read_answer_text
+from agent.models.errors import attach_parameter_fields
 from agent.models.finish_reasons import convert_to_chunk, read_finish_reason
+from agent.models.parameters import list_chosen_fields, list_parameter_fields
 from agent.models.reasoning import ReasoningReader, identify_source
-from agent.models.think_tags import split_thought
+from agent.models.think_tags import SplitPiece
 from checkpoints import serde
 from checkpoints.limits import MAX_ARGUMENT_LEVELS, MAX_CALLS, is_deeper, to_label
 
@@ -39,7 +41,9 @@ _CUT_OFF_TEXTS: dict[str | None, str] = {
     "too_many_calls": f"The answer asked for more than {MAX_CALLS} tool calls at once. None of them was run.",
 }
 _FINISHED_REASONS = {"stop", "tool_calls"}
+_ENDING_REASONS = {*_FINISHED_REASONS, "length", "content_filter"}
 TOO_DEEP = f"nested deeper than {MAX_ARGUMENT_LEVELS} levels"
+MAX_GRACE_SECONDS = 2.0  # after a finish reason, for the usage: some servers end no stream (maximhq/bifrost#6784)
 _log = logging.getLogger(__name__)
 _KEPT_METADATA = ("model_name", "model_provider", "system_fingerprint", "id")
 
@@ -70,6 +74,9 @@ class AnswerListener:
     def on_reasoning(self, text: str) -> None:
         """Hear a piece of the reasoning."""
 
+    def on_withdrawal(self) -> None:
+        """Hear that all text so far was reasoning."""
+
 
 @dataclass(frozen=True, slots=True)
 class _RunListener(AnswerListener):
@@ -86,11 +93,21 @@ class _RunListener(AnswerListener):
     def on_reasoning(self, text: str) -> None:
         self.context.recorder.append_reasoning(text)
 
+    def on_withdrawal(self) -> None:
+        self.context.recorder.withdraw_text()
+
 
 async def stream_answer(model: BoundModel, messages: Sequence[AnyMessage], context: RunContext) -> AIMessage:
     """Return the model's complete answer, and pass its text to the recorder as it comes (see `collect_answer`)."""
-    source = identify_source(context.model.spec, context.model.chat) if context.model else ""
-    return await collect_answer(model, messages, context.limits, source=source, listener=_RunListener(context))
+    chosen, listener = context.model, _RunListener(context)
+    if chosen is None:
+        return await collect_answer(model, messages, context.limits, listener=listener)
+    source = identify_source(chosen.spec, chosen.chat)
+    try:
+        return await collect_answer(model, messages, context.limits, source=source, listener=listener)
+    except Exception as error:
+        attach_parameter_fields(error, list_parameter_fields(chosen.chat), list_chosen_fields(chosen.parameters))
+        raise
 
 
 async def collect_answer(
@@ -129,34 +146,63 @@ async def _read_stream(
     reasoning: ReasoningReader,
 ) -> None:
     """Read the stream and append to `chunks` as they come."""
-    size = 0
-    unnumbering = NumberStripper()
+    size, has_ended = 0, False
+    forwarder = _AnswerForwarder(listener)
     loop = asyncio.get_running_loop()
     # Closed at once when it is cut: otherwise the provider would go on sending, and this side reading.
-    async with asyncio.timeout(limits.idle_seconds) as deadline, aclosing(stream) as coming:
-        async for chunk in coming:
-            chunk = chunk if isinstance(chunk, AIMessageChunk) else convert_to_chunk(chunk)  # noqa: PLW2901  a model that cannot stream
-            deadline.reschedule(loop.time() + limits.idle_seconds)
-            chunks.append(chunk)
-            told, room = read_answer_text(chunk), limits.max_answer_chars - size
-            text, thought = reasoning.feed(chunk, told[:room])
-            size += len(text) + len(thought)
-            if thought:
-                listener.on_reasoning(thought)
-            if text or thought or chunk.tool_call_chunks:
-                listener.on_token(text)
-            if shown := unnumbering.feed(text):
-                listener.on_text(shown)
-            size += sum(len(call["args"] or "") for call in chunk.tool_call_chunks)
-            if len(told) > room or size > limits.max_answer_chars:
-                raise AnswerTooLong(limits.max_answer_chars, "characters")
-            if len(chunks) > limits.max_answer_chars:  # they may be empty, and each starts the deadline anew
-                raise AnswerTooLong(limits.max_answer_chars, "pieces")
-    text, thought = reasoning.flush()
-    if thought:
-        listener.on_reasoning(thought)
-    if rest := unnumbering.feed(text) + unnumbering.flush():
-        listener.on_text(rest)
+    try:
+        async with asyncio.timeout(limits.idle_seconds) as deadline, aclosing(stream) as coming:
+            async for chunk in coming:
+                chunk = chunk if isinstance(chunk, AIMessageChunk) else convert_to_chunk(chunk)  # noqa: PLW2901  a model that cannot stream
+                chunks.append(chunk)
+                told, room = read_answer_text(chunk), limits.max_answer_chars - size
+                piece = reasoning.feed(chunk, told[:room])
+                forwarder.forward(piece, is_call=bool(chunk.tool_call_chunks))
+                size += (
+                    len(piece.text) + len(piece.thought) + sum(len(call["args"] or "") for call in chunk.tool_call_chunks)
+                )
+                if len(told) > room or size > limits.max_answer_chars:
+                    raise AnswerTooLong(limits.max_answer_chars, "characters")
+                if len(chunks) > limits.max_answer_chars:  # they may be empty, and each starts the deadline anew
+                    raise AnswerTooLong(limits.max_answer_chars, "pieces")
+                is_more = bool(told or piece.thought or chunk.tool_call_chunks)
+                is_last = read_finish_reason(chunk.response_metadata) in _ENDING_REASONS
+                if is_more or not has_ended:  # some servers name a reason and go on
+                    has_ended = is_last
+                    pause = min(limits.idle_seconds, MAX_GRACE_SECONDS) if has_ended else limits.idle_seconds
+                    deadline.reschedule(loop.time() + pause)
+    except TimeoutError:
+        if not (has_ended and deadline.expired()):
+            raise
+    forwarder.forward_rest(reasoning.flush())
+
+
+class _AnswerForwarder:
+    """Forwards the pieces of an answer to a listener, without the number at its beginning."""
+
+    def __init__(self, listener: AnswerListener) -> None:
+        self._listener = listener
+        self._unnumbering = NumberStripper()
+
+    def forward(self, piece: SplitPiece, *, is_call: bool = False) -> None:
+        if piece.withdrawn:
+            self._forward_text(self._unnumbering.flush())
+            self._listener.on_withdrawal()
+            self._unnumbering = NumberStripper()
+        if piece.thought:
+            self._listener.on_reasoning(piece.thought)
+        if piece.text or piece.thought or is_call:
+            self._listener.on_token(piece.text)
+        self._forward_text(self._unnumbering.feed(piece.text))
+
+    def forward_rest(self, piece: SplitPiece) -> None:
+        if piece.thought:
+            self._listener.on_reasoning(piece.thought)
+        self._forward_text(self._unnumbering.feed(piece.text) + self._unnumbering.flush())
+
+    def _forward_text(self, text: str) -> None:
+        if text:
+            self._listener.on_text(text)
 
 
 async def _iterate_chunks(model: BoundModel, messages: Sequence[AnyMessage]) -> AsyncGenerator[AIMessage]:
@@ -180,7 +226,7 @@ def _assemble_answer(chunks: list[AIMessageChunk], reasoning: ReasoningReader, s
     if len(calls) > MAX_CALLS:  # neither the page nor an import takes more
         raise AnswerCutOff("too_many_calls")
     unreadable = [place for place, call in enumerate(calls) if "error" in call]
-    text = serde.sanitize_text(strip_number(split_thought(read_answer_text(merged))[0]))
+    text = serde.sanitize_text(strip_number(reasoning.split_answer(read_answer_text(merged))))
     if not (text.strip() or calls):
         raise AnswerCutOff("only_reasoning" if reasoning.has_begun else "nothing")
     return AIMessage(

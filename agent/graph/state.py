@@ -36,6 +36,10 @@ class Recorder(Protocol):
 
     def append_reasoning(self, delta: str) -> None: ...
 
+    def withdraw_text(self) -> None:
+        """Keep the text of the answer in progress as its reasoning: a tag after it has shown that."""
+        ...
+
     def report_tool_start(self, call_id: str) -> None: ...
 
     async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE) -> int:

@@ -36,6 +36,7 @@ def build_anthropic_class(base: Any) -> type[BaseChatModel]:
     """Return a subclass of the package's model. Its reasoning blocks come and go as content, as the package has them."""
 
     class AnthropicModel(base):  # type: ignore[misc]  # the package may be missing, so its class is known only now
+        extra_body: dict[str, Any] | None = None  # as the package's client takes it; the package has no field for it
         _memory: TermsMemory[AnthropicTerms] = PrivateAttr(default_factory=lambda: TermsMemory(AnthropicTerms()))
 
         async def _astream(
@@ -54,6 +55,8 @@ def build_anthropic_class(base: Any) -> type[BaseChatModel]:
         def _get_request_payload(self, input_: Any, *, stop: list[str] | None = None, **kwargs: Any) -> dict[str, Any]:
             terms = kwargs.pop(_TERMS_KEY, self._memory.terms)
             payload: dict[str, Any] = super()._get_request_payload(input_, stop=stop, **kwargs)
+            if self.extra_body:
+                payload["extra_body"] = {**(payload.get("extra_body") or {}), **self.extra_body}
             if terms.takes_cache_marks:
                 mark_stable_prefix(payload)
             if terms.takes_summary:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from agent.models.refusal_body import read_words
 
@@ -12,15 +12,19 @@ class ModelConfigurationError(ValueError):
 
 
 _REDIRECT = "The model provider's address redirects to another one, and Waymark sends nothing there; set the final address."
+_NOT_ACCEPTED = "The model provider did not accept the request."
+_FIELDS_ATTRIBUTE = "_waymark_fields"  # of an error: the fields that parameters set in its request
+MAX_NAMED_FIELDS = 8
 _BY_STATUS = {
-    400: "The model provider did not accept the request.",
+    400: _NOT_ACCEPTED,
     401: "The model provider refused the API key; check it in the settings.",
     403: "The model provider does not allow this API key to use this model; check the key and MODEL.",
     404: "The model provider does not know this model; check MODEL and the provider's address.",
+    405: "The model provider's address takes no requests for answers; check it in the settings, such as OPENAI_BASE_URL.",
     408: "The model provider gave up waiting; try again.",
     409: "The model provider was busy with a conflicting request; try again.",
     413: "The request is too large for the model provider; shorten the conversation.",
-    422: "The model provider did not accept the request.",
+    422: _NOT_ACCEPTED,
 }
 _STATUS_OF_CODE = {"invalid_api_key": 401, "model_not_found": 404, "rate_limit_exceeded": 429, "server_error": 500}
 _CODES = {*_STATUS_OF_CODE, "context_length_exceeded", "content_filter", "insufficient_quota"}
@@ -86,6 +90,16 @@ def describe_model_error(error: BaseException) -> str:
         return str(error)
     chain, kinds, codes = _inspect_error(error)
     return _explain_content(error, kinds, codes) or _explain_status(chain, codes) or _explain_kind(kinds) or _OTHER
+
+
+def attach_parameter_fields(error: BaseException, fields: Collection[str], chosen_fields: Collection[str]) -> None:
+    """Attach the names of the fields that a model's parameters set in a request to the error that it ended in.
+
+    `chosen_fields` are those of the conversation. Without any field in the provider's words, they are the likely ones.
+    """
+    words = read_words(error)
+    mentioned = [name for name in fields if re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", words)]
+    setattr(error, _FIELDS_ATTRIBUTE, tuple(mentioned or chosen_fields)[:MAX_NAMED_FIELDS])
 
 
 def refuses_files(error: BaseException) -> bool:
@@ -171,7 +185,13 @@ def _explain_status(chain: Sequence[BaseException], codes: set[str]) -> str | No
         return f"The model provider is receiving too many requests; try again {_describe_wait(refusal)}."
     if status >= 500:
         return _SERVER
-    return _REDIRECT if 0 < status < 400 else _BY_STATUS.get(status)
+    if 0 < status < 400:
+        return _REDIRECT
+    sentence = _BY_STATUS.get(status)
+    fields = next((found for link in chain if (found := getattr(link, _FIELDS_ATTRIBUTE, ()))), ())
+    if sentence == _NOT_ACCEPTED and fields:
+        return f"{sentence} The model's parameters set these fields of it: {', '.join(fields)}."
+    return sentence
 
 
 def _find_refusal(chain: Sequence[BaseException], codes: set[str]) -> tuple[BaseException, int]:

@@ -14,8 +14,10 @@ from jiter import from_json
 from openai import AsyncOpenAI, AsyncStream
 
 from agent.models.event_repairs import EventRepairer
+from agent.models.other_bodies import EVENT_STREAM, OtherBody, convert_to_event, parse_other_body, refuse_other_bodies
 from agent.models.pacing import StreamPacer, gather_ready
 from agent.models.reasoning import TEXT_FIELDS
+from agent.models.refusal_body import ReportedFailure
 
 DATA_PREFIX = b"data: {"
 EVENT_PREFIX = b"event: "
@@ -30,38 +32,44 @@ EVENT_ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
 
 
 class JsonCompletions:
-    """The part of the client's chat completions that the library uses; streams contain the JSON of the server."""
+    """The part of the client's chat completions that the library uses; streams contain the JSON of the server.
 
-    def __init__(self, client: AsyncOpenAI, pacer: StreamPacer) -> None:
+    `address_setting` names the setting of the server's address, for errors; None for the provider's own address.
+    """
+
+    def __init__(self, client: AsyncOpenAI, pacer: StreamPacer, address_setting: str | None = None) -> None:
         self._client = client
         self._pacer = pacer
+        self._address_setting = address_setting
         self.with_raw_response = client.chat.completions.with_raw_response  # for answers that are not streamed
 
     async def create(self, **payload: Any) -> AsyncStream[object]:
         events: _JsonStream = await self._client.post(
             "/chat/completions", body=_merge_extra_body(payload), cast_to=object, stream=True, stream_cls=_JsonStream
         )
-        events.pacer = self._pacer
+        events.pacer, events.address_setting = self._pacer, self._address_setting
         return events
 
 
 class JsonResponses:
     """The part of the client's responses that the library uses. It needs objects, but few fields of the frequent events."""
 
-    def __init__(self, client: AsyncOpenAI, pacer: StreamPacer) -> None:
+    def __init__(self, client: AsyncOpenAI, pacer: StreamPacer, address_setting: str | None = None) -> None:
         # The import takes half a second: only for models with Responses, and not during the first answer.
-        from openai.types.responses import ResponseStreamEvent  # noqa: PLC0415
+        from openai.types.responses import Response, ResponseStreamEvent  # noqa: PLC0415
 
         self._client = client
         self._pacer = pacer
-        self._event_type = ResponseStreamEvent
+        self._address_setting = address_setting
+        self._event_type, self._answer_type = ResponseStreamEvent, Response
         self.with_raw_response = client.responses.with_raw_response
 
     async def create(self, **payload: Any) -> "_ResponseStream":
         events: _ResponseStream = await self._client.post(
             "/responses", body=_merge_extra_body(payload), cast_to=object, stream=True, stream_cls=_ResponseStream
         )
-        events.pacer, events.event_type = self._pacer, self._event_type
+        events.pacer, events.address_setting = self._pacer, self._address_setting
+        events.event_type, events.answer_type = self._event_type, self._answer_type
         return events
 
 
@@ -71,31 +79,71 @@ def _merge_extra_body(payload: Mapping[str, Any]) -> dict[str, Any]:
     return body | (body.pop("extra_body", None) or {})
 
 
+class WholeResponse(Exception):
+    """The server of Responses has sent its whole answer, and no stream. `response` is the client's object."""
+
+    def __init__(self, response: Any) -> None:
+        super().__init__("a whole response")
+        self.response = response
+
+
 class _JsonStream(AsyncStream[object]):
     pacer: StreamPacer
+    address_setting: str | None
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         self._decoder = _JoiningDecoder(self._decoder)  # type: ignore[assignment]  # only the asynchronous method is used
 
     async def __aiter__(self) -> AsyncIterator[object]:
-        repairer = EventRepairer()
+        repairer, other = EventRepairer(), None
+        is_empty = EVENT_STREAM not in self.response.headers.get("content-type", "")
         with self.pacer.count_stream():
-            async for event in super().__aiter__():
-                if isinstance(event, dict):
-                    repairer.repair(event)
-                yield event
+            try:
+                async for event in super().__aiter__():
+                    is_empty = False
+                    if isinstance(event, dict):
+                        repairer.repair(event)
+                    yield event
+            except OtherBody as error:
+                other = error
+        if other is not None or is_empty:
+            event = self._convert_whole(parse_other_body(other or OtherBody(b""), self.address_setting))
+            repairer.repair(event)
+            yield event
+
+    def _convert_whole(self, document: dict[str, Any]) -> dict[str, Any]:
+        """Return a whole answer as the only event of the stream."""
+        return convert_to_event(document)
 
 
 class _ResponseStream(_JsonStream):
     event_type: Any
+    answer_type: Any
 
     async def __aiter__(self) -> AsyncIterator[object]:
         async for event in super().__aiter__():
+            _raise_failure(event)
             if isinstance(event, dict) and str(event.get("type")).endswith(".delta"):
                 yield SimpleNamespace(**event)
             else:
-                yield self._client._process_response_data(data=event, cast_to=self.event_type, response=self.response)
+                yield self._parse(event, self.event_type)
+
+    def _convert_whole(self, document: dict[str, Any]) -> dict[str, Any]:
+        raise WholeResponse(self._parse(document, self.answer_type))
+
+    def _parse(self, document: Any, kind: Any) -> Any:
+        return self._client._process_response_data(data=document, cast_to=kind, response=self.response)
+
+
+def _raise_failure(event: object) -> None:
+    """Raises `ReportedFailure` for the events of a failure; the library keeps only the text of their words."""
+    match event:
+        case {"type": "response.failed", **rest}:
+            response = rest.get("response")
+            raise ReportedFailure(response.get("error") if isinstance(response, dict) else None)
+        case {"type": "error", **rest}:
+            raise ReportedFailure({name: rest.get(name) for name in ("code", "message", "param")})
 
 
 class _JoiningDecoder:
@@ -105,7 +153,7 @@ class _JoiningDecoder:
         self._decoder = decoder
 
     async def aiter_bytes(self, parts: AsyncIterator[bytes]) -> AsyncIterator[Any]:
-        async for whole in _cut_between_events(gather_ready(parts, DONE_EVENT)):
+        async for whole in _cut_between_events(gather_ready(refuse_other_bodies(parts), DONE_EVENT)):
             for event in _join_texts(self._parse_events(whole)):
                 yield event
 

@@ -40,7 +40,7 @@ def load_openai_model(name: str, keys: ProviderKeys, pacer: StreamPacer, *, resp
         base_url=keys.openai_base_url or OPENAI_ADDRESS,  # never empty: the library would read the environment
         **_build_client_options(keys, pacer, responses or needed),
     )
-    return _use_json_streams(model, pacer)
+    return _use_json_streams(model, pacer, "OPENAI_BASE_URL" if keys.openai_base_url else None)
 
 
 def load_azure_model(
@@ -62,7 +62,7 @@ def load_azure_model(
         reasoning_effort=keys.azure_openai_reasoning_effort or None,
         **_build_client_options(keys, pacer, responses),
     )
-    return _use_json_streams(model, pacer)
+    return _use_json_streams(model, pacer, "AZURE_OPENAI_ENDPOINT")
 
 
 def _build_client_options(keys: ProviderKeys, pacer: StreamPacer, responses: bool) -> dict[str, Any]:
@@ -92,9 +92,9 @@ class _AzureModel(ReasoningFields, AzureChatOpenAI):
     pass
 
 
-def _use_json_streams(model: BaseChatOpenAI, pacer: StreamPacer) -> BaseChatOpenAI:
+def _use_json_streams(model: BaseChatOpenAI, pacer: StreamPacer, address_setting: str | None) -> BaseChatOpenAI:
     client = model.root_async_client
-    model.async_client = JsonCompletions(client, pacer)
+    model.async_client = JsonCompletions(client, pacer, address_setting)
     if model.use_responses_api:
-        client.responses = JsonResponses(client, pacer)
+        client.responses = JsonResponses(client, pacer, address_setting)
     return model

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
@@ -9,6 +10,8 @@ from typing import Any, Literal, get_args
 from langchain_core.language_models import BaseChatModel
 
 from agent.context.window import MAX_TOKENS_FIELDS
+from agent.demo.model import DemoChatModel
+from agent.models.errors import ModelConfigurationError
 from checkpoints.limits import MAX_EXTRA_BODY_CHARS
 
 ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
@@ -25,10 +28,16 @@ _FIELD_NAMES = {  # by parameter: the names that LangChain's packages give to it
     "reasoning_effort": ("reasoning_effort",),
     "extra_body": ("extra_body",),
 }
+_SPELLINGS = {"max_tokens": ("max_completion_tokens", "max_output_tokens"), "reasoning_effort": ("reasoning.effort",)}
+_FIELD_NAME = re.compile(r"[\w.-]{1,40}", re.ASCII)
 
 
 class InvalidParameterError(ValueError):
     """A parameter that no provider takes; the text is a sentence for people."""
+
+
+class UnsupportedParameterError(InvalidParameterError, ModelConfigurationError):
+    """A parameter that a model's package cannot send."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +68,15 @@ def parse_parameters(values: Mapping[str, str]) -> ModelParameters:
 
 
 def apply_parameters(model: BaseChatModel, parameters: ModelParameters) -> BaseChatModel:
-    """Return the model with these parameters. A parameter that its package does not know is left out."""
+    """Return the model with these parameters. A parameter that its package does not know is left out.
+
+    Raises `UnsupportedParameterError` for an extra body that cannot be sent: it may be essential. The demo ignores it.
+    """
     known = type(model).model_fields
+    if parameters.extra_body is not None and "extra_body" not in known and not isinstance(model, DemoChatModel):
+        raise UnsupportedParameterError(
+            f"{type(model).__name__} takes no extra body; remove it from the model's parameters."
+        )
     update: dict[str, Any] = {}
     for name, candidates in _FIELD_NAMES.items():
         value, found = getattr(parameters, name), next((each for each in candidates if each in known), None)
@@ -80,6 +96,23 @@ def read_parameters(model: BaseChatModel) -> dict[str, str | float]:
         if isinstance(value, str | int | float):
             found[name] = value
     return found
+
+
+def list_parameter_fields(model: BaseChatModel) -> list[str]:
+    """Return the fields that the parameters of a model set in its requests, in the spellings that providers use."""
+    names = [spelling for name in read_parameters(model) for spelling in (name, *_SPELLINGS.get(name, ()))]
+    return [*names, *_list_field_names(getattr(model, "extra_body", None))]
+
+
+def list_chosen_fields(parameters: ModelParameters) -> list[str]:
+    """Return the fields of requests that these parameters set."""
+    chosen = [name for name in PARAMETER_NAMES if name != "extra_body" and getattr(parameters, name) is not None]
+    return [*chosen, *_list_field_names(json.loads(parameters.extra_body or "{}"))]
+
+
+def _list_field_names(body: object) -> list[str]:
+    """Return the names in an extra body that are names, and no other text."""
+    return [name for name in body if _FIELD_NAME.fullmatch(name)] if isinstance(body, dict) else []
 
 
 def _parse_number(text: str, maximum: int, label: str) -> float | None:

@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, BaseMessage, HumanMessage
 
-from agent.models.think_tags import ThinkSplitter
+from agent.models.think_tags import SplitPiece, ThinkSplitter, split_thought
 from checkpoints.reasoning import REASONING_KEY, Item, Reasoning
 
 WIRE_KEY = "waymark_wire"  # in a chunk's additional_kwargs: fields of Chat Completions that the library drops
@@ -34,6 +34,8 @@ class ReasoningReader:
     def __init__(self) -> None:
         self._splitter = ThinkSplitter()
         self._texts: list[str] = []
+        self._has_field = False  # the reasoning comes apart from the text
+        self._answered_at: float | None = None  # the beginning of text that may yet turn out to be reasoning
         self._begun_at: float | None = None
         self._ended_at: float | None = None
         self._text_field = ""
@@ -44,20 +46,28 @@ class ReasoningReader:
     def has_begun(self) -> bool:
         return self._begun_at is not None
 
-    def feed(self, chunk: AIMessageChunk, text: str) -> tuple[str, str]:
+    def feed(self, chunk: AIMessageChunk, text: str) -> SplitPiece:
         """Return the answer's text and its reasoning in a chunk, whose whole text is `text`."""
         wire = chunk.additional_kwargs.pop(WIRE_KEY, {})
         self._keep_fields(wire)
         thought = _read_wire_text(wire) or _read_block_texts(chunk) or self._read_package_text(chunk)
-        text, tagged = self._splitter.feed(text)
-        self._note(thought + tagged, is_over=bool(text or chunk.tool_call_chunks))
-        return text, thought + tagged
+        if thought:
+            self._has_field = True
+            self._splitter.expect_no_lone_tag()
+        piece = self._splitter.feed(text)
+        piece = replace(piece, thought=thought + piece.thought)
+        self._note(piece, is_over=bool(piece.text or chunk.tool_call_chunks))
+        return piece
 
-    def flush(self) -> tuple[str, str]:
+    def flush(self) -> SplitPiece:
         """Return the rest of the text and of the reasoning at the end of the stream."""
-        text, tagged = self._splitter.flush()
-        self._note(tagged, is_over=True)
-        return text, tagged
+        piece = self._splitter.flush()
+        self._note(piece, is_over=True)
+        return piece
+
+    def split_answer(self, text: str) -> str:
+        """Return the complete text of the answer without the reasoning in it."""
+        return split_thought(text, takes_lone_tag=not self._has_field).text
 
     def build(self, merged: AIMessageChunk, source: str, unreadable_places: Sequence[int] = ()) -> Reasoning:
         """Return the reasoning of the complete answer. `unreadable_places`: the calls that are no `tool_calls` of it."""
@@ -85,11 +95,15 @@ class ReasoningReader:
         self._text_field = self._text_field or name
         return str(chunk.additional_kwargs[name]) if name else ""
 
-    def _note(self, thought: str, *, is_over: bool) -> None:
-        if thought:
+    def _note(self, piece: SplitPiece, *, is_over: bool) -> None:
+        if piece.withdrawn:
+            self._begun_at = self._begun_at or self._answered_at
+        if thought := piece.withdrawn + piece.thought:
             self._begun_at, self._ended_at = self._begun_at or time.monotonic(), None
             self._texts.append(thought)
-        elif is_over and self._begun_at is not None and self._ended_at is None:
+        if piece.text:
+            self._answered_at = self._answered_at or time.monotonic()
+        if is_over and self._begun_at is not None and self._ended_at is None:
             self._ended_at = time.monotonic()
 
     def _keep_fields(self, wire: Mapping[str, Any]) -> None:

@@ -11,14 +11,15 @@ from urllib.parse import urlsplit
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
-from langchain_openai.chat_models.base import BaseChatOpenAI
-from pydantic import PrivateAttr
+from langchain_openai.chat_models.base import BaseChatOpenAI, _construct_lc_result_from_responses_api
+from pydantic import BaseModel, PrivateAttr
 
 from agent.models.fallbacks import Attempt, TermsMemory, stream_with_fallbacks
 from agent.models.finish_reasons import convert_to_chunk
+from agent.models.json_streams import WholeResponse
 from agent.models.message_rules import answer_results, join_questions, shorten_call_ids
 from agent.models.reasoning import TEXT_FIELDS, WIRE_KEY, fill_blocks
-from agent.models.refusal_body import read_words
+from agent.models.refusal_body import ReportedFailure, read_words
 from checkpoints.reasoning import Reasoning
 
 _KEPT_FIELDS = (*TEXT_FIELDS, "reasoning_details", "extra_content")
@@ -130,8 +131,14 @@ class ReasoningFields(BaseChatOpenAI):
             if not attempt.terms.streams:
                 yield await _generate(self, sent, *args, **options)
                 return
-            async for chunk in stream(sent, *args, **options):
-                yield chunk
+            whole = None
+            try:
+                async for chunk in stream(sent, *args, **options):
+                    yield chunk
+            except WholeResponse as error:
+                whole = error.response
+            if whole is not None:
+                yield _convert_result(_construct_lc_result_from_responses_api(whole, output_version=self.output_version))
 
         fallback = partial(change_terms, is_responses=bool(self.use_responses_api))
         async for chunk in stream_with_fallbacks(self, messages, self._memory, send, fallback):
@@ -192,7 +199,17 @@ def _ask_for_reasoning(payload: dict[str, Any], terms: Terms) -> None:
 
 
 async def _generate(model: ReasoningFields, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatGenerationChunk:
-    result = await model._agenerate(messages, *args, **kwargs, stream=False)
+    try:
+        return _convert_result(await model._agenerate(messages, *args, **kwargs, stream=False))
+    except ValueError as error:  # with the error of the answer in it, as the library read it
+        reported = error.args[0] if type(error) is ValueError and error.args else None
+        body = reported.model_dump() if isinstance(reported, BaseModel) else reported
+        if not isinstance(body, dict):
+            raise
+        raise ReportedFailure(body) from error
+
+
+def _convert_result(result: ChatResult) -> ChatGenerationChunk:
     answer = result.generations[0]
     assert isinstance(answer.message, AIMessage)
     info = {"model_name": (result.llm_output or {}).get("model_name"), **(answer.generation_info or {})}

@@ -7,6 +7,16 @@ _MAX_LEVELS = 4  # of a body, down to its words
 _MESSAGE_KEYS = ("message", "error", "detail", "msg")  # of OpenAI and Anthropic, Ollama and others, FastAPI, vLLM
 
 
+class ReportedFailure(Exception):
+    """A failure that a provider reports within its answer. `body` is its error, as that of a refused request."""
+
+    def __init__(self, body: object) -> None:
+        super().__init__("the provider reported a failure")
+        self.body = body
+        self.code = body.get("code") if isinstance(body, Mapping) else None
+        self.type = body.get("type") if isinstance(body, Mapping) else None
+
+
 def read_words(error: BaseException) -> str:
     """Return the text of an error with the provider's words, which a client may have left out of the text."""
     text, message = str(error)[:MAX_READ_CHARS], find_message(error)

@@ -1,7 +1,26 @@
-"""Reasoning between `<think>` and `</think>` at the beginning of an answer, as local models write it."""
+"""Reasoning in tags at the beginning of an answer, as local models write it: `<think>…</think>` and its relatives.
 
-OPENING = "<think>"
-CLOSING = "</think>"
+Some templates open the block themselves (DeepSeek-R1, QwQ, EXAONE Deep). Their answers hold the closing tag alone, and all
+text before it is reasoning (vllm-project/vllm#12999, ggml-org/llama.cpp#11861). By then that text has been passed on.
+"""
+
+import re
+from dataclasses import dataclass
+
+TAG_NAMES = ("think", "thinking", "thought")
+_OPENINGS = tuple(f"<{name}>" for name in TAG_NAMES)
+_CLOSINGS = tuple(f"</{name}>" for name in TAG_NAMES)
+_OPENING_OR_CLOSING = re.compile("|".join((*_OPENINGS, *_CLOSINGS)))
+_FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitPiece:
+    """The text and the reasoning of a piece. `withdrawn`: the text of all pieces before, which was reasoning, too."""
+
+    text: str = ""
+    thought: str = ""
+    withdrawn: str = ""
 
 
 class ThinkSplitter:
@@ -9,49 +28,101 @@ class ThinkSplitter:
 
     def __init__(self) -> None:
         self._pending = ""
-        self._state = "beginning"  # then opened, thinking, closed and text
+        self._state = "beginning"  # then opened, thinking, closed and text; or unopened, until a tag decides, and text
+        self._closing = ""  # the tag that ends the reasoning
+        self._takes_lone_tag = True
+        self._passed_texts: list[str] = []  # while no tag has decided
 
-    def feed(self, piece: str) -> tuple[str, str]:
+    def expect_no_lone_tag(self) -> None:
+        """Take a closing tag without an opening one as text from now on: the reasoning comes in a field of its own."""
+        self._takes_lone_tag = False
+
+    def feed(self, piece: str) -> SplitPiece:
         """Return the text and the reasoning that are certain now."""
         if self._state == "text":
-            return piece, ""
+            return SplitPiece(piece)
         self._pending += piece
-        if self._state == "beginning":
-            begun = self._pending.lstrip()
-            if len(begun) < len(OPENING) and OPENING.startswith(begun):
-                return "", ""
-            if not begun.startswith(OPENING):
-                return self._end(), ""
-            self._state, self._pending = "opened", begun.removeprefix(OPENING)
+        if self._state == "beginning" and not self._read_beginning():
+            return SplitPiece()
+        if self._state == "unopened":
+            return self._find_lone_tag() if self._takes_lone_tag else SplitPiece(self._end())
         if self._state == "opened" and (rest := self._pending.lstrip("\n")):
             self._state, self._pending = "thinking", rest
         thought = self._take_thought() if self._state == "thinking" else ""
-        if self._state == "closed" and (rest := self._pending.lstrip()):
-            self._pending = rest
-            return self._end(), thought
-        return "", thought
+        return SplitPiece(self._take_text_after_tag(), thought)
 
-    def flush(self) -> tuple[str, str]:
+    def flush(self) -> SplitPiece:
         """Return the rest at the end of the answer. Reasoning without an end stays reasoning."""
         state, rest = self._state, self._end()
-        return ("", rest) if state == "thinking" else ("" if state in ("opened", "closed") else rest, "")
+        if state == "thinking":
+            return SplitPiece(thought=rest)
+        return SplitPiece() if state in ("opened", "closed") else SplitPiece(rest)
+
+    def _read_beginning(self) -> bool:
+        """Return whether the beginning shows if the answer opens with a tag."""
+        begun = self._pending.lstrip()
+        opening = next((each for each in _OPENINGS if begun.startswith(each)), None)
+        if opening is not None:
+            self._state, self._pending = "opened", begun.removeprefix(opening)
+            self._closing = opening.replace("<", "</")
+        elif any(each.startswith(begun) for each in _OPENINGS):
+            return False
+        else:
+            self._state = "unopened"
+        return True
+
+    def _find_lone_tag(self) -> SplitPiece:
+        """Return the text up to a tag. A closing tag without an opening one ends the reasoning, unless it is quoted."""
+        for found in _OPENING_OR_CLOSING.finditer(self._pending):
+            if found[0] in _OPENINGS:
+                return SplitPiece(self._end())
+            thought = self._pending[: found.start()]
+            passed = "".join(self._passed_texts)
+            if not _is_quoted(passed + thought):
+                self._state, self._pending = "closed", self._pending[found.end() :]
+                return SplitPiece(self._take_text_after_tag(), thought, passed)
+        text = self._pending[: len(self._pending) - _count_held_chars(self._pending, (*_OPENINGS, *_CLOSINGS))]
+        self._passed_texts.append(text)
+        self._pending = self._pending[len(text) :]
+        return SplitPiece(text)
 
     def _take_thought(self) -> str:
-        thought, closing, rest = self._pending.partition(CLOSING)
+        thought, closing, rest = self._pending.partition(self._closing)
         if closing:
             self._state, self._pending = "closed", rest
             return thought
-        kept = next((n for n in range(len(CLOSING) - 1, 0, -1) if thought.endswith(CLOSING[:n])), 0)
+        kept = _count_held_chars(thought, (self._closing,))
         self._pending = thought[len(thought) - kept :]
         return thought[: len(thought) - kept]
 
+    def _take_text_after_tag(self) -> str:
+        if self._state != "closed":
+            return ""
+        self._pending = self._pending.lstrip()
+        return self._end() if self._pending else ""
+
     def _end(self) -> str:
         rest, self._pending, self._state = self._pending, "", "text"
+        self._passed_texts.clear()
         return rest
 
 
-def split_thought(text: str) -> tuple[str, str]:
+def _count_held_chars(text: str, tags: tuple[str, ...]) -> int:
+    """Return the length of the end of a text that may become one of the tags."""
+    at = text.rfind("<", -max(map(len, tags)))
+    return len(text) - at if at >= 0 and any(tag.startswith(text[at:]) for tag in tags) else 0
+
+
+def _is_quoted(before: str) -> bool:
+    """Return whether a tag after this text is in a fence of code, or in code within its line."""
+    return len(_FENCE.findall(before)) % 2 == 1 or before.rpartition("\n")[2].count("`") % 2 == 1
+
+
+def split_thought(text: str, *, takes_lone_tag: bool = True) -> SplitPiece:
     """Return a complete answer's text and the reasoning before it."""
     splitter = ThinkSplitter()
-    first, last = splitter.feed(text), splitter.flush()
-    return first[0] + last[0], first[1] + last[1]
+    if not takes_lone_tag:
+        splitter.expect_no_lone_tag()
+    first = splitter.feed(text)
+    last = splitter.flush()
+    return SplitPiece(first.text + last.text, first.thought + last.thought)

@@ -21,7 +21,7 @@ from agent.context.prompts import (
     SUMMARY_END,
 )
 from agent.context.request import SIZE_NOTE_KEY
-from agent.context.tokens import BYTES_PER_TOKEN, estimate_content, estimate_stored_tokens
+from agent.context.tokens import BYTES_PER_TOKEN, estimate_content, sum_stored_tokens
 from agent.context.transcript import describe_message, encode_entry, wrap_entries
 from agent.context.window import find_window
 from agent.fence import escape_tags
@@ -72,7 +72,7 @@ class Passage:
     @property
     def tokens(self) -> int:
         """Estimate the tokens that it takes in a request."""
-        return sum(estimate_stored_tokens(message) for message in self.messages if message.agent == MAIN)
+        return sum_stored_tokens(self.messages, MAIN)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from agent.run.compaction import SummaryScope
 from agent.run.drafts import Drafts
 from agent.run.hub import RunHub
 from agent.run.inputs import RunInputs
-from agent.run.outcome import describe_run_failure
+from agent.run.outcome import describe_helper_failure
 from agent.run.preparation import PreparedRun
 from agent.run.recorder import RunRecorder, SubAgentRecorder
 from agent.run.requests import RunRequest
@@ -104,7 +104,7 @@ class RunDriver:
             run=run,
             graph=self.graph,
             load_system_text=partial(self.inputs.load_branch_system_text, run.thread_id),
-            describe_failure=partial(describe_run_failure, run=run),
+            describe_failure=partial(describe_helper_failure, run=run),
             publish_head=publish_head,
             needs_approval=policy == "ask",
         )
@@ -118,7 +118,7 @@ class RunDriver:
             default_model=model,
             graph=self.graph,
             limits=self.limits,
-            describe_failure=partial(describe_run_failure, run=run),
+            describe_failure=partial(describe_helper_failure, run=run),
         )
 
     async def _answer(

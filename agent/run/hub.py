@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from agent.events import Event, MessageAdded, ReasoningDelta, RunFinished, RunStarted, TextDelta
+from agent.events import Event, MessageAdded, ReasoningDelta, RunFinished, RunStarted, TextDelta, TextWithdrawn
 
 MAX_QUEUED_EVENTS = 20_000  # events; a follower that lags further is dropped and opens again
 
@@ -81,6 +81,8 @@ class RunHub:
                 self._reasoning[thread_id].append(event.text)
             case TextDelta() if thread_id in self._run_ids:
                 self._texts[thread_id].append(event.text)
+            case TextWithdrawn() if thread_id in self._run_ids:
+                self._texts[thread_id], self._reasoning[thread_id] = [], [event.reasoning]
             case MessageAdded() if thread_id in self._run_ids:
                 self._texts[thread_id], self._reasoning[thread_id] = [], []
             case RunFinished() if self._run_ids.get(thread_id) == event.run_id:

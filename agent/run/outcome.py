@@ -9,6 +9,7 @@ from agent.graph.answer import AnswerCutOff
 from agent.graph.budgets import LimitReached
 from agent.models.errors import describe_model_error
 from agent.models.provider_words import describe_refusal, read_provider_words
+from agent.subagents.failure import HelperFailure
 from agent.tools.approval import AwaitingDecision
 from checkpoints import Run, RunState, StateError
 
@@ -62,6 +63,11 @@ def describe_run_failure(error: BaseException, run: Run) -> str:
     names = _read_safely(describe_refusal, error)
     _log.warning("run %s failed: %s%s", run.id, type(error).__qualname__, f": {names}" if names else "")
     return reason if isinstance(error, AnswerCutOff) else f"{reason} (reference {run.id[:8]})"
+
+
+def describe_helper_failure(error: BaseException, run: Run) -> HelperFailure:
+    """Describe the failure of a sub-agent or a branch: the run goes on, so its own details cannot hold the words."""
+    return HelperFailure(describe_run_failure(error, run), _read_safely(read_provider_words, error))
 
 
 def _read_safely(read: Callable[[BaseException], str | None], error: BaseException) -> str | None:

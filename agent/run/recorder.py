@@ -13,7 +13,7 @@ from typing import TypeVar
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from agent.context.request import NOT_CARRIED_OUT_TEXT
-from agent.events import MessageAdded, ReasoningDelta, RunFinished, TextDelta, ToolStarted
+from agent.events import MessageAdded, ReasoningDelta, RunFinished, TextDelta, TextWithdrawn, ToolStarted
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.subagents.delegation import OpenCall
@@ -98,6 +98,15 @@ class RunRecorder:
     def append_reasoning(self, delta: str) -> None:
         self.keep_reasoning(delta, MAIN)
         self._hub.publish(self.run.thread_id, ReasoningDelta(delta))
+
+    def withdraw_text(self) -> None:
+        self.keep_text_as_reasoning(MAIN)
+        self._hub.publish(self.run.thread_id, TextWithdrawn(self._find_reasoning(MAIN).text))
+
+    def keep_text_as_reasoning(self, agent: str) -> None:
+        """Keep the text of an agent's answer in progress as its reasoning."""
+        self.check_open()
+        self._pending_reasoning[agent] += self._pending_texts.pop(agent, ())
 
     def keep_reasoning(self, delta: str, agent: str) -> None:
         """Keep more of the reasoning before an agent's answer. A partial message keeps it too."""
@@ -248,6 +257,9 @@ class SubAgentRecorder:
         self.recorder.check_open()
         if self.keeps_text:
             self.recorder.keep_reasoning(delta, self.agent)
+
+    def withdraw_text(self) -> None:
+        self.recorder.keep_text_as_reasoning(self.agent)
 
     def report_tool_start(self, call_id: str) -> None:
         self.recorder.report_tool_start(call_id)

@@ -23,6 +23,7 @@ from agent.graph.state import Limits, RunContext, ToolOutcome
 from agent.marks import CallKey, QuestionMark
 from agent.settings import ChosenModel, ModelCatalog
 from agent.subagents.agents import Agent, Agents, describe_agents
+from agent.subagents.failure import HelperFailure
 from agent.time_travel.dependence import list_call_ids
 from agent.time_travel.protocol import MOVE_NAMES, PathChanged
 from agent.time_travel.scopes import load_memory
@@ -115,7 +116,7 @@ class SubAgents:
     default_model: ChosenModel  # the conversation's, for agents without a model of their own
     graph: Graph
     limits: Limits
-    describe_failure: Callable[[BaseException], str]  # for people and models
+    describe_failure: Callable[[BaseException], HelperFailure]  # for people and models
 
     def choose_model(self, agent: Agent) -> ChosenModel:
         return self.default_model if agent.model is None else ChosenModel(agent.model, self.catalog.load_model(agent.model))
@@ -209,10 +210,10 @@ class RunDelegator:
             raise
         except Exception as error:  # noqa: BLE001  a sub-agent's outer edge: every failure becomes a sentence
             failed = self._sub_agents.describe_failure(error)
-            sub_context.trace.cut_off(failed)
+            sub_context.trace.cut_off(failed.sentence)
             await sub_context.recorder.cut_off()
             hint = f" {_KEPT_WORK_TEXT}" if isinstance(error, LimitReached) else ""
-            return ToolOutcome(f"{agent.name} could not answer: {failed}{hint}", is_failed=True)
+            return ToolOutcome(f"{agent.name} could not answer: {failed.describe()}{hint}", is_failed=True)
         finally:
             if agent.name not in self._waiting_agents:
                 del self._at_work[agent.name]

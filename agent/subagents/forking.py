@@ -19,6 +19,7 @@ from agent.graph.graph import Graph, build_config
 from agent.graph.state import Limits, Recorder, RunContext, ToolOutcome
 from agent.marks import AttemptMark
 from agent.subagents.delegation import load_last_turn
+from agent.subagents.failure import HelperFailure
 from agent.time_travel.dependence import list_call_ids
 from agent.tracing.run_trace import RunTrace
 from checkpoints import MAIN, Message, MessageStatus, NewMessage, Run, Runs, Store, serde
@@ -45,7 +46,7 @@ class RunForkExplorer:
     run: Run
     graph: Graph
     load_system_text: Callable[[], str]  # the instructions on a branch; blocks
-    describe_failure: Callable[[BaseException], str]  # a failure, for people
+    describe_failure: Callable[[BaseException], HelperFailure]  # for people and models
     publish_head: Callable[[int], None]  # publishes the thread's new version
     needs_approval: bool
 
@@ -130,10 +131,11 @@ class RunForkExplorer:
             raise
         except Exception as error:  # noqa: BLE001  a branch's outer edge: every failure becomes a sentence
             late = f"It took longer than {context.limits.branch.seconds:g} s and was stopped."
-            failed = late if deadline.expired() else self.describe_failure(error)
-            trace.cut_off(failed)
+            failed = HelperFailure(late) if deadline.expired() else self.describe_failure(error)
+            trace.cut_off(failed.sentence)
             await recorder.cut_off()
-            return {"failed": failed}
+            details = {"details": failed.provider_words} if failed.provider_words else {}
+            return {"failed": failed.sentence, **details}
         trace.on_agent_end()
         text = str(state["messages"][-1].text) or _EMPTY_BRANCH_TEXT
         return {"answer": shorten_for_model(text, MAX_BRANCH_ANSWER_CHARS)}
@@ -156,6 +158,10 @@ class BranchRecorder:
 
     def append_reasoning(self, delta: str) -> None:
         self.thoughts.append(delta)
+
+    def withdraw_text(self) -> None:
+        self.thoughts.extend(self.written)
+        self.written.clear()
 
     def report_tool_start(self, call_id: str) -> None:
         pass

@@ -5,20 +5,33 @@ from dataclasses import replace
 from time import time_ns
 
 from agent.context.numbering import NumberStyle, format_number
-from agent.context.tokens import estimate_content, estimate_stored_tokens
+from agent.context.tokens import estimate_tokens, sum_stored_tokens
 from agent.marks import MoveMark
 from agent.time_travel.moves import Move
 from agent.time_travel.policy import TimeTravelEvent
 from checkpoints import MAIN, Message, Run
 
 
-def complete_mark(move: Move, later: Sequence[Message]) -> MoveMark:
-    """Return a move's mark with its sizes, given the messages after the kept ones. Contiguous ones get their place."""
-    mark = replace(move.mark, after=estimate_content(move.text))
+def list_removed_messages(move: Move, later: Sequence[Message]) -> list[Message]:
+    """List the messages that a move removes, given those after the kept ones."""
     if move.dropped_ids is None:
-        return replace(mark, before=sum(map(estimate_stored_tokens, later)), last=later[-1].id, head=later[-1].id)
-    removed = [message for message in later if message.id in {move.target.id, *move.dropped_ids}]
-    return replace(mark, before=sum(map(estimate_stored_tokens, removed)))
+        return list(later)
+    return [message for message in later if message.id in {move.target.id, *move.dropped_ids}]
+
+
+def estimate_added_tokens(move: Move, agent: str) -> int:
+    """Estimate the tokens that a move's new message takes in an agent's request."""
+    return estimate_tokens(move.build_message()) if move.agent == agent else 0
+
+
+def complete_mark(move: Move, later: Sequence[Message], agent: str = MAIN) -> MoveMark:
+    """Return a move's mark with its sizes in an agent's request, given the messages after the kept ones.
+
+    Contiguous messages get their place.
+    """
+    before = sum_stored_tokens(list_removed_messages(move, later), agent)
+    mark = replace(move.mark, before=before, after=estimate_added_tokens(move, agent))
+    return replace(mark, last=later[-1].id, head=later[-1].id) if move.dropped_ids is None else mark
 
 
 def build_move_event(run: Run, move: Move, agent: str = MAIN) -> TimeTravelEvent:

@@ -47,7 +47,7 @@ class MemoryExecutor:
     async def make_move(self, call: ToolCall, move: Move, recorder: MoveRecorder) -> PathChanged:
         """Write the note as the result of the call. The memory is read through its mark from now on."""
         later = (await recorder.run_blocking(self._load_memory))[move.kept_count :]
-        mark = replace(complete_mark(move, later), last=None, head=None)  # on the path they are not contiguous
+        mark = replace(complete_mark(move, later, self.agent), last=None, head=None)  # on the path they are not contiguous
         move = replace(move, mark=mark)
         result = ToolMessage(move.text, tool_call_id=call["id"] or "", name=call["name"], additional_kwargs=mark.to_kwargs())
         await recorder.commit(result)

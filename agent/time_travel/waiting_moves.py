@@ -8,7 +8,8 @@ from langchain_core.messages import ToolCall
 
 from agent.context.measurement import Context, TokenChange, estimate_change
 from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle
-from agent.context.tokens import estimate_stored_tokens, estimate_tokens
+from agent.context.tokens import sum_stored_tokens
+from agent.time_travel.made_moves import estimate_added_tokens, list_removed_messages
 from agent.time_travel.moves import Move, MoveRefused, MoveScope, plan_move
 from agent.time_travel.protocol import MOVE_NAMES
 from agent.time_travel.scopes import load_scope
@@ -58,11 +59,9 @@ def _find_move_calls(path: Sequence[Message]) -> dict[str, list[ToolCall]]:
 
 def _measure_move(move: Move, scope: MoveScope, checkpoints: Sequence[Checkpoint], context: Context | None) -> WaitingMove:
     later = sum(checkpoint.message_count > move.kept_count for checkpoint in checkpoints)
-    removed = scope.messages[move.kept_count :]
-    if move.dropped_ids is not None:
-        removed = [message for message in removed if message.id in {move.target.id, *move.dropped_ids}]
+    removed = list_removed_messages(move, scope.messages[move.kept_count :])
     agents = tuple(sorted({message.agent for message in removed} - {scope.agent}))
-    added_tokens = estimate_tokens(move.build_message()) if move.agent == scope.agent else 0
+    added_tokens = estimate_added_tokens(move, scope.agent)
     if context:
         tokens = estimate_change(context, scope.messages, {message.id for message in removed}, added_tokens)
     else:
@@ -71,8 +70,5 @@ def _measure_move(move: Move, scope: MoveScope, checkpoints: Sequence[Checkpoint
 
 
 def _estimate_memory_change(scope: MoveScope, removed: Sequence[Message], added_tokens: int) -> TokenChange:
-    before, without = (
-        sum(estimate_stored_tokens(message) for message in messages if message.agent == scope.agent)
-        for messages in (scope.messages, removed)
-    )
-    return TokenChange(before, before - without + added_tokens)
+    before = sum_stored_tokens(scope.messages, scope.agent)
+    return TokenChange(before, before - sum_stored_tokens(removed, scope.agent) + added_tokens)

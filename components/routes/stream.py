@@ -11,7 +11,7 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from agent.events import Event, HeadMoved, MessageAdded, ReasoningDelta, RunFinished, RunStarted, TextDelta
+from agent.events import Event, HeadMoved, MessageAdded, ReasoningDelta, RunFinished, RunStarted, TextDelta, TextWithdrawn
 from agent.run.hub import LiveRun, SubscriberLagged, Subscription
 from agent.subagents.delegation import load_last_turn
 from checkpoints import MAIN, RunState, StoreUnavailableError, TakesTooLongError, ThreadNotFoundError
@@ -115,7 +115,7 @@ async def stream_frames(services: Services, thread_id: str, *, is_expected: bool
                 elif isinstance(batch, ReasoningDelta):
                     yield {"kind": "reasoning", "text": batch.text}
                 else:
-                    if isinstance(batch, RunStarted | MessageAdded):
+                    if isinstance(batch, RunStarted | MessageAdded | TextWithdrawn):
                         text = StreamingMarkdown(services.renderer.look)
                     if (frame := await _build_frame(services, thread_id, batch)) is not None:
                         yield frame
@@ -173,18 +173,34 @@ async def _build_frame(services: Services, thread_id: str, event: Event) -> Fram
     match event:
         case RunStarted():
             return await _build_start(services, event)
-        case MessageAdded(message, version):
-            added = await services.read_snapshot(_find_message_view, services, thread_id, message.id)
-            if added is None:
-                return None
-            # Where the agent went back, the message is not at the end.
-            place = {"after": message.parent_id} if added["id"] == message.id else {}
-            return {"kind": "message", "version": version, "message": added, **place}
+        case MessageAdded():
+            return await _build_message(services, thread_id, event)
+        case TextWithdrawn():
+            return await _build_restart(services, thread_id, event)
         case RunFinished(_, state, version, error, details):
             return {"kind": "end", "version": version, "state": state, "error": error, "details": details}
         case HeadMoved(version):
             return {"kind": "head", "version": version}
     return None
+
+
+async def _build_message(services: Services, thread_id: str, event: MessageAdded) -> Frame | None:
+    added = await services.read_snapshot(_find_message_view, services, thread_id, event.message.id)
+    if added is None:
+        return None
+    # Where the agent went back, the message is not at the end.
+    place = {"after": event.message.parent_id} if added["id"] == event.message.id else {}
+    return {"kind": "message", "version": event.version, "message": added, **place}
+
+
+async def _build_restart(services: Services, thread_id: str, event: TextWithdrawn) -> Frame | None:
+    """Build the frame after which the page starts over: with all of the reasoning, and without text."""
+    run = services.hub.find_live_run(thread_id)
+    if run is None:
+        return None
+    version = (await services.read_snapshot(services.store.get_thread, thread_id)).version
+    live = {"id": run.run_id, "stable": "", "tail": "", "reasoning": event.reasoning}
+    return {"kind": "hello", "version": version, "run": live}
 
 
 async def _build_start(services: Services, event: RunStarted) -> Frame:

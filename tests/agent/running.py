@@ -13,7 +13,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import SecretStr
 
 from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle
-from agent.events import Event, ReasoningDelta, RunFinished, TextDelta
+from agent.events import Event, ReasoningDelta, RunFinished, TextDelta, TextWithdrawn
 from agent.graph.budgets import Budget
 from agent.graph.graph import build_graph
 from agent.graph.state import Limits
@@ -121,12 +121,18 @@ class Running:
         return [(message.type, message.status.value, str(message.langchain.text)) for message in self.path()]
 
     def heard(self) -> str:
-        """All text that was told while it was written."""
-        return "".join(event.text for event in self.events if isinstance(event, TextDelta))
+        """All text that was told while it was written, without the text that was withdrawn."""
+        return "".join(event.text for event in self._since_withdrawal() if isinstance(event, TextDelta))
 
     def thought(self) -> str:
-        """All reasoning that was told while it was written."""
-        return "".join(event.text for event in self.events if isinstance(event, ReasoningDelta))
+        """All reasoning that was told while it was written, with the text that was withdrawn."""
+        reasoning = (each for each in self._since_withdrawal() if isinstance(each, ReasoningDelta | TextWithdrawn))
+        return "".join(each.text if isinstance(each, ReasoningDelta) else each.reasoning for each in reasoning)
+
+    def _since_withdrawal(self) -> list[Event]:
+        """The events from the last withdrawal of text on. It tells all reasoning before it."""
+        last = max((at for at, event in enumerate(self.events) if isinstance(event, TextWithdrawn)), default=0)
+        return self.events[last:]
 
     def unanswered(self) -> set[str]:
         """Ids of calls on the path that do not have exactly one result."""

@@ -14,7 +14,7 @@ from agent.context import window
 from agent.context.measurement import measure_context
 from agent.context.prices import ModelPrice, read_usage
 from agent.context.request import SIZE_NOTE_KEY, build_request
-from agent.context.usage import readable_usage
+from agent.context.usage import combine_usage, readable_usage
 from agent.context.window import Window
 from agent.graph.answer import TOO_DEEP
 from agent.tracing.spans import count_usage as traced
@@ -51,6 +51,27 @@ def test_readable_usage_holds_counts_alone_and_reads_itself(told: Any) -> None:
     if found is not None:
         assert are_storable({key: value for key, value in found.items() if key != "total_tokens"})
         assert readable_usage(found) == found
+
+
+@pytest.mark.parametrize(
+    ("reports", "counted"),
+    [
+        ([(100, 1), (100, 2), (100, 3)], (100, 3)),
+        ([(100, 1), (100, 20), (0, 0)], (100, 20)),
+        ([(100, 20), (0, 0)], (100, 20)),
+        ([(100, 20), (100, 0)], (100, 20)),
+        ([(100, 20), (90, 3)], (90, 3)),
+        ([(0, 0), (0, 5), (100, 20)], (100, 20)),
+        ([(0, 0), (0, 0)], (0, 0)),
+        ([(100, 3), (0, 5), (0, 7)], (100, 15)),  # the tokens that were added, as Google's package reports them
+        ([], None),
+    ],
+    ids=str,
+)
+def test_of_all_reports_the_last_with_tokens_counts(reports: list[tuple[int, int]], counted: Any) -> None:
+    told = [{"input_tokens": read, "output_tokens": written} for read, written in reports]
+    found = combine_usage([None, *told, None])
+    assert (found and (found["input_tokens"], found["output_tokens"])) == counted
 
 
 @given(told_usages)

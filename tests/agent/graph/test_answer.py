@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from langchain_core.messages.tool import tool_call_chunk
 
+from agent.graph import answer as answers
 from agent.graph.answer import AnswerCutOff, stream_answer
 from agent.graph.state import Limits, RunContext
 from checkpoints import MessageStatus
@@ -31,6 +32,10 @@ class Heard:
 
     def append_reasoning(self, delta: str) -> None:
         self.thoughts.append(delta)
+
+    def withdraw_text(self) -> None:
+        self.thoughts += self.texts
+        self.texts.clear()
 
     def report_tool_start(self, call_id: str) -> None:
         raise AssertionError("an answer starts no tool")
@@ -112,6 +117,35 @@ def test_reasoning_without_an_answer_is_told_apart_from_silence_and_from_a_cut()
         answer(said("<think>Hm.</think>"), finish("stop"))
     with pytest.raises(AnswerCutOff, match="The connection to the model was cut"):
         answer(said("<think>Hm.</think>"))
+
+
+SILENCE = 3_600.0
+
+
+@pytest.fixture
+def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "MAX_GRACE_SECONDS", 0.02)
+
+
+@pytest.mark.usefixtures("short_grace")
+def test_a_stream_that_stays_open_after_its_finish_reason_ends_and_keeps_its_usage() -> None:
+    usage: Any = {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7}
+    whole = answer(said("Hello"), finish("stop"), AIMessageChunk(content="", usage_metadata=usage), SILENCE, idle_seconds=60)
+    assert (whole.content, whole.usage_metadata) == ("Hello", usage)
+
+
+@pytest.mark.usefixtures("short_grace")
+def test_the_grace_after_a_finish_reason_is_not_for_more_text() -> None:
+    whole = answer(said("One "), finish("stop"), said("two "), 0.2, said("three"), finish("stop"), SILENCE, idle_seconds=60)
+    assert whole.content == "One two three"
+
+
+def test_a_silence_after_the_finish_reason_fails_no_answer() -> None:
+    assert answer(said("Hello"), finish("stop"), SILENCE, idle_seconds=0.02).content == "Hello"
+    with pytest.raises(AnswerCutOff, match="length limit"):
+        answer(said("Hello"), finish("length"), SILENCE, idle_seconds=0.02)
+    with pytest.raises(TimeoutError):
+        answer(said("Hello"), SILENCE, idle_seconds=0.02)
 
 
 def test_an_unknown_finish_reason_ends_an_answer_as_stop_does() -> None:

@@ -88,6 +88,17 @@ def test_three_turns_with_tools_and_redacted_reasoning_are_taken(claude: FakeAnt
     assert claude.violations == []
 
 
+def test_an_extra_body_of_the_conversation_is_sent(claude: FakeAnthropic) -> None:
+    async def story(chat: Running, models: Several, _: FakeOpenAI) -> None:
+        extra = ModelParameters(extra_body='{"service_tier": "standard_only", "thinking": {"type": "disabled"}}')
+        models.models[CHOSEN], models.default_spec = apply_parameters(models.models[CLAUDE], extra), CHOSEN
+        assert (await chat.say("hello")).state is RunState.DONE
+
+    claude.reply(Say("Hi."))
+    play(story)
+    assert (claude.requests[0]["service_tier"], claude.requests[0]["thinking"]) == ("standard_only", {"type": "disabled"})
+
+
 def test_a_conversation_goes_to_another_model_and_back(claude: FakeAnthropic) -> None:
     async def story(chat: Running, models: Several, other: FakeOpenAI) -> None:
         for spec in (OTHER, CLAUDE, OTHER, CLAUDE):

@@ -8,10 +8,11 @@ import pytest
 from langchain_core.messages import AIMessage
 from starlette.requests import Request
 
+from agent.graph import answer as answers
 from checkpoints import RunState
 from tests.agent.running import model_at, running, tool
 from tests.fakes.faults import Frame, Reply
-from tests.fakes.openai import FakeOpenAI, Say
+from tests.fakes.openai import FakeOpenAI, Fault, Say
 from tests.fakes.server import JSON
 
 Delta = dict[str, Any] | None
@@ -123,3 +124,26 @@ def test_usage_in_every_chunk_is_the_last_one() -> None:
     usage = play(*pieces, chunk(finish="stop", usage=usages[-1])).usage_metadata
     assert usage is not None
     assert (usage["input_tokens"], usage["output_tokens"], usage["total_tokens"]) == (100, 3, 103)
+
+
+@pytest.mark.parametrize("last", [{"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}, {}, None], ids=str)
+def test_a_last_usage_without_tokens_does_not_count(last: Any) -> None:
+    told = {"prompt_tokens": 100, "completion_tokens": 3, "total_tokens": 103}
+    pieces = [chunk({"content": "x"}, usage=told), chunk(finish="stop", usage=last), {"choices": [], "usage": last}]
+    usage = play(*pieces).usage_metadata
+    assert usage is not None
+    assert (usage["input_tokens"], usage["output_tokens"], usage["total_tokens"]) == (100, 3, 103)
+
+
+def test_a_server_that_never_ends_its_stream_costs_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "MAX_GRACE_SECONDS", 0.05)
+
+    async def whole(fake: FakeOpenAI) -> None:
+        async with model_at(fake) as model, running(model) as chat:
+            assert (await chat.say("hello")).state is RunState.DONE
+            assert chat.said()[-1] == ("ai", "done", "Hello there.")
+            fake.wait_for(lambda: fake.disconnects == 1)  # the connection is given back
+
+    with FakeOpenAI() as fake:
+        fake.reply(Fault("hang", Say("Hello there."), before="data: [DONE]"))
+        asyncio.run(whole(fake))

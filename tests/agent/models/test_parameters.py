@@ -4,14 +4,17 @@ import asyncio
 from typing import Any
 
 import pytest
+from langchain_core.language_models import FakeListChatModel
 from pydantic import SecretStr
 
 from agent.models.catalog import DEMO_SPEC, ConfiguredModels
+from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys
-from agent.models.parameters import InvalidParameterError, ModelParameters, parse_parameters
+from agent.models.parameters import InvalidParameterError, ModelParameters, apply_parameters, parse_parameters
+from agent.settings import InvalidSettingsError
 from checkpoints.limits import MAX_EXTRA_BODY_CHARS
-from tests.agent.running import KEY
-from tests.fakes.openai import FakeOpenAI, Say
+from tests.agent.running import KEY, model_at, running
+from tests.fakes.openai import FakeOpenAI, Fault, Say
 
 ALL = ModelParameters(0.0, 0.5, 99, "high", '{"seed": 7}')
 GLOBAL = ModelParameters(temperature=1.5, extra_body='{"seed": 7}')
@@ -66,6 +69,52 @@ def test_written_parameters_are_read() -> None:
     written = {"temperature": " 0.2", "top_p": "1", "max_tokens": "99", "reasoning_effort": "low", "extra_body": "{}"}
     assert parse_parameters({**written, "model": "demo"}) == ModelParameters(0.2, 1.0, 99, "low", "{}")
     assert parse_parameters({"temperature": ""}) == ModelParameters()
+
+
+def refuse(message: str, chosen: dict[str, str], general: ModelParameters = ModelParameters()) -> str:  # noqa: B008
+    """The sentence of a run whose request is refused with this message."""
+
+    async def whole(fake: FakeOpenAI) -> str:
+        async with model_at(fake) as model, running(apply_parameters(model, general)) as chat:
+            chat.store.change_settings(chat.thread_id, chosen)
+            return (await chat.say("hello")).error or ""
+
+    with FakeOpenAI() as fake:
+        fake.reply(Fault("status", status=400, message=message))
+        return asyncio.run(whole(fake)).partition(" (reference")[0]
+
+
+NAMED = "The model provider did not accept the request. The model's parameters set these fields of it: "
+
+
+@pytest.mark.parametrize(
+    ("message", "chosen", "general", "named"),
+    [
+        ("Extra inputs are not permitted: top_k", {"extra_body": '{"top_k": 3, "min_p": 1}', "top_p": "1"}, None, "top_k"),
+        ("max_completion_tokens is too large: 9", {"max_tokens": "9"}, None, "max_completion_tokens"),
+        ("Unknown field seed.", {"temperature": "1"}, GLOBAL, "seed"),
+        ("Bad request", {"temperature": "1", "extra_body": '{"top_k": 3, "a b": 1}'}, None, "temperature, top_k"),
+        ("Bad stopwatch_temperature", {}, GLOBAL, ""),
+        ("Bad request", {}, None, ""),
+    ],
+)
+def test_a_refusal_names_the_fields_that_the_parameters_set(
+    message: str, chosen: dict[str, str], general: ModelParameters | None, named: str
+) -> None:
+    sentence = refuse(message, chosen, general or ModelParameters())
+    assert sentence == (f"{NAMED}{named}." if named else "The model provider did not accept the request.")
+
+
+def test_a_model_that_cannot_send_an_extra_body_says_so() -> None:
+    async def whole() -> None:
+        async with running(FakeListChatModel(responses=["Hi."])) as chat:
+            chat.store.change_settings(chat.thread_id, {"extra_body": '{"seed": 7}'})
+            with pytest.raises(InvalidSettingsError, match="takes no extra body; remove it from the model's parameters"):
+                await chat.say("hello")
+
+    asyncio.run(whole())
+    with pytest.raises(ModelConfigurationError, match="takes no extra body"):
+        apply_parameters(FakeListChatModel(responses=[]), GLOBAL)
 
 
 EXTRA_BODY_RULE = (

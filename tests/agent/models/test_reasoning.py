@@ -172,7 +172,7 @@ def test_tags_of_local_models_are_reasoning_however_they_are_cut(size: int) -> N
         ("  <think>a</think>b", "b", "a"),
         ("Use <think> tags", "Use <think> tags", ""),
         ("<th", "<th", ""),
-        ("<thinking>no</thinking>", "<thinking>no</thinking>", ""),
+        ("<thinking>a</thinking>b", "b", "a"),
     ],
 )
 def test_tags_count_only_at_the_beginning_and_need_no_end(text: str, said: str, thought: str) -> None:
@@ -181,6 +181,40 @@ def test_tags_count_only_at_the_beginning_and_need_no_end(text: str, said: str, 
         assert (chat.said()[-1][2], thoughts(chat)) == (said, [thought])
 
     play(story, Say(text, tokens=tuple(text)))
+
+
+LONE = "[msg_2] The user greets.\nI greet.\n</think>\n\nHello there."
+
+
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_text_before_a_lone_closing_tag_is_withdrawn_and_becomes_reasoning(size: int) -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("hello")).state is RunState.DONE
+        assert (chat.said()[-1][2], chat.heard()) == ("Hello there.", "Hello there.")
+        assert thoughts(chat) == [LONE.partition("</think>")[0]]
+        assert thoughts(chat)[0].endswith(chat.thought())
+
+    play(story, Say(LONE, tokens=tuple(LONE[at : at + size] for at in range(0, len(LONE), size))))
+
+
+def test_what_is_kept_of_a_stopped_answer_has_no_withdrawn_text() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        fake.hold(after_tokens=3)
+        run = await chat.send("hello")
+        await chat.until(lambda: chat.heard() == "Hello ")
+        await chat.runner.stop(run.thread_id)
+        await chat.end(run)
+        assert (chat.said()[-1], thoughts(chat)) == (("ai", "partial", "Hello "), ["Hm. So."])
+
+    play(story, Say("Hm. So.</think>Hello there.", tokens=("Hm. ", "So.</think>", "Hello ", "there.")))
+
+
+def test_a_lone_closing_tag_beside_a_field_of_reasoning_is_text() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("which tag?")
+        assert (chat.said()[-1][2], thoughts(chat)) == ("It is </think> here.", ["Hm."])
+
+    play(story, Say("It is </think> here.", thought="Hm."), manner="deepseek")
 
 
 def test_a_thought_without_an_end_and_an_answer_is_no_answer() -> None:

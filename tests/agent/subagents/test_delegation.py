@@ -17,7 +17,7 @@ from checkpoints.interchange import reading, transfer
 from checkpoints.reasoning import Reasoning
 from components.views import message_view
 from tests.agent.cast import Cast, agent, ask, chain, memory, perform, replaced
-from tests.agent.running import Running, budget
+from tests.agent.running import KEY, Running, budget
 from tests.checkpoints.conversations import picture
 from tests.fakes.openai import Call, Calls, Fault, Say
 
@@ -329,6 +329,17 @@ def test_a_failure_of_an_agent_is_told_to_the_one_that_asked_which_goes_on(
     perform(
         story, *GO, main=[ask("cid", "1"), Say("So.")], cid=[trouble], idle_seconds=2.0 if "in time" in sentence else 60.0
     )
+
+
+def test_the_words_of_a_provider_that_refused_an_agent_are_in_the_result_without_keys() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        assert (await chat.say("hello")).state is RunState.DONE
+        result = str(chat.path()[-2].langchain.text)
+        assert result.startswith("cid could not answer: The model provider did not accept the request.")
+        assert result.endswith("The provider's words: “HTTP 400: No *** here. (code: odd_request, type: server_error)”")
+
+    words = Fault("status", status=400, message=f"No {KEY} here.", code="odd_request")
+    perform(story, *GO, main=[ask("cid", "1"), Say("So.")], cid=[words])
 
 
 def test_an_agent_that_failed_answers_the_next_question_in_the_same_run() -> None:

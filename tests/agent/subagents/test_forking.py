@@ -19,7 +19,7 @@ from agent.tracing.events import ModelAnswered
 from checkpoints import Caller, RunState
 from checkpoints.changes import alternatives
 from tests.agent.cast import Cast, agent, ask
-from tests.agent.running import Running, budget, model_at, running
+from tests.agent.running import KEY, Running, budget, model_at, running
 from tests.agent.tracing.test_run_trace import Listener
 from tests.checkpoints.conversations import picture
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Fault, Say
@@ -109,8 +109,10 @@ def test_a_way_that_fails_is_told_as_such_and_the_others_go_on() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         assert (await chat.say("Go")).state is RunState.DONE
         told = {each["branch"]: each for each in result(chat)}
-        assert sorted(key for each in told.values() for key in each if key != "branch") == ["answer", "failed"]
-        assert "the conversation's key" not in str(told)
+        assert sorted(key for each in told.values() for key in each if key != "branch") == ["answer", "details", "failed"]
+        [details] = [each["details"] for each in told.values() if "failed" in each]
+        assert details.startswith("HTTP 401: Incorrect API key provided: ***")
+        assert KEY not in str(told)
 
     play(story, fork("Try a", "Try b"), Fault("status", status=401), Say("2"), Say("b."))
 

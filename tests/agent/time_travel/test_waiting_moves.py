@@ -6,8 +6,10 @@ from langchain_core.messages import AIMessage, HumanMessage
 from agent.context.measurement import Context
 from agent.context.numbering import NumberStyle
 from agent.context.window import Window
+from agent.time_travel.made_moves import complete_mark
+from agent.time_travel.scopes import load_scope
 from agent.time_travel.waiting_moves import WaitingMove, find_waiting_moves
-from checkpoints import NewMessage, Removal, Store, serde
+from checkpoints import MAIN, NewMessage, Removal, Store, serde
 
 GO = {"name": "goto", "args": {"position": "msg_0", "message": "Obey."}, "id": "go"}
 NOWHERE = {"name": "goto", "args": {"position": "msg_99", "message": "Obey."}, "id": "nowhere"}
@@ -54,6 +56,26 @@ def test_the_size_before_a_move_is_that_of_the_whole_request_and_the_rest_of_it_
     tokens = find(memory_store, thread(memory_store, GO))["go"].tokens
     assert tokens.before == CONTEXT.tokens
     assert 4_900 < tokens.after < 5_100  # the instructions and tools stay, the note comes, four short messages leave
+
+
+REWIND = {"name": "rewind", "args": {"n": 1, "content": "Better."}, "id": "go"}
+
+
+@pytest.mark.parametrize(
+    ("agent", "call"), [(MAIN, GO), (MAIN, {**REWIND, "args": {**REWIND["args"], "agent": "ben"}}), ("ben", GO)]
+)
+def test_the_note_of_a_move_counts_the_tokens_that_its_card_counted(
+    memory_store: Store, agent: str, call: dict[str, object]
+) -> None:
+    thread_id = memory_store.create_thread().id
+    long = "many words " * 200
+    said = [(MAIN, HumanMessage("hello")), (MAIN, AIMessage(f"Look. {long}")), ("ben", HumanMessage("Well?"))]
+    said += [("ben", AIMessage(long)), ("ben", HumanMessage("And?")), (agent, AIMessage("", tool_calls=[call]))]
+    memory_store.append(thread_id, [NewMessage(serde.to_body(message), agent=who) for who, message in said])
+    waiting = find(memory_store, thread_id)["go"]
+    scope = load_scope(memory_store, thread_id, agent, "msg")
+    mark = complete_mark(waiting.move, scope.messages[waiting.move.kept_count :], agent)
+    assert mark.before - mark.after == waiting.tokens.before - waiting.tokens.after
 
 
 def test_without_numbers_a_checkpoint_named_like_one_is_the_target(memory_store: Store) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from agent.demo.model import DemoChatModel
+from agent.events import RunStarted, TextDelta, TextWithdrawn
 from agent.graph.graph import build_graph
 from agent.graph.state import Limits
 from agent.run.blocking import BlockingPool
@@ -140,6 +141,25 @@ def test_the_live_text_of_a_stopped_answer_is_what_was_kept() -> None:
 def _plain(html: str) -> str:
     """Without what the end of a text decides: a list may turn out loose, and white space means nothing."""
     return "".join(html.replace("<p>", "").replace("</p>", "").split())
+
+
+def test_text_that_turns_out_to_be_reasoning_starts_the_page_over() -> None:
+    async def story() -> None:
+        async with services() as parts:
+            thread_id, screen = parts.store.create_thread().id, Screen()
+            frames = stream_frames(parts, thread_id)
+            screen.show(await anext(frames))
+            for event in (RunStarted("run", 1, None), TextDelta("Hm."), TextWithdrawn("Hm."), TextDelta("Hello")):
+                parts.hub.publish(thread_id, event)
+            told = [await anext(frames) for _ in range(4)]
+            for frame in told:
+                screen.show(frame)
+            assert (told[2]["kind"], told[2]["run"]["reasoning"]) == ("hello", "Hm.")
+            assert _plain(screen.live) == "Hello"
+            late = await anext(stream_frames(parts, thread_id))
+            assert (_plain(late["run"]["tail"]), late["run"]["reasoning"]) == ("Hello", "Hm.")
+
+    asyncio.run(story())
 
 
 def test_a_page_that_leaves_is_forgotten_and_the_run_goes_on() -> None:

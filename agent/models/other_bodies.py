@@ -1,0 +1,94 @@
+"""Answers to a request for a stream that are none: whole answers, failures, and pages of other servers.
+
+Some gateways ignore `stream`. A proxy, or a wrong address, sends a page with status 200. Content types are no guide: servers
+name the wrong one for streams, too.
+"""
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from jiter import from_json
+
+from agent.models.errors import ModelConfigurationError
+from agent.models.refusal_body import ReportedFailure
+from checkpoints.text import shorten_line
+
+MAX_WHOLE_BYTES = 32 * 1024**2
+MAX_EXCERPT_CHARS = 200
+EVENT_STREAM = "text/event-stream"
+_BLANKS = b" \t\r\n\xef\xbb\xbf"  # with the mark that begins some files in UTF-8
+_BEGINNINGS = (b"{", b"[", b"<")  # of JSON and of pages: no line of a stream of events begins with them
+_TAGS = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
+
+
+class OtherBody(Exception):
+    """The body is no stream of events. `content` is its beginning, or all of it."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__("no stream of events")
+        self.content = content
+
+
+class OtherServerError(ModelConfigurationError):
+    """No server of models answers at the address. `body` is the answer, for Details."""
+
+    def __init__(self, address_setting: str | None, body: object) -> None:
+        place = f"The address in {address_setting}" if address_setting else "The model provider's address"
+        super().__init__(f"{place} does not answer like an OpenAI server; check it, and any proxy on the way.")
+        self.body = body
+
+
+async def refuse_other_bodies(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield the bytes of a stream of events. Raises `OtherBody` for JSON and for a page."""
+    is_beginning = True
+    async for part in parts:
+        if is_beginning and (begun := part.lstrip(_BLANKS)):
+            is_beginning = False
+            if begun.startswith(_BEGINNINGS):
+                raise OtherBody(begun + await _read_rest(parts))
+        yield part
+
+
+async def _read_rest(parts: AsyncIterator[bytes]) -> bytes:
+    rest = bytearray()
+    async for part in parts:
+        rest += part
+        if len(rest) > MAX_WHOLE_BYTES:
+            break
+    return bytes(rest)
+
+
+def parse_other_body(other: OtherBody, address_setting: str | None) -> dict[str, Any]:
+    """Return the JSON of a whole answer.
+
+    Raises `ReportedFailure` for JSON with an error, `OtherServerError` for anything else, `ValueError` for broken JSON.
+    """
+    if other.content.startswith(b"<") or not other.content:
+        raise OtherServerError(address_setting, _read_excerpt(other.content))
+    document = from_json(other.content)
+    found = document[0] if isinstance(document, list) and document else document  # Gemini's failures are in a list
+    if isinstance(found, Mapping) and found.get("error"):
+        raise ReportedFailure(found["error"])
+    if not isinstance(document, dict) or not _is_answer(document):
+        raise OtherServerError(address_setting, document)
+    return document
+
+
+def convert_to_event(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a whole answer of Chat Completions as the only event of a stream."""
+    choices = [{**choice, "delta": choice.get("message")} for choice in document["choices"]]
+    return {**document, "choices": choices}
+
+
+def _is_answer(document: Mapping[str, Any]) -> bool:
+    """Return whether JSON is a whole answer of Chat Completions or of Responses."""
+    choices = document.get("choices")
+    if isinstance(choices, list) and choices:
+        return all(isinstance(choice, dict) and isinstance(choice.get("message"), dict) for choice in choices)
+    return document.get("object") == "response" and isinstance(document.get("output"), list)
+
+
+def _read_excerpt(content: bytes) -> str:
+    text = content[: 100 * MAX_EXCERPT_CHARS].decode(errors="replace")
+    return shorten_line(" ".join(_TAGS.sub(" ", text).split()), MAX_EXCERPT_CHARS)
