@@ -131,7 +131,7 @@ class SubAgents:
     default_model: ChosenModel  # the conversation's, for agents without a model of their own
     graph: Graph
     limits: Limits
-    describe_failure: Callable[[BaseException], str]  # for people and models
+    describe_failure: Callable[[BaseException, str], str]  # for people and models, given the failed part of the run
 
     def choose_model(self, agent: Agent) -> ChosenModel:
         return self.default_model if agent.model is None else ChosenModel(agent.model, self.catalog.load_model(agent.model))
@@ -224,7 +224,7 @@ class RunDelegator:
             self._waiting_agents.add(agent.name)
             raise
         except Exception as error:  # noqa: BLE001  a sub-agent's outer edge: every failure becomes a sentence
-            failed = self._sub_agents.describe_failure(error)
+            failed = self._sub_agents.describe_failure(error, f"the agent {agent.name}")
             sub_context.trace.cut_off(failed)
             await sub_context.recorder.cut_off()
             hint = f" {_KEPT_WORK_TEXT}" if isinstance(error, LimitReached) else ""

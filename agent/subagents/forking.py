@@ -45,7 +45,7 @@ class RunForkExplorer:
     run: Run
     graph: Graph
     load_system_text: Callable[[], str]  # the instructions on a branch; blocks
-    describe_failure: Callable[[BaseException], str]  # a failure, for people
+    describe_failure: Callable[[BaseException, str], str]  # for people, given the failed part of the run
     publish_head: Callable[[int], None]  # publishes the thread's new version
     needs_approval: bool
 
@@ -130,7 +130,7 @@ class RunForkExplorer:
             raise
         except Exception as error:  # noqa: BLE001  a branch's outer edge: every failure becomes a sentence
             late = f"It took longer than {context.limits.branch.seconds:g} s and was stopped."
-            failed = late if deadline.expired() else self.describe_failure(error)
+            failed = late if deadline.expired() else self.describe_failure(error, f"the branch {branch_id}")
             trace.cut_off(failed)
             await recorder.cut_off()
             return {"failed": failed}
