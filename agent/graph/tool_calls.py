@@ -220,6 +220,7 @@ async def _dispatch_call(tools: dict[str, BaseTool], context: RunContext, call: 
     try:
         return await run_within(max_seconds, _invoke_tool(tools, call))
     except TimeoutError:
+        _log.warning("tool %s took longer than %g s and was stopped", call["name"], max_seconds)
         return ToolOutcome(f"The tool took longer than {max_seconds:g} s and was stopped.", is_failed=True)
 
 

@@ -34,6 +34,7 @@ from checkpoints import Caller, Database, Message, Run, Runs, Store
 from tests.fakes.openai import FakeOpenAI
 
 KEY = "sk-very-secret-0123456789"
+POOL_THREADS = 4
 LIMITS = Limits(idle_seconds=60, tool_seconds=60, draft_seconds=0.02)
 
 
@@ -153,7 +154,7 @@ async def running(
     database: Database | None = None,  # None: one in memory
     **limits: Any,
 ) -> AsyncIterator[Running]:
-    pool = ThreadPoolExecutor(4)
+    pool = ThreadPoolExecutor(POOL_THREADS)
     blocking = BlockingPool(pool)
     database = database or Database.in_memory()
     store, hub = Store(database), RunHub()

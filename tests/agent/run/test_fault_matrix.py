@@ -5,23 +5,31 @@ import contextlib
 import json
 import threading
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import product
 from typing import Any
 
 import pytest
+from langchain_core.tools import BaseTool, StructuredTool
 
 import agent.run.judge
 import agent.run.outcome
-from agent.events import RunFinished
+from agent.events import RunFinished, WorkEnded
+from agent.graph.state import Limits
 from agent.run.compaction import SummaryScope
 from agent.run.requests import NothingToDecideError
 from agent.tools.approval import Decision
+from agent.tools.remote_tool import adapt_tool
 from checkpoints import Caller, MessageStatus, Run, RunActiveError, RunState, StoreUnavailableError
+from components.panels.chat_actions import MAX_STOP_SECONDS
 from tests.agent import cast as casting
 from tests.agent.cast import Cast, ask
-from tests.agent.running import Running, model_at, raising, running, tool
+from tests.agent.running import POOL_THREADS, Running, model_at, raising, running, tool
 from tests.agent.tracing.test_run_trace import Listener
 from tests.fakes.openai import Call, Fault, Say
+from tests.rounds import sample
 
 LONG = "The harbour of Ystad froze over that year, and nobody crossed it. " * 40
 DISK = StoreUnavailableError("The disk is full.")
@@ -32,17 +40,24 @@ MODEL_FAULTS = {
     "cut": Fault("cut", Say("one two three"), after_tokens=1),
     "early end": Fault("end", Say("one two three"), after_tokens=1),
 }
-NAMES_IN_LOG = {  # by fault: the class that the log names
-    "error": "OpenAIInvalidRequestError: HTTP 400",
-    "silence": "TimeoutError",
-    "silence in the middle": "TimeoutError",
-    "cut": "OpenAIConnectionError",
-    "early end": "AnswerCutOff",
+REASONS_IN_LOG = {  # by fault: the class that the log names, and the reason
+    "error": "OpenAIInvalidRequestError: HTTP 400: No.",
+    "silence": "TimeoutError at ",
+    "silence in the middle": "TimeoutError at ",
+    "cut": "OpenAIConnectionError at ",
+    "early end": "AnswerCutOff: The connection to the model was cut",
 }
+NAMES_IN_LOG = {fault: reason.partition(":")[0].removesuffix(" at ") for fault, reason in REASONS_IN_LOG.items()}
 STORE_FAULTS = {"full disk": DISK, "own defect": RuntimeError("defect"), "cancelled": asyncio.CancelledError()}
+STORE_PLACES = {  # by method: the place where a run waits for it
+    "commit_message": "model",
+    "save_drafts": "model",
+    "end_run": "model",
+    "branch_off": "branch",
+    "replace_with_summary": "compaction",
+}
 SILENT_SECONDS = 1.5  # a model at work must answer within this also on a busy machine
 END_IN_LOG = {  # by fault of the store when a run's end is written
-    "full disk": "could not be written to its end: The disk is full.",
     "own defect": "could not be written to its end: RuntimeError at ",
     "cancelled": "the task that ends it was cancelled",
 }
@@ -58,25 +73,30 @@ class Place:
     earlier: Sequence[str] = ()  # messages of earlier runs
     compacts: bool = False
     is_survived: bool = False  # the agent goes on without the answer
+    name_in_log: str = "the answer"
     lines: dict[str, Sequence[Any]] = field(default_factory=dict)  # of the other parts
 
 
 PLACES = {
     "model": Place(),
     "model after a tool": Place(before=[Call("act", {})]),
-    "sub-agent": Place(part="ann", is_survived=True, lines={"main": [ask("ann", "1"), Say("So.")]}),
-    "branch": Place(before=[Call("fork", {"prompts": ["a"]})], is_survived=True),
-    "compaction": Place(before=[Say(LONG)], earlier=["hello"], compacts=True),
+    "sub-agent": Place(
+        part="ann", is_survived=True, lines={"main": [ask("ann", "1"), Say("So.")]}, name_in_log="the agent ann"
+    ),
+    "branch": Place(before=[Call("fork", {"prompts": ["a"]})], is_survived=True, name_in_log="the branch "),
+    "compaction": Place(before=[Say(LONG)], earlier=["hello"], compacts=True, name_in_log="the summary"),
 }
 
 
-def play(story: Story, parts: dict[str, Sequence[Any]], act: Callable[[], Any] = str, **more: Any) -> None:
+def play(story: Story, parts: dict[str, Sequence[Any]], act: Callable[[], Any] | BaseTool = str, **more: Any) -> None:
+    tools = [act if isinstance(act, BaseTool) else tool("act", act)]
+
     async def whole(cast: Cast) -> None:
         limits = {"watch_seconds": 0.05, **more}
         agents = {"ann": casting.agent("ann")}
         async with (
             model_at(cast) as model,
-            running(model, (tool("act", act),), agents=agents, time_travel="allow", **limits) as chat,
+            running(model, tools, agents=agents, time_travel="allow", **limits) as chat,
         ):
             await story(chat, cast)
 
@@ -100,8 +120,7 @@ async def check_next_message(chat: Running, cast: Cast) -> None:
     assert cast.violations == []
 
 
-@pytest.mark.parametrize("fault", MODEL_FAULTS)
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize(("name", "fault"), sample(product(PLACES, MODEL_FAULTS), 9))
 def test_a_model_that_fails_ends_the_run_with_a_sentence_or_is_survived(
     name: str, fault: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -112,7 +131,8 @@ def test_a_model_that_fails_ends_the_run_with_a_sentence_or_is_survived(
         run = await begin(chat, place)
         ended = await chat.end(run)
         assert ended.state is (RunState.DONE if place.is_survived else RunState.FAILED)
-        assert f"run {run.id} failed: {NAMES_IN_LOG[fault]}" in caplog.text
+        assert f"run {run.id} failed in {place.name_in_log}" in caplog.text
+        assert f": {REASONS_IN_LOG[fault]}" in caplog.text
         await check_next_message(chat, cast)
 
     play(story, parts, idle_seconds=SILENT_SECONDS if "silence" in fault else 60)
@@ -140,30 +160,171 @@ def test_stop_and_a_stray_cancellation_work_while_a_model_is_silent(
     play(story, {**place.lines, place.part: [*place.before, Fault("hang")]})
 
 
-@pytest.mark.parametrize("error", [OSError(28, "no space"), MemoryError(), asyncio.CancelledError(), DISK])
-def test_a_tool_that_fails_is_survived(error: BaseException) -> None:
+def build_tool(kind: str, act: Callable[[], Any]) -> BaseTool:
+    """A tool of each kind: a coroutine, a function on a thread, or a tool of an MCP server."""
+
+    async def call(_: object) -> str:
+        return str(await asyncio.to_thread(act))
+
+    if kind == "mcp":
+        return adapt_tool("far", "act", "Acts.", {"type": "object", "properties": {}}, call)
+    func = partial(call, None) if kind == "coroutine" else act
+    return StructuredTool.from_function(
+        **{"coroutine" if kind == "coroutine" else "func": func}, name="act", description="Acts.", args_schema=NO_ARGUMENTS
+    )
+
+
+KINDS = ("coroutine", "thread", "mcp")
+NO_ARGUMENTS = {"type": "object", "properties": {}}
+TOOL_ERRORS = (OSError(28, "no space"), MemoryError(), SystemExit(1), asyncio.CancelledError(), DISK)
+
+
+@pytest.mark.parametrize(("kind", "error"), sample(product(KINDS, TOOL_ERRORS), 6))
+def test_a_tool_that_fails_is_survived(kind: str, error: BaseException, caplog: pytest.LogCaptureFixture) -> None:
+    acting = build_tool(kind, raising(error))
+
     async def story(chat: Running, cast: Cast) -> None:
         assert (await chat.say("please")).state is RunState.DONE
         await check_next_message(chat, cast)
 
-    play(story, {"main": [Call("act", {}), Say("So.")]}, raising(error))
+    play(story, {"main": [Call(acting.name, {}), Say("So.")]}, acting)
+    assert f"tool {acting.name} failed" in caplog.text
+    assert type(error).__name__ in caplog.text
 
 
-@pytest.mark.parametrize("fault", STORE_FAULTS)
-@pytest.mark.parametrize("method", ["commit_message", "save_drafts", "end_run", "branch_off", "replace_with_summary"])
+class Hang:
+    """A call that hangs until it is released."""
+
+    def __init__(self, call: Callable[..., Any] = str) -> None:
+        self.call, self.is_begun, self.is_free = call, threading.Event(), threading.Event()
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        self.is_begun.set()
+        assert self.is_free.wait(60)
+        return self.call(*args, **options)
+
+
+def build_hanging_tool(kind: str, hang: Hang) -> BaseTool:
+    async def wait(_: object) -> str:
+        hang.is_begun.set()
+        await asyncio.Event().wait()
+        return ""
+
+    if kind == "mcp":
+        return adapt_tool("far", "act", "Hangs.", NO_ARGUMENTS, wait)
+    return build_tool("thread", hang) if kind == "thread" else tool("act", lambda: wait(None))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_tool_that_is_silent_is_survived(kind: str, caplog: pytest.LogCaptureFixture) -> None:
+    hang = Hang()
+    silent = build_hanging_tool(kind, hang)
+
+    async def story(chat: Running, cast: Cast) -> None:
+        assert (await chat.say("please")).state is RunState.DONE
+        await check_next_message(chat, cast)
+        hang.is_free.set()
+
+    play(story, {"main": [Call(silent.name, {}), Say("So.")]}, silent, tool_seconds=0.05)
+    assert f"tool {silent.name} took longer than 0.05 s" in caplog.text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_stop_ends_a_run_while_its_tool_hangs(kind: str) -> None:
+    hang = Hang()
+    silent = build_hanging_tool(kind, hang)
+
+    async def story(chat: Running, cast: Cast) -> None:
+        run = await chat.send("please")
+        await chat.until(hang.is_begun.is_set)
+        await chat.runner.stop(chat.thread_id)
+        assert (await chat.end(run)).state is RunState.STOPPED
+        assert not hang.is_free.is_set()
+        hang.is_free.set()
+        await check_next_message(chat, cast)
+
+    play(story, {"main": [Call(silent.name, {})]}, silent)
+
+
+def has_ended_work(chat: Running) -> bool:
+    return any(isinstance(event, WorkEnded) for event in chat.events)
+
+
+async def check_stop(chat: Running, run: Run, hang: Hang) -> None:
+    """Stop, and see that the page hears it while the fault still hangs. The end is written when it is over."""
+    await chat.runner.stop(chat.thread_id, max_seconds=0)
+    await chat.until(lambda: has_ended_work(chat))
+    assert (hang.is_free.is_set(), any(isinstance(event, RunFinished) for event in chat.events[-2:])) == (False, False)
+    hang.is_free.set()
+    assert (await chat.end(run)).state in (RunState.STOPPED, RunState.DONE)
+
+
+def test_stop_waits_for_work_less_than_a_second() -> None:
+    assert Limits().stop_seconds < MAX_STOP_SECONDS <= 1
+
+
+@pytest.mark.parametrize("method", STORE_PLACES)
+def test_stop_is_published_while_the_store_hangs(method: str) -> None:
+    place = PLACES[STORE_PLACES[method]]
+
+    async def story(chat: Running, cast: Cast) -> None:
+        for text in place.earlier:
+            await chat.say(text)
+        hang = Hang(getattr(chat.runs, method))
+        setattr(chat.runs, method, hang)
+        run = await begin(chat, Place(compacts=place.compacts))
+        await chat.until(hang.is_begun.is_set)
+        await check_stop(chat, run, hang)
+        await check_next_message(chat, cast)
+
+    last = MODEL_FAULTS["silence in the middle"] if method == "save_drafts" else Say("one two three")
+    play(story, {"main": [*place.before, last]})
+
+
+def test_stop_is_published_while_every_thread_of_the_pool_hangs() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        run = await chat.send("please")
+        await chat.until(chat.heard)
+        hang = Hang()
+        for _ in range(POOL_THREADS):
+            chat.runner.blocking.pool.submit(hang)
+        await check_stop(chat, run, hang)
+        await check_next_message(chat, cast)
+
+    play(story, {"main": [MODEL_FAULTS["silence in the middle"]]})
+
+
+def test_stop_ends_a_run_whose_model_waits_for_a_thread_of_the_loops_own_pool() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        hang = Hang()
+        with ThreadPoolExecutor(1) as pool:
+            asyncio.get_running_loop().set_default_executor(pool)
+            pool.submit(hang)
+            await chat.until(hang.is_begun.is_set)
+            run = await chat.send("please")
+            await chat.runner.stop(chat.thread_id)
+            assert (await chat.end(run)).state is RunState.STOPPED
+            assert not hang.is_free.is_set()
+            hang.is_free.set()
+            await check_next_message(chat, cast)
+
+    play(story, {"main": [Say("So.")]})
+
+
+@pytest.mark.parametrize(("method", "fault"), sample(product(STORE_PLACES, STORE_FAULTS), 8))
 def test_a_store_that_fails_once_or_for_a_while_holds_no_thread(
     method: str, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    name = {"branch_off": "branch", "replace_with_summary": "compaction"}.get(method, "model")
-    place = PLACES[name]
+    place = PLACES[STORE_PLACES[method]]
 
     async def story(chat: Running, cast: Cast) -> None:
         for text in place.earlier:
             await chat.say(text)
         with monkeypatch.context() as broken:
             broken.setattr(chat.runs, method, lambda *_, **__: raising(STORE_FAULTS[fault])())
-            run = await begin(chat, Place(compacts=place.compacts))
-            await chat.end(run)
+            before = len(chat.events)
+            await begin(chat, Place(compacts=place.compacts))
+            await chat.until(lambda: any(isinstance(event, RunFinished | WorkEnded) for event in chat.events[before:]))
         await chat.until(lambda: chat.thread_id not in chat.runs.list_running_threads())
         await check_next_message(chat, cast)
 
@@ -226,15 +387,32 @@ def test_of_a_decision_and_a_message_at_once_one_is_taken() -> None:
     play(story, {"main": [Call("act", {}), Say("So.")]}, approval=["act"])
 
 
-@pytest.mark.parametrize("fault", STORE_FAULTS)
+def lose_end(chat: Running, broken: pytest.MonkeyPatch, fault: str) -> None:
+    broken.setattr(chat.runs, "end_run", lambda *_, **__: raising(STORE_FAULTS[fault])())
+
+
+def test_a_run_whose_rest_is_written_when_there_is_room_again_waits_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        with monkeypatch.context() as broken:
+            lose_end(chat, broken, "full disk")
+            run = await chat.send("please")
+            await chat.until(lambda: has_ended_work(chat))
+        assert (await chat.end(run)).state is RunState.WAITING
+        decision = Decision(str(chat.path()[1].langchain.tool_calls[0]["id"]), "allow")  # type: ignore[union-attr]
+        assert (await chat.end(await chat.runner.decide(chat.thread_id, decision, caller=Caller()))).state is RunState.DONE
+        await check_next_message(chat, cast)
+
+    play(story, {"main": [Call("act", {}), Say("So.")]}, approval=["act"])
+
+
+@pytest.mark.parametrize("fault", END_IN_LOG)
 def test_a_run_that_cannot_be_written_to_rest_gives_its_waiting_call_up(
     fault: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def story(chat: Running, cast: Cast) -> None:
         with monkeypatch.context() as broken:
-            broken.setattr(chat.runs, "end_run", lambda *_, **__: raising(STORE_FAULTS[fault])())
+            lose_end(chat, broken, fault)
             run = await chat.send("please")
-            await chat.until(lambda: any(isinstance(event, RunFinished) for event in chat.events))
             await chat.until(lambda: not chat.runner.active_runs.by_thread)
         await chat.until(lambda: chat.thread_id not in chat.runs.list_running_threads())
         await chat.until(lambda: f"run {run.id} was interrupted" in caplog.text)
@@ -306,7 +484,7 @@ def test_a_tracer_that_fails_costs_no_run_its_end_and_no_state_its_milestone(cap
     assert "a tracer failed" in caplog.text
 
 
-@pytest.mark.parametrize("name", ["describe_model_error", "read_provider_words", "describe_refusal"])
+@pytest.mark.parametrize("name", ["describe_model_error", "read_provider_words"])
 def test_a_failure_in_the_description_of_a_failure_ends_its_run(
     name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -315,7 +493,7 @@ def test_a_failure_in_the_description_of_a_failure_ends_its_run(
             broken.setattr(agent.run.outcome, name, lambda _: raising(RuntimeError("defect"))())
             run = await chat.say("please")
         assert run.state is RunState.FAILED
-        assert f"run {run.id} failed: OpenAIInvalidRequestError" in caplog.text
+        assert f"run {run.id} failed in the answer: OpenAIInvalidRequestError" in caplog.text
         assert ": RuntimeError at " in caplog.text
         await check_next_message(chat, cast)
 
@@ -324,8 +502,8 @@ def test_a_failure_in_the_description_of_a_failure_ends_its_run(
 
 EVENTS = {  # the log, by the event that cannot be published
     "RunStarted": "nobody drove it",
-    "TextDelta": " failed: RuntimeError",
-    "MessageAdded": " failed: RuntimeError",
+    "TextDelta": " failed in the answer: RuntimeError at ",
+    "MessageAdded": " failed in the answer: RuntimeError at ",
     "RunFinished": "could not be written to its end: RuntimeError at ",
 }
 
@@ -361,7 +539,7 @@ def test_a_sub_agents_failure_that_cannot_be_written_ends_the_run(caplog: pytest
         chat.runs.commit_message = refuse_partial  # type: ignore[method-assign]
         run = await chat.say("please")
         assert (run.state, str(run.error)[:17]) == (RunState.FAILED, "The disk is full.")
-        assert f"run {run.id} failed: StoreUnavailableError" in caplog.text
+        assert f"run {run.id} failed in the answer: StoreUnavailableError: The disk is full." in caplog.text
         await check_next_message(chat, cast)
 
     play(story, {"main": [ask("ann", "1")], "ann": [MODEL_FAULTS["cut"]]})
@@ -374,7 +552,7 @@ def test_a_watchdog_that_fails_looks_again(
     async def story(chat: Running, cast: Cast) -> None:
         with monkeypatch.context() as broken:
             broken.setattr(chat.runs, "list_running_threads", raising(STORE_FAULTS[fault]))
-            broken.setattr(chat.runs, "end_run", lambda *_, **__: raising(DISK)())
+            lose_end(chat, broken, "own defect")
             run = await chat.send("please")
             name = type(STORE_FAULTS[fault]).__name__
             await chat.until(lambda: f"whether all runs are driven could not be seen: {name} at " in caplog.text)
