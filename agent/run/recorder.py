@@ -141,6 +141,8 @@ class RunRecorder:
             return await asyncio.shield(writing)
         except asyncio.CancelledError:
             await asyncio.wait({writing})
+            if not writing.cancelled():
+                writing.exception()  # read here, since nothing else does: the event loop would report it as lost
             raise
 
     async def _write_message(self, message: BaseMessage, status: MessageStatus, agent: str) -> int:
