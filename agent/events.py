@@ -47,6 +47,15 @@ class ToolStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkEnded:
+    """The work of a run has ended, and the database does not have its end yet. `error` is a sentence for people."""
+
+    run_id: str
+    state: RunState
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RunFinished:
     """The run has ended. `error` is a sentence for people when it failed; `details` are the provider's words."""
 
@@ -64,4 +73,14 @@ class HeadMoved:
     version: int
 
 
-Event = RunStarted | TextDelta | ReasoningDelta | TextWithdrawn | MessageAdded | ToolStarted | RunFinished | HeadMoved
+Event = (
+    RunStarted
+    | TextDelta
+    | ReasoningDelta
+    | TextWithdrawn
+    | MessageAdded
+    | ToolStarted
+    | WorkEnded
+    | RunFinished
+    | HeadMoved
+)

@@ -42,7 +42,7 @@ class _SplitCalls:
 
     before: list[ToolCall]
     move: ToolCall | None
-    after: list[ToolCall]  # they belong to a path that leaves, unless the move is refused
+    after: list[ToolCall]  # they belong to a path that leaves, unless the move is refused or denied
 
 
 async def run_tool_calls(
@@ -96,7 +96,9 @@ def _split_at_move(calls: list[ToolCall], tools: Collection[str]) -> _SplitCalls
 async def _make_move(
     call: ToolCall, later_calls: Sequence[ToolCall], approval: Collection[str], context: RunContext
 ) -> ToolMessage:
-    """Move as the call requests, and refuse the later calls of its answer. A refused move is a result like any other.
+    """Move as the call requests, and refuse the later calls of its answer.
+
+    A refused or denied move is a result like any other, and the later calls run.
 
     Raises `PathChanged` after the move, and `AwaitingDecision` when a person must decide first.
     """
@@ -108,10 +110,10 @@ async def _make_move(
         await context.recorder.run_blocking(partial(context.time_travel.plan_call, call, decision))
     except MoveRefused as reason:
         return await _refuse_call(call, str(reason), context)
+    if decision is None and (context.time_travel.policy == "ask" or call["name"] in approval):
+        raise AwaitingDecision  # the later calls stay open: they run if the move is denied
     for each in later_calls:
         await _refuse_call(each, AFTER_MOVE_TEXT, context)
-    if decision is None and (context.time_travel.policy == "ask" or call["name"] in approval):
-        raise AwaitingDecision
     # Once more: it counts the results that were just written among the messages that leave.
     move = await context.recorder.run_blocking(partial(context.time_travel.plan_call, call, decision))
     raise await context.time_travel.make_move(call, move, context.recorder)
@@ -218,6 +220,7 @@ async def _dispatch_call(tools: dict[str, BaseTool], context: RunContext, call: 
     try:
         return await run_within(max_seconds, _invoke_tool(tools, call))
     except TimeoutError:
+        _log.warning("tool %s took longer than %g s and was stopped", call["name"], max_seconds)
         return ToolOutcome(f"The tool took longer than {max_seconds:g} s and was stopped.", is_failed=True)
 
 

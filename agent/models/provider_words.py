@@ -1,7 +1,4 @@
-"""The words of a provider that refused a request, without keys, for the page behind “Details”.
-
-They may quote the conversation, so the log gets only the status and the names of the error.
-"""
+"""The words of a provider that refused a request, without keys, for the log and for the page behind “Details”."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -57,16 +54,6 @@ def read_provider_words(error: BaseException) -> str | None:
         visible = visible.replace(key, MASK)
     masked = _LABELLED_KEYS.sub(rf"\g<1>{MASK}", _KEYS.sub(MASK, visible))
     return shorten_line(masked, MAX_WORDS_CHARS) or None
-
-
-def describe_refusal(error: BaseException) -> str | None:
-    """Return the status and the names of a provider's error for the log; None if the error did not come from a provider."""
-    refusal = _find_provider_error(error)
-    if refusal is None:
-        return None
-    status = read_status(refusal)
-    names = _list_names(refusal)
-    return " ".join([*([f"HTTP {status}"] if status else []), *([f"({', '.join(names)})"] if names else [])]) or None
 
 
 def _find_provider_error(error: BaseException) -> BaseException | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from agent.graph.budgets import write_usage
@@ -9,11 +10,12 @@ from agent.run.blocking import BlockingPool
 from agent.run.driver import RunDriver
 from agent.run.hub import RunHub
 from agent.run.judge import Judge
-from agent.run.outcome import locate_error, read_outcome
+from agent.run.outcome import RunOutcome, locate_error, read_outcome
 from agent.run.preparation import PreparedRun
 from agent.run.recorder import RunRecorder
-from checkpoints import Run, Runs, RunState, StateError
+from checkpoints import Run, Runs, RunState, StateError, StoreUnavailableError
 
+DELAYED_END_TEXT = "The end of this answer is not saved yet, and will be when the database answers. {reason}"
 _log = logging.getLogger(__name__)
 
 
@@ -25,13 +27,16 @@ class ActiveRun:
     end: asyncio.Task[None]
     recorder: RunRecorder
     stopping: asyncio.Future[None]  # done when the run's end was requested
+    tried: asyncio.Future[None]  # done when the database did not take the end at the first try
 
-    async def stop(self) -> None:
-        """Cancel the work and wait until the end is written."""
+    async def stop(self, max_seconds: float | None = None) -> None:
+        """Cancel the work, and wait until the end is written, or is known to be delayed by the database."""
         if not self.stopping.done():  # once: a second time would cut short how the work comes to rest
             self.work.cancel()
             self.stopping.set_result(None)
-        await asyncio.wait({self.end})
+            if self.work.done():  # its end is being written, and nothing more may come of it for a while
+                self.recorder.end_work(RunState.STOPPED)
+        await asyncio.wait({self.end, self.tried}, timeout=max_seconds, return_when=asyncio.FIRST_COMPLETED)
 
 
 @dataclass(slots=True)
@@ -44,11 +49,12 @@ class ActiveRuns:
     blocking: BlockingPool
     judge: Judge | None
     stop_seconds: float  # that work has to come to rest
+    retry_seconds: float  # between two tries to write an end that the database does not take
     by_thread: dict[str, ActiveRun] = field(default_factory=dict)
     abandoned: set[asyncio.Task[None]] = field(
         default_factory=set
     )  # work that did not stop: the loop holds tasks only weakly
-    is_closing: bool = False
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
     # A run that has begun on disk and has no task yet looks like one that a crash left behind: nothing may look then.
     begin_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -61,13 +67,20 @@ class ActiveRuns:
         # Now: the run may be stopped before its work takes a step, and then each of these calls needs a result.
         recorder.reopen_calls(prepared.decided_calls)
         work = asyncio.create_task(self.driver.drive(prepared, recorder), name=f"run {run.id}")
-        stopping = asyncio.get_running_loop().create_future()
-        end = asyncio.create_task(self._finish_run(recorder, prepared, work, stopping), name=f"end of run {run.id}")
-        active = self.by_thread[run.thread_id] = ActiveRun(work, end, recorder, stopping)
+        loop = asyncio.get_running_loop()
+        stopping, tried = loop.create_future(), loop.create_future()
+        finishing = self._finish_run(recorder, prepared, work, stopping, tried)
+        end = asyncio.create_task(finishing, name=f"end of run {run.id}")
+        active = self.by_thread[run.thread_id] = ActiveRun(work, end, recorder, stopping, tried)
         end.add_done_callback(lambda _: self._forget_run(run, active))
 
     async def _finish_run(
-        self, recorder: RunRecorder, prepared: PreparedRun, work: asyncio.Task[None], stopping: asyncio.Future[None]
+        self,
+        recorder: RunRecorder,
+        prepared: PreparedRun,
+        work: asyncio.Task[None],
+        stopping: asyncio.Future[None],
+        tried: asyncio.Future[None],
     ) -> None:
         """Write how the work ended. This is a run's outer edge: every failure becomes a sentence for the user.
 
@@ -78,10 +91,12 @@ class ActiveRuns:
         await asyncio.wait({work}, timeout=self.stop_seconds)
         if not work.done():
             self._abandon_work(run, work)
-        outcome = read_outcome(run, work, is_stopped=stopping.done(), is_closing=self.is_closing)
+        outcome = read_outcome(run, work, is_stopped=stopping.done(), is_closing=self.closing.is_set())
         try:
+            if stopping.done():
+                recorder.end_work(outcome.state)  # at once: the database may be locked
             usage = write_usage(prepared.usage) if outcome.state is RunState.WAITING else None
-            await recorder.end_run(outcome.state, outcome.error, outcome.details, usage)
+            await self._write_end(recorder, outcome, usage, tried)
         except StateError as error:
             _log.error("run %s could not be written to its end: %s", run.id, error)
         except Exception as error:  # noqa: BLE001  the watchdog releases the thread later
@@ -90,6 +105,39 @@ class ActiveRuns:
             trace.on_end(outcome.state, outcome.error)
         if self.judge is not None and outcome.state is RunState.DONE:
             self.judge.consider(run)
+
+    async def _write_end(
+        self, recorder: RunRecorder, outcome: RunOutcome, usage: str | None, tried: asyncio.Future[None]
+    ) -> None:
+        """Write and publish a run's end. While the database does not take it, publish that and try again.
+
+        The try after the server began to close is the last one.
+        """
+        version = 0
+        try:
+            while True:
+                is_last = self.closing.is_set()
+                try:
+                    version = await recorder.write_end(outcome.state, outcome.error, outcome.details, usage)
+                    break
+                except StoreUnavailableError as error:
+                    if is_last:
+                        raise
+                    self._report_delay(recorder, outcome.state, error, tried)
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(self.closing.wait(), self.retry_seconds)
+        finally:  # followers must not wait for ever
+            recorder.publish_end(outcome.state, version, outcome.error, outcome.details)
+
+    def _report_delay(
+        self, recorder: RunRecorder, state: RunState, error: StoreUnavailableError, tried: asyncio.Future[None]
+    ) -> None:
+        if tried.done():
+            return
+        tried.set_result(None)
+        _log.error("run %s could not be written to its end: %s It is tried again.", recorder.run.id, error)
+        shown = state if state is RunState.STOPPED else RunState.FAILED
+        recorder.end_work(shown, DELAYED_END_TEXT.format(reason=error))
 
     def _abandon_work(self, run: Run, work: asyncio.Task[None]) -> None:
         """Leave work that does not stop to itself. Its recorder refuses everything from now on."""

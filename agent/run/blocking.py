@@ -24,4 +24,5 @@ class BlockingPool:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
             await asyncio.wait({future})
+            future.exception()  # read here, since nothing else does: the event loop would report it as lost
             raise

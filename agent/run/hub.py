@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from agent.events import Event, MessageAdded, ReasoningDelta, RunFinished, RunStarted, TextDelta, TextWithdrawn
+from agent.events import Event, MessageAdded, ReasoningDelta, RunFinished, RunStarted, TextDelta, TextWithdrawn, WorkEnded
 
 MAX_QUEUED_EVENTS = 20_000  # events; a follower that lags further is dropped and opens again
 
@@ -21,6 +21,7 @@ class LiveRun:
     run_id: str
     text: str
     reasoning: str = ""
+    work_ended: WorkEnded | None = None  # None: it is at work
 
 
 class SubscriberLagged(Exception):
@@ -59,6 +60,7 @@ class RunHub:
         self._run_ids: dict[str, str] = {}
         self._texts: dict[str, list[str]] = {}
         self._reasoning: dict[str, list[str]] = {}
+        self._work_ends: dict[str, WorkEnded] = {}
 
     @property
     def active_run_count(self) -> int:
@@ -70,7 +72,8 @@ class RunHub:
             return None
         text = "".join(self._texts[thread_id])
         self._texts[thread_id] = [text]
-        return LiveRun(self._run_ids[thread_id], text, "".join(self._reasoning[thread_id]))
+        reasoning = "".join(self._reasoning[thread_id])
+        return LiveRun(self._run_ids[thread_id], text, reasoning, self._work_ends.get(thread_id))
 
     def publish(self, thread_id: str, event: Event) -> None:
         match event:
@@ -85,10 +88,13 @@ class RunHub:
                 self._texts[thread_id], self._reasoning[thread_id] = [], [event.reasoning]
             case MessageAdded() if thread_id in self._run_ids:
                 self._texts[thread_id], self._reasoning[thread_id] = [], []
+            case WorkEnded() if self._run_ids.get(thread_id) == event.run_id:
+                self._work_ends[thread_id] = event
             case RunFinished() if self._run_ids.get(thread_id) == event.run_id:
                 self._run_ids.pop(thread_id, None)
                 self._texts.pop(thread_id, None)
                 self._reasoning.pop(thread_id, None)
+                self._work_ends.pop(thread_id, None)
         for follower in self._subscribers.get(thread_id, ()):
             follower.put(event)
 

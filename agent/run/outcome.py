@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from agent.graph.answer import AnswerCutOff
 from agent.graph.budgets import LimitReached
 from agent.models.errors import describe_model_error
-from agent.models.provider_words import describe_refusal, read_provider_words
+from agent.models.provider_words import read_provider_words
 from agent.subagents.failure import HelperFailure
 from agent.tools.approval import AwaitingDecision
 from checkpoints import Run, RunState, StateError
@@ -43,7 +43,7 @@ def read_outcome(run: Run, work: asyncio.Task[None], *, is_stopped: bool, is_clo
             return RunOutcome(RunState.WAITING)
         if isinstance(error, LimitReached) and not is_stopped:
             return RunOutcome(RunState.STOPPED, f"{error} {GO_ON_TEXT}")
-        sentence = describe_run_failure(error, run)
+        sentence = describe_run_failure(error, "the summary" if run.compacts else "the answer", run=run)
         if not is_stopped:
             return RunOutcome(RunState.FAILED, sentence, _read_safely(read_provider_words, error))
     elif not is_stopped:
@@ -51,8 +51,12 @@ def read_outcome(run: Run, work: asyncio.Task[None], *, is_stopped: bool, is_clo
     return RunOutcome(RunState.STOPPED if is_stopped and not is_closing else RunState.INTERRUPTED)
 
 
-def describe_run_failure(error: BaseException, run: Run) -> str:
-    """Describe any failure in one sentence for people, and log its class and the names of the provider's error."""
+def describe_run_failure(error: BaseException, place: str, *, run: Run) -> str:
+    """Describe any failure in one sentence for people, and log it with the part of the run that failed.
+
+    The log gets the provider's words: one bounded line without keys. Other errors may quote a conversation, so it gets
+    their class and the place in the code.
+    """
     try:
         if isinstance(error, LimitReached):
             return str(error)
@@ -60,14 +64,15 @@ def describe_run_failure(error: BaseException, run: Run) -> str:
     except BaseException as broken:  # noqa: BLE001  the error path itself: the run must end all the same
         _log.error("run %s: a failure could not be described: %s", run.id, locate_error(broken))
         reason = _UNKNOWN_TEXT
-    names = _read_safely(describe_refusal, error)
-    _log.warning("run %s failed: %s%s", run.id, type(error).__qualname__, f": {names}" if names else "")
+    words = str(error) if isinstance(error, StateError | AnswerCutOff) else _read_safely(read_provider_words, error)
+    cause = f"{type(error).__qualname__}: {words}" if words else locate_error(error)
+    _log.warning("run %s failed in %s: %s", run.id, place, cause)
     return reason if isinstance(error, AnswerCutOff) else f"{reason} (reference {run.id[:8]})"
 
 
-def describe_helper_failure(error: BaseException, run: Run) -> HelperFailure:
+def describe_helper_failure(error: BaseException, place: str, *, run: Run) -> HelperFailure:
     """Describe the failure of a sub-agent or a branch: the run goes on, so its own details cannot hold the words."""
-    return HelperFailure(describe_run_failure(error, run), _read_safely(read_provider_words, error))
+    return HelperFailure(describe_run_failure(error, place, run=run), _read_safely(read_provider_words, error))
 
 
 def _read_safely(read: Callable[[BaseException], str | None], error: BaseException) -> str | None:

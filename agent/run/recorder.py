@@ -13,7 +13,7 @@ from typing import TypeVar
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from agent.context.request import NOT_CARRIED_OUT_TEXT
-from agent.events import MessageAdded, ReasoningDelta, RunFinished, TextDelta, TextWithdrawn, ToolStarted
+from agent.events import MessageAdded, ReasoningDelta, RunFinished, TextDelta, TextWithdrawn, ToolStarted, WorkEnded
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.subagents.delegation import OpenCall
@@ -150,6 +150,8 @@ class RunRecorder:
             return await asyncio.shield(writing)
         except asyncio.CancelledError:
             await asyncio.wait({writing})
+            if not writing.cancelled():
+                writing.exception()  # read here, since nothing else does: the event loop would report it as lost
             raise
 
     async def _write_message(self, message: BaseMessage, status: MessageStatus, agent: str) -> int:
@@ -168,20 +170,25 @@ class RunRecorder:
         self._hub.publish(self.run.thread_id, MessageAdded(stored, version))
         return stored.depth
 
-    async def end_run(
-        self, state: RunState, error: str | None = None, details: str | None = None, usage: str | None = None
-    ) -> None:
-        """Release the thread. Answers in progress become partial messages, and open calls get a result.
-
-        When the run waits for a person, calls stay open.
-        """
-        version = 0
+    def end_work(self, state: RunState, error: str | None = None) -> None:
+        """Refuse everything from now on, and publish that although the database does not have the end yet."""
         self._has_ended = True
-        try:
-            async with self._write_lock:
-                version = await self._end(state, error, details, usage)
-        finally:  # followers must not wait for ever, also when the disk is full
-            self._hub.publish(self.run.thread_id, RunFinished(self.run.id, state, version, error, details))
+        self._hub.publish(self.run.thread_id, WorkEnded(self.run.id, state, error))
+
+    async def write_end(
+        self, state: RunState, error: str | None = None, details: str | None = None, usage: str | None = None
+    ) -> int:
+        """Release the thread, and return its version. Answers in progress become partial messages, open calls get a result.
+
+        When the run waits for a person, calls stay open. It may be repeated while it raises `StoreUnavailableError`.
+        """
+        self._has_ended = True
+        async with self._write_lock:
+            return await self._end(state, error, details, usage)
+
+    def publish_end(self, state: RunState, version: int, error: str | None = None, details: str | None = None) -> None:
+        """Publish the end, also where it could not be written (version 0): followers must not wait for ever."""
+        self._hub.publish(self.run.thread_id, RunFinished(self.run.id, state, version, error, details))
 
     async def _end(self, state: RunState, error: str | None, details: str | None, usage: str | None) -> int:
         ending = partial(self._runs.end_run, self.run, state, error=error, details=details, usage=usage)

@@ -8,7 +8,7 @@ from langchain_core.messages import HumanMessage
 
 from agent.run.compaction import SummaryScope
 from agent.tools.approval import Decision
-from checkpoints import HEAD, UNTITLED, Caller, Message, NewMessage, StateError, files, serde
+from checkpoints import HEAD, UNTITLED, Caller, Message, NewMessage, RunActiveError, StateError, files, serde
 from checkpoints.limits import MAX_ARGUMENT_LEVELS, MAX_MESSAGE_CHARS, is_deeper
 from checkpoints.text import shorten
 
@@ -18,6 +18,14 @@ MAX_TITLE_CHARS = 60
 class NothingToDecideError(StateError):
     def __init__(self) -> None:
         super().__init__("This call does not wait for a decision any more.")
+
+
+class EndDelayedError(RunActiveError):
+    """The database did not take the end of the run before yet."""
+
+    def __init__(self, thread_id: str, run_id: str) -> None:
+        super().__init__(thread_id, run_id)
+        StateError.__init__(self, "The end of the answer before is not saved yet. Please try again in a moment.")
 
 
 class MessageTooLongError(StateError, ValueError):

@@ -19,7 +19,7 @@ from agent.run.hub import RunHub
 from agent.run.inputs import NothingToAnswerError, RunInputs
 from agent.run.judge import Judge
 from agent.run.preparation import PreparedRun, RunPreparer
-from agent.run.requests import RunRequest, check_decision, clean_message_text, make_title, replace_text
+from agent.run.requests import EndDelayedError, RunRequest, check_decision, clean_message_text, make_title, replace_text
 from agent.run.watchdog import RunWatchdog
 from agent.settings import ModelCatalog, ThreadSettings
 from agent.subagents.agents import Agents
@@ -109,17 +109,22 @@ class Runner:
             await self.blocking.run(self.inputs.find_passage, thread_id, scope)
         return await self._begin_run(RunRequest(thread_id, caller, scope=scope))
 
-    async def stop(self, thread_id: str) -> bool:
+    async def stop(self, thread_id: str, max_seconds: float | None = None) -> bool:
         """Stop the thread's run and wait until it has released the thread; return whether there was one.
 
         Messages on disk stay. Work that does not stop soon is abandoned: it goes on for a while, and can change nothing.
+        It waits no longer than `max_seconds`, or until the database has refused the end: that is written later.
         """
-        async with self.active_runs.begin_lock:
-            active = self.active_runs.by_thread.get(thread_id)
-            if active is None:
-                # A full disk may have kept a run from being written to its end: it would hold the thread for ever.
-                return await self.watchdog.interrupt_orphan(thread_id)
-        await active.stop()
+        active = self.active_runs.by_thread.get(
+            thread_id
+        )  # without the lock: another run may begin, and wait for the database
+        if active is None:
+            async with self.active_runs.begin_lock:
+                active = self.active_runs.by_thread.get(thread_id)
+                if active is None:
+                    # A database that failed may have left a run without its end: it would hold the thread for ever.
+                    return await self.watchdog.interrupt_orphan(thread_id)
+        await active.stop(max_seconds)
         return True
 
     async def release_orphans(self) -> None:
@@ -128,9 +133,12 @@ class Runner:
 
     async def close(self) -> None:
         """Interrupt all runs: the process is about to end."""
-        self.active_runs.is_closing = True
+        self.active_runs.closing.set()
         await self.watchdog.close()
-        await asyncio.gather(*map(self.stop, list(self.active_runs.by_thread)))
+        active = dict(self.active_runs.by_thread)
+        await asyncio.gather(*map(self.stop, active))
+        if active:  # the last try to write each end
+            await asyncio.wait({each.end for each in active.values()})
         if self.judge is not None:
             await self.judge.close()
 
@@ -140,7 +148,11 @@ class Runner:
             try:
                 prepared = await self._prepare(request)
             except RunActiveError:
-                if request.thread_id is None or request.thread_id in self.active_runs.by_thread:
+                if request.thread_id is None:
+                    raise
+                if (active := self.active_runs.by_thread.get(request.thread_id)) is not None:
+                    if active.tried.done():
+                        raise EndDelayedError(request.thread_id, active.recorder.run.id) from None
                     raise
                 await self.watchdog.interrupt_orphan(request.thread_id)  # it began, and then the database failed
                 prepared = await self._prepare(request)
@@ -197,7 +209,7 @@ def build_runner(
         blocking=blocking,
         drafts=Drafts(runs, blocking, limits.draft_seconds),
     )
-    active_runs = ActiveRuns(runs, hub, driver, blocking, judge, limits.stop_seconds)
+    active_runs = ActiveRuns(runs, hub, driver, blocking, judge, limits.stop_seconds, limits.watch_seconds)
     preparer = RunPreparer(store, runs, inputs, tracer, limits)
     watchdog = RunWatchdog(runs, hub, active_runs, blocking, limits.watch_seconds)
     return Runner(store, catalog, inputs, preparer, active_runs, watchdog, blocking, judge, default_policy)

@@ -7,7 +7,7 @@ a person's decision, after a crash, and after a move into the middle of its work
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -75,14 +75,30 @@ def find_open_calls(path: Sequence[Message], agent: str = MAIN) -> list[OpenCall
 
 
 def find_undecided_calls(open_calls: Iterable[OpenCall]) -> list[OpenCall]:
-    """Find the open calls that wait for a person: neither for a sub-agent at work, nor for their turn to call it."""
+    """Find the open calls that wait for a person: neither for a sub-agent, nor for their turn to call it, nor for a move."""
     open_calls = list(open_calls)
     at_work = {each.question.agent for each in open_calls if each.question is not None}
     return [
         each
-        for each in open_calls
+        for each in _skip_calls_behind_moves(open_calls)
         if each.question is None and not (each.call["name"] == ask_agent.name and each.call["args"].get("agent") in at_work)
     ]
+
+
+def _skip_calls_behind_moves(open_calls: Iterable[OpenCall]) -> Iterator[OpenCall]:
+    """Skip the calls after an agent's first open move, and the move itself while an earlier call waits for a sub-agent.
+
+    They wait for the move: it may remove their answer from the path, and they run if it is denied.
+    """
+    at_work, moving = set[str](), set[str]()
+    for each in open_calls:
+        is_move = each.call["name"] in MOVE_NAMES
+        if each.agent not in moving and not (is_move and each.agent in at_work):
+            yield each
+        if is_move:
+            moving.add(each.agent)
+        if each.question is not None:
+            at_work.add(each.agent)
 
 
 def _find_question(path: Sequence[Message], call: CallKey) -> Message | None:
@@ -116,7 +132,7 @@ class SubAgents:
     default_model: ChosenModel  # the conversation's, for agents without a model of their own
     graph: Graph
     limits: Limits
-    describe_failure: Callable[[BaseException], HelperFailure]  # for people and models
+    describe_failure: Callable[[BaseException, str], HelperFailure]  # given the failed part of the run
 
     def choose_model(self, agent: Agent) -> ChosenModel:
         return self.default_model if agent.model is None else ChosenModel(agent.model, self.catalog.load_model(agent.model))
@@ -209,7 +225,7 @@ class RunDelegator:
             self._waiting_agents.add(agent.name)
             raise
         except Exception as error:  # noqa: BLE001  a sub-agent's outer edge: every failure becomes a sentence
-            failed = self._sub_agents.describe_failure(error)
+            failed = self._sub_agents.describe_failure(error, f"the agent {agent.name}")
             sub_context.trace.cut_off(failed.sentence)
             await sub_context.recorder.cut_off()
             hint = f" {_KEPT_WORK_TEXT}" if isinstance(error, LimitReached) else ""

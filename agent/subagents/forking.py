@@ -46,7 +46,7 @@ class RunForkExplorer:
     run: Run
     graph: Graph
     load_system_text: Callable[[], str]  # the instructions on a branch; blocks
-    describe_failure: Callable[[BaseException], HelperFailure]  # for people and models
+    describe_failure: Callable[[BaseException, str], HelperFailure]  # given the failed part of the run
     publish_head: Callable[[int], None]  # publishes the thread's new version
     needs_approval: bool
 
@@ -131,7 +131,8 @@ class RunForkExplorer:
             raise
         except Exception as error:  # noqa: BLE001  a branch's outer edge: every failure becomes a sentence
             late = f"It took longer than {context.limits.branch.seconds:g} s and was stopped."
-            failed = HelperFailure(late) if deadline.expired() else self.describe_failure(error)
+            is_late = deadline.expired()
+            failed = HelperFailure(late) if is_late else self.describe_failure(error, f"the branch {branch_id}")
             trace.cut_off(failed.sentence)
             await recorder.cut_off()
             details = {"details": failed.provider_words} if failed.provider_words else {}

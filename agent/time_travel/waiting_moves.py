@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import dropwhile
 
 from langchain_core.messages import ToolCall
 
@@ -32,29 +33,35 @@ def find_waiting_moves(
 ) -> dict[str, WaitingMove]:
     """Return the moves that wait, of all agents, by the ids of their calls; without those that would be refused.
 
-    Ids are unique among the calls of a run.
+    An agent's first move waits alone: its later ones wait for it. Ids are unique among the calls of a run.
     """
     path = store.list_messages(thread_id)
     found: dict[str, WaitingMove] = {}
-    for agent, calls in _find_move_calls(path).items():
+    for agent, (call, *later_calls) in _find_move_calls(path).items():
         scope = load_scope(store, thread_id, agent, numbers)
         context = load_context() if agent == MAIN else None
         checkpoints = store.list_checkpoints(thread_id) if agent == MAIN else ()
-        for call in calls:
-            with suppress(MoveRefused):
-                found[call["id"] or ""] = _measure_move(plan_move(call, scope), scope, checkpoints, context)
+        with suppress(MoveRefused):
+            waiting = _measure_move(plan_move(call, scope), scope, checkpoints, context)
+            # Right before the move, each later call gets a result, which the move then removes as well.
+            removal = replace(waiting.removal, messages=waiting.removal.messages + len(later_calls))
+            found[call["id"] or ""] = replace(waiting, removal=removal)
     return found
 
 
 def _find_move_calls(path: Sequence[Message]) -> dict[str, list[ToolCall]]:
-    """Return the open calls that ask for a move, by their agents."""
+    """Return the first open call that asks for a move and the open calls after it, by their agents."""
     found: dict[str, list[ToolCall]] = {}
     last_answers = {message.agent: message.depth for message in path if message.type == "ai"}
     for agent, depth in last_answers.items():
         since = [message.langchain for message in path[depth:] if message.agent == agent and not message.damaged]
-        if calls := [call for call in find_unanswered_calls(since) if call["name"] in MOVE_NAMES]:
+        if calls := list(dropwhile(_is_no_move, find_unanswered_calls(since))):
             found[agent] = calls
     return found
+
+
+def _is_no_move(call: ToolCall) -> bool:
+    return call["name"] not in MOVE_NAMES
 
 
 def _measure_move(move: Move, scope: MoveScope, checkpoints: Sequence[Checkpoint], context: Context | None) -> WaitingMove:

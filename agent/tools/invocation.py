@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 
 from langchain_core.tools import BaseTool, StructuredTool, Tool
 
+from agent.tools.exits import ToolExitError, guard_tasks
+
 T = TypeVar("T")
 _abandoned = set[asyncio.Task[Any]]()  # the loop itself keeps no task
 _log = logging.getLogger(__name__)
@@ -47,7 +49,8 @@ async def invoke_tool(tool: BaseTool, arguments: dict[str, Any]) -> Any:
     """Invoke a tool; one that is a plain function runs on a thread, which is abandoned on cancellation."""
     if _is_plain(tool):
         return await run_on_own_thread(lambda: tool.invoke(arguments))
-    return await tool.ainvoke(arguments)
+    with guard_tasks():
+        return await tool.ainvoke(arguments)
 
 
 async def run_on_own_thread(work: Callable[[], T]) -> T:
@@ -62,8 +65,11 @@ async def run_on_own_thread(work: Callable[[], T]) -> T:
     def run() -> None:
         try:
             set_outcome = partial(result.set_result, context.run(work))
-        except StopIteration:  # a future takes none
-            set_outcome = partial(result.set_exception, RuntimeError("the tool raised StopIteration"))
+        except (StopIteration, SystemExit, KeyboardInterrupt, GeneratorExit) as error:
+            # A future takes no StopIteration, and the others would end the loop or the task that reads it.
+            exited = ToolExitError(error)
+            exited.__cause__ = error
+            set_outcome = partial(result.set_exception, exited)
         except BaseException as error:  # noqa: BLE001  it belongs to the waiting call
             set_outcome = partial(result.set_exception, error)
         with suppress(RuntimeError):  # the loop is closed: nobody waits

@@ -13,6 +13,7 @@ from components.services import Services
 from components.views import message_window
 
 MAX_RUN_OPERATIONS = 30  # operations, newest first, among which the beginning of a run is searched for
+MAX_STOP_SECONDS = 1.0  # until Stop replies; a locked database takes a run's end later
 EDIT_ACTIONS = ("edit", "change")  # a field with a text waits for their reply
 NEW_THREAD_NOTICE = "That conversation no longer exists, so your message started a new one."
 
@@ -32,7 +33,7 @@ async def _send_message(services: Services, action: Action) -> Answer:
 
 async def _stop_run(services: Services, action: Action) -> Answer:
     if action.page_thread_id:
-        await services.runner.stop(action.page_thread_id)
+        await services.runner.stop(action.page_thread_id, MAX_STOP_SECONDS)
     return Answer(page_state.build_update(), action.accept())
 
 

@@ -11,7 +11,17 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from agent.events import Event, HeadMoved, MessageAdded, ReasoningDelta, RunFinished, RunStarted, TextDelta, TextWithdrawn
+from agent.events import (
+    Event,
+    HeadMoved,
+    MessageAdded,
+    ReasoningDelta,
+    RunFinished,
+    RunStarted,
+    TextDelta,
+    TextWithdrawn,
+    WorkEnded,
+)
 from agent.run.hub import LiveRun, SubscriberLagged, Subscription
 from agent.subagents.delegation import load_last_turn
 from checkpoints import MAIN, RunState, StoreUnavailableError, TakesTooLongError, ThreadNotFoundError
@@ -148,12 +158,14 @@ async def _build_hello(
         if not is_expected:
             raise
         version = 0
-    run = None
+    run: Frame | None = None
     if subscription.live_run is not None:
         text.feed(subscription.live_run.text)
         stable, tail = await text.take()
         reasoning = subscription.live_run.reasoning
         run = {"id": subscription.live_run.run_id, "stable": stable, "tail": tail, "reasoning": reasoning}
+        if (ended := subscription.live_run.work_ended) is not None:
+            run["rest"] = _build_plain_frame(ended)
     return {"kind": "hello", "version": version, "run": run}
 
 
@@ -177,6 +189,14 @@ async def _build_frame(services: Services, thread_id: str, event: Event) -> Fram
             return await _build_message(services, thread_id, event)
         case TextWithdrawn():
             return await _build_restart(services, thread_id, event)
+    return _build_plain_frame(event)
+
+
+def _build_plain_frame(event: Event) -> Frame | None:
+    """Build the frame of an event without a message; None for an event that the page does not need."""
+    match event:
+        case WorkEnded(run_id, state, error):
+            return {"kind": "rest", "run": run_id, "state": state, "error": error}
         case RunFinished(_, state, version, error, details):
             return {"kind": "end", "version": version, "state": state, "error": error, "details": details}
         case HeadMoved(version):

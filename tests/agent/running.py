@@ -36,6 +36,7 @@ from tests.app_process import PATIENCE
 from tests.fakes.openai import FakeOpenAI
 
 KEY = "sk-very-secret-0123456789"
+POOL_THREADS = 4
 openai.CONNECT_SECONDS = PATIENCE  # a fake on a busy machine accepts late
 LIMITS = Limits(idle_seconds=PATIENCE, tool_seconds=PATIENCE, draft_seconds=0.02)
 
@@ -162,7 +163,7 @@ async def running(
     database: Database | None = None,  # None: one in memory
     **limits: Any,
 ) -> AsyncIterator[Running]:
-    pool = ThreadPoolExecutor(4)
+    pool = ThreadPoolExecutor(POOL_THREADS)
     blocking = BlockingPool(pool)
     database = database or Database.in_memory()
     store, hub = Store(database), RunHub()

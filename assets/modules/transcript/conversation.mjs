@@ -27,6 +27,7 @@ const insertMessage = (arrived, { message, version, after }) => {
 export function nextStream(stream, frame) {
   switch (frame.kind) {
     case "hello":
+      if (frame.run?.rest) return { ...stream, run: restRun(frame.run.rest, frame.version) };
       return { ...stream, run: frame.run ? beginRun(frame.run.id, frame.version) : endMissedRun(stream.run, frame.version) };
     case "start":
       return {
@@ -38,6 +39,8 @@ export function nextStream(stream, frame) {
       return stream.run?.state === "running" ? stream : { ...stream, run: beginRun(null, 0) };
     case "message":
       return { ...stream, arrived: insertMessage(stream.arrived, frame) };
+    case "rest":
+      return { ...stream, run: restRun(frame, stream.run?.version ?? 0) };
     case "end":
       return { ...stream, run: { id: stream.run?.id ?? null, state: frame.state, error: frame.error, details: frame.details, version: frame.version } };
     case "dismiss":
@@ -50,6 +53,9 @@ export function nextStream(stream, frame) {
 }
 
 const beginRun = (id, version) => ({ id, state: "running", error: null, version });
+
+/** A run whose work has ended, and whose end the database does not have yet: the data still reports it as running. */
+const restRun = ({ run, state, error }, version) => ({ id: run, state, error, version });
 
 /** End a run that ended while the socket was down. The data will report its state. */
 const endMissedRun = (run, version) => (run?.state === "running" ? { ...run, state: "unknown", version } : run);

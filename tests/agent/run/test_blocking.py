@@ -1,6 +1,7 @@
 """Blocking work runs to its end, whatever becomes of its caller."""
 
 import asyncio
+import gc
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -30,3 +31,27 @@ def test_a_cancelled_caller_goes_on_only_after_the_work_has_ended() -> None:
 
     with ThreadPoolExecutor(1) as pool:
         asyncio.run(story(pool))
+
+
+def test_a_failure_of_which_nobody_hears_is_no_lost_one() -> None:
+    begun, free, lost = threading.Event(), threading.Event(), list[object]()
+
+    def fail() -> None:
+        begun.set()
+        free.wait(20)
+        raise ValueError
+
+    async def story(pool: ThreadPoolExecutor) -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, told: lost.append(told))
+        caller = asyncio.create_task(BlockingPool(pool).run(fail))
+        await asyncio.to_thread(begun.wait, 20)
+        caller.cancel()
+        await asyncio.sleep(0)
+        free.set()
+        with pytest.raises(asyncio.CancelledError):
+            await caller
+        gc.collect()
+
+    with ThreadPoolExecutor(1) as pool:
+        asyncio.run(story(pool))
+    assert lost == []

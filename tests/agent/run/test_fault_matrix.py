@@ -6,13 +6,15 @@ import json
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import pytest
+from langchain_core.tools import BaseTool
 
 import agent.run.judge
 import agent.run.outcome
-from agent.events import RunFinished
+from agent.events import RunFinished, WorkEnded
 from agent.run.compaction import SummaryScope
 from agent.run.requests import NothingToDecideError
 from agent.tools.approval import Decision
@@ -22,6 +24,7 @@ from tests.agent.cast import Cast, ask
 from tests.agent.running import Running, model_at, raising, running, tool
 from tests.agent.tracing.test_run_trace import Listener
 from tests.fakes.openai import Call, Fault, Say
+from tests.rounds import sample
 
 LONG = "The harbour of Ystad froze over that year, and nobody crossed it. " * 40
 DISK = StoreUnavailableError("The disk is full.")
@@ -32,17 +35,24 @@ MODEL_FAULTS = {
     "cut": Fault("cut", Say("one two three"), after_tokens=1),
     "early end": Fault("end", Say("one two three"), after_tokens=1),
 }
-NAMES_IN_LOG = {  # by fault: the class that the log names
-    "error": "OpenAIInvalidRequestError: HTTP 400",
-    "silence": "TimeoutError",
-    "silence in the middle": "TimeoutError",
-    "cut": "OpenAIConnectionError",
-    "early end": "AnswerCutOff",
+REASONS_IN_LOG = {  # by fault: the class that the log names, and the reason
+    "error": "OpenAIInvalidRequestError: HTTP 400: No.",
+    "silence": "TimeoutError at ",
+    "silence in the middle": "TimeoutError at ",
+    "cut": "OpenAIConnectionError at ",
+    "early end": "AnswerCutOff: The connection to the model was cut",
 }
+NAMES_IN_LOG = {fault: reason.partition(":")[0].removesuffix(" at ") for fault, reason in REASONS_IN_LOG.items()}
 STORE_FAULTS = {"full disk": DISK, "own defect": RuntimeError("defect"), "cancelled": asyncio.CancelledError()}
+STORE_PLACES = {  # by method: the place where a run waits for it
+    "commit_message": "model",
+    "save_drafts": "model",
+    "end_run": "model",
+    "branch_off": "branch",
+    "replace_with_summary": "compaction",
+}
 SILENT_SECONDS = 1.5  # a model at work must answer within this also on a busy machine
 END_IN_LOG = {  # by fault of the store when a run's end is written
-    "full disk": "could not be written to its end: The disk is full.",
     "own defect": "could not be written to its end: RuntimeError at ",
     "cancelled": "the task that ends it was cancelled",
 }
@@ -58,25 +68,30 @@ class Place:
     earlier: Sequence[str] = ()  # messages of earlier runs
     compacts: bool = False
     is_survived: bool = False  # the agent goes on without the answer
+    name_in_log: str = "the answer"
     lines: dict[str, Sequence[Any]] = field(default_factory=dict)  # of the other parts
 
 
 PLACES = {
     "model": Place(),
     "model after a tool": Place(before=[Call("act", {})]),
-    "sub-agent": Place(part="ann", is_survived=True, lines={"main": [ask("ann", "1"), Say("So.")]}),
-    "branch": Place(before=[Call("fork", {"prompts": ["a"]})], is_survived=True),
-    "compaction": Place(before=[Say(LONG)], earlier=["hello"], compacts=True),
+    "sub-agent": Place(
+        part="ann", is_survived=True, lines={"main": [ask("ann", "1"), Say("So.")]}, name_in_log="the agent ann"
+    ),
+    "branch": Place(before=[Call("fork", {"prompts": ["a"]})], is_survived=True, name_in_log="the branch "),
+    "compaction": Place(before=[Say(LONG)], earlier=["hello"], compacts=True, name_in_log="the summary"),
 }
 
 
-def play(story: Story, parts: dict[str, Sequence[Any]], act: Callable[[], Any] = str, **more: Any) -> None:
+def play(story: Story, parts: dict[str, Sequence[Any]], act: Callable[[], Any] | BaseTool = str, **more: Any) -> None:
+    tools = [act if isinstance(act, BaseTool) else tool("act", act)]
+
     async def whole(cast: Cast) -> None:
         limits = {"watch_seconds": 0.05, **more}
         agents = {"ann": casting.agent("ann")}
         async with (
             model_at(cast) as model,
-            running(model, (tool("act", act),), agents=agents, time_travel="allow", **limits) as chat,
+            running(model, tools, agents=agents, time_travel="allow", **limits) as chat,
         ):
             await story(chat, cast)
 
@@ -92,6 +107,10 @@ async def begin(chat: Running, place: Place) -> Run:
     return await chat.send("please")
 
 
+def has_ended_work(chat: Running) -> bool:
+    return any(isinstance(event, WorkEnded) for event in chat.events)
+
+
 async def check_next_message(chat: Running, cast: Cast) -> None:
     for lines in cast.parts.values():
         lines.clear()
@@ -100,8 +119,7 @@ async def check_next_message(chat: Running, cast: Cast) -> None:
     assert cast.violations == []
 
 
-@pytest.mark.parametrize("fault", MODEL_FAULTS)
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize(("name", "fault"), sample(product(PLACES, MODEL_FAULTS), 9))
 def test_a_model_that_fails_ends_the_run_with_a_sentence_or_is_survived(
     name: str, fault: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -112,7 +130,8 @@ def test_a_model_that_fails_ends_the_run_with_a_sentence_or_is_survived(
         run = await begin(chat, place)
         ended = await chat.end(run)
         assert ended.state is (RunState.DONE if place.is_survived else RunState.FAILED)
-        assert f"run {run.id} failed: {NAMES_IN_LOG[fault]}" in caplog.text
+        assert f"run {run.id} failed in {place.name_in_log}" in caplog.text
+        assert f": {REASONS_IN_LOG[fault]}" in caplog.text
         await check_next_message(chat, cast)
 
     play(story, parts, idle_seconds=SILENT_SECONDS if "silence" in fault else 60)
@@ -140,30 +159,20 @@ def test_stop_and_a_stray_cancellation_work_while_a_model_is_silent(
     play(story, {**place.lines, place.part: [*place.before, Fault("hang")]})
 
 
-@pytest.mark.parametrize("error", [OSError(28, "no space"), MemoryError(), asyncio.CancelledError(), DISK])
-def test_a_tool_that_fails_is_survived(error: BaseException) -> None:
-    async def story(chat: Running, cast: Cast) -> None:
-        assert (await chat.say("please")).state is RunState.DONE
-        await check_next_message(chat, cast)
-
-    play(story, {"main": [Call("act", {}), Say("So.")]}, raising(error))
-
-
-@pytest.mark.parametrize("fault", STORE_FAULTS)
-@pytest.mark.parametrize("method", ["commit_message", "save_drafts", "end_run", "branch_off", "replace_with_summary"])
+@pytest.mark.parametrize(("method", "fault"), sample(product(STORE_PLACES, STORE_FAULTS), 8))
 def test_a_store_that_fails_once_or_for_a_while_holds_no_thread(
     method: str, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    name = {"branch_off": "branch", "replace_with_summary": "compaction"}.get(method, "model")
-    place = PLACES[name]
+    place = PLACES[STORE_PLACES[method]]
 
     async def story(chat: Running, cast: Cast) -> None:
         for text in place.earlier:
             await chat.say(text)
         with monkeypatch.context() as broken:
             broken.setattr(chat.runs, method, lambda *_, **__: raising(STORE_FAULTS[fault])())
-            run = await begin(chat, Place(compacts=place.compacts))
-            await chat.end(run)
+            before = len(chat.events)
+            await begin(chat, Place(compacts=place.compacts))
+            await chat.until(lambda: any(isinstance(event, RunFinished | WorkEnded) for event in chat.events[before:]))
         await chat.until(lambda: chat.thread_id not in chat.runs.list_running_threads())
         await check_next_message(chat, cast)
 
@@ -226,15 +235,32 @@ def test_of_a_decision_and_a_message_at_once_one_is_taken() -> None:
     play(story, {"main": [Call("act", {}), Say("So.")]}, approval=["act"])
 
 
-@pytest.mark.parametrize("fault", STORE_FAULTS)
+def lose_end(chat: Running, broken: pytest.MonkeyPatch, fault: str) -> None:
+    broken.setattr(chat.runs, "end_run", lambda *_, **__: raising(STORE_FAULTS[fault])())
+
+
+def test_a_run_whose_rest_is_written_when_there_is_room_again_waits_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        with monkeypatch.context() as broken:
+            lose_end(chat, broken, "full disk")
+            run = await chat.send("please")
+            await chat.until(lambda: has_ended_work(chat))
+        assert (await chat.end(run)).state is RunState.WAITING
+        decision = Decision(str(chat.path()[1].langchain.tool_calls[0]["id"]), "allow")  # type: ignore[union-attr]
+        assert (await chat.end(await chat.runner.decide(chat.thread_id, decision, caller=Caller()))).state is RunState.DONE
+        await check_next_message(chat, cast)
+
+    play(story, {"main": [Call("act", {}), Say("So.")]}, approval=["act"])
+
+
+@pytest.mark.parametrize("fault", END_IN_LOG)
 def test_a_run_that_cannot_be_written_to_rest_gives_its_waiting_call_up(
     fault: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def story(chat: Running, cast: Cast) -> None:
         with monkeypatch.context() as broken:
-            broken.setattr(chat.runs, "end_run", lambda *_, **__: raising(STORE_FAULTS[fault])())
+            lose_end(chat, broken, fault)
             run = await chat.send("please")
-            await chat.until(lambda: any(isinstance(event, RunFinished) for event in chat.events))
             await chat.until(lambda: not chat.runner.active_runs.by_thread)
         await chat.until(lambda: chat.thread_id not in chat.runs.list_running_threads())
         await chat.until(lambda: f"run {run.id} was interrupted" in caplog.text)
@@ -306,7 +332,7 @@ def test_a_tracer_that_fails_costs_no_run_its_end_and_no_state_its_milestone(cap
     assert "a tracer failed" in caplog.text
 
 
-@pytest.mark.parametrize("name", ["describe_model_error", "read_provider_words", "describe_refusal"])
+@pytest.mark.parametrize("name", ["describe_model_error", "read_provider_words"])
 def test_a_failure_in_the_description_of_a_failure_ends_its_run(
     name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -315,7 +341,7 @@ def test_a_failure_in_the_description_of_a_failure_ends_its_run(
             broken.setattr(agent.run.outcome, name, lambda _: raising(RuntimeError("defect"))())
             run = await chat.say("please")
         assert run.state is RunState.FAILED
-        assert f"run {run.id} failed: OpenAIInvalidRequestError" in caplog.text
+        assert f"run {run.id} failed in the answer: OpenAIInvalidRequestError" in caplog.text
         assert ": RuntimeError at " in caplog.text
         await check_next_message(chat, cast)
 
@@ -324,8 +350,8 @@ def test_a_failure_in_the_description_of_a_failure_ends_its_run(
 
 EVENTS = {  # the log, by the event that cannot be published
     "RunStarted": "nobody drove it",
-    "TextDelta": " failed: RuntimeError",
-    "MessageAdded": " failed: RuntimeError",
+    "TextDelta": " failed in the answer: RuntimeError at ",
+    "MessageAdded": " failed in the answer: RuntimeError at ",
     "RunFinished": "could not be written to its end: RuntimeError at ",
 }
 
@@ -361,7 +387,7 @@ def test_a_sub_agents_failure_that_cannot_be_written_ends_the_run(caplog: pytest
         chat.runs.commit_message = refuse_partial  # type: ignore[method-assign]
         run = await chat.say("please")
         assert (run.state, str(run.error)[:17]) == (RunState.FAILED, "The disk is full.")
-        assert f"run {run.id} failed: StoreUnavailableError" in caplog.text
+        assert f"run {run.id} failed in the answer: StoreUnavailableError: The disk is full." in caplog.text
         await check_next_message(chat, cast)
 
     play(story, {"main": [ask("ann", "1")], "ann": [MODEL_FAULTS["cut"]]})
@@ -374,7 +400,7 @@ def test_a_watchdog_that_fails_looks_again(
     async def story(chat: Running, cast: Cast) -> None:
         with monkeypatch.context() as broken:
             broken.setattr(chat.runs, "list_running_threads", raising(STORE_FAULTS[fault]))
-            broken.setattr(chat.runs, "end_run", lambda *_, **__: raising(DISK)())
+            lose_end(chat, broken, "own defect")
             run = await chat.send("please")
             name = type(STORE_FAULTS[fault]).__name__
             await chat.until(lambda: f"whether all runs are driven could not be seen: {name} at " in caplog.text)

@@ -11,7 +11,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 
 import agent.run.outcome
 from agent.events import RunFinished
-from checkpoints import RunState, StoreUnavailableError
+from checkpoints import RunState
 from tests.agent.running import KEY, Running, model_at, raising, running, tool
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 
@@ -105,7 +105,7 @@ def interrupted(chat: Running) -> bool:
 def test_a_run_whose_end_the_database_did_not_take_is_ended_later_and_told(caplog: pytest.LogCaptureFixture) -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         end = chat.runs.end_run
-        chat.runs.end_run = fail(StoreUnavailableError("full"))  # type: ignore[method-assign]
+        chat.runs.end_run = fail(ValueError("defect"))  # type: ignore[method-assign]
         await chat.send("hello")
         await chat.until(lambda: any(isinstance(event, RunFinished) for event in chat.events))
         assert chat.runs.list_running_threads() == {chat.thread_id}
@@ -186,21 +186,21 @@ def test_stopping_does_not_wait_for_a_tool_that_blocks_its_thread() -> None:
     play(story, Call("block", {}), tools=[StructuredTool.from_function(block)])
 
 
-def test_the_providers_words_are_kept_with_the_run_and_the_log_has_only_their_names(
+def test_the_providers_words_are_one_line_without_keys_with_the_run_and_in_the_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    message = f"messages[3]: “hello” is not allowed, {KEY}"
+    message = f"messages[3]:\n\x1b[31m “hello” is not allowed, {KEY}"
 
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         run = await chat.say("hello")
         assert run.error == f"The model provider did not accept the request. (reference {run.id[:8]})"
-        words = "HTTP 400: messages[3]: “hello” is not allowed, *** (type: server_error)"
+        words = "HTTP 400: messages[3]: [31m “hello” is not allowed, *** (type: server_error)"
         assert run.error_details == words
-        assert f"run {run.id} failed: OpenAIInvalidRequestError: HTTP 400 (type: server_error)\n" in caplog.text
+        assert f"run {run.id} failed in the answer: OpenAIInvalidRequestError: {words}\n" in caplog.text
         assert [event.details for event in chat.events if isinstance(event, RunFinished)] == [words]
 
     play(story, Fault("status", status=400, message=message))
-    assert "not allowed" not in caplog.text
+    assert KEY not in caplog.text
 
 
 def test_a_failure_of_the_app_itself_has_no_details() -> None:

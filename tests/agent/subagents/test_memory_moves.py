@@ -8,6 +8,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from agent.context.memory import recall_messages
 from agent.marks import CallKey, MoveMark, QuestionMark
+from agent.run.requests import NothingToDecideError
 from agent.subagents.agents import Agent
 from agent.time_travel.policy import Policy
 from agent.tools.approval import DENIED_TEXT, Decision
@@ -199,6 +200,32 @@ def test_a_move_that_is_denied_changes_nothing() -> None:
         assert read(cast)[-1].endswith(DENIED_TEXT)
 
     play(story, ask("ann", "Write."), Say("So."), ann=[go(id="g"), Say("Done.")], policy="ask")
+
+
+def test_calls_after_a_denied_move_are_carried_out() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        await chat.say("hello")
+        await chat.end(await chat.runner.decide(chat.thread_id, Decision("g", "deny"), caller=Caller()))
+        assert [DENIED_TEXT in text for text in read(cast)[-2:]] == [True, False]
+        assert chat.unanswered() == set()
+
+    ann = [Calls((go(id="g"), send("Bob"))), Say("Done.")]
+    assert play(story, ask("ann", "Write."), Say("So."), ann=ann, policy="ask") == ["Bob"]
+
+
+def test_a_move_behind_a_sub_agent_that_waits_for_a_person_waits_its_turn() -> None:
+    async def story(chat: Running, cast: Cast) -> None:
+        assert (await chat.say("hello")).state is RunState.WAITING
+        with pytest.raises(NothingToDecideError):
+            await chat.runner.decide(chat.thread_id, Decision("m", "deny"), caller=Caller())
+        first = await chat.runner.decide(chat.thread_id, Decision("g", "deny"), caller=Caller())
+        assert (await chat.end(first)).state is RunState.WAITING
+        second = await chat.runner.decide(chat.thread_id, Decision("m", "deny"), caller=Caller())
+        assert (await chat.end(second)).state is RunState.DONE
+        assert chat.unanswered() == set()
+
+    main = [Calls((ask("ann", "Write."), go(id="m"))), Say("So.")]
+    play(story, *main, ann=[go(id="g"), Say("Done.")], policy="ask")
 
 
 def test_always_allowed_holds_for_every_agent() -> None:

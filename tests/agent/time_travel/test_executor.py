@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from agent.run.requests import NothingToDecideError
 from agent.time_travel.policy import Policy, TimeTravelEvent
 from agent.tools.approval import DENIED_TEXT, NOT_APPROVED_TEXT, STOPPED_TEXT, Decision
 from checkpoints import Caller, OperationKind, Run, RunState, StateError
+from components.views import message_view
 from tests.agent.running import Running, budget, model_at, running, tool
 from tests.checkpoints.conversations import picture
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Fault, Say
@@ -180,6 +182,55 @@ def test_a_move_that_is_denied_changes_nothing() -> None:
         assert texts(chat) == ["hello", "", DENIED_TEXT, "Fine."]
 
     assert play(story, Call("goto", {"position": "0", "message": NOTE}, id="1"), Say("Fine."), policy="ask") == []
+
+
+LATER = (Call("goto", {"position": "msg_0", "message": NOTE}, id="1"), Call("calculator", {"expression": "3+3"}, id="2"))
+
+
+def shown_calls(chat: Running) -> list[str]:
+    """The states of the last answer's calls, as the page shows them."""
+    view = message_view.describe_messages(chat.path(), message_view.MessageExtras(RunState.WAITING))[-1]
+    return [card["status"] for card in view["tools"]]
+
+
+def test_calls_after_a_move_wait_for_the_decision_about_it_and_run_when_it_is_denied() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("hello")).state is RunState.WAITING
+        assert shown_calls(chat) == ["waiting", "queued"]
+        assert chat.runs.interrupt_orphans() == []  # as at a start
+        with pytest.raises(NothingToDecideError):
+            await allowed(chat, "2")
+        await chat.end(await chat.runner.decide(chat.thread_id, Decision("1", "deny"), caller=Caller()))
+        assert texts(chat) == ["hello", "", DENIED_TEXT, "6", "Fine."]
+        assert chat.unanswered() == set()
+
+    assert play(story, Calls(LATER), Say("Fine."), policy="ask") == []
+
+
+def test_after_a_denied_move_the_next_one_of_the_same_answer_waits() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        denied = await chat.runner.decide(chat.thread_id, Decision("1", "deny"), caller=Caller())
+        assert (await chat.end(denied)).state is RunState.WAITING
+        assert shown_calls(chat) == ["error", "done", "waiting"]
+        assert await allowed(chat, "3") is RunState.DONE
+        assert texts(chat)[-1] == "Fine."
+
+    assert len(play(story, Calls((*LATER, replace(LATER[0], id="3"))), Say("Fine."), policy="ask")) == 1
+
+
+def test_a_move_that_is_allowed_removes_as_many_messages_as_were_shown() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        (waiting,) = chat.runner.inputs.preview_moves(chat.thread_id).values()
+        shown.append(waiting.removal.messages)
+        assert await allowed(chat, "1") is RunState.DONE
+        chat.store.undo(chat.thread_id)
+        assert texts(chat) == ["hello", "", AFTER_MOVE_TEXT]
+
+    shown: list[int] = []
+    (event,) = play(story, Calls(LATER), Say("Fine."), policy="ask")
+    assert shown == [event.removed_count] == [2]
 
 
 def test_a_wrong_move_bothers_nobody() -> None:

@@ -28,9 +28,9 @@ def find(store: Store, thread_id: str, numbers: NumberStyle = "msg") -> dict[str
     return find_waiting_moves(store, thread_id, lambda: CONTEXT, numbers)
 
 
-def test_only_moves_that_can_be_made_are_found_with_what_they_remove(memory_store: Store) -> None:
+def test_a_move_is_found_with_what_it_removes_also_the_results_of_later_calls(memory_store: Store) -> None:
     found = find(memory_store, thread(memory_store, LOOK, GO, NOWHERE))
-    assert {call_id: (each.move.kept_count, each.removal) for call_id, each in found.items()} == {"go": (1, Removal(3, 0))}
+    assert {call_id: (each.move.kept_count, each.removal) for call_id, each in found.items()} == {"go": (1, Removal(4, 0))}
 
 
 def test_a_removal_counts_the_checkpoints_after_the_target(memory_store: Store) -> None:
@@ -44,12 +44,9 @@ def test_an_answer_without_moves_has_none(memory_store: Store) -> None:
     assert find(memory_store, memory_store.create_thread().id) == {}
 
 
-def test_several_moves_read_the_checkpoints_once(memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    thread_id, reads = thread(memory_store, GO, {**GO, "id": "again"}), list[str]()
-    read = memory_store.map_checkpoint_depths
-    monkeypatch.setattr(Store, "map_checkpoint_depths", lambda _, thread_id: reads.append(thread_id) or read(thread_id))
-    assert find(memory_store, thread_id).keys() == {"go", "again"}
-    assert reads == [thread_id]
+def test_a_later_move_of_the_same_answer_waits_for_the_first(memory_store: Store) -> None:
+    found = find(memory_store, thread(memory_store, GO, {**GO, "id": "again"}))
+    assert {call_id: each.removal for call_id, each in found.items()} == {"go": Removal(4, 0)}
 
 
 def test_the_size_before_a_move_is_that_of_the_whole_request_and_the_rest_of_it_stays(memory_store: Store) -> None:

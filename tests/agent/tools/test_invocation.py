@@ -1,16 +1,20 @@
 """A tool that hangs keeps nothing waiting, on a thread or on the loop."""
 
 import asyncio
+import gc
 import threading
 from contextlib import suppress
+from functools import partial
+from typing import Any
 
 import pytest
 from langchain_core.tools import StructuredTool
 
 from agent.tools.calculator import calculator
+from agent.tools.exits import ToolExitError
 from agent.tools.invocation import invoke_tool, run_on_own_thread
 from checkpoints import RunState
-from tests.agent.running import budget, model_at, running
+from tests.agent.running import budget, model_at, raising, running
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
 
 MANY = 40  # more than a pool of the loop has threads
@@ -60,13 +64,63 @@ def test_a_tool_that_ignores_its_cancellation_has_a_result_at_its_limit() -> Non
         asyncio.run(story(fake))
 
 
-@pytest.mark.parametrize("error", [ValueError("no"), StopIteration("no"), SystemExit("no")])
-def test_an_error_of_the_work_reaches_its_caller(error: BaseException) -> None:
-    def fail() -> None:
-        raise error
+EXITS = [SystemExit("no"), KeyboardInterrupt("no")]
 
-    with pytest.raises(RuntimeError if isinstance(error, StopIteration) else type(error)):
-        asyncio.run(run_on_own_thread(fail))
+
+@pytest.mark.parametrize("error", [ValueError("no"), StopIteration("no"), GeneratorExit("no"), *EXITS])
+def test_an_error_of_the_work_reaches_its_caller_as_one_that_ends_no_loop(error: BaseException) -> None:
+    with pytest.raises(type(error) if isinstance(error, ValueError) else ToolExitError, match="no"):
+        asyncio.run(run_on_own_thread(raising(error)))
+
+
+async def raise_later(error: BaseException) -> None:
+    await asyncio.sleep(0)
+    raise error
+
+
+async def raise_in_task(error: BaseException) -> None:
+    await asyncio.gather(asyncio.sleep(600), raise_later(error))
+
+
+async def raise_while_stopped(error: BaseException) -> None:
+    try:
+        await asyncio.sleep(600)
+    except asyncio.CancelledError:
+        raise error from None
+
+
+@pytest.mark.parametrize("act", [raise_later, raise_in_task, raise_while_stopped, "thread"])
+@pytest.mark.parametrize("error", EXITS)
+def test_a_tool_that_exits_has_failed_and_the_server_goes_on(
+    error: BaseException, act: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(fake: FakeOpenAI) -> None:
+        kind = {"func": raising(error)} if act == "thread" else {"coroutine": partial(act, error)}
+        leaving = StructuredTool.from_function(**kind, name="leave", description="Exits.", args_schema={"type": "object"})
+        async with model_at(fake) as model, running(model, [leaving], tool_seconds=0.1) as chat:
+            assert (await chat.say("go on")).state is RunState.DONE
+            assert (await chat.say("and on")).state is RunState.DONE
+            assert chat.unanswered() == set()
+        await asyncio.get_running_loop().create_task(asyncio.sleep(0))  # tasks of others are as before
+
+    with FakeOpenAI() as fake:
+        fake.reply(Call("leave", {}), Say("It left."))
+        asyncio.run(story(fake))
+    if act is not raise_while_stopped:
+        assert "tool leave failed" in caplog.text
+        assert type(error).__name__ in caplog.text
+
+
+def test_a_task_of_a_tool_that_is_cancelled_before_it_begins_leaves_no_coroutine_behind(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    async def begin_and_stop() -> None:
+        asyncio.create_task(asyncio.sleep(600)).cancel()
+        await asyncio.sleep(0)
+
+    asyncio.run(invoke_tool(StructuredTool.from_function(coroutine=begin_and_stop, name="brief", description="Brief."), {}))
+    gc.collect()
+    assert not recwarn.list
 
 
 def test_coroutines_stay_on_the_loop() -> None:

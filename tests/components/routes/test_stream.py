@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from agent.demo.model import DemoChatModel
-from agent.events import RunStarted, TextDelta, TextWithdrawn
+from agent.events import RunStarted, TextDelta, TextWithdrawn, WorkEnded
 from agent.graph.graph import build_graph
 from agent.graph.state import Limits
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.run.runner import build_runner
 from agent.tools.calculator import calculator
-from checkpoints import Caller, Database, Message, Runs, Store, ThreadNotFoundError
+from checkpoints import Caller, Database, Message, Runs, RunState, Store, ThreadNotFoundError
 from components.routes import stream
 from components.routes.stream import MAX_PAUSE_SECONDS, Frame, _pause_seconds, stream_frames
 from components.services import Services
@@ -187,6 +187,24 @@ def test_a_change_from_elsewhere_is_told() -> None:
             receipt = await parts.apply_change(parts.store.rename_thread, thread_id, "Another title")
             assert await asyncio.wait_for(anext(telling), 60) == {"kind": "head", "version": receipt.version}
             await telling.aclose()  # type: ignore[attr-defined]
+
+    asyncio.run(story())
+
+
+def test_work_that_has_ended_before_its_end_is_on_disk_is_shown_so_also_to_a_page_that_comes_later() -> None:
+    async def story() -> None:
+        async with services() as parts:
+            thread_id = parts.store.create_thread().id
+            parts.hub.publish(thread_id, RunStarted("r", 1, None))
+            telling = stream_frames(parts, thread_id)
+            assert (await anext(telling))["run"]["id"] == "r"
+            parts.hub.publish(thread_id, WorkEnded("r", RunState.STOPPED, "Locked."))
+            rest = {"kind": "rest", "run": "r", "state": "stopped", "error": "Locked."}
+            assert await asyncio.wait_for(anext(telling), 60) == rest
+            later = stream_frames(parts, thread_id)
+            assert (await anext(later))["run"]["rest"] == rest
+            for each in (telling, later):
+                await each.aclose()  # type: ignore[attr-defined]
 
     asyncio.run(story())
 

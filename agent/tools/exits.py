@@ -1,0 +1,79 @@
+"""Exits of tools: `sys.exit()` in a tool is its failure, and not the end of the server.
+
+The event loop ends at a `SystemExit` or a `KeyboardInterrupt` of any task, before the task that waits for it sees an error.
+LangChain runs a tool in a task of its own, and a tool may start more. So these tasks are guarded where the loop makes them.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from contextlib import contextmanager
+from contextvars import Context, ContextVar
+from typing import Any
+
+_is_tool = ContextVar("is_tool", default=False)  # of the tasks that a tool started
+
+
+class ToolExitError(RuntimeError):
+    """A tool raised an error that would end its event loop, or that no future takes."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(f"the tool raised {type(error).__name__}: {error}")
+
+
+@contextmanager
+def guard_tasks() -> Iterator[None]:
+    """Turn exits into errors in this block, and in all tasks that it starts, also where they outlast it."""
+    loop = asyncio.get_running_loop()
+    if not isinstance(loop.get_task_factory(), _TaskFactory):
+        loop.set_task_factory(_TaskFactory(loop.get_task_factory()))
+    before = _is_tool.set(True)
+    try:
+        with _turn_exits_into_errors():
+            yield
+    finally:
+        _is_tool.reset(before)
+
+
+@contextmanager
+def _turn_exits_into_errors() -> Iterator[None]:
+    try:
+        yield
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise ToolExitError(error) from error
+
+
+class _TaskFactory:
+    """Makes the tasks of a loop, as the factory before it does. Those of tools are guarded."""
+
+    def __init__(self, make_task: Callable[..., Any] | None) -> None:
+        self._make_task = make_task or _make_task
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> Any:
+        context: Context | None = options.get("context")
+        is_tool = _is_tool.get() if context is None else context.get(_is_tool, False)
+        return self._make_task(loop, _GuardedWork(work) if is_tool else work, **options)
+
+
+def _make_task(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> Any:
+    return asyncio.Task(work, loop=loop, **options)
+
+
+class _GuardedWork(Coroutine[Any, Any, Any]):
+    """A coroutine whose exits are errors. Unlike an `async` function around it, it leaves none unawaited."""
+
+    def __init__(self, work: Coroutine[Any, Any, Any]) -> None:
+        self._work = work
+
+    def send(self, value: Any) -> Any:
+        with _turn_exits_into_errors():
+            return self._work.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        with _turn_exits_into_errors():
+            return self._work.throw(*error)
+
+    def close(self) -> None:
+        self._work.close()
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return (yield from self._work.__await__())
