@@ -4,12 +4,13 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
 
 from agent.demo.model import DemoChatModel
+from agent.events import TextDelta
 from agent.graph.graph import build_graph
 from agent.graph.state import Limits
 from agent.run.blocking import BlockingPool
@@ -17,10 +18,12 @@ from agent.run.hub import RunHub
 from agent.run.runner import build_runner
 from agent.tools.calculator import calculator
 from checkpoints import Caller, Database, Message, Runs, Store, ThreadNotFoundError
+from components.broadcasts import Frame
 from components.routes import stream
-from components.routes.stream import MAX_PAUSE_SECONDS, Frame, _pause_seconds, stream_frames
+from components.routes.stream import MAX_PAUSE_SECONDS, _pause_seconds, stream_frames
 from components.services import Services
 from components.views import message_view
+from components.views.live_text import StreamingMarkdown
 from components.views.markdown import render_markdown
 from components.views.message_view import MessageView
 from tests.agent.running import Only
@@ -167,6 +170,31 @@ def test_a_change_from_elsewhere_is_told() -> None:
             receipt = await parts.apply_change(parts.store.rename_thread, thread_id, "Another title")
             assert await asyncio.wait_for(anext(telling), 60) == {"kind": "head", "version": receipt.version}
             await telling.aclose()  # type: ignore[attr-defined]
+
+    asyncio.run(story())
+
+
+def test_an_answer_is_formatted_once_for_all_pages_that_follow_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks, take = [], StreamingMarkdown.take
+
+    async def count_and_take(text: StreamingMarkdown) -> tuple[str, str]:
+        looks.append(text)
+        return await take(text)
+
+    monkeypatch.setattr(StreamingMarkdown, "take", count_and_take)
+
+    async def story() -> None:
+        async with asyncio.timeout(60), services() as parts, AsyncExitStack() as opened:
+            thread_id = parts.store.create_thread().id
+            pages = [stream_frames(parts, thread_id) for _ in range(25)]
+            for page in pages:
+                opened.push_async_callback(page.aclose)
+                await anext(page)
+            for number in range(1, 4):
+                parts.hub.publish(thread_id, TextDelta(f"word {number} "))
+                frames = [await anext(page) for page in pages]
+                assert frames == [frames[0]] * 25
+                assert len(looks) == number
 
     asyncio.run(story())
 
