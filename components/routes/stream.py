@@ -116,6 +116,8 @@ class _LiveThread:
     def __init__(self, services: Services, thread_id: str) -> None:
         self._services, self._thread_id = services, thread_id
         self._run_id: str | None = None
+        self._stable: list[str] = []
+        self._reasoning: list[str] = []
         self._clear_text()
 
     def build_first(self) -> Frame:
@@ -173,9 +175,7 @@ class _LiveThread:
 
     def _clear_text(self) -> None:
         self._text = StreamingMarkdown(self._services.renderer.look)
-        self._stable: list[str] = []
-        self._reasoning: list[str] = []
-        self._tail = ""
+        self._stable, self._reasoning, self._tail = [], [], ""
 
 
 def _pause_seconds(runs: int, look_seconds: float) -> float:
