@@ -44,46 +44,51 @@ def add_route(server: FastAPI, services: Services) -> None:
         With `?expected`, the page has sent its first message a moment ago: the conversation may not be there yet.
         """
         await socket.accept()
-        is_expected = "expected" in socket.query_params
-        try:
-            if not is_expected:
-                await services.read_snapshot(services.store.get_thread, thread_id)
-        except ThreadNotFoundError:
-            with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # the browser may have disconnected as well
-                await socket.close(CLOSE_THREAD_GONE)
-            return
-        except (StoreUnavailableError, TakesTooLongError):
-            with contextlib.suppress(WebSocketDisconnect, RuntimeError):
-                await socket.close(CLOSE_TRY_AGAIN)
-            return
-        sending = asyncio.create_task(_send_frames(socket, services, thread_id, is_expected))
-        closing = asyncio.create_task(_wait_for_close(socket))
-        with pages.enter(thread_id, sending):
-            await asyncio.wait({sending, closing}, return_when=asyncio.FIRST_COMPLETED)
-            for task in (sending, closing):
-                task.cancel()
-            await asyncio.gather(sending, closing, return_exceptions=True)
-            if pages.was_replaced(sending):
-                with contextlib.suppress(WebSocketDisconnect, RuntimeError, TimeoutError):
-                    async with asyncio.timeout(MAX_SEND_SECONDS):
-                        await socket.close(CLOSE_TRY_AGAIN)
-        if not sending.cancelled() and (error := sending.exception()) is not None:
-            _log.error("a page of thread %s got no more events", thread_id, exc_info=error)
+        await _serve_page(socket, services, pages, thread_id)
 
 
-async def _send_frames(socket: WebSocket, services: Services, thread_id: str, is_expected: bool) -> None:
+async def _serve_page(socket: WebSocket, services: Services, pages: OpenPages, thread_id: str) -> None:
+    sending = asyncio.create_task(_send_frames(socket, services, pages, thread_id))
+    closing = asyncio.create_task(_wait_for_close(socket))
+    with pages.enter(thread_id, sending):
+        await asyncio.wait({sending, closing}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (sending, closing):
+            task.cancel()
+        await asyncio.gather(sending, closing, return_exceptions=True)
+        if pages.was_replaced(sending):
+            await _close(socket, CLOSE_TRY_AGAIN)
+    if not sending.cancelled() and (error := sending.exception()) is not None:
+        _log.error("a page of thread %s got no more events", thread_id, exc_info=error)
+
+
+async def _send_frames(socket: WebSocket, services: Services, pages: OpenPages, thread_id: str) -> None:
+    is_expected = "expected" in socket.query_params
     async with contextlib.aclosing(stream_frames(services, thread_id, is_expected=is_expected)) as frames:
         try:
-            async for frame in frames:
-                try:
-                    async with asyncio.timeout(MAX_SEND_SECONDS):
-                        await socket.send_text(json.dumps(frame))
-                except (WebSocketDisconnect, RuntimeError, TimeoutError):  # the browser disconnected, or does not read
-                    return
+            async with pages.opening:
+                frame = await anext(frames)
+            while await _send_frame(socket, frame):
+                frame = await anext(frames)
         except (ThreadNotFoundError, TimeoutError):
-            await socket.close(CLOSE_THREAD_GONE)
+            await _close(socket, CLOSE_THREAD_GONE)
         except (PageLaggedError, SubscriberLagged, StoreUnavailableError, TakesTooLongError):
-            await socket.close(CLOSE_TRY_AGAIN)
+            await _close(socket, CLOSE_TRY_AGAIN)
+
+
+async def _send_frame(socket: WebSocket, frame: Frame) -> bool:
+    """Send a frame, and return whether the page is still there and reads."""
+    try:
+        async with asyncio.timeout(MAX_SEND_SECONDS):
+            await socket.send_text(json.dumps(frame))
+    except (WebSocketDisconnect, RuntimeError, TimeoutError):
+        return False
+    return True
+
+
+async def _close(socket: WebSocket, code: int) -> None:
+    with contextlib.suppress(WebSocketDisconnect, RuntimeError, TimeoutError):  # the browser may have disconnected as well
+        async with asyncio.timeout(MAX_SEND_SECONDS):
+            await socket.close(code)
 
 
 async def _wait_for_close(socket: WebSocket) -> None:
