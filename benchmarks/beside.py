@@ -145,9 +145,9 @@ def _ask_health(pipe: Connection, port: int) -> None:
 
     ended, connection = threading.Event(), http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     anew = threading.Thread(target=ask_anew)
-    ask(connection, [])
     pipe.send("ready")
     pipe.recv()
+    ask(connection, [])  # only now: the server closes a connection that rests for 5 s
     anew.start()
     while not pipe.poll(HEALTH_SECONDS):
         ask(connection, found[0])

@@ -18,6 +18,7 @@ from agent.tracing.events import TRACED_OPERATIONS
 from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import Caller, Receipt, Runs, Store
 from components import page_state
+from components.broadcasts import Broadcasts
 from components.long_requests import LongRequests
 from components.rendering import Renderer
 
@@ -62,6 +63,7 @@ class Services:
     prices: Prices = field(default_factory=dict)
     renderer: Renderer = field(default_factory=Renderer)  # starts no process before a text is expensive
     readers: Readers = field(default_factory=Readers)
+    broadcasts: Broadcasts = field(default_factory=Broadcasts)
     long_requests: LongRequests = field(default_factory=LongRequests)
     # A separate thread: a health check must be answered while all others are busy.
     health: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="waymark-health"))

@@ -4,13 +4,20 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from checkpoints import files, serde
 from checkpoints.errors import InvalidDocumentError
 from checkpoints.files import File
-from checkpoints.interchange.waymark import Document, hash_contents
-from checkpoints.limits import MAX_ALTERNATIVES, MAX_BRANCHES_AND_CHECKPOINTS, MAX_CALLS
+from checkpoints.interchange.waymark import BranchPart, CheckpointPart, Document, FilePart, MessagePart, hash_contents
+from checkpoints.limits import (
+    MAX_ALTERNATIVES,
+    MAX_BRANCHES_AND_CHECKPOINTS,
+    MAX_CALLS,
+    MAX_DOCUMENT_MESSAGES,
+    MAX_ITEM_VALUES,
+    has_more_values,
+)
 
 _TEXT_PART_TYPES = (
     "text",
@@ -31,15 +38,43 @@ def check_document(value: dict[str, Any], on_message: Callable[[], object] = lam
     return document
 
 
+_DOCUMENT = TypeAdapter(Document)
+_LISTS: dict[str, TypeAdapter[Any]] = {
+    "messages": TypeAdapter(MessagePart),
+    "branches": TypeAdapter(BranchPart),
+    "checkpoints": TypeAdapter(CheckpointPart),
+    "files": TypeAdapter(FilePart),
+}
+_ANY_BRANCH = {"id": "any", "name": "", "head": None}
+
+
 def _parse_model(value: dict[str, Any]) -> Document:
+    """Validate a document, each item of its lists by itself: one call for all would keep all other threads waiting."""
+    lists = {name: items for name in _LISTS if isinstance(items := value.get(name), list)}
+    emptied: dict[str, Any] = {name: [] for name in lists}
+    if lists.get("branches"):
+        emptied["branches"] = [_ANY_BRANCH]  # a document has one at least
+    head: Document = _parse_part(_DOCUMENT, {**value, **emptied}, "")
+    if (count := len(lists["messages"])) > MAX_DOCUMENT_MESSAGES:
+        raise InvalidDocumentError(f"should have at most {MAX_DOCUMENT_MESSAGES} items, not {count}", "messages")
+    parts = {
+        name: [_parse_part(_LISTS[name], item, f"{name}[{index}]") for index, item in enumerate(items)]
+        for name, items in lists.items()
+    }
+    return head.model_copy(update=parts)
+
+
+def _parse_part(model: TypeAdapter[Any], value: Any, field: str) -> Any:
+    if has_more_values(value, MAX_ITEM_VALUES):
+        raise InvalidDocumentError(f"holds more than {MAX_ITEM_VALUES:,} values, which is too many", field or "The file")
     try:
-        return Document.model_validate_json("".join(serde.iterate_canonical(value)))
+        return model.validate_json(serde.to_canonical(value))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         reason = (
             str(first["ctx"]["error"]) if first["type"] == "value_error" else _explain_error(first["type"], first["msg"])
         )
-        raise InvalidDocumentError(reason, _format_location(first["loc"])) from error
+        raise InvalidDocumentError(reason, _format_location(first["loc"], field)) from error
 
 
 def _explain_error(kind: str, message: str) -> str:
@@ -49,9 +84,8 @@ def _explain_error(kind: str, message: str) -> str:
     return known.get(kind) or (f"should {rule}" if verb else f"is not valid: {message[0].lower()}{message[1:]}")
 
 
-def _format_location(location: tuple[int | str, ...]) -> str:
-    """Format the path of a field, such as `messages[3].parent_id`."""
-    text = ""
+def _format_location(location: tuple[int | str, ...], text: str) -> str:
+    """Format the path of a field below another one, such as `messages[3].parent_id`."""
     for part in location:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
     return text
@@ -129,7 +163,7 @@ def _check_body(body: dict[str, Any], field: str, files_by_hash: Mapping[str, Fi
         elif not _is_text_part(part):
             raise InvalidDocumentError("holds something other than text, which cannot be imported", f"{field}.data.content")
     try:
-        same = serde.to_body(serde.to_message(body)) == body
+        same = serde.strip_defaults(serde.to_message(body)) == body
     except (ValueError, TypeError, KeyError) as error:
         raise InvalidDocumentError("is not a message", field) from error
     if not same:

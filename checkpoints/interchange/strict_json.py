@@ -1,6 +1,7 @@
 """A strict parser of JSON from outside: duplicate keys, NaN, deep nesting and lone surrogates are refused."""
 
 import json
+import math
 from collections import Counter
 from typing import Any
 
@@ -11,7 +12,12 @@ from checkpoints.limits import MAX_FILE_LEVELS, is_deeper
 def parse_strictly(raw: bytes) -> Any:
     """Parse JSON. Raises `InvalidDocumentError`."""
     try:
-        value = json.loads(raw.decode(), object_pairs_hook=_refuse_duplicates, parse_constant=_refuse_constant)
+        value = json.loads(
+            raw.decode(),
+            object_pairs_hook=_refuse_duplicates,
+            parse_constant=_refuse_constant,
+            parse_float=_parse_finite,
+        )
     except RecursionError as error:
         raise InvalidDocumentError(f"The file is nested deeper than {MAX_FILE_LEVELS} levels.") from error
     except UnicodeDecodeError as error:
@@ -22,7 +28,10 @@ def parse_strictly(raw: bytes) -> Any:
         if isinstance(error, InvalidDocumentError):
             raise
         raise InvalidDocumentError("The file holds a number that is too long.") from error  # Python's limit on digits
-    _check_depth(value)
+    if is_deeper(value, MAX_FILE_LEVELS):
+        raise InvalidDocumentError(f"The file is nested deeper than {MAX_FILE_LEVELS} levels.")
+    if b"\\ud" in raw or b"\\uD" in raw:  # only an escape can make half of a pair: most files need no walk
+        _check_texts(value)
     return value
 
 
@@ -38,10 +47,15 @@ def _refuse_constant(name: str) -> Any:
     raise InvalidDocumentError(f"The file holds {name}, which is not a JSON number.")
 
 
-def _check_depth(value: Any) -> None:
-    """Refuse deep nesting and half surrogate pairs, without recursion."""
-    if is_deeper(value, MAX_FILE_LEVELS):
-        raise InvalidDocumentError(f"The file is nested deeper than {MAX_FILE_LEVELS} levels.")
+def _parse_finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise InvalidDocumentError("The file holds a number that is too large.")
+    return number
+
+
+def _check_texts(value: Any) -> None:
+    """Refuse half surrogate pairs, without recursion."""
     level = [value]
     while level:
         below: list[Any] = []
@@ -53,8 +67,6 @@ def _check_depth(value: Any) -> None:
                 below.extend(item)
             elif isinstance(item, str) and not _is_encodable(item):
                 raise InvalidDocumentError("The file holds half of a surrogate pair, which is not text.")
-            elif isinstance(item, float) and item in (float("inf"), float("-inf")):
-                raise InvalidDocumentError("The file holds a number that is too large.")
         level = below
 
 

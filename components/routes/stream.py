@@ -5,8 +5,8 @@ import contextlib
 import json
 import logging
 from collections.abc import AsyncGenerator
+from functools import partial
 from itertools import groupby
-from typing import Any
 
 from fastapi import FastAPI
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -22,9 +22,10 @@ from agent.events import (
     TextWithdrawn,
     WorkEnded,
 )
-from agent.run.hub import LiveRun, SubscriberLagged, Subscription
+from agent.run.hub import LiveRun, SubscriberLagged
 from agent.subagents.delegation import load_last_turn
 from checkpoints import MAIN, RunState, StoreUnavailableError, TakesTooLongError, ThreadNotFoundError
+from components.broadcasts import Frame, PageLaggedError
 from components.routes.open_pages import OpenPages
 from components.services import Services
 from components.views import fork_attempts, message_view
@@ -40,7 +41,6 @@ MAX_SEND_SECONDS = 10.0  # until a page has read what is sent; one that does not
 CLOSE_THREAD_GONE = 4404
 CLOSE_TRY_AGAIN = 1013
 
-Frame = dict[str, Any]
 _log = logging.getLogger(__name__)
 
 
@@ -54,46 +54,51 @@ def add_route(server: FastAPI, services: Services) -> None:
         With `?expected`, the page has sent its first message a moment ago: the conversation may not be there yet.
         """
         await socket.accept()
-        is_expected = "expected" in socket.query_params
-        try:
-            if not is_expected:
-                await services.read_snapshot(services.store.get_thread, thread_id)
-        except ThreadNotFoundError:
-            with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # the browser may have disconnected as well
-                await socket.close(CLOSE_THREAD_GONE)
-            return
-        except (StoreUnavailableError, TakesTooLongError):
-            with contextlib.suppress(WebSocketDisconnect, RuntimeError):
-                await socket.close(CLOSE_TRY_AGAIN)
-            return
-        sending = asyncio.create_task(_send_frames(socket, services, thread_id, is_expected))
-        closing = asyncio.create_task(_wait_for_close(socket))
-        with pages.enter(thread_id, sending):
-            await asyncio.wait({sending, closing}, return_when=asyncio.FIRST_COMPLETED)
-            for task in (sending, closing):
-                task.cancel()
-            await asyncio.gather(sending, closing, return_exceptions=True)
-            if pages.was_replaced(sending):
-                with contextlib.suppress(WebSocketDisconnect, RuntimeError, TimeoutError):
-                    async with asyncio.timeout(MAX_SEND_SECONDS):
-                        await socket.close(CLOSE_TRY_AGAIN)
-        if not sending.cancelled() and (error := sending.exception()) is not None:
-            _log.error("a page of thread %s got no more events", thread_id, exc_info=error)
+        await _serve_page(socket, services, pages, thread_id)
 
 
-async def _send_frames(socket: WebSocket, services: Services, thread_id: str, is_expected: bool) -> None:
+async def _serve_page(socket: WebSocket, services: Services, pages: OpenPages, thread_id: str) -> None:
+    sending = asyncio.create_task(_send_frames(socket, services, pages, thread_id))
+    closing = asyncio.create_task(_wait_for_close(socket))
+    with pages.enter(thread_id, sending):
+        await asyncio.wait({sending, closing}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (sending, closing):
+            task.cancel()
+        await asyncio.gather(sending, closing, return_exceptions=True)
+        if pages.was_replaced(sending):
+            await _close(socket, CLOSE_TRY_AGAIN)
+    if not sending.cancelled() and (error := sending.exception()) is not None:
+        _log.error("a page of thread %s got no more events", thread_id, exc_info=error)
+
+
+async def _send_frames(socket: WebSocket, services: Services, pages: OpenPages, thread_id: str) -> None:
+    is_expected = "expected" in socket.query_params
     async with contextlib.aclosing(stream_frames(services, thread_id, is_expected=is_expected)) as frames:
         try:
-            async for frame in frames:
-                try:
-                    async with asyncio.timeout(MAX_SEND_SECONDS):
-                        await socket.send_text(json.dumps(frame))
-                except (WebSocketDisconnect, RuntimeError, TimeoutError):  # the browser disconnected, or does not read
-                    return
+            async with pages.opening:
+                frame = await anext(frames)
+            while await _send_frame(socket, frame):
+                frame = await anext(frames)
         except (ThreadNotFoundError, TimeoutError):
-            await socket.close(CLOSE_THREAD_GONE)
-        except (SubscriberLagged, StoreUnavailableError, TakesTooLongError):
-            await socket.close(CLOSE_TRY_AGAIN)
+            await _close(socket, CLOSE_THREAD_GONE)
+        except (PageLaggedError, SubscriberLagged, StoreUnavailableError, TakesTooLongError):
+            await _close(socket, CLOSE_TRY_AGAIN)
+
+
+async def _send_frame(socket: WebSocket, frame: Frame) -> bool:
+    """Send a frame, and return whether the page is still there and reads."""
+    try:
+        async with asyncio.timeout(MAX_SEND_SECONDS):
+            await socket.send_text(json.dumps(frame))
+    except (WebSocketDisconnect, RuntimeError, TimeoutError):
+        return False
+    return True
+
+
+async def _close(socket: WebSocket, code: int) -> None:
+    with contextlib.suppress(WebSocketDisconnect, RuntimeError, TimeoutError):  # the browser may have disconnected as well
+        async with asyncio.timeout(MAX_SEND_SECONDS):
+            await socket.close(code)
 
 
 async def _wait_for_close(socket: WebSocket) -> None:
@@ -106,33 +111,101 @@ async def stream_frames(services: Services, thread_id: str, *, is_expected: bool
     """Yield the frames of one page, without end. Raises `ThreadNotFoundError`; for an expected conversation, `TimeoutError`
     if it does not begin.
     """
-    async with services.hub.subscribe(thread_id) as following:
-        text = StreamingMarkdown(services.renderer.look)
-        if is_expected and following.live_run is not None:  # the page knows no message yet
-            yield await _repeat_start(services, thread_id, following.live_run)
-        hello = await _build_hello(services, thread_id, following, text, is_expected=is_expected)
-        yield hello
-        wait_seconds = None if hello["version"] else MAX_EXPECTED_SECONDS
+    async with services.broadcasts.follow(thread_id, partial(_LiveThread, services, thread_id)) as waiting:
+        hello = await waiting.take()
+        if is_expected and hello["run"] is not None:  # the page knows no message yet
+            yield await _repeat_start(services, thread_id, hello["run"]["id"])
+        version = await _read_version(services, thread_id, is_expected=is_expected)
+        yield {**hello, "version": version}
+        wait_seconds = None if version else MAX_EXPECTED_SECONDS
         while True:
             async with asyncio.timeout(wait_seconds):
-                events = await following.receive()
+                frame = await waiting.take()
             wait_seconds = None
-            for batch in _join_deltas(events):
-                if isinstance(batch, TextDelta):
-                    text.feed(batch.text)
-                    stable, tail = await text.take()
-                    yield {"kind": "delta", "stable": stable, "tail": tail}
-                elif isinstance(batch, ReasoningDelta):
-                    yield {"kind": "reasoning", "text": batch.text}
-                else:
-                    if isinstance(batch, RunStarted | MessageAdded | TextWithdrawn):
-                        text = StreamingMarkdown(services.renderer.look)
-                    if (frame := await _build_frame(services, thread_id, batch)) is not None:
+            yield frame
+
+
+class _LiveThread:
+    """A conversation that pages follow, and the formatted text of its answer in progress."""
+
+    def __init__(self, services: Services, thread_id: str) -> None:
+        self._services, self._thread_id = services, thread_id
+        self._run_id: str | None = None
+        self._stable: list[str] = []
+        self._reasoning: list[str] = []
+        self._rest: Frame | None = None  # the work of the run has ended, and its end is not on disk yet
+        self._clear_text()
+
+    def build_first(self) -> Frame:
+        run: Frame | None = None
+        if self._run_id is not None:
+            self._stable, self._reasoning = ["".join(self._stable)], ["".join(self._reasoning)]
+            run = {"id": self._run_id, "stable": self._stable[0], "tail": self._tail, "reasoning": self._reasoning[0]}
+            if self._rest is not None:
+                run["rest"] = self._rest
+        return {"kind": "hello", "run": run}
+
+    async def build_frames(self) -> AsyncGenerator[Frame]:
+        async with self._services.hub.subscribe(self._thread_id) as following:
+            if following.live_run is not None:
+                await self._begin_in_middle(following.live_run)
+            yield self.build_first()
+            while True:
+                events = await following.receive()
+                for event in _join_deltas(events):
+                    if (frame := await self._build_frame(event)) is not None:
                         yield frame
-            if any(
-                isinstance(event, TextDelta | ReasoningDelta) for event in events
-            ):  # only text comes in a flood; its first need not wait
-                await asyncio.sleep(_pause_seconds(services.hub.active_run_count, text.cost_seconds))
+                if any(isinstance(event, TextDelta | ReasoningDelta) for event in events):
+                    # Only text comes in a flood, and its first piece need not wait.
+                    await asyncio.sleep(_pause_seconds(self._services.hub.active_run_count, self._text.cost_seconds))
+
+    async def _begin_in_middle(self, run: LiveRun) -> None:
+        self._run_id, self._reasoning = run.run_id, [run.reasoning]
+        self._rest = _build_plain_frame(run.work_ended) if run.work_ended else None
+        await self._add_text(run.text)
+
+    async def _build_frame(self, event: Event) -> Frame | None:
+        match event:
+            case TextDelta(text):
+                stable = await self._add_text(text)
+                return {"kind": "delta", "stable": stable, "tail": self._tail}
+            case ReasoningDelta(text):
+                self._reasoning.append(text)
+                return {"kind": "reasoning", "text": text}
+            case TextWithdrawn(reasoning):
+                return await self._start_over(reasoning)
+        frame = await _build_frame(self._services, self._thread_id, event)
+        # Nothing waits between here and the pages: a page that opens gets this frame, or the state after it.
+        match event:
+            case RunStarted(run_id):
+                self._run_id, self._rest = run_id, None
+                self._clear_text()
+            case MessageAdded():
+                self._clear_text()
+            case WorkEnded(run_id) if run_id == self._run_id:
+                self._rest = frame
+            case RunFinished(run_id) if run_id == self._run_id:
+                self._run_id = self._rest = None
+                self._clear_text()
+        return frame
+
+    async def _start_over(self, reasoning: str) -> Frame:
+        """Build the frame after which the page has all of the reasoning, and no text."""
+        version = await _read_version(self._services, self._thread_id, is_expected=False)
+        self._clear_text()
+        self._reasoning = [reasoning]
+        return {**self.build_first(), "version": version}
+
+    async def _add_text(self, text: str) -> str:
+        """Add text to the answer, and return the HTML of the blocks that it finished."""
+        self._text.feed(text)
+        stable, self._tail = await self._text.take()
+        self._stable.append(stable)
+        return stable
+
+    def _clear_text(self) -> None:
+        self._text = StreamingMarkdown(self._services.renderer.look)
+        self._stable, self._reasoning, self._tail = [], [], ""
 
 
 def _pause_seconds(runs: int, look_seconds: float) -> float:
@@ -141,32 +214,21 @@ def _pause_seconds(runs: int, look_seconds: float) -> float:
     return max(pause, min(look_seconds * FRAME_SECONDS_OF_LOOK_SECONDS, MAX_PAUSE_SECONDS))
 
 
-async def _repeat_start(services: Services, thread_id: str, run: LiveRun) -> Frame:
+async def _repeat_start(services: Services, thread_id: str, run_id: str) -> Frame:
     """Build the frame that began a run, with the user's message."""
     question, *_ = await services.read_snapshot(load_last_turn, services.store, thread_id)
     version = (await services.read_snapshot(services.store.get_thread, thread_id)).version
-    return await _build_start(services, RunStarted(run.run_id, version, question))
+    return await _build_start(services, RunStarted(run_id, version, question))
 
 
-async def _build_hello(
-    services: Services, thread_id: str, subscription: Subscription, text: StreamingMarkdown, *, is_expected: bool
-) -> Frame:
-    """Build the first frame. An expected conversation that has not begun has the version 0."""
+async def _read_version(services: Services, thread_id: str, *, is_expected: bool) -> int:
+    """Return the conversation's version; 0 for an expected one that has not begun."""
     try:
-        version = (await services.read_snapshot(services.store.get_thread, thread_id)).version
+        return (await services.read_snapshot(services.store.get_thread, thread_id)).version
     except ThreadNotFoundError:
         if not is_expected:
             raise
-        version = 0
-    run: Frame | None = None
-    if subscription.live_run is not None:
-        text.feed(subscription.live_run.text)
-        stable, tail = await text.take()
-        reasoning = subscription.live_run.reasoning
-        run = {"id": subscription.live_run.run_id, "stable": stable, "tail": tail, "reasoning": reasoning}
-        if (ended := subscription.live_run.work_ended) is not None:
-            run["rest"] = _build_plain_frame(ended)
-    return {"kind": "hello", "version": version, "run": run}
+        return 0
 
 
 def _join_deltas(events: list[Event]) -> list[Event]:
@@ -187,8 +249,6 @@ async def _build_frame(services: Services, thread_id: str, event: Event) -> Fram
             return await _build_start(services, event)
         case MessageAdded():
             return await _build_message(services, thread_id, event)
-        case TextWithdrawn():
-            return await _build_restart(services, thread_id, event)
     return _build_plain_frame(event)
 
 
@@ -211,16 +271,6 @@ async def _build_message(services: Services, thread_id: str, event: MessageAdded
     # Where the agent went back, the message is not at the end.
     place = {"after": event.message.parent_id} if added["id"] == event.message.id else {}
     return {"kind": "message", "version": event.version, "message": added, **place}
-
-
-async def _build_restart(services: Services, thread_id: str, event: TextWithdrawn) -> Frame | None:
-    """Build the frame after which the page starts over: with all of the reasoning, and without text."""
-    run = services.hub.find_live_run(thread_id)
-    if run is None:
-        return None
-    version = (await services.read_snapshot(services.store.get_thread, thread_id)).version
-    live = {"id": run.run_id, "stable": "", "tail": "", "reasoning": event.reasoning}
-    return {"kind": "hello", "version": version, "run": live}
 
 
 async def _build_start(services: Services, event: RunStarted) -> Frame:

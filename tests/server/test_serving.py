@@ -1,16 +1,26 @@
-"""The process that serves, with its log: every line has a time, and no stranger can fill it or sign it with another name."""
+"""The process that serves: its loop waits little for other threads, and no stranger can fill its log or sign it."""
 
+import gc
 import socket
+import sys
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
 import httpx
 import pytest
 
+from server import serving
 from server.bounded_log import MAX_LINES
 from tests.servers import Server
 
-pytestmark = pytest.mark.slow
+
+@pytest.fixture(autouse=True)
+def settings_of_the_process() -> Iterator[None]:
+    seconds = sys.getswitchinterval()
+    yield
+    sys.setswitchinterval(seconds)
+    gc.unfreeze()
 
 
 def send_raw(origin: str, data: bytes) -> bytes:
@@ -20,6 +30,7 @@ def send_raw(origin: str, data: bytes) -> bytes:
         return connection.recv(4096)
 
 
+@pytest.mark.slow
 def test_requests_that_are_no_http_are_few_lines_and_each_has_a_time(tmp_path: Path) -> None:
     with Server(tmp_path / "data") as server:
         for _ in range(50):
@@ -30,6 +41,7 @@ def test_requests_that_are_no_http_are_few_lines_and_each_has_a_time(tmp_path: P
     assert all(datetime.fromisoformat(line.partition(" ")[0]).tzinfo for line in lines)
 
 
+@pytest.mark.slow
 def test_nobody_signs_a_request_with_another_address_or_scheme(tmp_path: Path) -> None:
     claims = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "https", "Forwarded": "for=203.0.113.9;proto=https"}
     with Server(tmp_path / "data") as server:
@@ -45,3 +57,18 @@ def test_nobody_signs_a_request_with_another_address_or_scheme(tmp_path: Path) -
     assert "signed in: session" in server.log
     assert "from 127.0.0.1" in server.log
     assert "Secure" not in answer.headers["set-cookie"]
+
+
+def test_while_it_serves_no_thread_keeps_the_lock_for_the_default_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    async def record(server: serving._AnnouncingServer, sockets: list[socket.socket]) -> None:
+        seen.append(sys.getswitchinterval())
+
+    async def answer(*_: object) -> None: ...
+
+    monkeypatch.setattr(serving._AnnouncingServer, "serve", record)
+    with serving.open_listener("127.0.0.1", 0) as listener:
+        serving.serve_until_signal(answer, listener, lambda: None)
+    assert seen == [pytest.approx(serving.MAX_LOOP_WAIT_SECONDS)]
+    assert seen[0] <= 0.001

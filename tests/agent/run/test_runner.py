@@ -10,7 +10,7 @@ import pytest
 import agent.run.runner
 from agent.context.prompts import CONTINUE_TEXT
 from agent.demo.model import DemoChatModel
-from agent.events import MessageAdded, RunFinished, RunStarted, TextDelta, ToolStarted
+from agent.events import MessageAdded, RunFinished, RunStarted, TextDelta, ToolStarted, WorkEnded
 from agent.run.inputs import NothingToAnswerError
 from agent.run.requests import make_title
 from agent.tools.approval import STOPPED_TEXT
@@ -325,7 +325,7 @@ def test_while_an_answer_is_written_the_next_message_is_refused_and_nothing_of_i
     play(story, Fault("hang"))
 
 
-def test_a_run_whose_end_cannot_be_written_holds_the_thread_no_longer() -> None:
+def test_a_run_whose_end_cannot_be_written_holds_the_thread_until_it_can() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         end = chat.runs.end_run
 
@@ -334,7 +334,7 @@ def test_a_run_whose_end_cannot_be_written_holds_the_thread_no_longer() -> None:
 
         chat.runs.end_run = full  # type: ignore[method-assign]
         await chat.send("hello")
-        await chat.until(lambda: any(isinstance(event, RunFinished) for event in chat.events))
+        await chat.until(lambda: any(isinstance(event, WorkEnded) for event in chat.events))
         chat.runs.end_run = end  # type: ignore[method-assign]
         await chat.until(lambda: not chat.runner.active_runs.by_thread)
         await chat.say("and now?")

@@ -1,13 +1,15 @@
 """What one page is told of a run adds up to what is stored, from whatever moment on it listens."""
 
 import asyncio
+import json
 import uuid
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
+from starlette.datastructures import QueryParams
 
 from agent.demo.model import DemoChatModel
 from agent.events import RunStarted, TextDelta, TextWithdrawn, WorkEnded
@@ -17,11 +19,14 @@ from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.run.runner import build_runner
 from agent.tools.calculator import calculator
-from checkpoints import Caller, Database, Message, Runs, RunState, Store, ThreadNotFoundError
+from checkpoints import Caller, Database, Message, Runs, RunState, Store, Thread, ThreadNotFoundError
+from components.broadcasts import Frame
 from components.routes import stream
-from components.routes.stream import MAX_PAUSE_SECONDS, Frame, _pause_seconds, stream_frames
+from components.routes.open_pages import MAX_OPENING_PAGES, MAX_THREAD_PAGES, OpenPages
+from components.routes.stream import MAX_PAUSE_SECONDS, _pause_seconds, stream_frames
 from components.services import Services
 from components.views import message_view
+from components.views.live_text import StreamingMarkdown
 from components.views.markdown import render_markdown
 from components.views.message_view import MessageView
 from tests.agent.running import Only
@@ -209,6 +214,31 @@ def test_work_that_has_ended_before_its_end_is_on_disk_is_shown_so_also_to_a_pag
     asyncio.run(story())
 
 
+def test_an_answer_is_formatted_once_for_all_pages_that_follow_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks, take = [], StreamingMarkdown.take
+
+    async def count_and_take(text: StreamingMarkdown) -> tuple[str, str]:
+        looks.append(text)
+        return await take(text)
+
+    monkeypatch.setattr(StreamingMarkdown, "take", count_and_take)
+
+    async def story() -> None:
+        async with asyncio.timeout(60), services() as parts, AsyncExitStack() as opened:
+            thread_id = parts.store.create_thread().id
+            pages = [stream_frames(parts, thread_id) for _ in range(25)]
+            for page in pages:
+                opened.push_async_callback(page.aclose)
+                await anext(page)
+            for number in range(1, 4):
+                parts.hub.publish(thread_id, TextDelta(f"word {number} "))
+                frames = [await anext(page) for page in pages]
+                assert frames == [frames[0]] * 25
+                assert len(looks) == number
+
+    asyncio.run(story())
+
+
 def test_a_text_that_is_dear_to_look_at_is_looked_at_less_often() -> None:
     assert [_pause_seconds(1, cost) for cost in (0.0, 0.001, 0.05, 9.0)] == [0.04, 0.04, 0.5, MAX_PAUSE_SECONDS]
 
@@ -246,15 +276,91 @@ def test_a_conversation_that_does_not_begin_is_not_followed_for_ever(monkeypatch
     asyncio.run(story())
 
 
+class Socket:
+    """A page's socket that reads nothing. It closes when the server closes it."""
+
+    def __init__(self, query: str = "") -> None:
+        self.query_params = QueryParams(query)
+        self.sent: list[Frame] = []
+        self.code: int | None = None
+
+    async def send_text(self, text: str) -> None:
+        self.sent.append(json.loads(text))
+
+    async def receive_text(self) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    async def close(self, code: int) -> None:
+        self.code = code
+
+
+def test_of_many_pages_that_open_at_once_only_those_that_stay_read_the_database() -> None:
+    async def story() -> None:
+        async with asyncio.timeout(60), services() as parts:
+            thread_id, get_thread, reads = parts.store.create_thread().id, parts.store.get_thread, []
+
+            def count_and_get(identifier: str) -> Thread:
+                reads.append(identifier)
+                return get_thread(identifier)
+
+            parts.store.get_thread = count_and_get  # type: ignore[method-assign]
+            sockets: list[Any] = [Socket() for _ in range(200)]
+            pages = OpenPages()
+            serving = [asyncio.create_task(stream._serve_page(each, parts, pages, thread_id)) for each in sockets]
+            while sum(bool(each.sent) for each in sockets) < MAX_THREAD_PAGES:  # noqa: ASYNC110  (as above)
+                await asyncio.sleep(0.005)
+            assert [each.code for each in sockets] == [1013] * (200 - MAX_THREAD_PAGES) + [None] * MAX_THREAD_PAGES
+            assert len(reads) == MAX_THREAD_PAGES
+            for task in serving:
+                task.cancel()
+            await asyncio.gather(*serving, return_exceptions=True)
+
+    asyncio.run(story())
+
+
+def test_only_some_pages_open_at_once() -> None:
+    async def story() -> None:
+        async with asyncio.timeout(60), services() as parts, AsyncExitStack() as held:
+            pages, thread_id = OpenPages(), parts.store.create_thread().id
+            for _ in range(MAX_OPENING_PAGES):
+                await held.enter_async_context(pages.opening)
+            socket: Any = Socket()
+            serving = asyncio.create_task(stream._serve_page(socket, parts, pages, thread_id))
+            while not pages.opening._waiters:  # noqa: ASYNC110  (as above)
+                await asyncio.sleep(0)
+            assert dict(parts.hub._subscribers) == {}
+            pages.opening.release()
+            while not socket.sent:  # noqa: ASYNC110  (as above)
+                await asyncio.sleep(0.005)
+            await pages.opening.acquire()
+            serving.cancel()
+            await asyncio.gather(serving, return_exceptions=True)
+
+    asyncio.run(story())
+
+
+def test_the_page_of_a_conversation_that_is_gone_is_closed_for_good() -> None:
+    async def story() -> None:
+        async with asyncio.timeout(60), services() as parts:
+            socket: Any = Socket()
+            await stream._serve_page(socket, parts, OpenPages(), str(uuid.uuid4()))
+            assert (socket.sent, socket.code) == ([], 4404)
+
+    asyncio.run(story())
+
+
 def test_a_page_that_does_not_read_is_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
     class Silent:
+        query_params = QueryParams("")
+
         async def send_text(self, text: str) -> None:
             await asyncio.Event().wait()
 
     async def story() -> None:
         async with asyncio.timeout(30), services() as parts:
             silent: Any = Silent()
-            await stream._send_frames(silent, parts, parts.store.create_thread().id, is_expected=False)
+            await stream._send_frames(silent, parts, OpenPages(), parts.store.create_thread().id)
 
     monkeypatch.setattr(stream, "MAX_SEND_SECONDS", 0.05)
     asyncio.run(story())
