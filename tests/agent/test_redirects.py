@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from agent.models.catalog import load_chat_model
 from agent.models.errors import describe_model_error
 from agent.models.keys import ProviderKeys
-from agent.models.provider_words import describe_refusal
+from agent.models.provider_words import read_provider_words
 from agent.tools.mcp_transports import open_address
 from agent.tools.web_search import make_web_search_tool
 from agent.tracing.events import Feedback, RunBegun, RunEnded
@@ -91,7 +91,7 @@ def test_a_model_behind_a_redirect_is_not_asked(
     error = find_error(load_chat_model(spec, keys).ainvoke("my secret plan"))
     assert (bool(redirecting.visits), other.visits) == (True, [])
     assert "redirects to another one" in describe_model_error(error)
-    assert describe_refusal(error) == "HTTP 307"
+    assert str(read_provider_words(error)).startswith("HTTP 307: ")
 
 
 def test_a_search_is_not_redirected(other: Site, redirecting: Site) -> None:

@@ -54,7 +54,7 @@ def cards(state: RunState | None, path: list[Message] = PATH) -> list[tuple[str,
     ("state", "asked", "moving"),
     [
         (RunState.RUNNING, "running", "running"),
-        (RunState.WAITING, "waiting", "waiting"),
+        (RunState.WAITING, "waiting", "queued"),
         (RunState.FAILED, "stopped", "stopped"),
         (None, "stopped", "stopped"),
     ],
