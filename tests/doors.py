@@ -34,6 +34,7 @@ class ScriptedModel(BaseChatModel):
     """Streams the next of its replies; after the last one, a word."""
 
     replies: list[list[Chunk]] = Field(default_factory=list)
+    extra_body: dict[str, Any] | None = None
 
     @property
     def _llm_type(self) -> str:

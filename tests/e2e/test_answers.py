@@ -1,8 +1,8 @@
 """The answer that is being written: nothing that happens to the page interrupts, loses or doubles it."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 from playwright.sync_api import Route, WebSocketRoute, expect
@@ -143,6 +143,21 @@ def test_the_answer_goes_on_after_a_kill(
     expect(page.tab.locator(f'{SHOWN}[data-role="user"]')).to_have_count(1)
 
 
+@pytest.mark.slow
+def test_a_first_answer_that_a_kill_cut_off_before_the_panels_read_it_is_found_again(
+    start: Start, visit: Visit, openai_settings: dict[str, str], fake_openai: FakeOpenAI
+) -> None:
+    page = visit(start(**openai_settings))
+    page.expect_lost_server()
+    with _panels_lost(page):
+        _begin_to_talk(page, fake_openai)
+        expect(page.toast).to_contain_text("The server does not answer")
+        page.server.kill()
+    fake_openai.release()
+    page.server.start()
+    expect(page.tab.get_by_text("This answer was cut off")).to_be_visible()
+
+
 def test_what_is_sent_while_an_answer_is_written_follows_it(talking: Page, fake_openai: FakeOpenAI) -> None:
     fake_openai.script(Say("A second poem."))
     talking.composer.fill("Another one")
@@ -161,12 +176,23 @@ def test_what_is_sent_while_an_answer_is_written_follows_it(talking: Page, fake_
 def _panels_held_back(page: Page) -> Iterator[None]:
     """The stream shows an answer before the panels have read that there was one."""
     held: list[Route] = []
-    reads = re.compile("_dash-update-component")
+    with _panels_routed(page, held.append):
+        yield  # and what was held goes on
+
+
+def _panels_lost(page: Page) -> AbstractContextManager[None]:
+    """No reading of the panels comes back."""
+    return _panels_routed(page, Route.abort)
+
+
+@contextmanager
+def _panels_routed(page: Page, handle: Callable[[Route], None]) -> Iterator[None]:
+    requests = re.compile("_dash-update-component")
     page.tab.route(
-        reads, lambda route: held.append(route) if "transcript.data" in str(route.request.post_data) else route.continue_()
+        requests, lambda route: handle(route) if "transcript.data" in str(route.request.post_data) else route.continue_()
     )
     yield
-    page.tab.unroute(reads)  # and what was held goes on
+    page.tab.unroute(requests)
 
 
 def test_what_is_sent_before_the_panels_have_read_the_end_follows_it(

@@ -125,7 +125,11 @@ def test_between_two_parallel_tools_the_result_of_the_one_is_kept_and_the_other_
     server: Server, model: FakeOpenAI, search: FakeTavily, pages: tuple[PageClient, PageClient]
 ) -> None:
     model.script(*[Calls((SEARCH, SUM))] * 2)
-    for shown in killed(server, pages, lambda shown: tools_of(shown).get("calculator", ("", None))[0] == "done"):
+
+    def is_between(shown: JSON) -> bool:
+        return tools_of(shown).get("calculator", ("", None))[0] == "done" and len(search.requests) == 2
+
+    for shown in killed(server, pages, is_between):
         assert shown["run"]["state"] == "interrupted"
         assert tools_of(shown) == {"calculator": ("done", "42"), "web_search": ("stopped", None)}
     assert results_in(goes_on(pages[0], model)) == [UNKNOWN_RESULT_TEXT, "42"]

@@ -167,7 +167,7 @@ def test_an_answer_during_which_postgresql_is_restarted_can_be_gone_on_from(
     assert health(page)[0] == 200
     page.act("trouble", "recovered")  # as the banner does when it goes
     shown = page.rest()
-    assert shown["run"]["state"] == "interrupted"
+    assert shown["run"]["state"] == "failed"
     assert [message["text"] for message in shown["messages"] if message["role"] == "user"] == ["Tell me something long"]
     page.say("what is 2+2?")
     assert "4" in page.texts()[-1]

@@ -78,7 +78,7 @@ function useMessages(props, data, field) {
 
   const send = () => {
     if (field.attachments.isReading) return;
-    if (data.running && isOutageShown()) return; // the state of the run is unknown: the text stays in the field
+    if (isBusy() && isOutageShown()) return; // the state of the run is unknown: the text stays in the field
     const { length } = field.getText();
     if (length > data.max_chars) return sending.refuse(`This text has ${length.toLocaleString("en")} characters. A message has at most ${data.max_chars.toLocaleString("en")}: shorten it, or attach it as a file.`);
     const isRepeated = sending.repeat();

@@ -121,6 +121,7 @@ function createRefresher(thread, latest, act) {
     if (version > latest.current.version && version > requestedVersion) refresh(version);
   };
   const onFrame = ({ kind, version, run }) => {
+    if (kind === "hello") requestedVersion = -1; // a request before the connection was lost may be lost as well
     if (kind === "start" || kind === "head") {
       clearTimeout(changeTimer);
       changeTimer = setTimeout(() => refreshIfBehind(version), FOREIGN_CHANGE_MS);
