@@ -253,7 +253,8 @@ def kill(server: Server, file: Path, number_of_rounds: int) -> None:
     browser.close()
     print(f"{answered} wishes answered, {interrupted} answers interrupted")  # noqa: T201
     assert interrupted >= number_of_rounds // 20, "no kill came while an answer was written: the test has lost its meaning"
-    assert answered >= number_of_rounds * 2, "too little was done before the kills: the test has lost its meaning"
+    # In a round or two, chance may leave nearly all wishes unanswered.
+    assert answered >= (number_of_rounds - 2) * 2, "too little was done before the kills: the test has lost its meaning"
 
 
 def _check_rows(file: Path, talk: Talk) -> None:
