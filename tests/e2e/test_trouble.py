@@ -68,6 +68,36 @@ def test_a_locked_database_is_told_at_the_top_and_the_text_can_be_sent_when_it_i
     page.say("are you there?")
 
 
+KEEP_OUTCOMES = """() => {
+  window.outcomes = [];
+  new MutationObserver(() => {
+    const shown = document.querySelector(".outcome")?.textContent;
+    if (shown && shown !== window.outcomes.at(-1)) window.outcomes.push(shown);
+  }).observe(document.body, { childList: true, subtree: true, characterData: true });
+}"""
+
+
+def test_a_stop_while_the_database_is_locked_is_shown_at_once_and_offered_to_go_on_when_it_is_saved(
+    start: Start, visit: Visit
+) -> None:
+    server = start(demo_seconds_per_token="0.2")
+    page = visit(server)
+    page.expected.append("503")
+    page.send("Tell me something long")
+    expect(page.live).to_contain_text("I am the demo")
+    page.tab.evaluate(KEEP_OUTCOMES)
+    outcome = page.tab.get_by_role("group", name="Status of the answer")
+    with locked(server):
+        page.stop_button.click()
+        expect(outcome).to_contain_text("The end of this answer is not saved yet")
+        expect(page.log).to_contain_text("I am the demo")
+        expect(outcome.get_by_role("button")).to_have_count(0)
+    expect(outcome.get_by_role("button", name="Continue")).to_be_visible()
+    outcomes = page.tab.evaluate("window.outcomes")
+    assert outcomes[-1] == "This answer was cut offContinueDismiss"
+    assert not any("before it began" in text for text in outcomes)  # not in the moment before the panels are read either
+
+
 def test_postgresql_is_restarted_under_an_open_page(
     start: Start, visit: Visit, postgres: Postgres, postgres_url: str
 ) -> None:

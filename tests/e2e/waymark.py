@@ -41,7 +41,7 @@ class Page:
 
     def expect_lost_server(self) -> None:
         """What the browser's console says while there is no server belongs to the test."""
-        self.expected.append("WebSocket connection|ERR_(CONNECTION_|FAILED)|Failed to fetch|Callback failed")
+        self.expected.append("WebSocket connection|ERR_(CONNECTION_|CONTENT_LENGTH|FAILED)|Failed to fetch|Callback failed")
 
     def open(self, path: str = "/") -> None:
         self.tab.goto(self.server.origin + path)

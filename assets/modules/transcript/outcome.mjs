@@ -4,8 +4,12 @@ import { icon } from "../lib/icons.mjs";
 
 const { createElement: h, useRef } = window.React;
 
-/** How the newest run ended, if it ended badly, with buttons to continue or retry. @param {{run: import("../lib/types.mjs").RunView, last: import("../lib/types.mjs").MessageView|undefined, act: Function, onDismiss: Function}} props */
-export function Outcome({ run, last, act, onDismiss }) {
+/**
+ * How the newest run ended, if it ended badly, with buttons to continue or retry. They wait until the data has the end: before that the server
+ * may refuse them (it could not save the end yet), and `last` may not be what the run left.
+ * @param {{run: import("../lib/types.mjs").RunView, isInData: boolean, last: import("../lib/types.mjs").MessageView|undefined, act: Function, onDismiss: Function}} props
+ */
+export function Outcome({ run, isInData, last, act, onDismiss }) {
   const operation = useRef(createOperationId()); // a double click is one request
   // Cut off in its text or after its tool calls. The results of finished tools are kept, and no tool runs again by itself.
   const isCut = last?.role === "assistant" && (last.state === "partial" || last.tools.length > 0);
@@ -22,14 +26,15 @@ export function Outcome({ run, last, act, onDismiss }) {
     "div",
     { className: `outcome${isError ? " outcome-error" : ""}`, role: isError ? "alert" : "group", "aria-label": "Status of the answer" },
     icon(isError ? "exclamation-triangle" : "stop-circle"),
-    h("div", { className: "outcome-text" }, h("p", null, isError || isAtLimit ? run.error : describeStop(run, isCut)), isError && run.details && h(Details, run)),
-    h(
-      "div",
-      { className: "outcome-buttons" },
-      canContinue && !run.compacts && button("Continue", "continue"),
-      (isError || !canContinue) && !run.compacts && button("Retry", "retry", "arrow-repeat"),
-      h("button", { type: "button", className: "quiet-button", onClick: dismiss }, "Dismiss"),
-    ),
+    h("div", { className: "outcome-text" }, h("p", null, isError || isAtLimit ? run.error : describeStop(run, isCut || !isInData)), isError && run.details && h(Details, run)),
+    isInData &&
+      h(
+        "div",
+        { className: "outcome-buttons" },
+        canContinue && !run.compacts && button("Continue", "continue"),
+        (isError || !canContinue) && !run.compacts && button("Retry", "retry", "arrow-repeat"),
+        h("button", { type: "button", className: "quiet-button", onClick: dismiss }, "Dismiss"),
+      ),
   );
 }
 

@@ -6,7 +6,7 @@ import { icon } from "../lib/icons.mjs";
 import { copyCodeOnClick } from "../message/prose.mjs";
 import { takeChoice } from "../settings/settings.mjs";
 import { useFocusAfterEdit, useScrollToChanges, useSpokenRun } from "./attention.mjs";
-import { hasEndedBadly, mergeMessages, pickNewestRun } from "./conversation.mjs";
+import { hasEndedBadly, hasRunEnd, mergeMessages, pickNewestRun } from "./conversation.mjs";
 import { useEditing } from "./editing.mjs";
 import { Live } from "./live.mjs";
 import { Message } from "./message.mjs";
@@ -116,7 +116,7 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
       h(MessageRows, { messages, later: data.later, editing, act, stayInPlace, announce }),
       showLive && h(Live, { key: "live", bubbleRef: stream.bubbleRef, cardRef: stream.cardRef, busy: isRunning, label: run?.compacts ? "Summarising…" : null }),
       data.later && h("button", { type: "button", className: "quiet-button earlier", onClick: onLater }, icon("arrow-down"), "Later messages"),
-      !data.later && hasEndedBadly(run) && h(Outcome, { key: `outcome ${run.id}`, run, last: messages.at(-1), act, onDismiss: stream.dismissRun }),
+      !data.later && hasEndedBadly(run) && h(Outcome, { key: `outcome ${run.id}`, run, isInData: hasRunEnd(data, run), last: messages.at(-1), act, onDismiss: stream.dismissRun }),
       !data.later && data.notice && h(NoticeBanner, { key: data.notice.op, notice: data.notice, act }),
     ),
   );
