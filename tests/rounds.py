@@ -42,7 +42,8 @@ def given_examples(ordinary: int, long: int, *strategies: SearchStrategy[Any]) -
     def decorate(check: Callable[..., None]) -> Any:
         @pytest.mark.parametrize("examples", [ordinary, pytest.param(long, marks=pytest.mark.long)])
         def test(examples: int, rounds: Rounds) -> None:
-            settings(max_examples=rounds(examples, at_least=ordinary), deadline=None, database=None)(given(*strategies)(check))()
+            share = rounds(examples, at_least=ordinary)
+            settings(max_examples=share, deadline=None, database=None)(given(*strategies)(check))()
 
         test.__name__, test.__doc__, test.__module__ = check.__name__, check.__doc__, check.__module__
         return test

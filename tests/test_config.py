@@ -167,6 +167,7 @@ def test_settings_do_not_change() -> None:
         Settings().port = 1  # type: ignore[misc]
 
 
+@pytest.mark.slow
 def test_the_traceback_of_a_bad_key_shows_no_key() -> None:
     program = f"from config import load_settings; load_settings({{'OPENAI_API_KEY': chr(8230) + '{CANARY[::-1]}'[::-1]}})"
     command, root = [sys.executable, "-c", program], Path(__file__).parents[1]

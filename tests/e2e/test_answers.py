@@ -50,6 +50,7 @@ def test_a_reload_in_mid_stream_loses_and_doubles_nothing(talking: Page, fake_op
     _expect_poem(talking)
 
 
+@pytest.mark.slow
 def test_an_answer_is_finished_while_no_tab_is_open(talking: Page, visit: Visit, fake_openai: FakeOpenAI) -> None:
     address = talking.tab.url.removeprefix(talking.server.origin)
     talking.tab.close()
@@ -59,6 +60,7 @@ def test_an_answer_is_finished_while_no_tab_is_open(talking: Page, visit: Visit,
     assert len(fake_openai.requests) == 1
 
 
+@pytest.mark.slow
 def test_a_second_tab_sees_the_same_answer_grow(talking: Page, visit: Visit, fake_openai: FakeOpenAI) -> None:
     second = visit(talking.server, talking.tab.url.removeprefix(talking.server.origin), beside=talking)
     expect(second.live).to_contain_text("The first line stands.")
@@ -92,6 +94,7 @@ class Cable:
         self._in = True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("finishes", ["while it is gone", "after it is back"])
 def test_an_answer_survives_a_dropped_connection(finishes: str, talking: Page, fake_openai: FakeOpenAI) -> None:
     cable = Cable(talking)
@@ -253,6 +256,7 @@ def test_what_waits_goes_back_into_the_field_when_the_answer_is_stopped(talking:
     talking.expect_messages(2)
 
 
+@pytest.mark.slow
 def test_what_waits_can_be_taken_back(talking: Page, fake_openai: FakeOpenAI) -> None:
     talking.composer.fill("Another one")
     talking.composer.press("Enter")
@@ -282,6 +286,7 @@ def test_what_waits_and_what_is_typed_outlive_a_reload(talking: Page, fake_opena
     talking.expect_messages(4)
 
 
+@pytest.mark.slow
 def test_undo_waits_for_the_answer_to_be_stopped(talking: Page) -> None:
     undo = talking.tab.get_by_role("button", name="Undo last change")
     expect(undo).to_have_attribute("title", "Stop the running answer first")

@@ -53,6 +53,7 @@ def _edited(page: Page, fake_openai: FakeOpenAI) -> list[Message]:
     return before
 
 
+@pytest.mark.slow
 def test_an_edited_message_and_what_followed_the_old_one_are_both_within_reach(
     talked: Page, fake_openai: FakeOpenAI
 ) -> None:
@@ -86,6 +87,7 @@ def test_undo_brings_back_what_an_edit_set_aside(talked: Page, fake_openai: Fake
     expect(talked.tab.get_by_role("group", name="Alternative")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_changing_only_the_text_keeps_what_follows_for_the_reader_and_for_the_model(
     talked: Page, fake_openai: FakeOpenAI
 ) -> None:
@@ -140,6 +142,7 @@ def test_tool_calls_keep_their_results_whatever_is_changed_around_them(
     assert fake_openai.violations == []
 
 
+@pytest.mark.slow
 def test_an_edit_waits_for_the_answer_and_loses_nothing(talked: Page, fake_openai: FakeOpenAI) -> None:
     fake_openai.hold(after_tokens=1)
     fake_openai.script(Say("One two three."), Say("Yellow it is."))
@@ -174,6 +177,7 @@ def test_an_edit_of_what_was_changed_elsewhere_is_refused_with_its_text_kept(tal
     expect(talked.message("Black")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_message_can_be_changed_by_keyboard_alone(talked: Page, fake_openai: FakeOpenAI) -> None:
     press, edit = talked.tab.keyboard.press, talked.button_of("Green", "Edit message")
     edit.focus()

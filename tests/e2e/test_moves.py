@@ -91,6 +91,7 @@ def test_always_here_asks_no_more(asked: Page, fake_openai: FakeOpenAI) -> None:
     assert texts(asked) == ["hello", "Back once more.", "Here again."]
 
 
+@pytest.mark.slow
 def test_the_demo_goes_back_when_it_is_told_to(start: Start, visit: Visit) -> None:
     page = visit(start())
     page.say("hello")

@@ -74,6 +74,7 @@ def signed_in(shared_server: Server, cookie: str) -> dict[str, str]:
     return {"cookie": cookie} | shared_server.key_header | protocols
 
 
+@pytest.mark.slow
 def test_the_link_works_once_and_the_terminal_shows_a_new_one(server: Server, browser: Browser) -> None:
     def open_link(link: str) -> str:
         with browser.new_context() as context:
@@ -87,6 +88,7 @@ def test_the_link_works_once_and_the_terminal_shows_a_new_one(server: Server, br
     assert open_link(server.wait_for_link(1)) == f"{server.origin}/"
 
 
+@pytest.mark.slow
 def test_a_restart_signs_nobody_out(server: Server, visit: Visit) -> None:
     page = visit(server)
     page.say("Hello")

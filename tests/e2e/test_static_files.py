@@ -56,6 +56,7 @@ def test_the_first_screen_needs_few_requests(shared_server: Server, visit: Visit
     assert len([address for address in requests if "/assets/" in address]) <= 5, requests
 
 
+@pytest.mark.slow
 def test_nothing_is_fetched_twice_over_several_changes_of_the_page(server: Server, visit: Visit) -> None:
     page = visit(server)
     transfers = Transfers(page)
@@ -78,6 +79,7 @@ def test_nothing_is_fetched_twice_over_several_changes_of_the_page(server: Serve
     assert not [path for path in transfers.sent if ".lazy." not in path]
 
 
+@pytest.mark.slow
 def test_icons_appear_while_the_server_is_frozen(start: Start, visit: Visit) -> None:
     server = start()
     page = visit(server)

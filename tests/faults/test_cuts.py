@@ -93,6 +93,7 @@ def play(fake: FakeOpenAI, *faults: Fault, text: str, state: RunState = RunState
     return ran
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "place", "text"), CUTS, ids=named(CUTS))
 def test_a_cut_answer_is_kept_as_partial_and_runs_no_tool(
     fake: FakeOpenAI, answer: Any, place: dict[str, Any], text: str
@@ -101,6 +102,7 @@ def test_a_cut_answer_is_kept_as_partial_and_runs_no_tool(
     assert play(fake, *faults, text=text) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "place", "text"), AFTER_THE_FINISH, ids=named(AFTER_THE_FINISH))
 def test_a_connection_torn_off_before_done_runs_no_tool(
     fake: FakeOpenAI, answer: Any, place: dict[str, Any], text: str
@@ -108,6 +110,7 @@ def test_a_connection_torn_off_before_done_runs_no_tool(
     assert play(fake, Fault("cut", answer, **place), text=text) == []
 
 
+@pytest.mark.slow
 def test_an_answer_that_was_said_to_be_finished_is_whole_also_when_done_never_comes(fake: FakeOpenAI) -> None:
     assert play(fake, Fault("end", SAID, before="data: [DONE]"), text=WHOLE, state=RunState.DONE) == []
 

@@ -11,6 +11,7 @@ from tests.faults.page import NotAnswered, PageClient
 from tests.servers import Server
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM])
 def test_it_ends_quietly_and_keeps_what_was_written(tmp_path: Path, asked: signal.Signals) -> None:
     with Server(tmp_path / "data", DEMO_SECONDS_PER_TOKEN="0.01") as server:

@@ -56,6 +56,7 @@ def asked(tab: PageClient) -> list[str]:
     return [message["text"] for message in tab.rest()["messages"] if message["role"] == "user"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("_", ROUNDS)
 def test_of_two_who_send_at_once_one_is_answered_and_the_other_is_told(mine: PageClient, yours: PageClient, _: int) -> None:
     replies = together(lambda: mine.send("from me"), lambda: yours.send("from you"))
@@ -69,6 +70,7 @@ def test_of_two_who_send_at_once_one_is_answered_and_the_other_is_told(mine: Pag
     assert asked(mine) == ["first question", "second question", texts[1 - refused], texts[refused]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("_", ROUNDS)
 def test_when_one_restores_while_the_other_sends_nothing_is_lost(mine: PageClient, yours: PageClient, _: int) -> None:
     checkpoint = mine.checkpoints()[0]["id"]

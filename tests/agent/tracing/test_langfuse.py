@@ -93,6 +93,7 @@ def masked_traces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
         yield Told(tmp_path_factory.mktemp("masked") / "data", fake, LANGFUSE_MASK="on")
 
 
+@pytest.mark.slow
 def test_a_turn_with_two_tools_and_a_restore_is_a_tree_in_the_threads_session(open_traces: Told) -> None:
     run, save, thanks, restore, again = open_traces.traces
     assert run.tree().splitlines()[:2] == ["agent run", "  generation answer"]
@@ -106,6 +107,7 @@ def test_a_turn_with_two_tools_and_a_restore_is_a_tree_in_the_threads_session(op
     assert {span["session.id"] for trace in open_traces.traces for span in (trace, *trace.children)} == {open_traces.thread}
 
 
+@pytest.mark.slow
 def test_the_settings_label_every_span(open_traces: Told, masked_traces: Told) -> None:
     spans = [span for trace in open_traces.traces for span in (trace, *trace.children)]
     names = ("environment", "release", "user.id", "tags")
@@ -113,6 +115,7 @@ def test_the_settings_label_every_span(open_traces: Told, masked_traces: Told) -
     assert {trace["environment"] for trace in masked_traces.traces} == {None}
 
 
+@pytest.mark.slow
 def test_each_step_has_its_input_output_and_times(open_traces: Told) -> None:
     run = open_traces.traces[0]
     assert (run["input"], run["output"], run["metadata.state"]) == (QUESTION, ANSWER, "done")
@@ -128,6 +131,7 @@ def test_each_step_has_its_input_output_and_times(open_traces: Told) -> None:
     assert all(run.began <= step.began <= step.ended <= run.ended for step in run.children)
 
 
+@pytest.mark.slow
 def test_no_key_and_no_cookie_is_ever_sent(open_traces: Told, masked_traces: Told) -> None:
     for told in (open_traces, masked_traces):
         assert told.cookies
@@ -136,6 +140,7 @@ def test_no_key_and_no_cookie_is_ever_sent(open_traces: Told, masked_traces: Tol
             assert secret not in told.log
 
 
+@pytest.mark.slow
 def test_with_the_mask_only_sizes_are_sent(open_traces: Told, masked_traces: Told) -> None:
     written = (QUESTION, ANSWER, "Oslo", "9 * 2", "Thanks", "Weather", "first page says", SYSTEM_PROMPT[:30])
     assert [text for text in written if text.encode() in masked_traces.everything] == []

@@ -53,6 +53,7 @@ IMPORTS: dict[str, Callable[[Store, str, Document], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", ["messages", "checkpoints"])
 @pytest.mark.parametrize("way", IMPORTS)
 def test_an_import_that_another_one_overtakes_gets_ids_of_its_own(postgres_store: Store, way: str, shared: str) -> None:
