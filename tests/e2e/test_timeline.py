@@ -247,6 +247,18 @@ def test_of_many_branches_the_newest_and_the_current_one_are_shown(server: Serve
     expect(page.branches).to_have_count(151)
 
 
+def test_of_many_branches_the_current_one_is_in_view(server: Server, visit: Visit) -> None:
+    page = visit(server)
+    page.say("Hello")
+    with _changed_behind(page) as (store, thread_id):
+        _add_branches(store, thread_id, count=150)
+        store.switch(thread_id, store.list_branches(thread_id)[120][0].id)
+    current = page.branches.and_(page.tab.locator("[aria-pressed=true]"))
+    expect(current).to_be_in_viewport(ratio=0.9)
+    expect(page.composer).to_be_focused()
+    assert page.tab.evaluate("document.scrollingElement.scrollTop") == 0
+
+
 def _add_branches(store: Store, thread_id: str, *, count: int) -> None:
     """Add branches, and stay on the first one."""
     main = store.get_thread(thread_id).branch_id
