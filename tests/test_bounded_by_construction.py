@@ -32,12 +32,12 @@ async def refuse(talk: Conversation, door: Door, letter: str, size: int) -> str:
     return found.text if isinstance(found, ToolMessage) else ""
 
 
-def view(talk: Conversation) -> None:
+def expect_bounded_view(talk: Conversation) -> None:
     statements, chars = talk.view()
     assert (statements <= MAX_VIEW_STATEMENTS, chars <= MAX_VIEW_CHARS) == (True, True), (statements, chars)
 
 
-def import_elsewhere(talk: Conversation) -> None:
+def expect_same_elsewhere(talk: Conversation) -> None:
     """Import the export into another database, twice; each time the conversation has the same messages."""
     found, thread_id = talk.chat.store, talk.chat.thread_id
     path = [message.hash for message in talk.chat.path()]
@@ -48,37 +48,37 @@ def import_elsewhere(talk: Conversation) -> None:
         assert [message.hash for message in found.list_messages(thread_id)] == path
 
 
-async def go_on(talk: Conversation) -> None:
+async def expect_going_on(talk: Conversation) -> None:
     """View, save, take a turn, restore, export and import again."""
-    view(talk)
+    expect_bounded_view(talk)
     saved = talk.chat.store.save(talk.chat.thread_id).result
     path = [message.id for message in talk.chat.path()]
     assert (await talk.ask()).state is RunState.DONE
     talk.chat.store.restore(talk.chat.thread_id, saved)
     assert [message.id for message in talk.chat.path()] == path
-    view(talk)
-    import_elsewhere(talk)
+    expect_bounded_view(talk)
+    expect_same_elsewhere(talk)
 
 
-async def knock(door: Door, letter: str, size: int) -> None:
+async def expect_limit_holds(door: Door, letter: str, size: int) -> None:
     async with talking() as talk:
         refusal = await refuse(talk, door, letter, size)
         if door.is_cut or size <= door.limit:
             assert refusal == ""
         else:
             assert f"{door.number:,}" in refusal
-        await go_on(talk)
+        await expect_going_on(talk)
 
 
 @pytest.mark.parametrize("beyond", [0, 1])
 @pytest.mark.parametrize("door", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in DOORS])
 def test_a_limit_holds_at_its_edge_both_ways(door: str, beyond: int) -> None:
-    asyncio.run(knock(DOORS[door], "x", DOORS[door].limit + beyond))
+    asyncio.run(expect_limit_holds(DOORS[door], "x", DOORS[door].limit + beyond))
 
 
 @given_examples(3, 300, st.sampled_from(list(DOORS)), st.sampled_from(LETTERS), st.floats(0.01, 2))
 def test_input_of_any_size_is_taken_back_or_refused(door: str, letter: str, share: float) -> None:
-    asyncio.run(knock(DOORS[door], letter, max(4, round(DOORS[door].limit * share))))
+    asyncio.run(expect_limit_holds(DOORS[door], letter, max(4, round(DOORS[door].limit * share))))
 
 
 def test_a_view_does_not_read_the_rows_that_former_changes_have_changed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -231,10 +231,10 @@ def test_the_tool_of_the_example_is_called_by_an_agent_like_every_other(monkeypa
     names: dict[str, Any] = {}
     exec(proof, names)
     names["test_the_words_of_a_text_are_counted"]()
-    asyncio.run(call_tool(module.count_words))
+    asyncio.run(expect_tool_is_called(module.count_words))
 
 
-async def call_tool(tool: BaseTool) -> None:
+async def expect_tool_is_called(tool: BaseTool) -> None:
     with FakeOpenAI() as fake:
         fake.reply(Call("count_words", {"text": "to be or not to be"}, id="1"), Say("Four of six."))
         async with model_at(fake) as model, running(model, [tool]) as chat:

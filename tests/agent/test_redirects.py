@@ -1,10 +1,8 @@
 """A redirect takes no key and no conversation to another address, and the user or the log hears of it."""
 
 import asyncio
-import threading
 from collections.abc import Awaitable, Iterator
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from langchain_core.tools import ToolException
@@ -19,49 +17,20 @@ from agent.tools.web_search import make_web_search_tool
 from agent.tracing.events import Feedback, RunBegun, RunEnded
 from agent.tracing.langfuse import LangfuseTracer
 from checkpoints import RunState
+from tests.fakes.recording_site import RecordingSite
 
 KEY = SecretStr("plain-key-0987654321")
 
 
-class Site:
-    """A web server that sends everybody to `elsewhere`, and notes the address of every request."""
-
-    def __init__(self, elsewhere: str = "") -> None:
-        visits = self.visits = list[str]()
-
-        class Handler(BaseHTTPRequestHandler):
-            def answer(self) -> None:
-                visits.append(self.path)
-                self.send_response(307 if elsewhere else 204)
-                self.send_header("Location", elsewhere + self.path)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            do_GET = do_POST = answer
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.address = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-
 @pytest.fixture
-def other() -> Iterator[Site]:
-    with closing(Site()) as site:
+def other() -> Iterator[RecordingSite]:
+    with closing(RecordingSite()) as site:
         yield site
 
 
 @pytest.fixture
-def redirecting(other: Site) -> Iterator[Site]:
-    with closing(Site(other.address)) as site:
+def redirecting(other: RecordingSite) -> Iterator[RecordingSite]:
+    with closing(RecordingSite(other.address)) as site:
         yield site
 
 
@@ -76,7 +45,7 @@ def find_error(work: Awaitable[object]) -> BaseException:
 
 @pytest.mark.parametrize("spec", ["openai:some", "openai-responses:some", "azure:some", "anthropic:claude-opus-5"])
 def test_a_model_behind_a_redirect_is_not_asked(
-    spec: str, other: Site, redirecting: Site, monkeypatch: pytest.MonkeyPatch
+    spec: str, other: RecordingSite, redirecting: RecordingSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if spec.startswith("anthropic"):
         pytest.importorskip("langchain_anthropic", reason="requirements-dev.txt installs it")
@@ -89,32 +58,32 @@ def test_a_model_behind_a_redirect_is_not_asked(
         other_keys={"ANTHROPIC_API_KEY": KEY},
     )
     error = find_error(load_chat_model(spec, keys).ainvoke("my secret plan"))
-    assert (bool(redirecting.visits), other.visits) == (True, [])
+    assert (bool(redirecting.paths), other.paths) == (True, [])
     assert "redirects to another one" in describe_model_error(error)
     assert str(read_provider_words(error)).startswith("HTTP 307: ")
 
 
-def test_a_search_is_not_redirected(other: Site, redirecting: Site) -> None:
+def test_a_search_is_not_redirected(other: RecordingSite, redirecting: RecordingSite) -> None:
     search = make_web_search_tool(KEY, redirecting.address)
     with pytest.raises(ToolException, match="Web search failed"):
         asyncio.run(search.ainvoke({"query": "my secret plan"}))
-    assert (len(redirecting.visits), other.visits) == (1, [])
+    assert (len(redirecting.paths), other.paths) == (1, [])
 
 
 def test_traces_scores_and_prompts_are_not_redirected(
-    other: Site, redirecting: Site, caplog: pytest.LogCaptureFixture
+    other: RecordingSite, redirecting: RecordingSite, caplog: pytest.LogCaptureFixture
 ) -> None:
     tracer = LangfuseTracer(public_key="pk", secret_key=KEY, host=redirecting.address, prompt_label="production", mask=False)
     tracer.record(RunBegun("run", "thread", 1, "my secret plan", None))
     tracer.record(RunEnded("run", 2, RunState.DONE, None, "a plan"))
     tracer.record(Feedback("run", "message", is_good=True))
     tracer.close()
-    assert {"/api/public/otel/v1/traces", "/api/public/scores"} <= set(redirecting.visits)
-    assert other.visits == []
+    assert {"/api/public/otel/v1/traces", "/api/public/scores"} <= set(redirecting.paths)
+    assert other.paths == []
     assert "Langfuse does not take or give what it should" in caplog.text
 
 
-def test_an_mcp_server_behind_a_redirect_gets_nothing(other: Site, redirecting: Site) -> None:
+def test_an_mcp_server_behind_a_redirect_gets_nothing(other: RecordingSite, redirecting: RecordingSite) -> None:
     from mcp import ClientSession
 
     async def story() -> None:
@@ -125,4 +94,4 @@ def test_an_mcp_server_behind_a_redirect_gets_nothing(other: Site, redirecting: 
             await session.initialize()
 
     find_error(asyncio.wait_for(story(), 20))
-    assert (bool(redirecting.visits), other.visits) == (True, [])
+    assert (bool(redirecting.paths), other.paths) == (True, [])

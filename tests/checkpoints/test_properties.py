@@ -649,7 +649,7 @@ def place(request: pytest.FixtureRequest, tmp_path: File) -> Place:
     return OnServer(request.getfixturevalue("postgres_url"))
 
 
-def drive(place: Place, examples: int, steps: int, *, derandomize: bool) -> None:
+def expect_same_as_model(place: Place, examples: int, steps: int, *, derandomize: bool) -> None:
     chosen = settings(
         derandomize=derandomize,
         max_examples=examples,
@@ -662,10 +662,10 @@ def drive(place: Place, examples: int, steps: int, *, derandomize: bool) -> None
 
 
 def test_a_store_is_what_the_plain_model_is(place: Place) -> None:
-    drive(place, 4, 30, derandomize=True)  # the same every time; the long run looks for what is new
+    expect_same_as_model(place, 4, 30, derandomize=True)  # the same every time; the long run looks for what is new
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("_", range(8))
 def test_a_store_is_what_the_plain_model_is_for_long(place: Place, rounds: Rounds, _: int) -> None:
-    drive(place, rounds(250), 50, derandomize=False)
+    expect_same_as_model(place, rounds(250), 50, derandomize=False)

@@ -1,13 +1,14 @@
 """The answer that is being written: nothing that happens to the page interrupts, loses or doubles it."""
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Route, WebSocketRoute, expect
+from playwright.sync_api import WebSocketRoute, expect
 
 from tests.e2e.conftest import Start, Visit
+from tests.e2e.panel_requests import panels_held_back, panels_lost
 from tests.e2e.server import Server
 from tests.e2e.waymark import SHOWN, Message, Page
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
@@ -152,7 +153,7 @@ def test_a_first_answer_that_a_kill_cut_off_before_the_panels_read_it_is_found_a
 ) -> None:
     page = visit(start(**openai_settings))
     page.expect_lost_server()
-    with _panels_lost(page):
+    with panels_lost(page):
         _begin_to_talk(page, fake_openai)
         expect(page.toast).to_contain_text("The server does not answer")
         page.server.kill()
@@ -175,36 +176,13 @@ def test_what_is_sent_while_an_answer_is_written_follows_it(talking: Page, fake_
     expect(talking.composer).to_have_value("")
 
 
-@contextmanager
-def _panels_held_back(page: Page) -> Iterator[None]:
-    """The stream shows an answer before the panels have read that there was one."""
-    held: list[Route] = []
-    with _panels_routed(page, held.append):
-        yield  # and what was held goes on
-
-
-def _panels_lost(page: Page) -> AbstractContextManager[None]:
-    """No reading of the panels comes back."""
-    return _panels_routed(page, Route.abort)
-
-
-@contextmanager
-def _panels_routed(page: Page, handle: Callable[[Route], None]) -> Iterator[None]:
-    requests = re.compile("_dash-update-component")
-    page.tab.route(
-        requests, lambda route: handle(route) if "transcript.data" in str(route.request.post_data) else route.continue_()
-    )
-    yield
-    page.tab.unroute(requests)
-
-
 def test_what_is_sent_before_the_panels_have_read_the_end_follows_it(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:
     page = visit(shared_openai_server)
     fake_openai.script(Say("First it is."), Say("Second it is."), Say("Third it is."))
     page.say("First")
-    with _panels_held_back(page):
+    with panels_held_back(page):
         page.send("Second")
         expect(page.message("Second it is.")).to_be_visible()
         page.composer.fill("Third")
@@ -221,7 +199,7 @@ def test_the_first_answer_of_a_conversation_does_not_wait_for_the_panels(
     """The address, the lists and the panels' data follow behind."""
     page = visit(shared_openai_server)
     fake_openai.script(Say("First it is."), Say("Second it is."))
-    with _panels_held_back(page):
+    with panels_held_back(page):
         page.send("First")
         expect(page.message("First it is.")).to_be_visible()
     page.wait_for_answer()
@@ -237,7 +215,7 @@ def test_a_click_before_the_panels_have_read_the_end_counts_with_what_is_seen(
     page = visit(shared_openai_server)
     fake_openai.script(Say("First it is."), Say("Second it is."), Say("Again it is."))
     page.say("First")
-    with _panels_held_back(page):
+    with panels_held_back(page):
         page.send("Second")
         expect(page.message("Second it is.")).to_be_visible()
         expect(page.stop_button).to_have_count(0)

@@ -4,8 +4,10 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import Start, Visit
+from tests.e2e.panel_requests import panels_lost, sends_unanswered
 from tests.e2e.server import Server
 from tests.e2e.waymark import Page
+from tests.fakes.openai import FakeOpenAI, Say
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -58,6 +60,51 @@ def test_a_silent_server_is_told_and_what_is_sent_meanwhile_stays_in_the_field(s
     expect(page.queued).to_have_count(0)
     server.start()
     expect(banner).to_have_count(0)
+
+
+def _expect_text_kept(page: Page, text: str) -> None:
+    """Press Enter in the outage, and expect the text in the field and nowhere else."""
+    expect(page.tab.get_by_test_id("trouble")).to_be_visible()
+    page.composer.fill(text)
+    page.composer.press("Enter")
+    expect(page.composer).to_have_value(text)
+    expect(page.queued).to_have_count(0)
+
+
+def test_a_text_in_an_outage_stays_in_the_field_while_only_the_stream_knows_of_the_answer(
+    start: Start, visit: Visit, openai_settings: dict[str, str], fake_openai: FakeOpenAI
+) -> None:
+    page = visit(start(**openai_settings))
+    page.expect_lost_server()
+    fake_openai.script(Say("First it is."))
+    page.say("First")
+    fake_openai.hold(after_tokens=2)
+    fake_openai.script(Say("Second it is, and more."))
+    with panels_lost(page):
+        page.send("Second")
+        expect(page.live).to_contain_text("Second it")
+        page.server.kill()
+        _expect_text_kept(page, "Third")
+
+
+LATE_NEVER = """() => {
+  const wait = window.setTimeout;
+  window.setTimeout = (work, ms, ...rest) => wait(work, ms === 6_000 ? 600_000 : ms, ...rest);
+}"""  # else a busy machine makes the send late, and its text comes back into the field
+
+
+def test_a_text_in_an_outage_stays_in_the_field_while_another_one_is_being_sent(server: Server, visit: Visit) -> None:
+    page = visit(server)
+    page.expect_lost_server()
+    page.say("First")
+    page.tab.evaluate(LATE_NEVER)
+    server.kill()
+    expect(page.tab.get_by_test_id("trouble")).to_be_visible()
+    with sends_unanswered(page):
+        page.composer.fill("Second")
+        page.composer.press("Enter")
+        expect(page.composer).to_have_value("")
+        _expect_text_kept(page, "Third")
 
 
 def test_the_tools_of_a_checkpoint_cover_neither_its_figures_nor_its_button(shared_server: Server, visit: Visit) -> None:

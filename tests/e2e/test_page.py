@@ -250,3 +250,12 @@ def test_a_conversation_opens_filled_and_its_panels_ask_for_nothing(server: Serv
     expect(page.tab.get_by_role("heading", name="Tell me about stocks")).to_be_visible()
     expect(page.threads).to_have_count(1)
     assert asked == []
+
+
+@pytest.mark.slow
+def test_the_icons_of_the_bar_are_at_one_height_on_a_phone(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server, **PHONE)
+    icons = page.tab.locator(".topbar:not(.conversation-bar) svg").all()
+    boxes = [box for icon in icons if (box := icon.bounding_box())]
+    assert len(boxes) > 2
+    assert len({box["y"] + box["height"] / 2 for box in boxes}) == 1

@@ -1,6 +1,8 @@
 """Keeping house in time: branches of a conversation, its checkpoints in order, and the log of what was done."""
 
 import re
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 
 import pytest
 from playwright.sync_api import expect
@@ -203,14 +205,24 @@ def test_the_log_reads_like_the_story(page: Page) -> None:
     page.expect_messages(8)
 
 
+@contextmanager
+def _changed_behind(page: Page) -> Iterator[tuple[Store, str]]:
+    """Stop the server, change the conversation of the page in its store, and show it again."""
+    page.expect_lost_server()
+    thread_id = page.tab.url.rsplit("/", 1)[1]
+    page.server.stop()
+    with closing(Database.open_file(page.server.folder / "data" / "waymark.db")) as database:
+        yield Store(database), thread_id
+    page.server.start()
+    page.reload()
+
+
 def test_a_long_history_comes_in_portions(server: Server, visit: Visit) -> None:
     page = visit(server)
-    page.expect_lost_server()
     page.say("Hello")
-    server.stop()
-    _save_often(server, page.tab.url.rsplit("/", 1)[1], times=250)
-    server.start()
-    page.reload()
+    with _changed_behind(page) as (store, thread_id):
+        for number in range(250):
+            store.save(thread_id, name=f"Place {number}")
     checkpoints = page.tab.get_by_test_id("checkpoint")
     expect(checkpoints).to_have_count(200)
     page.tab.get_by_role("button", name="Show earlier (50)").click()
@@ -224,40 +236,35 @@ def test_a_long_history_comes_in_portions(server: Server, visit: Visit) -> None:
     expect(lines.last).to_contain_text("Asked “Hello”")
 
 
-def _save_often(server: Server, thread_id: str, *, times: int) -> None:
-    database = Database.open_file(server.folder / "data" / "waymark.db")
-    try:
-        for number in range(times):
-            Store(database).save(thread_id, name=f"Place {number}")
-    finally:
-        database.close()
-
-
 def test_of_many_branches_the_newest_and_the_current_one_are_shown(server: Server, visit: Visit) -> None:
     page = visit(server)
-    page.expect_lost_server()
     page.say("Hello")
-    server.stop()
-    _branch_often(server, page.tab.url.rsplit("/", 1)[1], times=150)
-    server.start()
-    page.reload()
+    with _changed_behind(page) as (store, thread_id):
+        _add_branches(store, thread_id, count=150)
     expect(page.branches).to_have_count(101)
     expect(page.branch("main")).to_contain_text("you are here")
     page.tab.get_by_role("button", name="Show earlier (50)").click()
     expect(page.branches).to_have_count(151)
 
 
-def _branch_often(server: Server, thread_id: str, *, times: int) -> None:
+def test_of_many_branches_the_current_one_is_in_view(server: Server, visit: Visit) -> None:
+    page = visit(server)
+    page.say("Hello")
+    with _changed_behind(page) as (store, thread_id):
+        _add_branches(store, thread_id, count=150)
+        store.switch(thread_id, store.list_branches(thread_id)[120][0].id)
+    current = page.branches.and_(page.tab.locator("[aria-pressed=true]"))
+    expect(current).to_be_in_viewport(ratio=0.9)
+    expect(page.composer).to_be_focused()
+    assert page.tab.evaluate("document.scrollingElement.scrollTop") == 0
+
+
+def _add_branches(store: Store, thread_id: str, *, count: int) -> None:
     """Add branches, and stay on the first one."""
-    database = Database.open_file(server.folder / "data" / "waymark.db")
-    store = Store(database)
-    try:
-        main = store.get_thread(thread_id).branch_id
-        for _ in range(times):
-            store.fork(thread_id, None)
-        store.switch(thread_id, main)
-    finally:
-        database.close()
+    main = store.get_thread(thread_id).branch_id
+    for _ in range(count):
+        store.fork(thread_id, None)
+    store.switch(thread_id, main)
 
 
 def test_a_dialog_closes_when_the_browser_goes_back(page: Page) -> None:

@@ -219,7 +219,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 def test_nothing_that_was_acknowledged_is_lost_when_the_server_is_killed(server: Server, tmp_path: Path) -> None:
-    kill(server, tmp_path / "data" / "waymark.db", number_of_rounds=3)
+    expect_nothing_lost(server, tmp_path / "data" / "waymark.db", number_of_rounds=3)
 
 
 @pytest.mark.long
@@ -227,10 +227,10 @@ def test_nothing_that_was_acknowledged_is_lost_when_the_server_is_killed(server:
 def test_nothing_that_was_acknowledged_is_lost_however_often_the_server_is_killed(
     server: Server, tmp_path: Path, rounds: Rounds, _: int
 ) -> None:
-    kill(server, tmp_path / "data" / "waymark.db", number_of_rounds=rounds(100))
+    expect_nothing_lost(server, tmp_path / "data" / "waymark.db", number_of_rounds=rounds(100))
 
 
-def kill(server: Server, file: Path, number_of_rounds: int) -> None:
+def expect_nothing_lost(server: Server, file: Path, number_of_rounds: int) -> None:
     seed = int(os.environ.get("KILL_SEED", time.time_ns() % 10**6))
     print(f"KILL_SEED={seed}")  # noqa: T201  (pytest shows it beside a failure)
     chance = random.Random(seed)

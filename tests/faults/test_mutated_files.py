@@ -140,16 +140,16 @@ def _take(store: Store, thread_id: str, raw: bytes, *, merge: bool) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_no_damaged_file_does_anything_but_be_refused_or_taken(seed: int) -> None:
-    _round(seed, ROUND)
+    _expect_refused_or_taken(seed, ROUND)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(100, 110))
 def test_of_a_hundred_thousand_damaged_files_none_does(seed: int, rounds: Rounds) -> None:
-    _round(seed, rounds(10_000))
+    _expect_refused_or_taken(seed, rounds(10_000))
 
 
-def _round(seed: int, count: int) -> None:
+def _expect_refused_or_taken(seed: int, count: int) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     refused, taken = rounds(seed, count)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MEMORY
@@ -158,15 +158,15 @@ def _round(seed: int, count: int) -> None:
 
 
 def test_no_damaged_file_makes_the_server_fail(tmp_path: Path) -> None:
-    _through_the_server(tmp_path, 100)
+    _expect_answers(tmp_path, 100)
 
 
 @pytest.mark.long
 def test_of_five_thousand_damaged_files_none_makes_the_server_fail(tmp_path: Path, rounds: Rounds) -> None:
-    _through_the_server(tmp_path, rounds(5_000))
+    _expect_answers(tmp_path, rounds(5_000))
 
 
-def _through_the_server(folder: Path, count: int) -> None:
+def _expect_answers(folder: Path, count: int) -> None:
     """As the page sends them; anything but a 200 raises `NotAnswered`."""
     store = Store(Database.in_memory())
     _, text = original(store)

@@ -144,7 +144,7 @@ class Race:
         self.store, self.clients, self.chance = store, clients, chance
         self.numbers, self.view = count(), View()
 
-    def run(self, pairs: int) -> None:
+    def expect_same_as_model(self, pairs: int) -> None:
         done = 0
         while done < pairs:
             thread_id, model = self.begun()
@@ -252,9 +252,9 @@ WISHES: dict[str, Callable[[Race, Conversation], dict[str, Any]]] = {
 
 
 def test_of_two_at_once_each_is_done_once_or_refused_whole(racing: tuple[Store, Clients]) -> None:
-    Race(*racing, chance=random.Random(1)).run(100)
+    Race(*racing, chance=random.Random(1)).expect_same_as_model(100)
 
 
 @pytest.mark.long
 def test_of_two_at_once_each_is_done_once_or_refused_whole_for_long(racing: tuple[Store, Clients], rounds: Rounds) -> None:
-    Race(*racing, chance=random.Random()).run(rounds(10_000))
+    Race(*racing, chance=random.Random()).expect_same_as_model(rounds(10_000))

@@ -2,6 +2,7 @@
 import { formatCount } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { NameField } from "../lib/name-field.mjs";
+import { scrollWithin } from "../lib/scroll-within.mjs";
 
 const { Fragment, createElement: h, useEffect, useRef, useState } = window.React;
 
@@ -14,6 +15,8 @@ const PAGE_BRANCHES = 100; // the newest branches, and the current one; each "Sh
 export function Branches({ branches, act, onCompare }) {
   const { list, renaming, setRenaming, rename } = useRenaming(act);
   const [shown, setShown] = useState(PAGE_BRANCHES);
+  const currentId = branches.find(({ current }) => current)?.id;
+  useEffect(() => scrollWithin(list.current, list.current.querySelector(".branch-current")), [currentId]);
   const first = branches.length - shown;
   const visible = branches.filter(({ current }, place) => current || place >= first);
   const hidden = branches.length - visible.length;

@@ -2,6 +2,7 @@
 import { useNow } from "../lib/clock.mjs";
 import { formatAge } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
+import { scrollWithin } from "../lib/scroll-within.mjs";
 import { Checkpoint } from "./checkpoint.mjs";
 
 const { createElement: h, useEffect, useRef, useState } = window.React;
@@ -53,9 +54,7 @@ function useScrollToPlaces(scroll, { thread, checkpoints }, isHereMarked, select
     scroll.current.querySelector(".here")?.scrollIntoView({ block: "nearest" });
   }, [thread, lastId, isHereMarked]);
   useEffect(() => {
-    const [view, row] = [scroll.current, scroll.current.querySelector(".selected")].map((each) => each?.getBoundingClientRect());
-    if (row && row.top < view.top) scroll.current.scrollTop += row.top - view.top;
-    if (row && row.bottom > view.bottom) scroll.current.scrollTop += row.bottom - view.bottom;
+    scrollWithin(scroll.current, scroll.current.querySelector(".selected"));
   }, [selected]);
 }
 

@@ -36,6 +36,10 @@ def vcr() -> None:
 @pytest.mark.anyio
 class Calls(ChatModelIntegrationTests):
     spec = "openai:some"
+    has_tool_calling = True
+    has_tool_choice = True
+    has_structured_output = False
+    model_override_value = "another"
 
     @pytest.fixture
     def anyio_backend(self) -> str:
@@ -58,22 +62,6 @@ class Calls(ChatModelIntegrationTests):
     @pytest.mark.xfail(reason="its second half builds the class without an address", raises=NotImplementedError)
     def test_stop_sequence(self, model: BaseChatModel) -> None:
         super().test_stop_sequence(model)
-
-    @property
-    def has_tool_calling(self) -> bool:
-        return True
-
-    @property
-    def has_tool_choice(self) -> bool:
-        return True
-
-    @property
-    def has_structured_output(self) -> bool:
-        return False
-
-    @property
-    def model_override_value(self) -> str:
-        return "another"
 
 
 class TestChatCompletions(Calls):
@@ -110,21 +98,13 @@ class TestAnthropic(Calls):
 
 
 class TestDemo(Calls):
+    has_tool_calling = False
+    supports_model_override = False
+    returns_usage_metadata = False
+
     @pytest.fixture(params=[{}])
     def model(self, request: Any) -> BaseChatModel:
         return DemoChatModel(seconds_per_token=0.0)
-
-    @property
-    def has_tool_calling(self) -> bool:
-        return False
-
-    @property
-    def supports_model_override(self) -> bool:
-        return False
-
-    @property
-    def returns_usage_metadata(self) -> bool:
-        return False
 
 
 class TestFallback(TestDemo):

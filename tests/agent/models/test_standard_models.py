@@ -43,9 +43,7 @@ class Wrapper(ChatModelUnitTests):
 
 
 class TestOpenAIModel(Wrapper):
-    @property
-    def chat_model_class(self) -> type[BaseChatModel]:
-        return _OpenAIModel
+    chat_model_class = _OpenAIModel
 
     @property
     def chat_model_params(self) -> dict[str, Any]:
@@ -57,9 +55,7 @@ class TestOpenAIModel(Wrapper):
 
 
 class TestAzureModel(Wrapper):
-    @property
-    def chat_model_class(self) -> type[BaseChatModel]:
-        return _AzureModel
+    chat_model_class = _AzureModel
 
     @property
     def chat_model_params(self) -> dict[str, Any]:
@@ -67,17 +63,12 @@ class TestAzureModel(Wrapper):
 
 
 class TestAnthropicModel(Wrapper):
-    @property
-    def chat_model_class(self) -> type[BaseChatModel]:
-        return AnthropicModel
+    chat_model_class = AnthropicModel
+    has_structured_output = False  # the package warns of methods that the test tries; Waymark asks for no structure
 
     @property
     def chat_model_params(self) -> dict[str, Any]:
         return {"model": "claude-opus-5", **KEY}
-
-    @property
-    def has_structured_output(self) -> bool:
-        return False  # the package warns of methods that the test tries; Waymark asks for no structure
 
     @property
     def init_from_env_params(self) -> FromEnvironment:
@@ -85,23 +76,13 @@ class TestAnthropicModel(Wrapper):
 
 
 class TestFallbackModel(ChatModelUnitTests):
-    @property
-    def chat_model_class(self) -> type[BaseChatModel]:
-        return FallbackModel
-
-    @property
-    def has_tool_calling(self) -> bool:
-        return False  # the demo notes the names of its tools, and makes no binding
-
-    @property
-    def has_structured_output(self) -> bool:
-        return False
+    chat_model_class: type[BaseChatModel] = FallbackModel
+    has_tool_calling = False  # the demo notes the names of its tools, and makes no binding
+    has_structured_output = False
 
 
 class TestDemoModel(TestFallbackModel):
-    @property
-    def chat_model_class(self) -> type[BaseChatModel]:
-        return DemoChatModel
+    chat_model_class = DemoChatModel
 
     @pytest.mark.xfail(reason="the demo has no name of a model")
     def test_standard_params(self, model: BaseChatModel) -> None:

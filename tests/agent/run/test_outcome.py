@@ -105,13 +105,18 @@ def interrupted(chat: Running) -> bool:
 def test_a_run_whose_end_the_database_did_not_take_is_ended_later_and_told(caplog: pytest.LogCaptureFixture) -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         end = chat.runs.end_run
-        chat.runs.end_run = fail(ValueError("defect"))  # type: ignore[method-assign]
+
+        def refuse_while_driven(*given: Any, **options: Any) -> int:
+            if chat.thread_id in chat.runner.active_runs.by_thread:
+                raise ValueError("defect")
+            return end(*given, **options)
+
+        chat.runs.end_run = refuse_while_driven  # type: ignore[method-assign]
         await chat.send("hello")
-        await chat.until(lambda: any(isinstance(event, RunFinished) for event in chat.events))
-        assert chat.runs.list_running_threads() == {chat.thread_id}
-        chat.runs.end_run = end  # type: ignore[method-assign]
         await chat.until(lambda: interrupted(chat))
         assert chat.runs.list_running_threads() == set()
+        ends = [event.state for event in chat.events if isinstance(event, RunFinished)]
+        assert ends == [RunState.DONE, RunState.INTERRUPTED]
 
     play(story, Say("Hello."), watch_seconds=0.02)
     assert "nobody drove it" in caplog.text

@@ -37,7 +37,7 @@ def play(story: Story, *replies: Any, **limits: float) -> None:
         assert fake.violations == []
 
 
-async def stopped_and_usable(chat: Running, fake: FakeOpenAI, run: Run) -> None:
+async def expect_stopped_and_usable(chat: Running, fake: FakeOpenAI, run: Run) -> None:
     """Stop, and then the conversation goes on as if nothing had happened."""
     assert await chat.runner.stop(chat.thread_id)
     assert (await chat.end(run)).state is RunState.STOPPED
@@ -51,7 +51,7 @@ def test_stopping_before_the_first_byte_leaves_the_question() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         run = await chat.send("hello")
         await chat.until(lambda: fake.requests)
-        await stopped_and_usable(chat, fake, run)
+        await expect_stopped_and_usable(chat, fake, run)
         assert [text for _, _, text in chat.said()[:2]] == ["hello", "and now?"]
         fake.wait_for(lambda: fake.disconnects == 1)  # nobody pays for an answer that nobody waits for
 
@@ -63,7 +63,7 @@ def test_stopping_in_the_text_keeps_what_was_there() -> None:
         fake.hold(3)
         run = await chat.send("hello")
         await chat.until(lambda: len(chat.heard().split()) == 3)
-        await stopped_and_usable(chat, fake, run)
+        await expect_stopped_and_usable(chat, fake, run)
         assert chat.said()[1] == ("ai", "partial", "one two three ")
 
     play(story, Say("one two three four five"))
@@ -73,7 +73,7 @@ def test_stopping_in_a_tool_closes_its_call() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         run = await chat.send("hello")
         await chat.until(lambda: any(isinstance(event, ToolStarted) for event in chat.events))
-        await stopped_and_usable(chat, fake, run)
+        await expect_stopped_and_usable(chat, fake, run)
         assert chat.said()[1:3] == [("ai", "done", "A moment."), ("tool", "done", STOPPED_TEXT)]
 
     play(story, Call("slow", {}, text="A moment."))
@@ -82,7 +82,7 @@ def test_stopping_in_a_tool_closes_its_call() -> None:
 def test_stopping_in_the_same_moment_as_sending_ends_the_run() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         run = await chat.send("hello")  # the run's task has not taken its first step yet
-        await stopped_and_usable(chat, fake, run)
+        await expect_stopped_and_usable(chat, fake, run)
 
     play(story)
 

@@ -90,7 +90,7 @@ def state(chat: Running) -> tuple[list[str], dict[str, Any]]:
     return [message.hash for message in chat.path()], picture(chat.store, chat.thread_id)
 
 
-async def moved(chat: Running, cast: Cast, call: Call, start: object) -> None:
+async def expect_exact_undo(chat: Running, cast: Cast, call: Call, start: object) -> None:
     """Let the agent move, judge what is asked then, and take it all back."""
     first, cast.parts[MAIN] = len(cast.requests), [call]
     assert (await chat.say("move")).state is RunState.WAITING, call
@@ -119,7 +119,7 @@ def test_from_every_message_the_next_request_is_valid_and_undo_is_exact(keep_tar
         start = state(chat)
         for index in range(len(chat.path())):
             arguments = {"position": f"msg_{index}", "message": NOTE, "keep_target": keep_target}
-            await moved(chat, cast, Call("goto", arguments, id="move"), start)
+            await expect_exact_undo(chat, cast, Call("goto", arguments, id="move"), start)
 
     perform(story, *PEOPLE, policy="ask")
 
@@ -138,7 +138,7 @@ def test_every_answer_of_every_agent_can_be_replaced_and_put_back(keep_independe
             for n in range(1, count + 1):
                 arguments = {"n": n - (n % 2) * (count + 1), "content": "Better.", "agent": who}
                 arguments["keep_independent"] = keep_independent
-                await moved(chat, cast, Call("rewind", arguments, id="move"), start)
+                await expect_exact_undo(chat, cast, Call("rewind", arguments, id="move"), start)
 
     perform(story, *PEOPLE, policy="ask")
 

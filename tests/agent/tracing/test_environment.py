@@ -1,10 +1,8 @@
 """With every variable that makes a library trace, log or redirect set, a conversation goes where the settings say alone."""
 
 import asyncio
-import threading
 from collections.abc import Iterator
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ from langchain_core.runnables import RunnableLambda
 from agent.tracing.environment import switch_off_library_tracing
 from tests.agent.test_terminal_demo import compaction
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
+from tests.fakes.recording_site import RecordingSite
 from tests.faults.page import PageClient
 from tests.servers import Server
 
@@ -50,39 +49,23 @@ ADDRESSES = (
 KEYS = ("LANGSMITH_API_KEY", "LANGCHAIN_API_KEY", "LANGSMITH_GATEWAY_API_KEY")
 
 
-class Listener:
-    """A web server that keeps the first line of every request. `environment` points every library at it."""
-
-    def __init__(self) -> None:
-        heard = self.heard = list[str]()
-
-        class Handler(BaseHTTPRequestHandler):
-            def handle_one_request(self) -> None:
-                self.raw_requestline = self.rfile.readline(65537)
-                heard.append(self.raw_requestline.decode(errors="replace").strip())
-                self.close_connection = True
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-        self._thread.start()
-        address = f"http://127.0.0.1:{self._server.server_port}"
-        self.environment = dict.fromkeys(ON, "true") | dict.fromkeys(ADDRESSES, address) | dict.fromkeys(KEYS, "key")
-        self.environment |= {"OPENAI_LOG": "debug", "OTEL_TRACES_EXPORTER": "otlp", "PLOTLY_RENDERER": "browser"}
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-
 @pytest.fixture
-def listener() -> Iterator[Listener]:
-    with closing(Listener()) as listening:
+def listener() -> Iterator[RecordingSite]:
+    with closing(RecordingSite()) as listening:
         yield listening
 
 
-def test_a_turn_of_the_demo_with_a_tool_an_agent_and_the_judge_reaches_nobody(tmp_path: Path, listener: Listener) -> None:
-    given = listener.environment | {"JUDGE": "on", "DEMO_SECONDS_PER_TOKEN": "0"}
+@pytest.fixture
+def environment(listener: RecordingSite) -> dict[str, str]:
+    """The variables that point every library at the listener."""
+    variables = dict.fromkeys(ON, "true") | dict.fromkeys(ADDRESSES, listener.address) | dict.fromkeys(KEYS, "key")
+    return variables | {"OPENAI_LOG": "debug", "OTEL_TRACES_EXPORTER": "otlp", "PLOTLY_RENDERER": "browser"}
+
+
+def test_a_turn_of_the_demo_with_a_tool_an_agent_and_the_judge_reaches_nobody(
+    tmp_path: Path, listener: RecordingSite, environment: dict[str, str]
+) -> None:
+    given = environment | {"JUDGE": "on", "DEMO_SECONDS_PER_TOKEN": "0"}
     with Server(tmp_path / "data", **given) as server, closing(PageClient(server.link)) as page:
         page.say("What is 17 * 23?")
         shown = page.say("ask the critic about my secret plan")
@@ -90,10 +73,12 @@ def test_a_turn_of_the_demo_with_a_tool_an_agent_and_the_judge_reaches_nobody(tm
         assert any(tool["work"] for message in shown["messages"] for tool in message["tools"])
         page.until(lambda: any(each["created_by"] == "judge" for each in page.checkpoints()))
         server.stop()  # with what a library would still send at the end
-        assert (listener.heard, "secret plan" in server.log) == ([], False)
+        assert (listener.request_lines, "secret plan" in server.log) == ([], False)
 
 
-def test_a_turn_with_a_provider_reaches_that_provider_alone(tmp_path: Path, listener: Listener) -> None:
+def test_a_turn_with_a_provider_reaches_that_provider_alone(
+    tmp_path: Path, listener: RecordingSite, environment: dict[str, str]
+) -> None:
     asking = (
         Call("calculator", {"expression": "17*23"}, id="1"),
         Call("ask_agent", {"agent": "critic", "question": "Is it?"}, id="2"),
@@ -101,27 +86,31 @@ def test_a_turn_with_a_provider_reaches_that_provider_alone(tmp_path: Path, list
     with FakeOpenAI() as fake:
         fake.reply(Calls(asking), Say("It is."), Say("391."))
         given = {"MODEL": "openai:some", "OPENAI_API_KEY": "sk-none", "OPENAI_BASE_URL": fake.base_url, "JUDGE": "on"}
-        with Server(tmp_path / "data", **listener.environment | given) as server, closing(PageClient(server.link)) as page:
+        with Server(tmp_path / "data", **environment | given) as server, closing(PageClient(server.link)) as page:
             assert page.say("Is my secret plan 17 * 23?")["messages"][-1]["text"] == "391."
             fake.wait_for(lambda: len(fake.requests) == 4)  # the last one is the judge's
             server.stop()
-            assert (listener.heard, "secret plan" in server.log) == ([], False)
+            assert (listener.request_lines, "secret plan" in server.log) == ([], False)
 
 
-def test_the_demonstration_in_the_terminal_reaches_nobody(tmp_path: Path, listener: Listener) -> None:
-    code, _ = compaction(tmp_path, **listener.environment)
-    assert (code, listener.heard) == (0, [])
+def test_the_demonstration_in_the_terminal_reaches_nobody(
+    tmp_path: Path, listener: RecordingSite, environment: dict[str, str]
+) -> None:
+    code, _ = compaction(tmp_path, **environment)
+    assert (code, listener.request_lines) == (0, [])
 
 
-def test_what_a_library_has_read_before_is_off_as_well(monkeypatch: pytest.MonkeyPatch, listener: Listener) -> None:
-    for name, value in listener.environment.items():
+def test_what_a_library_has_read_before_is_off_as_well(
+    monkeypatch: pytest.MonkeyPatch, listener: RecordingSite, environment: dict[str, str]
+) -> None:
+    for name, value in environment.items():
         monkeypatch.setenv(name, value)
     switch_off_library_tracing()
     monkeypatch.setenv("LANGSMITH_TRACING", "true")  # as if it had been read, and remembered, at an import
-    monkeypatch.setenv("LANGSMITH_ENDPOINT", listener.environment["LANGSMITH_ENDPOINT"])
+    monkeypatch.setenv("LANGSMITH_ENDPOINT", environment["LANGSMITH_ENDPOINT"])
     assert asyncio.run(RunnableLambda(lambda given: given).ainvoke("my secret plan")) == "my secret plan"
     asyncio.run(asyncio.to_thread(RunnableLambda(lambda given: given).invoke, "my secret plan"))
-    assert listener.heard == []
+    assert listener.request_lines == []
 
 
 def test_the_network_stays_as_the_machine_has_it(monkeypatch: pytest.MonkeyPatch) -> None:

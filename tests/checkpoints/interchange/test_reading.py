@@ -55,6 +55,7 @@ def test_a_message_of_very_many_values_is_refused_before_it_is_copied(monkeypatc
         (rb'["\ud83d"]', "half of a surrogate pair"),
         (rb'["\UD83D"]'.replace(rb"\U", rb"\u"), "half of a surrogate pair"),
         (rb'{"\ude00": 1}', "half of a surrogate pair"),
+        (rb'{"a": "\ude00"}', "half of a surrogate pair"),
         (b"[1e999]", "a number that is too large"),
         (b"[-1e999]", "a number that is too large"),
     ],

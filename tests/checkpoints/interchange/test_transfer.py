@@ -232,7 +232,7 @@ def test_the_older_form_twice_is_one_conversation(store: Store) -> None:
     ],
 )
 def test_the_older_form_is_refused_as_strictly(store: Store, made: Json, field: str) -> None:
-    refused(store, json.dumps(made), field)
+    expect_refusal(store, json.dumps(made), field)
 
 
 def test_who_made_an_older_checkpoint_is_the_user_if_it_does_not_say(store: Store) -> None:
@@ -258,8 +258,8 @@ def test_a_refusal_is_a_sentence_about_the_field(store: Store, change: Json, sen
     assert str(caught.value).startswith(sentence)
 
 
-def refused(store: Store, text: str | bytes, field: str | None = None) -> str:
-    """That the text is refused, in one sentence that names the field, and every table is as before."""
+def expect_refusal(store: Store, text: str | bytes, field: str | None = None) -> str:
+    """Expect a refusal in one sentence that names the field, with every table as before. Return the sentence."""
     before = dump(store)
     with pytest.raises(InvalidDocumentError) as caught:
         transfer.import_thread(store, reading.read_document(text))
@@ -384,40 +384,40 @@ FORGERIES: list[tuple[str, Callable[[Json], None], str]] = [
 def test_a_forged_document_is_refused_by_the_field(store: Store, spoil: Callable[[Json], None], field: str) -> None:
     made = json.loads(plain_text())
     spoil(made)
-    refused(store, resealed(made), field)
+    expect_refusal(store, resealed(made), field)
 
 
 def test_a_message_that_was_edited_is_refused(store: Store) -> None:
     made = json.loads(plain_text())
     made["messages"][1]["message"]["data"]["content"] = "edited"
-    refused(store, resealed(made, hashes=False), "messages[1].hash")
+    expect_refusal(store, resealed(made, hashes=False), "messages[1].hash")
 
 
 def test_a_hash_that_was_edited_is_refused(store: Store) -> None:
     made = json.loads(plain_text())
     made["messages"][1]["hash"] = made["messages"][0]["hash"]
-    refused(store, resealed(made, hashes=False), "messages[1].hash")
+    expect_refusal(store, resealed(made, hashes=False), "messages[1].hash")
 
 
 @pytest.mark.parametrize("spoil", [put("sha256", to="sha256:0"), put("thread", "title", to="edited")])
 def test_a_document_that_was_edited_is_refused(store: Store, spoil: Callable[[Json], None]) -> None:
     made = json.loads(plain_text())
     spoil(made)
-    refused(store, json.dumps(made), "sha256")
+    expect_refusal(store, json.dumps(made), "sha256")
 
 
 def test_an_id_that_stands_for_something_else_here_is_refused(store: Store) -> None:
     here = store.list_messages(talked(store, "mine", "too"))[0].id
     made = json.loads(plain_text())
     made["messages"][0]["id"] = made["messages"][1]["parent_id"] = here
-    refused(store, resealed(made), "messages[0].id")
+    expect_refusal(store, resealed(made), "messages[0].id")
 
 
 def test_a_checkpoint_id_that_stands_for_something_else_here_is_refused(store: Store) -> None:
     thread_id = talked(store, "mine", "too")
     made = json.loads(plain_text())
     made["checkpoints"][1]["id"] = store.list_checkpoints(thread_id)[0].id
-    refused(store, resealed(made), "checkpoints[1].id")
+    expect_refusal(store, resealed(made), "checkpoints[1].id")
 
 
 @pytest.mark.parametrize(
@@ -426,7 +426,7 @@ def test_a_checkpoint_id_that_stands_for_something_else_here_is_refused(store: S
     ids=repr,
 )
 def test_what_is_not_a_document_is_refused(store: Store, text: str | bytes) -> None:
-    refused(store, text)
+    expect_refusal(store, text)
 
 
 @pytest.mark.parametrize(
@@ -449,19 +449,19 @@ def test_what_is_not_a_document_is_refused(store: Store, text: str | bytes) -> N
 def test_what_json_is_abused_for_is_refused(store: Store, value: str, sentence: str) -> None:
     made = json.loads(plain_text())
     made["thread"]["settings"] = {"x": "HERE"}
-    assert sentence in refused(store, json.dumps(made).replace('"HERE"', value))
+    assert sentence in expect_refusal(store, json.dumps(made).replace('"HERE"', value))
 
 
 def test_a_file_of_11_mb_is_refused(store: Store) -> None:
     made = json.loads(plain_text())
     made["messages"][0]["message"]["data"]["content"] = "x" * 11_000_000
-    assert "larger than 10 MB" in refused(store, resealed(made))
+    assert "larger than 10 MB" in expect_refusal(store, resealed(made))
 
 
 @pytest.mark.slow
 def test_a_key_that_stands_twice_among_a_million_is_found_at_once(store: Store) -> None:
     keys = ",".join(f'"{number:x}":1' for number in range(600_000))
-    assert "stands twice" in refused(store, f'{{"format":"waymark/1",{keys},"format":"waymark/1"}}')
+    assert "stands twice" in expect_refusal(store, f'{{"format":"waymark/1",{keys},"format":"waymark/1"}}')
 
 
 def test_the_oldest_and_the_newest_time_can_be_read_again(store: Store) -> None:
