@@ -48,9 +48,11 @@ class RunWatchdog:
         orphans = await self._blocking.run(self._runs.interrupt_orphans, thread_id)
         for run in orphans:
             _log.warning("run %s was interrupted: it was at work on disk, and nobody drove it", run.id)
-            # The run has ended: this reads the version.
-            version = await self._blocking.run(self._runs.end_run, run, RunState.INTERRUPTED)
-            self._hub.publish(thread_id, RunFinished(run.id, RunState.INTERRUPTED, version))
+            version = 0
+            try:  # the run has ended: this reads the version
+                version = await self._blocking.run(self._runs.end_run, run, RunState.INTERRUPTED)
+            finally:  # followers must not wait for ever
+                self._hub.publish(thread_id, RunFinished(run.id, RunState.INTERRUPTED, version))
         return bool(orphans)
 
     async def _watch_runs(self) -> None:

@@ -122,6 +122,19 @@ def test_a_run_whose_end_the_database_did_not_take_is_ended_later_and_told(caplo
     assert "nobody drove it" in caplog.text
 
 
+def test_a_run_that_is_ended_later_is_told_although_the_database_then_fails() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        def refuse(*given: Any, **options: Any) -> int:
+            raise ValueError("defect")  # in the run's task, and when the watchdog reads the version
+
+        chat.runs.end_run = refuse  # type: ignore[method-assign]
+        await chat.send("hello")
+        await chat.until(lambda: interrupted(chat))
+        assert chat.runs.list_running_threads() == set()
+
+    play(story, Say("Hello."), watch_seconds=0.02)
+
+
 def test_a_run_whose_task_is_gone_is_ended_and_its_work_can_write_no_more(caplog: pytest.LogCaptureFixture) -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         fake.hold(1)
