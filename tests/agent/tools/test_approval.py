@@ -18,9 +18,9 @@ Story = Callable[[Running, FakeOpenAI], Awaitable[None]]
 ASK = Call("send", {"to": "Ann"}, id="1")
 
 
-def play(story: Story, *replies: Any, **limits: Any) -> list[str]:
+def play(story: Story, *replies: Any, sent: list[str] | None = None, **limits: Any) -> list[str]:
     """The story with a tool `send` that needs approval and one `look` that does not; what was sent to whom."""
-    sent: list[str] = []
+    sent = [] if sent is None else sent
 
     async def send(to: str) -> str:
         """Send a letter."""
@@ -175,16 +175,18 @@ def test_what_is_no_decision_runs_nothing() -> None:
 
 
 def test_stopping_what_was_allowed_closes_every_call() -> None:
+    sent: list[str] = []
+
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("both")
         run = await chat.runner.decide(chat.thread_id, Decision("2", "allow"), caller=Caller())
-        await asyncio.sleep(0.05)
+        await chat.until(lambda: "nobody" in sent)
         assert await chat.runner.stop(chat.thread_id)
         assert (await chat.end(run)).state is RunState.STOPPED
         assert results(chat) == [STOPPED_TEXT, NOT_CARRIED_OUT_TEXT]
         assert chat.unanswered() == set()
 
-    play(story, Calls((ASK, Call("send", {"to": "nobody"}, id="2"))))
+    play(story, Calls((ASK, Call("send", {"to": "nobody"}, id="2"))), sent=sent)
 
 
 def test_a_call_that_waits_for_a_person_waits_also_where_the_calls_beside_it_reach_a_limit() -> None:
