@@ -1,7 +1,6 @@
 """The process that serves: its listening socket, and uvicorn until a signal ends it."""
 
 import asyncio
-import gc
 import logging
 import socket
 import sys
@@ -10,6 +9,7 @@ from collections.abc import Callable
 import uvicorn
 from starlette.types import ASGIApp
 
+from server import garbage
 from server.bounded_log import WarningLimit
 from server.protocol import BoundedHttpProtocol
 
@@ -34,7 +34,7 @@ def serve_until_signal(asgi: ASGIApp, listener: socket.socket, announce: Callabl
     """Serve until the process receives a signal to end. `announce` is called once the page can be opened."""
     # An answer's token passes the lock some twenty times. Beside an import of 10 MB, each pass took the default 5 ms.
     sys.setswitchinterval(MAX_LOOP_WAIT_SECONDS)
-    gc.freeze()  # these objects live to the end: collecting through them would halt all streams for 0.2 s each time
+    garbage.postpone_full_passes()
     config = uvicorn.Config(
         asgi,
         http=BoundedHttpProtocol,
@@ -63,4 +63,5 @@ class _AnnouncingServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        self._collecting = asyncio.create_task(garbage.collect_when_idle())  # it ends with the loop
         self._announce()
