@@ -37,6 +37,7 @@ _KIND_BY_SUFFIX = {
     "webp": "an image",
     "pdf": "a PDF",
 }
+_PIECE_CHARS = 400_000  # of base64, whole groups of four
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x07\x0b\x0e-\x1a\x1c-\x1f]")  # never part of a text, apart from the escapes of logs
 
 
@@ -91,7 +92,7 @@ def decode_uploads(uploads: Sequence[Any]) -> list[File]:
     found = []
     for each in uploads:
         try:
-            found.append(parse_file(str(each["name"]), base64.b64decode(each["data"], validate=True)))
+            found.append(parse_file(str(each["name"]), decode_base64(each["data"])))
         except (binascii.Error, ValueError, TypeError, LookupError) as error:
             if isinstance(error, InvalidFileError):
                 raise
@@ -99,6 +100,14 @@ def decode_uploads(uploads: Sequence[Any]) -> list[File]:
     if sum(len(file.data) for file in found) > MAX_FILES_BYTES:
         raise InvalidFileError(f"The files of one message may have {MAX_FILES_BYTES // 1_000_000} MB together.")
     return found
+
+
+def decode_base64(text: str) -> bytes:
+    """Decode base64 in pieces: one call for 10 MB keeps every other thread waiting for 90 ms. Raises `binascii.Error`."""
+    pieces = [text[start : start + _PIECE_CHARS] for start in range(0, len(text), _PIECE_CHARS)]
+    if any(piece.endswith("=") for piece in pieces[:-1]):
+        raise binascii.Error("data after the end")
+    return b"".join(base64.b64decode(piece, validate=True) for piece in pieces)
 
 
 def make_file_part(file: File) -> FilePart:

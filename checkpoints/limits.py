@@ -44,7 +44,7 @@ MAX_DOCUMENT_MESSAGES = 100_000
 MAX_CONVERSATIONS = 200  # in one file
 MAX_BRANCHES_AND_CHECKPOINTS = 10_000  # together
 MAX_ALTERNATIVES = 200  # of one message, the newest of them
-MAX_ITEM_VALUES = 1_000_000  # of one message or checkpoint in a file: an answer and its items hold at most 750,000
+MAX_DOCUMENT_VALUES = 1_000_000  # brackets and commas outside of texts; an answer and its items hold at most 750,000
 MAX_FILE_LEVELS = 100  # of objects and lists within one another, in a file that is imported
 
 

@@ -21,6 +21,7 @@ from components import page_state
 from components.broadcasts import Broadcasts
 from components.long_requests import LongRequests
 from components.rendering import Renderer
+from components.shared_reads import SharedReads
 
 DEMO_LINE = "Demo model: it makes things up."
 SWITCH_LINE = "Set OPENAI_API_KEY in .env to use a real model."
@@ -65,6 +66,7 @@ class Services:
     readers: Readers = field(default_factory=Readers)
     broadcasts: Broadcasts = field(default_factory=Broadcasts)
     long_requests: LongRequests = field(default_factory=LongRequests)
+    version_reads: SharedReads[int] = field(default_factory=SharedReads)
     # A separate thread: a health check must be answered while all others are busy.
     health: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="waymark-health"))
 
@@ -89,6 +91,14 @@ class Services:
                 return function(*args, **kwargs)
 
         return await self.readers.run(run_in_snapshot, _conversation(args))
+
+    async def read_version(self, thread_id: str) -> int:
+        """Return the version of a conversation, by one read for all that ask at once. Raises `ThreadNotFoundError`."""
+
+        async def read() -> int:
+            return (await self.read_snapshot(self.store.get_thread, thread_id)).version
+
+        return await self.version_reads.share(thread_id, read)
 
     async def check(self) -> None:
         """Check the database. Raises `StoreUnavailableError`."""

@@ -1,11 +1,10 @@
 """Uploaded files, parsed once: an import uses the documents that its preview has read."""
 
-import base64
 import binascii
 from hashlib import sha256
 from threading import Lock
 
-from checkpoints import InvalidDocumentError
+from checkpoints import InvalidDocumentError, files
 from checkpoints.interchange import reading
 from checkpoints.interchange.waymark import Document
 from checkpoints.progress import Report, ignore_progress
@@ -55,7 +54,7 @@ def hash_upload(contents: str) -> bytes:
 
 def _parse_upload(contents: str, report: Report) -> list[Document]:
     try:
-        raw = base64.b64decode(contents.partition(",")[2], validate=True)
+        raw = files.decode_base64(contents.partition(",")[2])
     except (binascii.Error, ValueError) as error:
         raise InvalidDocumentError("The upload was incomplete.") from error
     return reading.read_documents(raw, report)

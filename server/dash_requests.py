@@ -16,6 +16,7 @@ from server.request_bodies import read_body, replay_body
 
 CALLBACK_PATH = "/_dash-update-component"
 PACKAGES_PREFIX = "/_dash-component-suites/"
+MAX_REQUEST_SEPARATORS = 500_000  # brackets and commas: Dash parses a request on the event loop, 16 MB of [] for 4 s
 NOT_A_REQUEST_TEXT = "This is not a request of the page.\n"
 
 
@@ -29,7 +30,7 @@ class DashRequests:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer: Response | None = None
         if scope["type"] == "http" and scope["path"] == CALLBACK_PATH:
-            body = await read_body(receive) or b""
+            body = await read_body(receive, max_separators=MAX_REQUEST_SEPARATORS) or b""
             receive = replay_body(body, receive)
             if scope["method"] == "POST" and not is_callback_request(body, self._dash.callback_map):
                 answer = PlainTextResponse(NOT_A_REQUEST_TEXT, 400)

@@ -2,14 +2,22 @@
 
 from starlette.types import Message, Receive
 
+_SEPARATORS = (b"[", b"{", b",")
 
-async def read_body(receive: Receive, max_bytes: float = float("inf")) -> bytes | None:
-    """Read a whole body; None if it is over the limit or the client went away."""
-    body = bytearray()
+
+async def read_body(receive: Receive, max_bytes: float = float("inf"), max_separators: float = float("inf")) -> bytes | None:
+    """Read a whole body; None if it is over a limit or the client went away.
+
+    The separators are the brackets and commas of JSON, also within texts: a parser makes at most so many values.
+    """
+    body, separators = bytearray(), 0
     while True:
         message = await receive()
-        body += message.get("body", b"")
-        if message["type"] == "http.disconnect" or len(body) > max_bytes:
+        piece = message.get("body", b"")
+        body += piece
+        if max_separators < float("inf"):
+            separators += sum(map(piece.count, _SEPARATORS))
+        if message["type"] == "http.disconnect" or len(body) > max_bytes or separators > max_separators:
             return None
         if not message.get("more_body", False):
             return bytes(body)

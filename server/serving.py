@@ -1,19 +1,21 @@
 """The process that serves: its listening socket, and uvicorn until a signal ends it."""
 
 import asyncio
-import gc
 import logging
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 
 import uvicorn
 from starlette.types import ASGIApp
 
+from server import garbage
 from server.bounded_log import WarningLimit
 from server.protocol import BoundedHttpProtocol
 
 MAX_SOCKET_MESSAGE_BYTES = 16_384  # the page sends nothing over its socket
+ACCEPTS_PER_TURN = 32  # of the loop
 MAX_LOOP_WAIT_SECONDS = 0.0005  # for another thread's lock on Python; the default is ten times as long
 
 
@@ -34,7 +36,7 @@ def serve_until_signal(asgi: ASGIApp, listener: socket.socket, announce: Callabl
     """Serve until the process receives a signal to end. `announce` is called once the page can be opened."""
     # An answer's token passes the lock some twenty times. Beside an import of 10 MB, each pass took the default 5 ms.
     sys.setswitchinterval(MAX_LOOP_WAIT_SECONDS)
-    gc.freeze()  # these objects live to the end: collecting through them would halt all streams for 0.2 s each time
+    garbage.postpone_full_passes()
     config = uvicorn.Config(
         asgi,
         http=BoundedHttpProtocol,
@@ -50,8 +52,10 @@ def serve_until_signal(asgi: ASGIApp, listener: socket.socket, announce: Callabl
     )
     uvicorn_log = logging.getLogger("uvicorn.error")
     uvicorn_log.addFilter(WarningLimit(uvicorn_log))
-    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        runner.run(_AnnouncingServer(config, announce).serve([listener]))
+    with ExitStack() as opened, asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        # uvloop accepts one connection of each listener in a turn: a new one waited for seconds behind a thousand others.
+        copies = [opened.enter_context(listener.dup()) for _ in range(ACCEPTS_PER_TURN - 1)]
+        runner.run(_AnnouncingServer(config, announce).serve([listener, *copies]))
 
 
 class _AnnouncingServer(uvicorn.Server):
@@ -63,4 +67,5 @@ class _AnnouncingServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        self._collecting = asyncio.create_task(garbage.collect_when_idle())  # it ends with the loop
         self._announce()

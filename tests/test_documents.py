@@ -28,7 +28,7 @@ from components.routes import open_pages
 from components.services import MAX_READ_SECONDS
 from components.views import shown_text
 from config import PROVIDER_KEYS, Settings, load_settings
-from server import guard, protocol
+from server import dash_requests, guard, protocol
 from tests.agent.running import model_at, running
 from tests.fakes.openai import Call, FakeOpenAI, Say
 
@@ -195,7 +195,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"values and {remote_tool.MAX_SCHEMA_CHARS:,} characters",
         "One request to the server": f"{protocol.MAX_HEAD_BYTES:,} bytes of address and headers in "
         f"{protocol.MAX_HEAD_SECONDS:g} s, a body of {guard.MAX_BODY_BYTES / 1e6:g} MB (of the page's actions "
-        f"{ALLOWED_ROUTES.find_body_limit('/_dash-update-component') / 1e6:g} MB) in {protocol.MAX_BODY_SECONDS:g} s",
+        f"{ALLOWED_ROUTES.find_body_limit('/_dash-update-component') / 1e6:g} MB and "
+        f"{dash_requests.MAX_REQUEST_SEPARATORS:,} brackets and commas) in {protocol.MAX_BODY_SECONDS:g} s",
         "Pages that follow answers": f"{open_pages.MAX_THREAD_PAGES} of one conversation, {open_pages.MAX_PAGES} together",
         "One run, one of its agents, one branch": "answers, tool calls and seconds: the settings `LIMITS_…`",
         "One answer": f"{run.max_answer_chars:,} characters, {limits.MAX_CALLS} tool calls, {limits.MAX_LABEL_CHARS} "
@@ -213,8 +214,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "`/compact`": f"{MAX_FOCUS_CHARS:,} characters of what to keep",
         "Alternatives at one place": f"{limits.MAX_ALTERNATIVES}, from a person, an agent or a file",
         "An import": f"{limits.MAX_DOCUMENT_BYTES / 1e6:g} MB, {limits.MAX_FILE_LEVELS} levels of nesting, "
-        f"{limits.MAX_DOCUMENT_MESSAGES:,} messages, "
-        f"{limits.MAX_ITEM_VALUES:,} values in one message, {limits.MAX_CONVERSATIONS} conversations, "
+        f"{limits.MAX_DOCUMENT_VALUES:,} values, {limits.MAX_DOCUMENT_MESSAGES:,} messages, "
+        f"{limits.MAX_CONVERSATIONS} conversations, "
         f"{limits.MAX_BRANCHES_AND_CHECKPOINTS:,} branches and checkpoints together, "
         f"{limits.MAX_CALLS} tool calls in one message, {limits.MAX_ALTERNATIVES} alternatives at one place",
         "A redaction": f"{redaction.MAX_PATTERNS} patterns of {redaction.MAX_PATTERN_CHARS} characters",

@@ -15,8 +15,6 @@ from checkpoints.limits import (
     MAX_BRANCHES_AND_CHECKPOINTS,
     MAX_CALLS,
     MAX_DOCUMENT_MESSAGES,
-    MAX_ITEM_VALUES,
-    has_more_values,
 )
 
 _TEXT_PART_TYPES = (
@@ -65,8 +63,6 @@ def _parse_model(value: dict[str, Any]) -> Document:
 
 
 def _parse_part(model: TypeAdapter[Any], value: Any, field: str) -> Any:
-    if has_more_values(value, MAX_ITEM_VALUES):
-        raise InvalidDocumentError(f"holds more than {MAX_ITEM_VALUES:,} values, which is too many", field or "The file")
     try:
         return model.validate_json(serde.to_canonical(value))
     except ValidationError as error:

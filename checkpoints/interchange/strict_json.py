@@ -1,16 +1,23 @@
-"""A strict parser of JSON from outside: duplicate keys, NaN, deep nesting and lone surrogates are refused."""
+"""A strict parser of JSON from outside: duplicate keys, NaN, deep nesting, many values and lone surrogates are refused."""
 
 import json
 import math
+import re
 from collections import Counter
 from typing import Any
 
 from checkpoints.errors import InvalidDocumentError
-from checkpoints.limits import MAX_FILE_LEVELS, is_deeper
+from checkpoints.limits import MAX_DOCUMENT_VALUES, MAX_FILE_LEVELS, is_deeper
+
+_PIECE_BYTES = 64_000
+_SEPARATORS = (b"[", b"{", b",")
+_TEXT = re.compile(rb'"[^"]*"')
 
 
 def parse_strictly(raw: bytes) -> Any:
     """Parse JSON. Raises `InvalidDocumentError`."""
+    if _has_more_values(raw, MAX_DOCUMENT_VALUES):
+        raise InvalidDocumentError(f"The file holds more than {MAX_DOCUMENT_VALUES:,} values, which is too many.")
     try:
         value = json.loads(
             raw.decode(),
@@ -33,6 +40,37 @@ def parse_strictly(raw: bytes) -> Any:
     if b"\\ud" in raw or b"\\uD" in raw:  # only an escape can make half of a pair: most files need no walk
         _check_texts(value)
     return value
+
+
+def _has_more_values(raw: bytes, limit: int) -> bool:
+    """Return whether JSON has more brackets and commas outside of texts. In pieces, because parsing millions of values
+    keeps Python's lock for a second.
+    """
+    if _count_separators(raw) <= limit:  # within texts as well: so few in most files
+        return False
+    count, start, is_in_text = 0, 0, False
+    while start < len(raw) and count <= limit:
+        piece = raw[start : start + _PIECE_BYTES]
+        if start + len(piece) < len(raw) and (len(piece) - len(piece.rstrip(b"\\"))) % 2:
+            piece = piece[:-1]  # the next piece begins with the whole escape
+        start += len(piece)
+        outside, is_in_text = _cut_texts(piece, is_in_text=is_in_text)
+        count += _count_separators(outside)
+    return count > limit
+
+
+def _count_separators(raw: bytes) -> int:
+    return sum(map(raw.count, _SEPARATORS))
+
+
+def _cut_texts(piece: bytes, *, is_in_text: bool) -> tuple[bytes, bool]:
+    """Return a piece of JSON without its texts, and whether it ends within one."""
+    piece = piece.replace(b"\\\\", b"__").replace(b'\\"', b"__")
+    if is_in_text:
+        _, end, piece = piece.partition(b'"')
+        is_in_text = not end
+    outside, opened, _ = _TEXT.sub(b"", piece).partition(b'"')
+    return outside, is_in_text or bool(opened)
 
 
 def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

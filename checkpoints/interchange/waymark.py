@@ -1,6 +1,5 @@
 """The export format waymark/1 as values. A field that does not fit is refused with one sentence that names it."""
 
-import base64
 import binascii
 import json
 from datetime import UTC, datetime
@@ -142,7 +141,7 @@ def build_json_schema() -> dict[str, Any]:
 
 def _decode_file(part: FilePart, field: str) -> tuple[str, File]:
     try:
-        file = files.parse_file("file", base64.b64decode(part.data, validate=True))
+        file = files.parse_file("file", files.decode_base64(part.data))
     except (InvalidFileError, binascii.Error, ValueError) as error:
         raise InvalidDocumentError("is not a file that can be attached", f"{field}.data") from error
     if (file.hash, file.media_type) != (part.hash, part.media_type):

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 
 MAX_THREAD_PAGES = 20  # that follow one conversation
 MAX_PAGES = 200  # of all conversations
-MAX_OPENING_PAGES = 4  # that read the database for their first frame at once; the others wait, or are replaced unread
 
 
 class OpenPages:
@@ -15,7 +14,6 @@ class OpenPages:
     def __init__(self) -> None:
         self._threads: dict[asyncio.Task[None], str] = {}
         self._replaced: set[asyncio.Task[None]] = set()
-        self.opening = asyncio.Semaphore(MAX_OPENING_PAGES)
 
     @contextmanager
     def enter(self, thread_id: str, sending: asyncio.Task[None]) -> Iterator[None]:

@@ -249,3 +249,21 @@ def test_exports_for_reading_name_what_was_attached(memory_store: Store) -> None
     assert "look\n\n*Attached: a.png*\n\n*Attached: notes.txt*" in text_exports.export_markdown(memory_store, thread_id)
     said = json.loads(text_exports.export_jsonl(memory_store, thread_id))["messages"][0]
     assert said == {"role": "user", "content": "look\n[attached: a.png]\n[attached: notes.txt]"}
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 100, 1_000])
+def test_base64_is_decoded_in_pieces_as_strictly_as_in_one(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    sizes, decode = [], base64.b64decode
+    monkeypatch.setattr(files, "_PIECE_CHARS", 8)
+    monkeypatch.setattr(base64, "b64decode", lambda text, **rules: sizes.append(len(text)) or decode(text, **rules))  # type: ignore[func-returns-value]
+    data = bytes(range(256)) * 4
+    text = base64.b64encode(data[:size]).decode()
+    assert files.decode_base64(text) == data[:size]
+    assert max(sizes, default=0) <= 8
+
+
+@pytest.mark.parametrize("text", ["YQ==YWFh", "AAAAYQ==YWFh", "YWFhYWFhYWE=YWFh", "YWF", "Y!Fh", "AAAAAAAAY", "ä"])
+def test_base64_with_anything_else_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr(files, "_PIECE_CHARS", 8)
+    with pytest.raises(ValueError, match=r".+"):
+        files.decode_base64(text)

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from server import dash_requests
 from server.dash_requests import CALLBACK_PATH
 from tests.rounds import Rounds
 from tests.test_app import opened, written_properties
@@ -37,6 +38,24 @@ def test_a_body_that_is_no_request_and_a_file_that_is_none_are_refused(
     with caplog.at_level(logging.ERROR):
         asyncio.run(story())
     assert caplog.records == []
+
+
+def test_a_request_of_more_brackets_and_commas_than_the_limit_is_refused_before_it_is_parsed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dash_requests, "MAX_REQUEST_SEPARATORS", 5_000)
+
+    async def story() -> None:
+        async with opened(tmp_path / "data", auth="none") as (_, browser):
+            dependencies = (await browser.get("/_dash-dependencies")).json()
+            request = make_request(next(each for each in dependencies if not each["clientside_function"]))
+            separators = sum(map(json.dumps(request).count, "[{,"))
+            request["more"] = "," * (4_999 - separators)  # one comma comes with it
+            assert (await post(browser, request)).status_code != 400
+            request["more"] += "["
+            assert (await post(browser, request)).status_code == 400
+
+    asyncio.run(story())
 
 
 def test_no_change_of_a_request_is_an_error_of_the_server(tmp_path: Path, rounds: Rounds) -> None:

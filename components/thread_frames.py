@@ -1,0 +1,225 @@
+"""The frames of a conversation: the events of its run, with messages as the page shows them and its text formatted."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from functools import partial
+from itertools import groupby
+
+from agent.events import (
+    Event,
+    HeadMoved,
+    MessageAdded,
+    ReasoningDelta,
+    RunFinished,
+    RunStarted,
+    TextDelta,
+    TextWithdrawn,
+    WorkEnded,
+)
+from agent.run.hub import LiveRun
+from agent.subagents.delegation import load_last_turn
+from checkpoints import MAIN, RunState, ThreadNotFoundError
+from components.broadcasts import Frame
+from components.services import Services
+from components.views import fork_attempts, message_view
+from components.views.live_text import StreamingMarkdown
+
+MIN_FRAME_SECONDS = 0.04
+FRAME_SECONDS_PER_RUN = 0.005
+MAX_FRAME_SECONDS = 0.25
+FRAME_SECONDS_OF_LOOK_SECONDS = 10  # an expensive text is formatted less often
+MAX_PAUSE_SECONDS = 2.0
+MAX_EXPECTED_SECONDS = 10.0  # until an expected conversation begins
+
+
+async def stream_frames(services: Services, thread_id: str, *, is_expected: bool = False) -> AsyncGenerator[Frame]:
+    """Yield the frames of one page, without end. Raises `ThreadNotFoundError`; for an expected conversation, `TimeoutError`
+    if it does not begin.
+    """
+    async with services.broadcasts.follow(thread_id, partial(ThreadFrames, services, thread_id)) as waiting:
+        hello = await waiting.take()
+        if is_expected and hello["run"] is not None:  # the page knows no message yet
+            yield await _repeat_start(services, thread_id, hello["run"]["id"])
+        read_version = _read_expected_version if is_expected else Services.read_version
+        version = await read_version(services, thread_id)
+        yield {**hello, "version": version}
+        wait_seconds = None if version else MAX_EXPECTED_SECONDS
+        while True:
+            async with asyncio.timeout(wait_seconds):
+                frame = await waiting.take()
+            wait_seconds = None
+            yield frame
+
+
+class ThreadFrames:
+    """A conversation that pages follow, and the formatted text of its answer in progress."""
+
+    def __init__(self, services: Services, thread_id: str) -> None:
+        self._services, self._thread_id = services, thread_id
+        self._run_id: str | None = None
+        self._stable: list[str] = []
+        self._reasoning: list[str] = []
+        self._rest: Frame | None = None  # the work of the run has ended, and its end is not on disk yet
+        self._clear_text()
+
+    def build_first(self) -> Frame:
+        run: Frame | None = None
+        if self._run_id is not None:
+            self._stable, self._reasoning = ["".join(self._stable)], ["".join(self._reasoning)]
+            run = {"id": self._run_id, "stable": self._stable[0], "tail": self._tail, "reasoning": self._reasoning[0]}
+            if self._rest is not None:
+                run["rest"] = self._rest
+        return {"kind": "hello", "run": run}
+
+    async def build_frames(self) -> AsyncGenerator[Frame]:
+        async with self._services.hub.subscribe(self._thread_id) as following:
+            if following.live_run is not None:
+                await self._begin_in_middle(following.live_run)
+            yield self.build_first()
+            while True:
+                events = await following.receive()
+                for event in _join_deltas(events):
+                    if (frame := await self._build_frame(event)) is not None:
+                        yield frame
+                if any(isinstance(event, TextDelta | ReasoningDelta) for event in events):
+                    # Only text comes in a flood, and its first piece need not wait.
+                    await asyncio.sleep(_pause_seconds(self._services.hub.active_run_count, self._text.cost_seconds))
+
+    async def _begin_in_middle(self, run: LiveRun) -> None:
+        self._run_id, self._reasoning = run.run_id, [run.reasoning]
+        self._rest = _build_plain_frame(run.work_ended) if run.work_ended else None
+        await self._add_text(run.text)
+
+    async def _build_frame(self, event: Event) -> Frame | None:
+        match event:
+            case TextDelta(text):
+                stable = await self._add_text(text)
+                return {"kind": "delta", "stable": stable, "tail": self._tail}
+            case ReasoningDelta(text):
+                self._reasoning.append(text)
+                return {"kind": "reasoning", "text": text}
+            case TextWithdrawn(reasoning):
+                return await self._start_over(reasoning)
+        frame = await _build_frame(self._services, self._thread_id, event)
+        # Nothing waits between here and the pages: a page that opens gets this frame, or the state after it.
+        match event:
+            case RunStarted(run_id):
+                self._run_id, self._rest = run_id, None
+                self._clear_text()
+            case MessageAdded():
+                self._clear_text()
+            case WorkEnded(run_id) if run_id == self._run_id:
+                self._rest = frame
+            case RunFinished(run_id) if run_id == self._run_id:
+                self._run_id = self._rest = None
+                self._clear_text()
+        return frame
+
+    async def _start_over(self, reasoning: str) -> Frame:
+        """Build the frame after which the page has all of the reasoning, and no text."""
+        version = await self._services.read_version(self._thread_id)
+        self._clear_text()
+        self._reasoning = [reasoning]
+        return {**self.build_first(), "version": version}
+
+    async def _add_text(self, text: str) -> str:
+        """Add text to the answer, and return the HTML of the blocks that it finished."""
+        self._text.feed(text)
+        stable, self._tail = await self._text.take()
+        self._stable.append(stable)
+        return stable
+
+    def _clear_text(self) -> None:
+        self._text = StreamingMarkdown(self._services.renderer.look)
+        self._stable, self._reasoning, self._tail = [], [], ""
+
+
+def _pause_seconds(runs: int, look_seconds: float) -> float:
+    """Seconds between two frames of text. Each costs the same, however much is new, and many runs share the processor."""
+    pause = min(max(MIN_FRAME_SECONDS, runs * FRAME_SECONDS_PER_RUN), MAX_FRAME_SECONDS)
+    return max(pause, min(look_seconds * FRAME_SECONDS_OF_LOOK_SECONDS, MAX_PAUSE_SECONDS))
+
+
+async def _repeat_start(services: Services, thread_id: str, run_id: str) -> Frame:
+    """Build the frame that began a run, with the user's message."""
+    question, *_ = await services.read_snapshot(load_last_turn, services.store, thread_id)
+    return await _build_start(services, RunStarted(run_id, await services.read_version(thread_id), question))
+
+
+async def _read_expected_version(services: Services, thread_id: str) -> int:
+    """Return the version of a conversation; 0 for one that has not begun."""
+    try:
+        return await services.read_version(thread_id)
+    except ThreadNotFoundError:
+        return 0
+
+
+def _join_deltas(events: list[Event]) -> list[Event]:
+    """Return the events in order, with consecutive texts of one kind joined."""
+    batches: list[Event] = []
+    for kind, group in groupby(events, type):
+        if kind in (TextDelta, ReasoningDelta):
+            joined = "".join(event.text for event in group if isinstance(event, TextDelta | ReasoningDelta))
+            batches.append(TextDelta(joined) if kind is TextDelta else ReasoningDelta(joined))
+        else:
+            batches += group
+    return batches
+
+
+async def _build_frame(services: Services, thread_id: str, event: Event) -> Frame | None:
+    match event:
+        case RunStarted():
+            return await _build_start(services, event)
+        case MessageAdded():
+            return await _build_message(services, thread_id, event)
+    return _build_plain_frame(event)
+
+
+def _build_plain_frame(event: Event) -> Frame | None:
+    """Build the frame of an event without a message; None for an event that the page does not need."""
+    match event:
+        case WorkEnded(run_id, state, error):
+            return {"kind": "rest", "run": run_id, "state": state, "error": error}
+        case RunFinished(_, state, version, error, details):
+            return {"kind": "end", "version": version, "state": state, "error": error, "details": details}
+        case HeadMoved(version):
+            return {"kind": "head", "version": version}
+    return None
+
+
+async def _build_message(services: Services, thread_id: str, event: MessageAdded) -> Frame | None:
+    added = await services.read_snapshot(_find_message_view, services, thread_id, event.message.id)
+    if added is None:
+        return None
+    # Where the agent went back, the message is not at the end.
+    place = {"after": event.message.parent_id} if added["id"] == event.message.id else {}
+    return {"kind": "message", "version": event.version, "message": added, **place}
+
+
+async def _build_start(services: Services, event: RunStarted) -> Frame:
+    message = event.message
+    extras = message_view.MessageExtras(run_state=RunState.RUNNING, to_html=services.renderer.page())
+    shown = await services.run_blocking(message_view.describe_messages, [message], extras) if message else [None]
+    after = message.parent_id if message else None  # an edited message is not at the end
+    return {"kind": "start", "version": event.version, "run": event.run_id, "message": shown[0], "after": after}
+
+
+def _find_message_view(services: Services, thread_id: str, message_id: str) -> message_view.MessageView | None:
+    """Return the view that shows a message: its own; for a tool's result, that of the calling message; for another agent's
+    work, that of the main agent's newest message, whose cards show it.
+    """
+    path = load_last_turn(services.store, thread_id)
+    is_subagent_message = any(message.id == message_id and message.agent != MAIN for message in path)
+    extras = message_view.MessageExtras(
+        run_state=RunState.RUNNING,
+        prices=services.prices,
+        attempts=fork_attempts.read_attempts(services.store, thread_id, path),
+        to_html=services.renderer.page(),
+    )
+    shown = message_view.describe_messages(path, extras)
+    if is_subagent_message:
+        return shown[-1] if shown else None
+    for view in shown[::-1]:
+        if message_id in (view["id"], *(tool["message_id"] for tool in view["tools"])):
+            return view
+    return None

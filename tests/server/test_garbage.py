@@ -1,0 +1,76 @@
+"""No full pass of the garbage collector halts the server while it works; what it left is collected when it is idle."""
+
+import asyncio
+import gc
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import Any
+
+import pytest
+
+from server import garbage
+
+
+@pytest.fixture(autouse=True)
+def serving_process() -> Iterator[None]:
+    thresholds = gc.get_threshold()
+    garbage.postpone_full_passes()
+    yield
+    gc.set_threshold(*thresholds)
+    gc.unfreeze()
+
+
+@contextmanager
+def record_passes() -> Iterator[list[int]]:
+    """Record the generation of each pass."""
+    passes: list[int] = []
+
+    def record(phase: str, info: dict[str, Any]) -> None:
+        if phase == "start":
+            passes.append(info["generation"])
+
+    gc.callbacks.append(record)
+    try:
+        yield passes
+    finally:
+        gc.callbacks.remove(record)
+
+
+class Node:
+    """An object that refers to itself."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_a_large_file_is_read_without_a_full_pass() -> None:
+    with record_passes() as passes:
+        objects: list[list[int]] = [[] for _ in range(1_000_000)]
+    assert len(objects) == 1_000_000
+    assert passes.count(0) > 300
+    assert 2 not in passes
+
+
+@pytest.mark.parametrize("busy_seconds", [0, 1])
+def test_old_garbage_is_collected_once_the_server_is_idle(monkeypatch: pytest.MonkeyPatch, busy_seconds: int) -> None:
+    clock = count(step=busy_seconds)
+
+    async def story() -> None:
+        garbage_of_a_run = weakref.ref(node := Node())
+        gc.collect(1)
+        gc.collect(1)
+        del node
+        with record_passes() as passes:
+            looking = asyncio.create_task(garbage.collect_when_idle())
+            while len(looks) < 20:  # noqa: ASYNC110  (the loop of the looks has no event)
+                await asyncio.sleep(0)
+            looking.cancel()
+        assert (garbage_of_a_run() is None, passes.count(2)) == ((False, 0) if busy_seconds else (True, 1))
+
+    looks: list[int] = []
+    monkeypatch.setattr(garbage, "IDLE_SECONDS", 1e-6)
+    monkeypatch.setattr(time, "process_time", lambda: looks.append(next(clock)) or looks[-1])
+    asyncio.run(story())
