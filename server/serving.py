@@ -5,7 +5,6 @@ import logging
 import socket
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -15,7 +14,6 @@ from server.bounded_log import WarningLimit
 from server.protocol import BoundedHttpProtocol
 
 MAX_SOCKET_MESSAGE_BYTES = 16_384  # the page sends nothing over its socket
-ACCEPTS_PER_TURN = 32  # of the loop
 MAX_LOOP_WAIT_SECONDS = 0.0005  # for another thread's lock on Python; the default is ten times as long
 
 
@@ -52,10 +50,8 @@ def serve_until_signal(asgi: ASGIApp, listener: socket.socket, announce: Callabl
     )
     uvicorn_log = logging.getLogger("uvicorn.error")
     uvicorn_log.addFilter(WarningLimit(uvicorn_log))
-    with ExitStack() as opened, asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        # uvloop accepts one connection of each listener in a turn: a new one waited for seconds behind a thousand others.
-        copies = [opened.enter_context(listener.dup()) for _ in range(ACCEPTS_PER_TURN - 1)]
-        runner.run(_AnnouncingServer(config, announce).serve([listener, *copies]))
+    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        runner.run(_AnnouncingServer(config, announce).serve([listener]))
 
 
 class _AnnouncingServer(uvicorn.Server):
