@@ -21,7 +21,7 @@ from agent.models.refusal_body import ReportedFailure
 
 DATA_PREFIX = b"data: {"
 EVENT_PREFIX = b"event: "
-DONE_EVENT = re.compile(rb"(?:\A|[\r\n])data: ?\[DONE\]\s*\Z")  # a line of its own: an answer may contain these words
+DONE_EVENT = re.compile(rb"(?:\A|[\r\n])data: ?\[DONE\] *(?:[\r\n]|\Z)")  # a line: an answer may contain these words
 _JOINED_EVENTS = {
     "response.output_text.delta",
     "response.reasoning_summary_text.delta",
