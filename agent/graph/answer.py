@@ -45,6 +45,7 @@ _ENDING_REASONS = {*_FINISHED_REASONS, "length", "content_filter"}
 TOO_DEEP = f"nested deeper than {MAX_ARGUMENT_LEVELS} levels"
 MAX_GRACE_SECONDS = 2.0  # after a finish reason, for the usage: some servers end no stream (maximhq/bifrost#6784)
 _log = logging.getLogger(__name__)
+_EMPTY_STREAM = "No generation chunks were returned"  # of LangChain, for a stream without an answer
 _KEPT_METADATA = ("model_name", "model_provider", "system_fingerprint", "id")
 
 
@@ -206,8 +207,12 @@ class _AnswerForwarder:
 
 
 async def _iterate_chunks(model: BoundModel, messages: Sequence[AnyMessage]) -> AsyncGenerator[AIMessage]:
-    async for chunk in model.astream(list(messages)):
-        yield chunk
+    try:
+        async for chunk in model.astream(list(messages)):
+            yield chunk
+    except ValueError as error:
+        if _EMPTY_STREAM not in str(error):
+            raise
 
 
 def _has_content(chunks: Sequence[AIMessageChunk]) -> bool:

@@ -34,8 +34,15 @@ class EventRepairer:
             self._repair_delta(choice["delta"])
 
     def _repair_delta(self, delta: dict[str, Any]) -> None:
-        if not isinstance(delta.get("content"), (str, list, type(None))):
+        content = delta.get("content")
+        if isinstance(content, list):
+            delta["content"] = [part for part in content if isinstance(part, (str, dict))]
+        elif not isinstance(content, (str, type(None))):
             delta["content"] = None
+        if "role" in delta:
+            delta["role"] = "assistant"  # the library makes a message of another kind of another role
+        if not isinstance(delta.get("function_call"), dict):
+            delta.pop("function_call", None)
         if isinstance(delta.get("refusal"), str) and delta["refusal"] and not isinstance(delta.get("content"), list):
             delta["content"] = (delta.get("content") or "") + delta.pop("refusal")  # the library drops it
         if calls := delta.get("tool_calls"):

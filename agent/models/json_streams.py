@@ -102,9 +102,10 @@ class _JsonStream(AsyncStream[object]):
             try:
                 async for event in super().__aiter__():
                     is_empty = False
-                    if isinstance(event, dict):
+                    if isinstance(event, dict):  # else a sign of life, such as null
+                        _raise_failure(event)
                         repairer.repair(event)
-                    yield event
+                        yield event
             except OtherBody as error:
                 other = error
         if other is not None or is_empty:
@@ -123,7 +124,6 @@ class _ResponseStream(_JsonStream):
 
     async def __aiter__(self) -> AsyncIterator[object]:
         async for event in super().__aiter__():
-            _raise_failure(event)
             if isinstance(event, dict) and str(event.get("type")).endswith(".delta"):
                 yield SimpleNamespace(**event)
             else:
@@ -136,9 +136,11 @@ class _ResponseStream(_JsonStream):
         return self._client._process_response_data(data=document, cast_to=kind, response=self.response)
 
 
-def _raise_failure(event: object) -> None:
-    """Raises `ReportedFailure` for the events of a failure; the library keeps only the text of their words."""
+def _raise_failure(event: dict[str, Any]) -> None:
+    """Raises `ReportedFailure` for the events of a failure; the library keeps only the text of their words, or nothing."""
     match event:
+        case {"object": "error"}:  # of vLLM before version 0.11, in Chat Completions
+            raise ReportedFailure(event)
         case {"type": "response.failed", **rest}:
             response = rest.get("response")
             raise ReportedFailure(response.get("error") if isinstance(response, dict) else None)
@@ -153,9 +155,11 @@ class _JoiningDecoder:
         self._decoder = decoder
 
     async def aiter_bytes(self, parts: AsyncIterator[bytes]) -> AsyncIterator[Any]:
+        # https://html.spec.whatwg.org/multipage/server-sent-events.html
         async for whole in _cut_between_events(gather_ready(refuse_other_bodies(parts), DONE_EVENT)):
             for event in _join_texts(self._parse_events(whole)):
-                yield event
+                if isinstance(event, _JsonEvent) or event.data.strip():  # one without data is none, by the standard
+                    yield event
 
     def _parse_events(self, whole: bytes) -> Iterator[Any]:
         *blocks, rest = whole.split(b"\n\n")

@@ -1,13 +1,14 @@
 """Streams with everything that the standard of server-sent events allows, and what servers make of it."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
 from agent.models import pacing
 from checkpoints import Run, RunState
 from tests.agent.running import model_at, running
-from tests.fakes.raw import DONE, HEAD, Pieces, RawProvider, finish, say
+from tests.fakes.raw import DONE, HEAD, Pieces, RawProvider, chunk, event, finish, say
 
 FOREVER = float("inf")
 PAUSE = 0.05  # seconds; without it the pieces may arrive together, and the answer is the same
@@ -47,3 +48,58 @@ def test_an_answer_at_its_end_is_whole_whatever_its_connection_does(
     monkeypatch.setattr(pacing, "MAX_ENDING_SECONDS", 0.02)
     run, said, _ = play([HEAD, *HELLO, PAUSE, *end])
     assert (run.error, said[-1]) == (None, ("ai", "done", "Hello"))
+
+
+@pytest.mark.parametrize(
+    "sign",
+    [
+        b"retry: 3000\n\n", b"id: 7\n\n", b"data:\n\n", b"event: ping\ndata: \n\n", b"event: ping\n\n", PING,
+        b"data: null\n\n", b'data: "ping"\n\n', b"data: []\n\n", b"data: 1\n\n", b"data: {}\n\n",
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_sign_of_life_costs_no_answer(sign: bytes) -> None:
+    _, said, _ = play([HEAD, sign, say("Hel"), sign, PAUSE, sign, say("lo"), finish(), sign, DONE])
+    assert said[-1] == ("ai", "done", "Hello")
+
+
+@pytest.mark.parametrize("mark", [[b"\xef\xbb\xbf"], [b"\xef", PAUSE, b"\xbb\xbf"], [b"\r\n \n"]], ids=str)
+def test_what_may_precede_the_first_event_costs_none_of_its_text(mark: list[bytes | float]) -> None:
+    _, said, _ = play([HEAD, *mark, *HELLO, DONE])
+    assert said[-1] == ("ai", "done", "Hello")
+
+
+@pytest.mark.parametrize(
+    "delta",
+    [{"role": "user"}, {"role": ["x"]}, {"function_call": "act"}, {"function_call": 3}, {"content": [None, 1, "", ["x"]]}],
+    ids=str,
+)
+def test_an_odd_field_costs_no_answer(delta: dict[str, Any]) -> None:
+    _, said, _ = play([HEAD, event(chunk(delta)), *HELLO, DONE])
+    assert said[-1] == ("ai", "done", "Hello")
+
+
+@pytest.mark.parametrize("body", [[], [DONE], [PING], [b"data: null\n\n"]], ids=str)
+def test_a_stream_without_an_answer_says_so(body: list[bytes]) -> None:
+    run, _, _ = play([HEAD, *body])
+    assert run.error == "The model said nothing; try again."
+
+
+def test_a_failure_in_the_form_of_an_object_has_its_words() -> None:
+    failed = event({"object": "error", "message": "The engine is dead.", "type": "EngineDeadError", "code": 400})
+    run, said, _ = play([HEAD, say("Hel"), failed, DONE])
+    assert (said[-1], run.error_details) == (("ai", "partial", "Hel"), "HTTP 400: The engine is dead. (type: EngineDeadError)")
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        (HEAD.replace(b"text/event-stream", b"application/json"), b'{"choices": [{"message": {"content": "Hel'),
+        (HEAD.replace(b"connection", b"content-encoding: gzip\r\nconnection"), b"no gzip"),
+    ],
+    ids=["half JSON", "no gzip"],
+)
+def test_an_answer_that_cannot_be_read_is_said_to_be_so_once(head: bytes, body: bytes) -> None:
+    run, _, provider = play([head, body])
+    assert (run.error or "").startswith("The model provider sent an answer that cannot be read; try again.")
+    assert len(provider.requests) == 2
