@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
+from pydantic_core import ValidationError
 
 from agent.context.prompts import SYSTEM_PROMPT
 from agent.context.request import NOT_CARRIED_OUT_TEXT
@@ -73,6 +74,11 @@ def test_calls_of_one_answer_are_carried_out_beside_each_other() -> None:
     assert said[-1] == ("ai", "done", "Both.")
 
 
+class Wordless(ToolException):
+    def __str__(self) -> str:
+        raise ValueError
+
+
 @pytest.mark.parametrize(
     ("error", "told"),
     [
@@ -82,7 +88,10 @@ def test_calls_of_one_answer_are_carried_out_beside_each_other() -> None:
         (MemoryError(), "The tool failed"),
         (asyncio.CancelledError(), "The tool failed"),
         (ExceptionGroup("several", [ValueError("sk-secret")]), "The tool failed"),
+        (Wordless(), "The tool failed"),
+        (ValidationError.from_exception_data("nothing", []), "The tool failed"),
     ],
+    ids=lambda each: type(each).__name__,
 )
 def test_a_tool_may_raise_anything(error: BaseException, told: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL)

@@ -88,7 +88,10 @@ def test_a_stream_without_an_answer_says_so(body: list[bytes]) -> None:
 def test_a_failure_in_the_form_of_an_object_has_its_words() -> None:
     failed = event({"object": "error", "message": "The engine is dead.", "type": "EngineDeadError", "code": 400})
     run, said, _ = play([HEAD, say("Hel"), failed, DONE])
-    assert (said[-1], run.error_details) == (("ai", "partial", "Hel"), "HTTP 400: The engine is dead. (type: EngineDeadError)")
+    assert (said[-1], run.error_details) == (
+        ("ai", "partial", "Hel"),
+        "HTTP 400: The engine is dead. (type: EngineDeadError)",
+    )
 
 
 @pytest.mark.parametrize(
