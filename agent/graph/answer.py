@@ -99,16 +99,20 @@ class _RunListener(AnswerListener):
 
 
 async def stream_answer(model: BoundModel, messages: Sequence[AnyMessage], context: RunContext) -> AIMessage:
-    """Return the model's complete answer, and pass its text to the recorder as it comes (see `collect_answer`)."""
-    chosen, listener = context.model, _RunListener(context)
-    if chosen is None:
-        return await collect_answer(model, messages, context.limits, listener=listener)
-    source = identify_source(chosen.spec, chosen.chat)
-    try:
-        return await collect_answer(model, messages, context.limits, source=source, listener=listener)
-    except Exception as error:
-        attach_parameter_fields(error, list_parameter_fields(chosen.chat), list_chosen_fields(chosen.parameters))
-        raise
+    """Return the model's complete answer, and pass its text to the recorder as it comes (see `collect_answer`).
+
+    Raises `LimitReached` when it takes longer than the agent or the run may work.
+    """
+    async with context.own_usage.limit_answer(), context.run_usage.limit_answer():
+        chosen, listener = context.model, _RunListener(context)
+        if chosen is None:
+            return await collect_answer(model, messages, context.limits, listener=listener)
+        source = identify_source(chosen.spec, chosen.chat)
+        try:
+            return await collect_answer(model, messages, context.limits, source=source, listener=listener)
+        except Exception as error:
+            attach_parameter_fields(error, list_parameter_fields(chosen.chat), list_chosen_fields(chosen.parameters))
+            raise
 
 
 async def collect_answer(
