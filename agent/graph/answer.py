@@ -26,6 +26,7 @@ from agent.models.answer_text import read_answer_text
 from agent.models.errors import attach_parameter_fields
 from agent.models.finish_reasons import convert_to_chunk, read_finish_reason
 from agent.models.parameters import list_chosen_fields, list_parameter_fields
+from agent.models.provider_words import read_provider_words
 from agent.models.reasoning import ReasoningReader, identify_source
 from agent.models.think_tags import SplitPiece
 from checkpoints import serde
@@ -179,6 +180,10 @@ async def _read_stream(
     except TimeoutError:
         if not (has_ended and deadline.expired()):
             raise
+    except Exception as error:  # of any library: the connection broke off, or its end cannot be read
+        if not has_ended or isinstance(error, AnswerCutOff) or read_provider_words(error):
+            raise
+        _log.info("the stream of a whole answer ended badly: %s", type(error).__qualname__)
     forwarder.forward_rest(reasoning.flush())
 
 

@@ -103,11 +103,11 @@ def trickle(delta: dict[str, Any]) -> Pieces:
 )
 def test_an_answer_that_never_ends_is_cut_at_the_seconds_of_the_budget(limit: str, delta: dict[str, Any]) -> None:
     async def story() -> None:
-        async with RawProvider(trickle(delta)).serve() as provider, model_at(provider) as model:
-            async with running(model, **{limit: budget(seconds=0.5)}) as chat:
-                run = await chat.say("please")
-                assert (run.state, run.error) == (RunState.STOPPED, f"The {limit} reached the limit of 0.5 seconds. Go on?")
-                assert chat.said()[-1][2].startswith(chat.heard() or "please")
+        provider, limits = RawProvider(trickle(delta)), {limit: budget(seconds=0.5)}
+        async with provider.serve(), model_at(provider) as model, running(model, **limits) as chat:
+            run = await chat.say("please")
+            assert (run.state, run.error) == (RunState.STOPPED, f"The {limit} reached the limit of 0.5 seconds. Go on?")
+            assert chat.said()[-1][2].startswith(chat.heard() or "please")
 
     asyncio.run(story())
 

@@ -13,6 +13,7 @@ from tests.fakes.raw import DONE, HEAD, Pieces, RawProvider, chunk, event, finis
 FOREVER = float("inf")
 PAUSE = 0.05  # seconds; without it the pieces may arrive together, and the answer is the same
 PING = b": ping\n\n"
+SUM = '{"expression": "1+1"}'
 HELLO = say("Hello"), finish()
 
 
@@ -48,6 +49,21 @@ def test_an_answer_at_its_end_is_whole_whatever_its_connection_does(
     monkeypatch.setattr(pacing, "MAX_ENDING_SECONDS", 0.02)
     run, said, _ = play([HEAD, *HELLO, PAUSE, *end])
     assert (run.error, said[-1]) == (None, ("ai", "done", "Hello"))
+
+
+@pytest.mark.parametrize("rest", [b"", b"data: {not json\n\n", b'data: {"\xff": 1}\n\n'], ids=str)
+def test_whatever_ends_a_stream_after_its_finish_reason_costs_no_answer(rest: bytes) -> None:
+    call = event(chunk({"tool_calls": [{"index": 0, "id": "a", "function": {"name": "calculator", "arguments": SUM}}]}))
+    torn = HEAD.replace(b"connection: close", b"content-length: 9999")
+    _, said, _ = play([torn, call, finish("tool_calls"), PAUSE, rest], [torn, *HELLO, PAUSE, rest])
+    assert [text for _, _, text in said[1:]] == ["", "2", "Hello"]
+    assert said[-1][1] == "done"
+
+
+@pytest.mark.parametrize("rest", [event({"error": {"message": "Too late."}}), say("x" * 600_000)], ids=["failure", "more"])
+def test_a_failure_after_the_finish_reason_is_one(rest: bytes) -> None:
+    run, said, _ = play([HEAD, *HELLO, rest])
+    assert (run.state, said[-1][1]) == (RunState.FAILED, "partial")
 
 
 @pytest.mark.parametrize(
