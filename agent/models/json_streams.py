@@ -13,8 +13,16 @@ from typing import Any
 from jiter import from_json
 from openai import AsyncOpenAI, AsyncStream
 
+from agent.models import other_bodies
 from agent.models.event_repairs import EventRepairer
-from agent.models.other_bodies import EVENT_STREAM, OtherBody, convert_to_event, parse_other_body, refuse_other_bodies
+from agent.models.other_bodies import (
+    EVENT_STREAM,
+    OtherBody,
+    UnreadableBodyError,
+    convert_to_event,
+    parse_other_body,
+    refuse_other_bodies,
+)
 from agent.models.pacing import StreamPacer, gather_ready
 from agent.models.reasoning import TEXT_FIELDS
 from agent.models.refusal_body import ReportedFailure
@@ -177,15 +185,18 @@ class _JoiningDecoder:
 
 
 async def _cut_between_events(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the same bytes, cut between events."""
-    rest = bytearray()
+    """Yield the same bytes, cut between events. Raises `UnreadableBodyError` for an event or a stream without end."""
+    rest, total = bytearray(), 0
     async for part in parts:
         looked = max(0, len(rest) - 3)  # earlier bytes were searched before
         rest += part
+        total += len(part)
         end = max(at + len(mark) if (at := rest.rfind(mark, looked)) >= 0 else 0 for mark in EVENT_ENDS)
         if end:
             yield bytes(rest[:end])
             del rest[:end]
+        if len(rest) > other_bodies.MAX_WHOLE_BYTES or total > other_bodies.MAX_STREAM_BYTES:
+            raise UnreadableBodyError
     yield bytes(rest)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpcore2
@@ -11,6 +12,7 @@ from openai import DefaultAsyncHttpxClient, Timeout
 from agent.certificates import load_certificates
 from agent.models.pacing import StreamPacer
 
+MAX_REFUSAL_BYTES = 1024**2
 MAX_READY_SECONDS = 0.002  # s; a read that takes less had its bytes at hand
 
 
@@ -19,11 +21,36 @@ def make_paced_client(timeout: Timeout, pacer: StreamPacer) -> httpx2.AsyncClien
 
     It follows no redirect: that would carry the conversation, and Azure's key, to any host.
     """
-    client = DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False, verify=load_certificates())
+    hooks = {"response": [_limit_refusal]}
+    client = DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False, verify=load_certificates(), event_hooks=hooks)
     transport = client._transport  # every other way in ignores a proxy of the environment
     assert isinstance(transport, httpx2.AsyncHTTPTransport)
     transport._pool._network_backend = _PacedBackend(transport._pool._network_backend, pacer)
     return client
+
+
+async def _limit_refusal(response: httpx2.Response) -> None:
+    if not response.is_success:
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = _ShortStream(response.stream)
+
+
+class _ShortStream(httpx2.AsyncByteStream):
+    """The beginning of a body. The client reads the whole body of a refusal, and some have no end."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for part in self._stream:
+            yield part
+            size += len(part)
+            if size > MAX_REFUSAL_BYTES:
+                return
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
 
 class _PacedBackend(httpcore2.AsyncNetworkBackend):

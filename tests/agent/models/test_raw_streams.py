@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent.models import pacing
+from agent.models import other_bodies, pacing
 from checkpoints import Run, RunState
 from tests.agent.running import model_at, running
 from tests.fakes.raw import DONE, HEAD, Pieces, RawProvider, chunk, event, finish, say
@@ -122,3 +122,18 @@ def test_an_answer_that_cannot_be_read_is_said_to_be_so_once(head: bytes, body: 
     run, _, provider = play([head, body])
     assert (run.error or "").startswith("The model provider sent an answer that cannot be read; try again.")
     assert len(provider.requests) == 2
+
+
+@pytest.mark.parametrize("piece", [b"x" * 65_536, b": ping\n" * 9_000, event({"choices": [], "x": "x" * 65_536})], ids=len)
+def test_a_stream_without_end_is_given_up(piece: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(other_bodies, "MAX_WHOLE_BYTES", 1_000_000)
+    monkeypatch.setattr(other_bodies, "MAX_STREAM_BYTES", 5_000_000)
+    run, _, _ = play([HEAD, say("Hel"), *[piece] * 100_000])
+    assert (run.error or "").startswith("The model provider sent an answer that cannot be read")
+
+
+def test_of_a_refusal_without_end_the_beginning_is_read() -> None:
+    refused = HEAD.replace(b"200 OK", b"400 Bad Request").replace(b"text/event-stream", b"text/plain")
+    run, _, _ = play([refused, b"No. ", *[b"x" * 65_536] * 100_000])
+    assert (run.error or "").startswith("The model provider did not accept the request.")
+    assert run.error_details == "HTTP 400: No."
