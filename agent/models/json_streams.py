@@ -131,8 +131,14 @@ class _ResponseStream(_JsonStream):
     answer_type: Any
 
     async def __aiter__(self) -> AsyncIterator[object]:
+        has_begun = False
         async for event in super().__aiter__():
-            if isinstance(event, dict) and str(event.get("type")).endswith(".delta"):
+            assert isinstance(event, dict)
+            kind = str(event.get("type"))
+            has_begun = has_begun or kind.endswith(".delta") or kind == "response.output_item.added"
+            if kind == "response.completed" and not has_begun and event["response"]["output"]:
+                self._convert_whole(event["response"])  # a server that sends no pieces
+            if kind.endswith(".delta"):
                 yield SimpleNamespace(**event)
             else:
                 yield self._parse(event, self.event_type)

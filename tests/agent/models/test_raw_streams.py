@@ -17,14 +17,15 @@ SUM = '{"expression": "1+1"}'
 HELLO = say("Hello"), finish()
 
 
-def play(*answers: Pieces) -> tuple[Run, list[tuple[str, str, str]], RawProvider]:
+def play(*answers: Pieces, spec: str = "openai:some") -> tuple[Run, list[tuple[str, str, str]], RawProvider]:
     """The first run, and the conversation at its end. The next message must be answered."""
 
     async def whole() -> tuple[Run, list[tuple[str, str, str]], RawProvider]:
         provider = RawProvider(*answers)
-        async with provider.serve(), model_at(provider) as model, running(model) as chat:
+        async with provider.serve(), model_at(provider, spec) as model, running(model) as chat:
             run, said = await chat.say("hello"), chat.said()
-            assert (await chat.say("and now?")).state is RunState.DONE
+            if spec == "openai:some":  # the provider's own answer
+                assert (await chat.say("and now?")).state is RunState.DONE
             return run, said, provider
 
     return asyncio.run(whole())
@@ -137,3 +138,39 @@ def test_of_a_refusal_without_end_the_beginning_is_read() -> None:
     run, _, _ = play([refused, b"No. ", *[b"x" * 65_536] * 100_000])
     assert (run.error or "").startswith("The model provider did not accept the request.")
     assert run.error_details == "HTTP 400: No."
+
+
+RESPONSES = "openai-responses:some"
+CALL = {"type": "function_call", "id": "f", "call_id": "c", "name": "calculator", "arguments": SUM}
+TEXT = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": "Hello"}]}
+COMPLETED = {"type": "response.completed", "response": {"id": "r", "object": "response", "status": "completed"}}
+DELTA = {"type": "response.output_text.delta", "delta": "Hello"}
+
+
+def complete(*items: Any) -> bytes:
+    return event({**COMPLETED, "response": {**COMPLETED["response"], "output": items}})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"type": "response.created"},
+        {"type": "response.created", "response": 5},
+        {"type": "response.output_text.delta", "delta": {"text": "x"}},
+        {"type": "response.output_item.added", "item": None},
+        {"type": "response.output_item.done", "output_index": 0, "item": {"type": "reasoning", "id": "r", "summary": None}},
+        {"type": "response.reasoning_summary_text.delta", "delta": "Hm."},
+        {"type": None},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("end", [complete(TEXT), event(COMPLETED), event({"type": "response.completed"})], ids=len)
+def test_an_odd_event_of_responses_costs_no_answer(odd: Any, end: bytes) -> None:
+    _, said, _ = play([HEAD, event(odd), event(DELTA), end], spec=RESPONSES)
+    assert said[-1] == ("ai", "done", "Hello")
+
+
+def test_an_answer_that_comes_only_with_its_end_is_the_answer() -> None:
+    done = {"type": "response.output_item.done", "output_index": 0, "item": CALL}
+    _, said, _ = play([HEAD, event(done), complete(CALL)], [HEAD, complete(TEXT)], spec=RESPONSES)
+    assert [text for _, _, text in said] == ["hello", "", "2", "Hello"]
