@@ -14,8 +14,8 @@ from agent.models.errors import ModelConfigurationError
 from agent.models.refusal_body import ReportedFailure
 from checkpoints.text import shorten_line
 
-MAX_WHOLE_BYTES = 32 * 1024**2  # of a whole answer, and of one event
-MAX_STREAM_BYTES = 256 * 1024**2  # of all events; an answer in pieces of one character takes 180 MB
+MAX_WHOLE_BYTES = 32_000_000  # of a whole answer, and of one event
+MAX_STREAM_BYTES = 256_000_000  # of all events; an answer in pieces of one character takes 180 MB
 MAX_EXCERPT_CHARS = 200
 EVENT_STREAM = "text/event-stream"
 _BLANKS = b" \t\r\n\xef\xbb\xbf"  # with the mark that begins some files in UTF-8

@@ -12,7 +12,7 @@ from openai import DefaultAsyncHttpxClient, Timeout
 from agent.certificates import load_certificates
 from agent.models.pacing import StreamPacer
 
-MAX_REFUSAL_BYTES = 1024**2
+MAX_REFUSAL_BYTES = 1_000_000
 MAX_READY_SECONDS = 0.002  # s; a read that takes less had its bytes at hand
 
 
