@@ -10,6 +10,7 @@ import httpx2
 from openai import DefaultAsyncHttpxClient, Timeout
 
 from agent.certificates import load_certificates
+from agent.models import other_bodies
 from agent.models.pacing import StreamPacer
 
 MAX_REFUSAL_BYTES = 1_000_000
@@ -21,7 +22,7 @@ def make_paced_client(timeout: Timeout, pacer: StreamPacer) -> httpx2.AsyncClien
 
     It follows no redirect: that would carry the conversation, and Azure's key, to any host.
     """
-    hooks = {"response": [_limit_refusal]}
+    hooks = {"response": [_limit_body]}
     client = DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False, verify=load_certificates(), event_hooks=hooks)
     transport = client._transport  # every other way in ignores a proxy of the environment
     assert isinstance(transport, httpx2.AsyncHTTPTransport)
@@ -29,24 +30,25 @@ def make_paced_client(timeout: Timeout, pacer: StreamPacer) -> httpx2.AsyncClien
     return client
 
 
-async def _limit_refusal(response: httpx2.Response) -> None:
-    if not response.is_success:
-        assert isinstance(response.stream, httpx2.AsyncByteStream)
-        response.stream = _ShortStream(response.stream)
+async def _limit_body(response: httpx2.Response) -> None:
+    assert isinstance(response.stream, httpx2.AsyncByteStream)
+    max_bytes = other_bodies.MAX_STREAM_BYTES if response.is_success else MAX_REFUSAL_BYTES
+    response.stream = _ShortStream(response.stream, max_bytes)
 
 
 class _ShortStream(httpx2.AsyncByteStream):
-    """The beginning of a body. The client reads the whole body of a refusal, and some have no end."""
+    """The beginning of a body. The client reads whole bodies of refusals and answers, and some have no end."""
 
-    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+    def __init__(self, stream: httpx2.AsyncByteStream, max_bytes: int) -> None:
         self._stream = stream
+        self._max_bytes = max_bytes
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
         async for part in self._stream:
             yield part
             size += len(part)
-            if size > MAX_REFUSAL_BYTES:
+            if size > self._max_bytes:
                 return
 
     async def aclose(self) -> None:

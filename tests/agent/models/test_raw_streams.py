@@ -140,6 +140,16 @@ def test_of_a_refusal_without_end_the_beginning_is_read() -> None:
     assert run.error_details == "HTTP 400: No."
 
 
+@pytest.mark.parametrize("spec", ["openai:some", "openai-responses:some"])
+def test_a_whole_answer_without_end_is_given_up(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(other_bodies, "MAX_STREAM_BYTES", 5_000_000)
+    refused = HEAD.replace(b"200 OK", b"400 Bad Request"), b'{"error": {"message": "Set stream to false."}}'
+    endless = HEAD.replace(b"text/event-stream", b"application/json"), b'{"x": "', *[b"x" * 65_536] * 100_000
+    run, _, provider = play(refused, endless, spec=spec)
+    assert [bool(each.get("stream")) for each in provider.requests[:2]] == [True, False]
+    assert (run.error or "").startswith("The model provider sent an answer that cannot be read")
+
+
 RESPONSES = "openai-responses:some"
 CALL = {"type": "function_call", "id": "f", "call_id": "c", "name": "calculator", "arguments": SUM}
 TEXT = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": "Hello"}]}
