@@ -153,7 +153,7 @@ class _ResponseStream(_JsonStream):
 def _raise_failure(event: dict[str, Any]) -> None:
     """Raises `ReportedFailure` for the events of a failure; the library keeps only the text of their words, or nothing."""
     match event:
-        case {"object": "error"}:  # of vLLM before version 0.11, in Chat Completions
+        case {"object": "error"}:  # of older versions of vLLM, in Chat Completions
             raise ReportedFailure(event)
         case {"type": "response.failed", **rest}:
             response = rest.get("response")
