@@ -26,6 +26,7 @@ from agent.models.answer_text import read_answer_text
 from agent.models.errors import attach_parameter_fields
 from agent.models.finish_reasons import convert_to_chunk, read_finish_reason
 from agent.models.parameters import list_chosen_fields, list_parameter_fields
+from agent.models.provider_words import read_provider_words
 from agent.models.reasoning import ReasoningReader, identify_source
 from agent.models.think_tags import SplitPiece
 from checkpoints import serde
@@ -45,6 +46,7 @@ _ENDING_REASONS = {*_FINISHED_REASONS, "length", "content_filter"}
 TOO_DEEP = f"nested deeper than {MAX_ARGUMENT_LEVELS} levels"
 MAX_GRACE_SECONDS = 2.0  # after a finish reason, for the usage: some servers end no stream (maximhq/bifrost#6784)
 _log = logging.getLogger(__name__)
+_EMPTY_STREAM = "No generation chunks were returned"  # of LangChain, for a stream without an answer
 _KEPT_METADATA = ("model_name", "model_provider", "system_fingerprint", "id")
 
 
@@ -98,16 +100,20 @@ class _RunListener(AnswerListener):
 
 
 async def stream_answer(model: BoundModel, messages: Sequence[AnyMessage], context: RunContext) -> AIMessage:
-    """Return the model's complete answer, and pass its text to the recorder as it comes (see `collect_answer`)."""
-    chosen, listener = context.model, _RunListener(context)
-    if chosen is None:
-        return await collect_answer(model, messages, context.limits, listener=listener)
-    source = identify_source(chosen.spec, chosen.chat)
-    try:
-        return await collect_answer(model, messages, context.limits, source=source, listener=listener)
-    except Exception as error:
-        attach_parameter_fields(error, list_parameter_fields(chosen.chat), list_chosen_fields(chosen.parameters))
-        raise
+    """Return the model's complete answer, and pass its text to the recorder as it comes (see `collect_answer`).
+
+    Raises `LimitReached` when it takes longer than the agent or the run may work.
+    """
+    async with context.own_usage.limit_answer(), context.run_usage.limit_answer():
+        chosen, listener = context.model, _RunListener(context)
+        if chosen is None:
+            return await collect_answer(model, messages, context.limits, listener=listener)
+        source = identify_source(chosen.spec, chosen.chat)
+        try:
+            return await collect_answer(model, messages, context.limits, source=source, listener=listener)
+        except Exception as error:
+            attach_parameter_fields(error, list_parameter_fields(chosen.chat), list_chosen_fields(chosen.parameters))
+            raise
 
 
 async def collect_answer(
@@ -174,6 +180,10 @@ async def _read_stream(
     except TimeoutError:
         if not (has_ended and deadline.expired()):
             raise
+    except Exception as error:  # of any library: the connection broke off, or its end cannot be read
+        if not has_ended or isinstance(error, AnswerCutOff) or read_provider_words(error):
+            raise
+        _log.info("the stream of a whole answer ended badly: %s", type(error).__qualname__)
     forwarder.forward_rest(reasoning.flush())
 
 
@@ -206,8 +216,12 @@ class _AnswerForwarder:
 
 
 async def _iterate_chunks(model: BoundModel, messages: Sequence[AnyMessage]) -> AsyncGenerator[AIMessage]:
-    async for chunk in model.astream(list(messages)):
-        yield chunk
+    try:
+        async for chunk in model.astream(list(messages)):
+            yield chunk
+    except ValueError as error:
+        if _EMPTY_STREAM not in str(error):
+            raise
 
 
 def _has_content(chunks: Sequence[AIMessageChunk]) -> bool:

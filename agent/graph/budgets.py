@@ -1,7 +1,10 @@
 """Budgets: the answers, tool calls and seconds that a run, one of its agents or a branch may use before it rests."""
 
+import asyncio
 import json
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from agent.marks import CallKey
@@ -45,6 +48,18 @@ class BudgetUsage:
             raise self.describe_limit("answers", self.budget.answers)
         if self.seconds > self.budget.seconds:
             raise self.describe_limit("seconds", self.budget.seconds)
+
+    @asynccontextmanager
+    async def limit_answer(self) -> AsyncIterator[None]:
+        """Raise `LimitReached` when one answer alone takes all seconds of the budget: a stream may go on for ever."""
+        deadline = asyncio.timeout(self.budget.seconds)
+        try:
+            async with deadline:
+                yield
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            raise self.describe_limit("seconds", self.budget.seconds) from None
 
     @property
     def remaining_calls(self) -> int:

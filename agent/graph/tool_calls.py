@@ -5,6 +5,7 @@ import logging
 import time
 import uuid
 from collections.abc import Collection, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
@@ -193,7 +194,7 @@ async def _run_one(tools: dict[str, BaseTool], call: ToolCall, context: RunConte
     except AwaitingDecision:
         return None
     result = ToolMessage(
-        shorten_for_model(outcome.text, context.limits.max_result_chars),
+        serde.sanitize_text(shorten_for_model(outcome.text, context.limits.max_result_chars)),  # the rest takes too long
         tool_call_id=call["id"] or "",
         name=call["name"],
         status="error" if outcome.is_failed else "success",
@@ -245,17 +246,24 @@ async def _invoke_tool(tools: dict[str, BaseTool], call: ToolCall) -> ToolOutcom
     if tool is None:
         return ToolOutcome(_describe_missing(call["name"], tools), is_failed=True)
     try:
-        return ToolOutcome(serde.sanitize_text(str(await invoke_tool(tool, call["args"]))))
-    except ToolException as error:
-        return ToolOutcome(serde.sanitize_text(str(error)), is_failed=True)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        return ToolOutcome(f"The arguments do not fit: {where}: {first['msg']}.", is_failed=True)
+        return ToolOutcome(await invoke_tool(tool, call["args"]))
     except BaseException as error:  # whatever a tool does, the call gets a result
         is_stopped = isinstance(error, asyncio.CancelledError) and (task := asyncio.current_task()) and task.cancelling()
         if is_stopped or isinstance(error, GeneratorExit):
             raise  # it is the run that ends
+        if (words := _explain_failure(error)) is not None:
+            return ToolOutcome(words, is_failed=True)
         reference = uuid.uuid4().hex[:8]
         _log.exception("tool %s failed [%s]", call["name"], reference)
         return ToolOutcome(f"The tool failed (reference {reference}).", is_failed=True)
+
+
+def _explain_failure(error: BaseException) -> str | None:
+    """Return the words of a failure that are meant for the model; None for any other one. The error is a tool's own."""
+    with suppress(Exception):
+        if isinstance(error, ToolException):
+            return str(error)
+        if isinstance(error, ValidationError):
+            first = error.errors(include_url=False, include_input=False)[0]
+            return f"The arguments do not fit: {'.'.join(map(str, first['loc']))}: {first['msg']}."
+    return None

@@ -63,6 +63,10 @@ _BY_KIND: tuple[tuple[set[str], str], ...] = (  # class names, the specific ones
         "The model provider's address cannot be looked up; check it and the network.",
     ),
     (
+        {"JSONDecodeError", "UnicodeDecodeError", "APIResponseValidationError", "DecodingError", "UnreadableBodyError"},
+        "The model provider sent an answer that cannot be read; try again.",
+    ),
+    (
         {"ConnectionResetError", "BrokenPipeError", "ReadError", "WriteError", "RemoteProtocolError"},
         "The connection to the model provider broke off; try again.",
     ),
@@ -70,15 +74,11 @@ _BY_KIND: tuple[tuple[set[str], str], ...] = (  # class names, the specific ones
         {"ConnectionRefusedError", "ConnectError", "APIConnectionError"},
         "Nothing answers at the model provider's address; check it and whether the server runs.",
     ),
-    (
-        {"JSONDecodeError", "UnicodeDecodeError", "APIResponseValidationError"},
-        "The model provider sent an answer that cannot be read; try again.",
-    ),
 )
 _OTHER = "The model could not answer."
 _RETRYABLE_STATUSES = {408, 409, 429}  # and all from 500 on: the same request may succeed a little later
-_RETRYABLE_KINDS = set().union(*(names for names, _ in _BY_KIND[3:5]))
-_FINAL_KINDS = set().union(*(names for names, _ in _BY_KIND[:3]))
+_RETRYABLE_KINDS = set().union(*(names for names, _ in _BY_KIND[4:]))
+_FINAL_KINDS = set().union(*(names for names, _ in _BY_KIND[:4]))
 
 
 def describe_model_error(error: BaseException) -> str:

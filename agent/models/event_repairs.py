@@ -8,6 +8,8 @@ from typing import Any
 
 from checkpoints.limits import to_tokens
 
+_ITEM_EVENTS = ("response.output_item.added", "response.output_item.done")
+_ANSWER_EVENTS = ("response.created", "response.completed", "response.incomplete")
 _TOKEN_COUNTS = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens", "total_tokens")  # OpenAI's names
 
 
@@ -22,6 +24,7 @@ class EventRepairer:
     def repair(self, event: dict[str, Any]) -> None:
         """Repair an event in place."""
         drop_unreadable_usage(event)
+        _repair_response_event(event)
         if event.get("type") == "response.reasoning_text.delta":  # of open models; the library reads summaries only
             event.update(type="response.reasoning_summary_text.delta", summary_index=event.get("content_index") or 0)
         choices = event.get("choices")
@@ -34,8 +37,15 @@ class EventRepairer:
             self._repair_delta(choice["delta"])
 
     def _repair_delta(self, delta: dict[str, Any]) -> None:
-        if not isinstance(delta.get("content"), (str, list, type(None))):
+        content = delta.get("content")
+        if isinstance(content, list):
+            delta["content"] = [part for part in content if isinstance(part, (str, dict))]
+        elif not isinstance(content, (str, type(None))):
             delta["content"] = None
+        if "role" in delta:
+            delta["role"] = "assistant"  # the library makes a message of another kind of another role
+        if not isinstance(delta.get("function_call"), dict):
+            delta.pop("function_call", None)
         if isinstance(delta.get("refusal"), str) and delta["refusal"] and not isinstance(delta.get("content"), list):
             delta["content"] = (delta.get("content") or "") + delta.pop("refusal")  # the library drops it
         if calls := delta.get("tool_calls"):
@@ -75,6 +85,22 @@ class EventRepairer:
         else:
             function["name"] = None  # a repeated name would be appended to the first
         call["index"] = self._call_index
+
+
+def _repair_response_event(event: dict[str, Any]) -> None:
+    """Fill the fields of an event of Responses that the library reads without looking."""
+    kind = str(event.get("type"))
+    if kind.endswith(".delta") and kind.startswith("response."):
+        event["delta"] = event["delta"] if isinstance(event.get("delta"), str) else ""
+        for name, value in (("item_id", ""), ("output_index", 0), ("content_index", 0), ("summary_index", 0)):
+            event.setdefault(name, value)
+    elif kind in _ITEM_EVENTS:
+        event["item"] = item = event["item"] if isinstance(event.get("item"), dict) else {"type": "unknown"}
+        if item.get("type") == "reasoning" and not isinstance(item.get("summary"), list):
+            item["summary"] = []
+    elif kind in _ANSWER_EVENTS:
+        found = event["response"] if isinstance(event.get("response"), dict) else {}
+        event["response"] = {"id": "", "output": [], "status": kind.removeprefix("response."), **found}
 
 
 def drop_unreadable_usage(event: dict[str, Any]) -> None:

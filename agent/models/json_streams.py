@@ -13,15 +13,23 @@ from typing import Any
 from jiter import from_json
 from openai import AsyncOpenAI, AsyncStream
 
+from agent.models import other_bodies
 from agent.models.event_repairs import EventRepairer
-from agent.models.other_bodies import EVENT_STREAM, OtherBody, convert_to_event, parse_other_body, refuse_other_bodies
+from agent.models.other_bodies import (
+    EVENT_STREAM,
+    OtherBody,
+    UnreadableBodyError,
+    convert_to_event,
+    parse_other_body,
+    refuse_other_bodies,
+)
 from agent.models.pacing import StreamPacer, gather_ready
 from agent.models.reasoning import TEXT_FIELDS
 from agent.models.refusal_body import ReportedFailure
 
 DATA_PREFIX = b"data: {"
 EVENT_PREFIX = b"event: "
-DONE_EVENT = re.compile(rb"(?:\A|[\r\n])data: ?\[DONE\]\s*\Z")  # a line of its own: an answer may contain these words
+DONE_EVENT = re.compile(rb"(?:\A|[\r\n])data: ?\[DONE\] *(?:[\r\n]|\Z)")  # a line: an answer may contain these words
 _JOINED_EVENTS = {
     "response.output_text.delta",
     "response.reasoning_summary_text.delta",
@@ -102,9 +110,10 @@ class _JsonStream(AsyncStream[object]):
             try:
                 async for event in super().__aiter__():
                     is_empty = False
-                    if isinstance(event, dict):
+                    if isinstance(event, dict):  # else a sign of life, such as null
+                        _raise_failure(event)
                         repairer.repair(event)
-                    yield event
+                        yield event
             except OtherBody as error:
                 other = error
         if other is not None or is_empty:
@@ -122,9 +131,14 @@ class _ResponseStream(_JsonStream):
     answer_type: Any
 
     async def __aiter__(self) -> AsyncIterator[object]:
+        has_begun = False
         async for event in super().__aiter__():
-            _raise_failure(event)
-            if isinstance(event, dict) and str(event.get("type")).endswith(".delta"):
+            assert isinstance(event, dict)
+            kind = str(event.get("type"))
+            has_begun = has_begun or kind.endswith(".delta") or kind == "response.output_item.added"
+            if kind == "response.completed" and not has_begun and event["response"]["output"]:
+                self._convert_whole(event["response"])  # a server that sends no pieces
+            if kind.endswith(".delta"):
                 yield SimpleNamespace(**event)
             else:
                 yield self._parse(event, self.event_type)
@@ -136,9 +150,11 @@ class _ResponseStream(_JsonStream):
         return self._client._process_response_data(data=document, cast_to=kind, response=self.response)
 
 
-def _raise_failure(event: object) -> None:
-    """Raises `ReportedFailure` for the events of a failure; the library keeps only the text of their words."""
+def _raise_failure(event: dict[str, Any]) -> None:
+    """Raises `ReportedFailure` for the events of a failure; the library keeps only the text of their words, or nothing."""
     match event:
+        case {"object": "error"}:  # of older versions of vLLM, in Chat Completions
+            raise ReportedFailure(event)
         case {"type": "response.failed", **rest}:
             response = rest.get("response")
             raise ReportedFailure(response.get("error") if isinstance(response, dict) else None)
@@ -153,9 +169,11 @@ class _JoiningDecoder:
         self._decoder = decoder
 
     async def aiter_bytes(self, parts: AsyncIterator[bytes]) -> AsyncIterator[Any]:
+        # https://html.spec.whatwg.org/multipage/server-sent-events.html
         async for whole in _cut_between_events(gather_ready(refuse_other_bodies(parts), DONE_EVENT)):
             for event in _join_texts(self._parse_events(whole)):
-                yield event
+                if isinstance(event, _JsonEvent) or event.data.strip():  # one without data is none, by the standard
+                    yield event
 
     def _parse_events(self, whole: bytes) -> Iterator[Any]:
         *blocks, rest = whole.split(b"\n\n")
@@ -173,15 +191,18 @@ class _JoiningDecoder:
 
 
 async def _cut_between_events(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the same bytes, cut between events."""
-    rest = bytearray()
+    """Yield the same bytes, cut between events. Raises `UnreadableBodyError` for an event or a stream without end."""
+    rest, total = bytearray(), 0
     async for part in parts:
         looked = max(0, len(rest) - 3)  # earlier bytes were searched before
         rest += part
+        total += len(part)
         end = max(at + len(mark) if (at := rest.rfind(mark, looked)) >= 0 else 0 for mark in EVENT_ENDS)
         if end:
             yield bytes(rest[:end])
             del rest[:end]
+        if len(rest) > other_bodies.MAX_WHOLE_BYTES or total > other_bodies.MAX_STREAM_BYTES:
+            raise UnreadableBodyError
     yield bytes(rest)
 
 

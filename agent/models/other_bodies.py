@@ -14,7 +14,8 @@ from agent.models.errors import ModelConfigurationError
 from agent.models.refusal_body import ReportedFailure
 from checkpoints.text import shorten_line
 
-MAX_WHOLE_BYTES = 32 * 1024**2
+MAX_WHOLE_BYTES = 32_000_000  # of a whole answer, and of one event
+MAX_STREAM_BYTES = 256_000_000  # of all events; an answer in pieces of one character takes 180 MB
 MAX_EXCERPT_CHARS = 200
 EVENT_STREAM = "text/event-stream"
 _BLANKS = b" \t\r\n\xef\xbb\xbf"  # with the mark that begins some files in UTF-8
@@ -39,15 +40,20 @@ class OtherServerError(ModelConfigurationError):
         self.body = body
 
 
+class UnreadableBodyError(ValueError):
+    """The JSON of a whole answer is broken, or a body is too large to be read."""
+
+
 async def refuse_other_bodies(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the bytes of a stream of events. Raises `OtherBody` for JSON and for a page."""
+    """Yield the bytes of a stream of events, without the blanks before them. Raises `OtherBody` for JSON and for a page."""
     is_beginning = True
     async for part in parts:
-        if is_beginning and (begun := part.lstrip(_BLANKS)):
-            is_beginning = False
-            if begun.startswith(_BEGINNINGS):
-                raise OtherBody(begun + await _read_rest(parts))
-        yield part
+        begun = part.lstrip(_BLANKS) if is_beginning else part
+        if is_beginning and begun.startswith(_BEGINNINGS):
+            raise OtherBody(begun + await _read_rest(parts))
+        is_beginning = is_beginning and not begun
+        if begun:
+            yield begun
 
 
 async def _read_rest(parts: AsyncIterator[bytes]) -> bytes:
@@ -62,11 +68,15 @@ async def _read_rest(parts: AsyncIterator[bytes]) -> bytes:
 def parse_other_body(other: OtherBody, address_setting: str | None) -> dict[str, Any]:
     """Return the JSON of a whole answer.
 
-    Raises `ReportedFailure` for JSON with an error, `OtherServerError` for anything else, `ValueError` for broken JSON.
+    Raises `ReportedFailure` for JSON with an error, `UnreadableBodyError` for broken JSON, and
+    `OtherServerError` for anything else.
     """
     if other.content.startswith(b"<") or not other.content:
         raise OtherServerError(address_setting, _read_excerpt(other.content))
-    document = from_json(other.content)
+    try:
+        document = from_json(other.content)
+    except ValueError as error:
+        raise UnreadableBodyError from error
     found = document[0] if isinstance(document, list) and document else document  # Gemini's failures are in a list
     if isinstance(found, Mapping) and found.get("error"):
         raise ReportedFailure(found["error"])

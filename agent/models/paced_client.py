@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpcore2
@@ -9,8 +10,10 @@ import httpx2
 from openai import DefaultAsyncHttpxClient, Timeout
 
 from agent.certificates import load_certificates
+from agent.models import other_bodies
 from agent.models.pacing import StreamPacer
 
+MAX_REFUSAL_BYTES = 1_000_000
 MAX_READY_SECONDS = 0.002  # s; a read that takes less had its bytes at hand
 
 
@@ -19,11 +22,37 @@ def make_paced_client(timeout: Timeout, pacer: StreamPacer) -> httpx2.AsyncClien
 
     It follows no redirect: that would carry the conversation, and Azure's key, to any host.
     """
-    client = DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False, verify=load_certificates())
+    hooks = {"response": [_limit_body]}
+    client = DefaultAsyncHttpxClient(timeout=timeout, follow_redirects=False, verify=load_certificates(), event_hooks=hooks)
     transport = client._transport  # every other way in ignores a proxy of the environment
     assert isinstance(transport, httpx2.AsyncHTTPTransport)
     transport._pool._network_backend = _PacedBackend(transport._pool._network_backend, pacer)
     return client
+
+
+async def _limit_body(response: httpx2.Response) -> None:
+    assert isinstance(response.stream, httpx2.AsyncByteStream)
+    max_bytes = other_bodies.MAX_STREAM_BYTES if response.is_success else MAX_REFUSAL_BYTES
+    response.stream = _ShortStream(response.stream, max_bytes)
+
+
+class _ShortStream(httpx2.AsyncByteStream):
+    """The beginning of a body. The client reads whole bodies of refusals and answers, and some have no end."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, max_bytes: int) -> None:
+        self._stream = stream
+        self._max_bytes = max_bytes
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for part in self._stream:
+            yield part
+            size += len(part)
+            if size > self._max_bytes:
+                return
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
 
 class _PacedBackend(httpcore2.AsyncNetworkBackend):

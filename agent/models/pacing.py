@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 PAUSE_SECONDS_PER_STREAM = 0.008  # s between two reads, for each other stream
 MAX_READ_PAUSE_SECONDS = 0.3  # s
+MAX_END_CHARS = 64  # of a line that may be the end
 MAX_ENDING_SECONDS = 1.0  # s for the rest of a response after its last event; only a finished connection is used again
 
 
@@ -41,7 +42,10 @@ class StreamPacer:
 
 
 async def gather_ready(parts: AsyncIterator[bytes], end: re.Pattern[bytes]) -> AsyncIterator[bytes]:
-    """Yield the same bytes, and join pieces that come without a wait between them. The piece with `end` is the last."""
+    """Yield the same bytes, and join pieces that come without a wait between them. The piece with `end` is the last.
+
+    After it nothing reads from `parts` any more: the client reads the rest itself, and fails where two read at once.
+    """
     arrived: asyncio.Queue[bytes | Exception | None] = asyncio.Queue()
 
     async def read_parts() -> None:
@@ -56,6 +60,7 @@ async def gather_ready(parts: AsyncIterator[bytes], end: re.Pattern[bytes]) -> A
     reading = asyncio.create_task(read_parts(), name="reading from a model")
     try:
         last: bytes | Exception | None = b""
+        line = b""  # the end may be divided between two pieces
         while isinstance(last, bytes):
             pieces = []
             last = await arrived.get()
@@ -65,12 +70,21 @@ async def gather_ready(parts: AsyncIterator[bytes], end: re.Pattern[bytes]) -> A
                     break
                 last = arrived.get_nowait()
             if joined := b"".join(pieces):
-                if end.search(joined):
+                line += joined
+                if end.search(line):
                     await asyncio.wait({reading}, timeout=MAX_ENDING_SECONDS)
                     reading.cancel()
+                    await asyncio.wait({reading})
+                    yield joined
+                    return
+                line = line[_find_last_line(line) :][:MAX_END_CHARS]
                 yield joined
         if isinstance(last, Exception):
             raise last
     finally:
         reading.cancel()
         await asyncio.wait({reading})
+
+
+def _find_last_line(text: bytes) -> int:
+    return max(text.rfind(b"\n"), text.rfind(b"\r")) + 1

@@ -19,7 +19,7 @@ REASONING_EFFORTS: tuple[ReasoningEffort, ...] = get_args(ReasoningEffort)
 MAX_TEMPERATURE = 2
 MAX_TOP_P = 1
 MAX_ANSWER_TOKENS = 999_999_999
-OWN_FIELDS = ("messages", "input", "model", "stream", "tools")  # an extra body cannot replace them
+OWN_FIELDS = ("messages", "input", "model", "stream", "tools", "n")  # an extra body cannot set them; n joins two answers
 PARAMETER_RANGES = {"temperature": (0, MAX_TEMPERATURE), "top_p": (0, MAX_TOP_P), "max_tokens": (1, MAX_ANSWER_TOKENS)}
 _FIELD_NAMES = {  # by parameter: the names that LangChain's packages give to it
     "temperature": ("temperature",),

@@ -41,7 +41,7 @@ def read_outcome(run: Run, work: asyncio.Task[None], *, is_stopped: bool, is_clo
             return RunOutcome(RunState.DONE)
         if isinstance(error, AwaitingDecision):
             return RunOutcome(RunState.WAITING)
-        if isinstance(error, LimitReached) and not is_stopped:
+        if isinstance(error, LimitReached) and not is_stopped and not run.compacts:
             return RunOutcome(RunState.STOPPED, f"{error} {GO_ON_TEXT}")
         sentence = describe_run_failure(error, "the summary" if run.compacts else "the answer", run=run)
         if not is_stopped:

@@ -12,9 +12,11 @@ from functools import partial
 from threading import Thread
 from typing import Any, TypeVar
 
+from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool, Tool
 
 from agent.tools.exits import ToolExitError, guard_tasks
+from agent.tools.remote_tool import RemoteTool
 
 T = TypeVar("T")
 _abandoned = set[asyncio.Task[Any]]()  # the loop itself keeps no task
@@ -45,12 +47,32 @@ def _forget(task: asyncio.Task[Any]) -> None:
         _log.warning("a tool that was stopped has ended later")
 
 
-async def invoke_tool(tool: BaseTool, arguments: dict[str, Any]) -> Any:
-    """Invoke a tool; one that is a plain function runs on a thread, which is abandoned on cancellation."""
+async def invoke_tool(tool: BaseTool, arguments: dict[str, Any]) -> str:
+    """Invoke a tool and return its result as text.
+
+    A plain function runs on a thread, which is abandoned on cancellation. So does the code that writes any other result
+    than a text: it belongs to the tool, too.
+    """
+    given = _wrap_arguments(tool, arguments)
     if _is_plain(tool):
-        return await run_on_own_thread(lambda: tool.invoke(arguments))
+        return await run_on_own_thread(lambda: _write_result(tool.invoke(given)))
     with guard_tasks():
-        return await tool.ainvoke(arguments)
+        result = await tool.ainvoke(given)
+    return result if type(result) is str else await run_on_own_thread(lambda: _write_result(result))
+
+
+def _wrap_arguments(tool: BaseTool, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments so that LangChain takes them as they are.
+
+    It reads `{"type": "tool_call", "args": …}` as a call around other arguments, which nobody approved.
+    """
+    if arguments.get("type") != "tool_call" or isinstance(tool, RemoteTool):
+        return arguments
+    return {"type": "tool_call", "id": "", "name": tool.name, "args": arguments}
+
+
+def _write_result(result: Any) -> str:
+    return str(result.content if isinstance(result, ToolMessage) else result)
 
 
 async def run_on_own_thread(work: Callable[[], T]) -> T:

@@ -34,6 +34,7 @@ from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import Caller, Database, Message, Run, Runs, Store
 from tests.app_process import PATIENCE
 from tests.fakes.openai import FakeOpenAI
+from tests.fakes.raw import RawProvider
 
 KEY = "sk-very-secret-0123456789"
 POOL_THREADS = 4
@@ -46,7 +47,7 @@ def budget(answers: int = 1_000, calls: int = 1_000, seconds: float = 600.0) -> 
 
 
 @asynccontextmanager
-async def model_at(fake: FakeOpenAI, spec: str = "openai:some") -> AsyncIterator[BaseChatModel]:
+async def model_at(fake: FakeOpenAI | RawProvider, spec: str = "openai:some") -> AsyncIterator[BaseChatModel]:
     """The real client of the provider; it is closed because the next test has another event loop."""
     model: Any = load_chat_model(spec, ProviderKeys(openai_api_key=SecretStr(KEY), openai_base_url=fake.base_url))
     try:

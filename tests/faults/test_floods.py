@@ -9,12 +9,14 @@ from langchain_core.tools import BaseTool
 
 from agent.context.request import NOT_CARRIED_OUT_TEXT
 from agent.events import ToolStarted
+from agent.run.compaction import SummaryScope
 from agent.tools.calculator import calculator
 from checkpoints import Run, RunState
 from checkpoints.limits import MAX_CALLS
 from checkpoints.operation import Caller
 from tests.agent.running import Running, budget, model_at, running, tool
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
+from tests.fakes.raw import DONE, HEAD, Pieces, RawProvider, chunk, event, finish, say
 
 pytestmark = pytest.mark.slow
 
@@ -87,6 +89,39 @@ def test_chunks_without_anything_in_them_are_no_way_to_go_on_for_ever() -> None:
     with FakeOpenAI() as fake:
         fake.reply(Say("", tokens=("",) * 100_000))
         asyncio.run(story(fake))
+
+
+def trickle(delta: dict[str, Any]) -> Pieces:
+    """An answer that gives a sign of life every now and then, and never ends."""
+    return [HEAD, say("So "), *[event(chunk(delta)), 0.02] * 100_000]
+
+
+@pytest.mark.parametrize(
+    ("limit", "delta"),
+    [("run", {}), ("run", {"content": ""}), ("run", {"content": "x"}), ("agent", {"reasoning_content": "x"})],
+    ids=str,
+)
+def test_an_answer_that_never_ends_is_cut_at_the_seconds_of_the_budget(limit: str, delta: dict[str, Any]) -> None:
+    async def story() -> None:
+        provider, limits = RawProvider(trickle(delta)), {limit: budget(seconds=0.5)}
+        async with provider.serve(), model_at(provider) as model, running(model, **limits) as chat:
+            run = await chat.say("please")
+            assert (run.state, run.error) == (RunState.STOPPED, f"The {limit} reached the limit of 0.5 seconds. Go on?")
+            assert chat.said()[-1][2].startswith(chat.heard() or "please")
+
+    asyncio.run(story())
+
+
+def test_a_summary_that_never_ends_fails_at_the_seconds_of_the_budget() -> None:
+    async def story() -> None:
+        provider = RawProvider([HEAD, say("It froze over. " * 50), finish(), DONE], trickle({}))
+        async with provider.serve(), model_at(provider) as model, running(model, agent=budget(seconds=3)) as chat:
+            await chat.say("what happened in Ystad?")
+            run = await chat.end(await chat.runner.compact(chat.thread_id, SummaryScope(), caller=Caller()))
+            assert (run.state, run.error) == (RunState.FAILED, "The agent reached the limit of 3 seconds.")
+            assert len(chat.said()) == 2
+
+    asyncio.run(story())
 
 
 def test_of_two_parallel_tools_one_hangs_and_the_others_result_is_kept() -> None:

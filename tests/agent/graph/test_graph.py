@@ -2,14 +2,17 @@
 
 import asyncio
 import logging
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
+from pydantic_core import ValidationError
 
 from agent.context.prompts import SYSTEM_PROMPT
 from agent.context.request import NOT_CARRIED_OUT_TEXT
+from agent.graph import budgets
 from agent.graph.graph import MAX_BOUND_MODELS, _BoundModels
 from agent.settings import ChosenModel
 from agent.tools.calculator import calculator
@@ -73,6 +76,11 @@ def test_calls_of_one_answer_are_carried_out_beside_each_other() -> None:
     assert said[-1] == ("ai", "done", "Both.")
 
 
+class Wordless(ToolException):
+    def __str__(self) -> str:
+        raise ValueError
+
+
 @pytest.mark.parametrize(
     ("error", "told"),
     [
@@ -82,7 +90,10 @@ def test_calls_of_one_answer_are_carried_out_beside_each_other() -> None:
         (MemoryError(), "The tool failed"),
         (asyncio.CancelledError(), "The tool failed"),
         (ExceptionGroup("several", [ValueError("sk-secret")]), "The tool failed"),
+        (Wordless(), "The tool failed"),
+        (ValidationError.from_exception_data("nothing", []), "The tool failed"),
     ],
+    ids=lambda each: type(each).__name__,
 )
 def test_a_tool_may_raise_anything(error: BaseException, told: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL)
@@ -154,10 +165,12 @@ def test_one_agent_may_make_more_calls_than_the_default_allows_by_a_setting() ->
     assert [kind for kind, _, _ in said].count("tool") == 240
 
 
-def test_a_run_that_took_too_long_asks_before_its_next_answer() -> None:
-    slow = tool("slow", lambda: asyncio.sleep(0.2, "slept"))
-    ended, said, fake = run(Call("slow", {}), tools=(slow,), run=budget(seconds=0.1))
-    assert ended.error == "The run reached the limit of 0.1 seconds. Go on?"
+def test_a_run_that_took_too_long_asks_before_its_next_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    moments = [0.0]
+    monkeypatch.setattr(budgets, "time", SimpleNamespace(monotonic=lambda: moments[0]))
+    slow = tool("slow", lambda: moments.insert(0, 601.0) or "slept")
+    ended, said, fake = run(Call("slow", {}), tools=(slow,), run=budget(seconds=600))
+    assert ended.error == "The run reached the limit of 600 seconds. Go on?"
     assert (said[-1][2], len(fake.requests)) == ("slept", 1)
 
 

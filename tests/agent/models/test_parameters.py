@@ -118,7 +118,7 @@ def test_a_model_that_cannot_send_an_extra_body_says_so() -> None:
 
 
 EXTRA_BODY_RULE = (
-    "The extra body must be a JSON object of at most 4,000 characters, without messages, input, model, stream, tools."
+    "The extra body must be a JSON object of at most 4,000 characters, without messages, input, model, stream, tools, n."
 )
 
 
@@ -148,6 +148,7 @@ def test_an_extra_body_is_counted_in_characters_as_written(letter: str) -> None:
         ("extra_body", '{"a": 1e999}', EXTRA_BODY_RULE),
         ("extra_body", '{"x": "\\ud800"}', EXTRA_BODY_RULE),
         ("extra_body", '{"messages": []}', EXTRA_BODY_RULE),
+        ("extra_body", '{"n": 2}', EXTRA_BODY_RULE),
     ],
 )
 def test_a_bad_parameter_is_a_sentence(name: str, text: str, sentence: str) -> None:

@@ -42,6 +42,46 @@ def test_tools_that_hang_keep_no_other_work_waiting() -> None:
         asyncio.run(story(fake))
 
 
+@pytest.mark.parametrize("kind", ["func", "coroutine"])
+def test_a_result_whose_text_hangs_is_given_up_at_the_limit(kind: str) -> None:
+    released = threading.Event()
+
+    class Slow:
+        def __str__(self) -> str:
+            released.wait(60)
+            return "slow"
+
+    async def make() -> Slow:
+        return Slow()
+
+    async def story(fake: FakeOpenAI) -> None:
+        lazy = StructuredTool.from_function(
+            name="lazy", description="Lazy.", **{kind: make if kind == "coroutine" else Slow}
+        )
+        async with model_at(fake) as model, running(model, [lazy], tool_seconds=0.1) as chat:
+            assert (await chat.say("go on")).state is RunState.DONE
+            released.set()
+            assert chat.said()[2][2] == "The tool took longer than 0.1 s and was stopped."
+
+    with FakeOpenAI() as fake:
+        fake.reply(Call("lazy", {}), Say("It hangs."))
+        asyncio.run(story(fake))
+
+
+@pytest.mark.parametrize("kind", ["func", "coroutine"])
+def test_arguments_that_look_like_a_call_arrive_as_they_are(kind: str) -> None:
+    def act(type: str) -> str:
+        return type
+
+    async def act_later(type: str) -> str:
+        return type
+
+    function: Any = {kind: act if kind == "func" else act_later}
+    either = StructuredTool.from_function(name="act", description="Act.", **function)
+    arguments = {"type": "tool_call", "id": "other", "args": {"type": "what nobody approved"}}
+    assert asyncio.run(invoke_tool(either, arguments)) == "tool_call"
+
+
 def test_a_tool_that_ignores_its_cancellation_has_a_result_at_its_limit() -> None:
     async def story(fake: FakeOpenAI) -> None:
         released = asyncio.Event()
