@@ -20,6 +20,8 @@ class SharedReads(Generic[T]):
         task = self._waiting.get(key)
         if task is None:
             task = self._waiting[key] = asyncio.create_task(self._read_next(key, read))
+            # Read here as well: the loop reports a failure that nobody awaits any more, since the pages have closed.
+            task.add_done_callback(lambda task: task.cancelled() or task.exception())
         return await asyncio.shield(task)  # a page that closes does not cancel the read of the others
 
     async def _read_next(self, key: str, read: Callable[[], Awaitable[T]]) -> T:

@@ -1,6 +1,7 @@
 """A thousand pages that open together cost two reads, and each sees all that was written before it asked."""
 
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -70,3 +71,21 @@ def test_a_caller_that_leaves_cancels_no_read_and_an_error_reaches_all_who_stay(
                 await each
 
     run(story)
+
+
+def test_a_failure_that_no_caller_waits_for_any_more_is_not_reported(caplog: pytest.LogCaptureFixture) -> None:
+    async def story(reads: SharedReads[int], database: Database) -> None:
+        async def fail() -> int:
+            await database.read()
+            raise LookupError
+
+        caller = asyncio.create_task(reads.share("a", fail))
+        await database.has_begun.wait()
+        caller.cancel()
+        await asyncio.wait({caller})
+        database.go_on.set()
+        assert await reads.share("a", database.read) == 1
+
+    run(story)
+    gc.collect()
+    assert caplog.text == ""
