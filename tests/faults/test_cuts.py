@@ -44,11 +44,12 @@ CUTS: list[tuple[Any, dict[str, Any], str]] = [  # what is said, where it is cut
     (ASKED, {"within": "😀"}, BEFORE_CALLS),
     (ASKED, {"within": '"finish_reason":"tool_calls"'}, BEFORE_CALLS),
 ]
-AFTER_THE_FINISH: list[tuple[Any, dict[str, Any], str]] = [
-    (answer, place, text)
-    for answer, text in ((SAID, WHOLE), (ASKED, BEFORE_CALLS))
-    for place in ({"before": "data: [DONE]"}, {"within": "data: [DONE]"}, {"within": '"prompt_tokens"'})
+AFTER_THE_FINISH: list[dict[str, Any]] = [
+    {"before": "data: [DONE]"},
+    {"within": "data: [DONE]"},
+    {"within": '"prompt_tokens"'},
 ]
+after_the_finish = pytest.mark.parametrize("place", AFTER_THE_FINISH, ids=lambda place: " ".join(map(str, *place.items())))
 
 
 def named(cuts: list[tuple[Any, dict[str, Any], str]]) -> list[str]:
@@ -103,11 +104,26 @@ def test_a_cut_answer_is_kept_as_partial_and_runs_no_tool(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("answer", "place", "text"), AFTER_THE_FINISH, ids=named(AFTER_THE_FINISH))
-def test_a_connection_torn_off_before_done_runs_no_tool(
-    fake: FakeOpenAI, answer: Any, place: dict[str, Any], text: str
+@after_the_finish
+def test_an_answer_is_whole_where_the_connection_is_torn_off_after_its_finish(
+    fake: FakeOpenAI, place: dict[str, Any]
 ) -> None:
-    assert play(fake, Fault("cut", answer, **place), text=text) == []
+    assert play(fake, Fault("cut", SAID, **place), text=WHOLE, state=RunState.DONE) == []
+
+
+@pytest.mark.slow
+@after_the_finish
+def test_calls_are_carried_out_where_the_connection_is_torn_off_after_their_finish(
+    fake: FakeOpenAI, place: dict[str, Any]
+) -> None:
+    async def story() -> None:
+        async with model_at(fake) as model, running(model, (calculator, tool("note", str))) as chat:
+            fake.script(Fault("cut", ASKED, **place), Say("Both are done."))
+            assert (await chat.say("hello")).state is RunState.DONE
+            assert [kind for kind, *_ in chat.said()] == ["human", "ai", "tool", "tool", "ai"]
+            assert chat.unanswered() == set()
+
+    asyncio.run(story())
 
 
 @pytest.mark.slow
@@ -116,4 +132,4 @@ def test_an_answer_that_was_said_to_be_finished_is_whole_also_when_done_never_co
 
 
 def test_there_are_forty_places() -> None:
-    assert len(CUTS) + len(AFTER_THE_FINISH) >= 40
+    assert len(CUTS) + 2 * len(AFTER_THE_FINISH) >= 40
