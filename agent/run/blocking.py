@@ -19,10 +19,17 @@ class BlockingPool:
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run blocking work to its end, even when the caller is cancelled meanwhile."""
-        future = asyncio.get_running_loop().run_in_executor(self.pool, partial(work, *args, **kwargs))
+        future = asyncio.get_running_loop().run_in_executor(self.pool, _call_work, partial(work, *args, **kwargs))
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
             await asyncio.wait({future})
             future.exception()  # read here, since nothing else does: the event loop would report it as lost
             raise
+
+
+def _call_work(work: Callable[[], T]) -> T:
+    try:
+        return work()
+    except StopIteration as error:  # no future takes it: its caller would wait for ever
+        raise RuntimeError("blocking work raised StopIteration") from error

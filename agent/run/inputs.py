@@ -126,6 +126,11 @@ class RunInputs:
         context = self.load_context(thread_id)
         return context.tokens if context else None
 
+    def require_message(self, thread_id: str) -> None:
+        """Raise `NothingToAnswerError` for an empty path: another tab may have undone or cleared it."""
+        if not self._store.count_messages(thread_id):
+            raise NothingToAnswerError
+
     def find_question(self, thread_id: str, answer_id: str | None) -> str:
         """Find the message to answer: the last of the user, or the last before an answer; HEAD if nothing follows it."""
         before = None if answer_id is None else self._store.get_message(thread_id, answer_id).depth + 1

@@ -85,7 +85,8 @@ class Runner:
         return await self._begin_run(RunRequest(thread_id, caller, after_id=after))
 
     async def continue_answer(self, thread_id: str, *, caller: Caller) -> Run:
-        """Continue a cut-off answer from where it stopped."""
+        """Continue a cut-off answer from where it stopped. Raises `NothingToAnswerError` where there is no message."""
+        await self.blocking.run(self.inputs.require_message, thread_id)
         return await self._begin_run(RunRequest(thread_id, caller, continues_answer=True))
 
     async def decide(self, thread_id: str, decision: Decision, *, caller: Caller, allow_moves: bool = False) -> Run:

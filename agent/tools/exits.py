@@ -10,6 +10,9 @@ from contextlib import contextmanager
 from contextvars import Context, ContextVar
 from typing import Any
 
+_LOOP_EXITS = (SystemExit, KeyboardInterrupt)
+_TASK_EXITS = (*_LOOP_EXITS, GeneratorExit)  # the loop closes a coroutine by `close`, so a step raises it on its own
+
 _is_tool = ContextVar("is_tool", default=False)  # of the tasks that a tool started
 
 
@@ -28,17 +31,17 @@ def guard_tasks() -> Iterator[None]:
         loop.set_task_factory(_TaskFactory(loop.get_task_factory()))
     before = _is_tool.set(True)
     try:
-        with _turn_exits_into_errors():
+        with _turn_exits_into_errors(_LOOP_EXITS):
             yield
     finally:
         _is_tool.reset(before)
 
 
 @contextmanager
-def _turn_exits_into_errors() -> Iterator[None]:
+def _turn_exits_into_errors(exits: tuple[type[BaseException], ...]) -> Iterator[None]:
     try:
         yield
-    except (SystemExit, KeyboardInterrupt) as error:
+    except exits as error:
         raise ToolExitError(error) from error
 
 
@@ -65,11 +68,11 @@ class _GuardedWork(Coroutine[Any, Any, Any]):
         self._work = work
 
     def send(self, value: Any) -> Any:
-        with _turn_exits_into_errors():
+        with _turn_exits_into_errors(_TASK_EXITS):
             return self._work.send(value)
 
     def throw(self, *error: Any) -> Any:
-        with _turn_exits_into_errors():
+        with _turn_exits_into_errors(_TASK_EXITS):
             return self._work.throw(*error)
 
     def close(self) -> None:

@@ -55,3 +55,12 @@ def test_a_failure_of_which_nobody_hears_is_no_lost_one() -> None:
     with ThreadPoolExecutor(1) as pool:
         asyncio.run(story(pool))
     assert lost == []
+
+
+def test_work_that_raises_stop_iteration_fails_and_does_not_wait_for_ever() -> None:
+    async def story(pool: ThreadPoolExecutor) -> None:
+        with pytest.raises(RuntimeError, match="StopIteration"):
+            await BlockingPool(pool).run(next, iter(()))
+
+    with ThreadPoolExecutor(1) as pool:
+        asyncio.run(story(pool))

@@ -224,6 +224,17 @@ def test_retry_without_a_question_says_so() -> None:
     play(story)
 
 
+def test_without_any_message_there_is_nothing_to_continue_and_no_model_is_asked() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("hello")
+        chat.store.clear(chat.thread_id)  # in another tab, which still shows the button
+        with pytest.raises(NothingToAnswerError):
+            await chat.runner.continue_answer(chat.thread_id, caller=Caller())
+        assert len(fake.requests) == 1
+
+    play(story, Say("Hi."))
+
+
 def test_an_edited_question_is_answered_anew_and_what_followed_is_an_alternative() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await chat.say("one")
