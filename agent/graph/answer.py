@@ -164,9 +164,7 @@ async def _read_stream(
                 told, room = read_answer_text(chunk), limits.max_answer_chars - size
                 piece = reasoning.feed(chunk, told[:room])
                 forwarder.forward(piece, is_call=bool(chunk.tool_call_chunks))
-                size += (
-                    len(piece.text) + len(piece.thought) + sum(len(call["args"] or "") for call in chunk.tool_call_chunks)
-                )
+                size += len(piece.text) + len(piece.thought) + _count_argument_chars(chunk)
                 if len(told) > room or size > limits.max_answer_chars:
                     raise AnswerTooLong(limits.max_answer_chars, "characters")
                 if len(chunks) > limits.max_answer_chars:  # they may be empty, and each starts the deadline anew
@@ -185,6 +183,10 @@ async def _read_stream(
             raise
         _log.info("the stream of a whole answer ended badly: %s", type(error).__qualname__)
     forwarder.forward_rest(reasoning.flush())
+
+
+def _count_argument_chars(chunk: AIMessageChunk) -> int:
+    return sum(len(call["args"] or "") for call in chunk.tool_call_chunks)
 
 
 class _AnswerForwarder:

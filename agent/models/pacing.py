@@ -11,8 +11,9 @@ from contextlib import contextmanager
 
 PAUSE_SECONDS_PER_STREAM = 0.008  # s between two reads, for each other stream
 MAX_READ_PAUSE_SECONDS = 0.3  # s
-MAX_END_CHARS = 64  # of a line that may be the end
+MAX_END_BYTES = 64  # of a line that may be the end
 MAX_ENDING_SECONDS = 1.0  # s for the rest of a response after its last event; only a finished connection is used again
+_Arrival = bytes | Exception | None  # a piece, the failure of reading, or the end
 
 
 class StreamPacer:
@@ -46,44 +47,50 @@ async def gather_ready(parts: AsyncIterator[bytes], end: re.Pattern[bytes]) -> A
 
     After it nothing reads from `parts` any more: the client reads the rest itself, and fails where two read at once.
     """
-    arrived: asyncio.Queue[bytes | Exception | None] = asyncio.Queue()
-
-    async def read_parts() -> None:
-        try:
-            async for part in parts:
-                arrived.put_nowait(part)
-        except Exception as error:  # noqa: BLE001  (of any kind: the loop below raises it)
-            arrived.put_nowait(error)
-        finally:
-            arrived.put_nowait(None)
-
-    reading = asyncio.create_task(read_parts(), name="reading from a model")
+    arrived: asyncio.Queue[_Arrival] = asyncio.Queue()
+    reading = asyncio.create_task(_read_parts(parts, arrived), name="reading from a model")
     try:
-        last: bytes | Exception | None = b""
+        last: _Arrival = b""
         line = b""  # the end may be divided between two pieces
         while isinstance(last, bytes):
-            pieces = []
-            last = await arrived.get()
-            while isinstance(last, bytes):
-                pieces.append(last)
-                if arrived.empty():
-                    break
-                last = arrived.get_nowait()
-            if joined := b"".join(pieces):
-                line += joined
-                if end.search(line):
-                    await asyncio.wait({reading}, timeout=MAX_ENDING_SECONDS)
-                    reading.cancel()
-                    await asyncio.wait({reading})
-                    yield joined
-                    return
-                line = line[_find_last_line(line) :][:MAX_END_CHARS]
+            joined, last = await _take_ready(arrived)
+            line += joined
+            if end.search(line):
+                await asyncio.wait({reading}, timeout=MAX_ENDING_SECONDS)
+                reading.cancel()
+                await asyncio.wait({reading})
+                yield joined
+                return
+            line = line[_find_last_line(line) :][:MAX_END_BYTES]
+            if joined:
                 yield joined
         if isinstance(last, Exception):
             raise last
     finally:
         reading.cancel()
         await asyncio.wait({reading})
+
+
+async def _read_parts(parts: AsyncIterator[bytes], arrived: asyncio.Queue[_Arrival]) -> None:
+    try:
+        async for part in parts:
+            arrived.put_nowait(part)
+    except Exception as error:  # noqa: BLE001  (of any kind: the reader raises it)
+        arrived.put_nowait(error)
+    finally:
+        arrived.put_nowait(None)
+
+
+async def _take_ready(arrived: asyncio.Queue[_Arrival]) -> tuple[bytes, _Arrival]:
+    """Wait for a piece, and return all that are there, joined, and the last arrival. Only bytes are followed by others."""
+    pieces = []
+    last = await arrived.get()
+    while isinstance(last, bytes):
+        pieces.append(last)
+        if arrived.empty():
+            break
+        last = arrived.get_nowait()
+    return b"".join(pieces), last
 
 
 def _find_last_line(text: bytes) -> int:
