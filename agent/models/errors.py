@@ -52,7 +52,8 @@ _FILTERED = "The model provider's content filter stopped this answer; rephrase t
 _RESPONSES = "With tools, this model works through Responses only; name it openai-responses:NAME or azure-responses:NAME."
 _QUOTA = "The model provider's quota for this API key is used up; check the plan and its billing."
 _SERVER = "The model provider has a problem on its side; try again in a moment."
-_BY_KIND: tuple[tuple[set[str], str], ...] = (  # class names, the specific ones first
+_KINDS = tuple[tuple[set[str], str], ...]  # class names, the specific ones first
+_FINAL_BY_KIND: _KINDS = (
     ({"TimeoutError", "APITimeoutError", "TimeoutException"}, "The model did not answer in time; try again."),
     (
         {"SSLError"},
@@ -66,6 +67,8 @@ _BY_KIND: tuple[tuple[set[str], str], ...] = (  # class names, the specific ones
         {"JSONDecodeError", "UnicodeDecodeError", "APIResponseValidationError", "DecodingError", "UnreadableBodyError"},
         "The model provider sent an answer that cannot be read; try again.",
     ),
+)
+_RETRYABLE_BY_KIND: _KINDS = (
     (
         {"ConnectionResetError", "BrokenPipeError", "ReadError", "WriteError", "RemoteProtocolError"},
         "The connection to the model provider broke off; try again.",
@@ -77,8 +80,8 @@ _BY_KIND: tuple[tuple[set[str], str], ...] = (  # class names, the specific ones
 )
 _OTHER = "The model could not answer."
 _RETRYABLE_STATUSES = {408, 409, 429}  # and all from 500 on: the same request may succeed a little later
-_RETRYABLE_KINDS = set().union(*(names for names, _ in _BY_KIND[4:]))
-_FINAL_KINDS = set().union(*(names for names, _ in _BY_KIND[:4]))
+_RETRYABLE_KINDS = set().union(*(names for names, _ in _RETRYABLE_BY_KIND))
+_FINAL_KINDS = set().union(*(names for names, _ in _FINAL_BY_KIND))
 
 
 def describe_model_error(error: BaseException) -> str:
@@ -232,4 +235,4 @@ def _read_retry_seconds(headers: Mapping[str, str]) -> float:
 
 
 def _explain_kind(kinds: set[str]) -> str | None:
-    return next((text for names, text in _BY_KIND if kinds & names), None)
+    return next((text for names, text in (*_FINAL_BY_KIND, *_RETRYABLE_BY_KIND) if kinds & names), None)
