@@ -168,6 +168,7 @@ def test_the_message_field_fits_its_text_after_a_resize(shared_server: Server, v
     field.fill("word " * 30)
     page.tab.set_viewport_size({"width": 390, "height": 844})
     page.tab.wait_for_function(FITS, arg=field.element_handle())
+    assert field.evaluate(FITS)  # and stays so
 
 
 def test_on_a_phone_the_side_panes_are_sheets(shared_server: Server, visit: Visit) -> None:

@@ -83,6 +83,7 @@ def test_the_pages_of_one_conversation_keep_no_page_of_another_from_opening(monk
             ):
                 while not page.sent:  # noqa: ASYNC110  (as above)
                     await asyncio.sleep(0.005)
+                assert page.code is None
 
     monkeypatch.setattr(Services, "read_version", read_all_but_the_slow_one)
     asyncio.run(story())
@@ -101,14 +102,17 @@ def test_the_page_of_a_conversation_that_is_gone_is_closed_for_good() -> None:
 def test_a_page_that_does_not_read_is_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
     class Silent:
         query_params = QueryParams("")
+        begun = 0
 
         async def send_text(self, text: str) -> None:
+            self.begun += 1
             await asyncio.Event().wait()
 
     async def story() -> None:
         async with asyncio.timeout(30), open_services() as parts:
             silent: Any = Silent()
             await stream._send_frames(silent, parts, parts.store.create_thread().id)
+            assert silent.begun == 1
 
     monkeypatch.setattr(stream, "MAX_SEND_SECONDS", 0.05)
     asyncio.run(story())
