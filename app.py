@@ -1,7 +1,6 @@
 """Waymark: where the parts are built and joined, and the command that serves them."""
 
 import logging
-import secrets
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -30,10 +29,9 @@ from agent.tools.mcp import McpServers
 from agent.tools.registry import select_graph_tools
 from agent.tracing.environment import switch_off_library_tracing
 from agent.tracing.protocol import Tracer
-from checkpoints import Runs, StateError, Store, StoreBusyError, StoreUnavailableError
-from components import page
+from checkpoints import Runs, Store, StoreUnavailableError
+from components import page, page_requests
 from components.long_requests import LongRequestLayer
-from components.panels import toast
 from components.rendering import Renderer
 from components.routes import (
     agent_transcript,
@@ -80,12 +78,17 @@ ROUTES = (
     health,
 )
 ALLOWED_ROUTES = AllowedRoutes(
-    paths=frozenset({"/", "/_dash-layout", "/_dash-dependencies", "/_dash-update-component", session_routes.SESSIONS_PATH}),
-    prefixes=("/api/threads/", "/api/requests/", f"{session_routes.SESSIONS_PATH}/"),
+    paths=frozenset(
+        {"/", "/_dash-layout", "/_dash-dependencies", "/_dash-update-component", "/api/panels", session_routes.SESSIONS_PATH}
+    ),
+    prefixes=("/api/threads/", "/api/requests/", "/api/actions/", f"{session_routes.SESSIONS_PATH}/"),
     page_prefixes=("/t/",),
     user_file_prefixes=(file_links.FILES_PREFIX,),
     static_prefixes=(ASSETS_PREFIX, LIBRARIES_PREFIX),
-    max_body_bytes={"/_dash-update-component": 16_000_000},  # an import of 10 MB, as base64 inside JSON
+    max_body_bytes={
+        "/_dash-update-component": 16_000_000,
+        "/api/actions/": 16_000_000,
+    },  # an import of 10 MB, as base64 inside JSON
 )
 
 # Dash 4.4's own WebSocket callbacks bypass authentication and die with the tab; without this the page opens one anyway.
@@ -229,28 +232,13 @@ def _build_dash(server: FastAPI, services: Services, page_files: PageFiles) -> D
         index_string=page.build_index(page_files.root),
         meta_tags=page.META_TAGS,
         enable_mcp=False,
-        on_error=_report_callback_error,
+        on_error=page_requests.report_error,
     )
     dash.layout = page.layout()
     page.register(dash, services)
     for route in ROUTES:
         route.add_route(server, services)
     return dash
-
-
-def _report_callback_error(error: Exception) -> None:
-    """Log an unexpected error of a callback, and show the user a sentence. Dash alone would show nothing."""
-    is_outage = isinstance(error, StoreUnavailableError) and not isinstance(error, StoreBusyError)
-    if is_outage:  # the log has it (see Database), and the page shows a banner
-        return
-    if isinstance(error, errors.MalformedActionError):
-        raise error  # its route answers it
-    if isinstance(error, StateError):  # an expected refusal, in a sentence
-        toast.show_toast(str(error))
-        return
-    reference = secrets.token_hex(4)
-    _log.error("a callback failed [%s]", reference, exc_info=error)
-    toast.show_toast(f"Something went wrong (reference {reference}). Try again, or reload the page.")
 
 
 def _load_sessions(folder: Path, port: int) -> Sessions:

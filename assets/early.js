@@ -67,7 +67,7 @@
     };
   });
 
-  ["cycleTheme", "focusInDialog", "toggleSheet", "navigate", "closeDialog", "requestLog"].forEach(function (name) {
+  ["cycleTheme", "focusInDialog", "toggleSheet", "navigate", "closeDialog", "requestLog", "readPanels", "showUpdateToast"].forEach(function (name) {
     waymark.clientside[name] = function () {
       var values = arguments;
       if (waymark.parts) return waymark.parts.clientside[name].apply(null, values);

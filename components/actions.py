@@ -1,7 +1,7 @@
 """The dispatcher of a list's actions: one request for one action, whichever panel handles it.
 
 A list (transcript, timeline, threads, composer, log) reports an action as `{type, op, version?, …}`. Each panel names the
-handlers of its actions; `page` joins them, so that every list has one callback.
+handlers of its actions; `page` joins them, and `page_requests` runs them.
 """
 
 import logging
@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from dash import Dash, Input, Output, State, no_update
 from dash.exceptions import PreventUpdate
 
 from checkpoints import Caller, StateError
@@ -19,7 +18,7 @@ from components.services import Services, read_caller
 
 _TEXTS = ("type", "op", "text", "message", "thread", "title", "name", "description", "branch", "checkpoint", "call")
 TEXT_FIELDS = frozenset((*_TEXTS, "kind", "side"))
-FIELD_TYPES: Mapping[str, type] = {"files": list, "choice": dict, "version": int, "good": bool}
+FIELD_TYPES: Mapping[str, type] = {"files": list, "choice": dict, "seen": dict, "version": int, "good": bool}
 _log = logging.getLogger(__name__)
 
 
@@ -105,31 +104,8 @@ class ActionList:
     window_id: str | None = None  # the store of the list's window, where it has one
 
 
-def register_list(app: Dash, services: Services, actions: ActionList) -> None:
-    """Register the one callback of a list."""
-    windows = [actions.window_id] if actions.window_id else []
-
-    @app.callback(
-        page_state.update_output(),
-        Output(actions.list_id, "reply"),
-        *(Output(window, "data") for window in windows),
-        Input(actions.list_id, "action"),
-        State(page_state.Ids.URL, "pathname"),
-        State(page_state.Ids.UPDATE, "data"),
-        *(State(window, "data") for window in windows),
-        prevent_initial_call=True,
-    )
-    async def handle_action(
-        fields: dict[str, Any], pathname: str, last_update: page_state.PageUpdate | None, window: Any = None
-    ) -> tuple[Any, ...]:
-        page_thread_id = page_state.parse_thread_id(pathname)
-        action = Action.parse(fields, page_thread_id, last_update=last_update, window=window)
-        answer = await _run_handler(services, actions, action)
-        values = (answer.update, answer.reply, answer.window)[: 2 + len(windows)]
-        return tuple(no_update if value is None else value for value in values)
-
-
-async def _run_handler(services: Services, actions: ActionList, action: Action) -> Answer:
+async def run_action(services: Services, actions: ActionList, action: Action) -> Answer:
+    """Run the handler of an action. A refusal becomes the list's way to report it."""
     handler = actions.handlers.get(action.kind)
     if handler is None:
         _log.warning("the list %s has no action %.40r", actions.list_id, action.kind)

@@ -4,12 +4,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update, set_props
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, Modal, ModalBody, ModalFooter, ModalHeader, ModalTitle
 
 from checkpoints import Caller, StateError
 from components import page_state
+from components.properties import set_properties
 from components.services import read_caller
 
 
@@ -63,9 +64,9 @@ def build_confirmation(identifier: str, title: str, confirm: str, *options: Comp
 
 def open_confirmation(identifier: str, subject: Subject, body: Sequence[Component]) -> None:
     """Open a confirmation from within a callback."""
-    set_props(f"{identifier}-subject", {"data": asdict(subject)})
-    set_props(f"{identifier}-body", {"children": body})
-    set_props(identifier, {"is_open": True})
+    set_properties(f"{identifier}-subject", {"data": asdict(subject)})
+    set_properties(f"{identifier}-body", {"children": body})
+    set_properties(identifier, {"is_open": True})
 
 
 def register_confirmation(

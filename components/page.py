@@ -12,8 +12,8 @@ from plotly.io.json import to_json_plotly
 from starlette.responses import Response
 
 from checkpoints import StoreUnavailableError, TakesTooLongError
-from components import actions, page_state
-from components.actions import ActionList, Handlers
+from components import page_requests, page_state
+from components.actions import ActionList, Handlers, Refusal, refuse_with_toast
 from components.panel import Panel
 from components.panels import (
     branches,
@@ -31,8 +31,9 @@ from components.panels import (
     toast,
     undo_redo,
 )
+from components.properties import Properties
 from components.services import Services
-from components.widgets import TIMELINE_ID, TRANSCRIPT_ID, Icon
+from components.widgets import TRANSCRIPT_ID, Icon
 
 INDEX_TEMPLATE = """<!DOCTYPE html>
 <html lang="en">
@@ -74,14 +75,20 @@ def _merge_actions(list_id: str) -> Handlers:
     return {kind: handler for panel in PANELS for kind, handler in panel.actions.get(list_id, {}).items()}
 
 
-LISTS = (
-    ActionList(threads.Ids.LIST, _merge_actions(threads.Ids.LIST)),
-    ActionList(chat.Ids.COMPOSER, _merge_actions(chat.Ids.COMPOSER), refuse=chat_actions.refuse_message),
-    ActionList(TRANSCRIPT_ID, _merge_actions(TRANSCRIPT_ID), refuse=chat_actions.refuse_action, window_id=chat.Ids.WINDOW),
-    ActionList(TIMELINE_ID, _merge_actions(TIMELINE_ID)),
-    ActionList(log.Ids.LOG, _merge_actions(log.Ids.LOG)),
-)
-SHOWN_PROPERTIES = tuple(each for panel in PANELS for each in panel.shown)
+_REFUSALS: dict[str, Refusal] = {
+    chat.Ids.COMPOSER: chat_actions.refuse_message,
+    TRANSCRIPT_ID: chat_actions.refuse_action,
+    settings.Ids.SETTINGS: settings.refuse_settings,
+}
+LISTS = {
+    list_id: ActionList(
+        list_id,
+        _merge_actions(list_id),
+        refuse=_REFUSALS.get(list_id, refuse_with_toast),
+        window_id=chat.Ids.WINDOW if list_id == TRANSCRIPT_ID else None,
+    )
+    for list_id in dict.fromkeys(str(list_id) for panel in PANELS for list_id in panel.actions)
+}
 
 
 class Page(Dash):
@@ -165,9 +172,13 @@ def _aria_labelledby(identifier: str) -> Any:
     return {"aria-labelledby": identifier}
 
 
-def show_location(services: Services, location: page_state.PageLocation) -> list[Any]:
+def read_panels(services: Services, location: page_state.PageLocation) -> Properties:
     """Read the properties that the panels show at a location."""
-    return [value for panel in PANELS for value in panel.show(services, location)]
+    shown: Properties = {}
+    for panel in PANELS:
+        for (identifier, name), value in zip(panel.shown, panel.show(services, location), strict=True):
+            shown.setdefault(identifier, {})[name] = value
+    return shown
 
 
 def build_filled_layout(services: Services, pathname: str) -> Component:
@@ -175,15 +186,17 @@ def build_filled_layout(services: Services, pathname: str) -> Component:
     whole = layout()
     at = page_state.PageLocation(page_state.parse_thread_id(pathname), {})
     whole[page_state.Ids.URL].pathname = pathname
-    for (identifier, name), value in zip(SHOWN_PROPERTIES, show_location(services, at), strict=True):
-        setattr(whole[identifier], name, value)
+    for identifier, values in read_panels(services, at).items():
+        for name, value in values.items():
+            setattr(whole[identifier], name, value)
     return whole
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    """Serve the layout, before Dash's own route for it. The referer names the page; without one the panels request their
-    data as soon as they are mounted.
+    """Serve the page's own requests, and the layout, before Dash's own route for it. The referer names the page; without
+    one the panels request their data as soon as they are mounted.
     """
+    page_requests.add_routes(server, services, LISTS, read_panels)
 
     @server.get("/_dash-layout")
     async def get_layout(request: Request) -> Response:
@@ -201,24 +214,13 @@ def register(app: Page, services: Services) -> None:
     app.after_each = partial(outage.report_outage, services.store.database)
     for panel in PANELS:
         panel.register(app, services)
-    for each in LISTS:
-        actions.register_list(app, services, each)
-
-    @app.callback(
-        *(Output(identifier, name) for identifier, name in SHOWN_PROPERTIES),
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        ClientsideFunction("waymark", "readPanels"),
         Input(page_state.Ids.URL, "pathname"),
         Input(page_state.Ids.UPDATE, "data"),
         Input(chat.Ids.WINDOW, "data"),
         prevent_initial_call=True,
     )
-    async def show_page(
-        pathname: str | None, update: page_state.PageUpdate | None, window: dict[str, Any] | None
-    ) -> list[Any]:
-        """Read every panel from one snapshot: one request of the page instead of six."""
-        return await services.read_snapshot(
-            show_location, services, page_state.PageLocation(page_state.parse_thread_id(pathname), update or {}, window)
-        )
-
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "navigate"),
         Output(page_state.Ids.URL, "pathname"),

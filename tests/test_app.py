@@ -19,6 +19,7 @@ from agent.run.compaction import NotCompactedError
 from agent.time_travel.policy import TimeTravelEvent
 from app import App, create_app
 from checkpoints import Caller, NewMessage, StoreInUseError
+from components.page import LISTS
 from config import AgentDefinition, Settings, SettingsError
 from tests.app_process import ROOT, read_environment, run_app
 from tests.checkpoints.conversations import new
@@ -81,7 +82,7 @@ def outputs(dependency: JSON) -> list[str]:
 
 def written_properties(dependency: JSON) -> list[str]:
     """The names of a callback's outputs as the page sends them: Dash marks those that several callbacks write."""
-    found: list[str] = dependency["output"].strip(".").split("...")
+    found: list[str] = [] if dependency["no_output"] else dependency["output"].strip(".").split("...")
     return found
 
 
@@ -101,10 +102,10 @@ def test_only_the_head_and_what_opens_and_closes_have_several_writers(wiring: tu
     assert {name for name in shared if not name.endswith(".is_open")} <= {"head.data", "upload.contents"}
 
 
-@pytest.mark.parametrize("name", ["transcript", "timeline", "threads", "composer-panel"])
-def test_an_action_of_a_list_is_one_request(wiring: tuple[JSON, list[JSON]], name: str) -> None:
-    listeners = [each for each in wiring[1] if {"id": name, "property": "action"} in each["inputs"]]
-    assert [each["clientside_function"] for each in listeners] == [None]
+def test_no_callback_waits_for_what_a_request_of_the_page_does(wiring: tuple[JSON, list[JSON]]) -> None:
+    waiting = [each for each in wiring[1] if any(part["property"] == "action" for part in each["inputs"])]
+    assert [each["clientside_function"]["function_name"] for each in waiting] == ["requestLog"]
+    assert set(LISTS) <= set(ids_in(wiring[0]))
 
 
 def test_the_first_layout_shows_what_stands_at_the_address_that_it_is_for(tmp_path: Path) -> None:
@@ -172,7 +173,16 @@ def test_two_apps_in_one_process_share_nothing(tmp_path: Path) -> None:
 
 async def request_panels(browser: httpx.AsyncClient, pathname: str = "/") -> httpx.Response:
     """The answer with what all panels show, as the page asks for it."""
-    return await post_callback(browser, "url.pathname", {"url.pathname": pathname}, output="threads.data")
+    return await post_json(browser, "/api/panels", {"pathname": pathname})
+
+
+async def post_action(browser: httpx.AsyncClient, list_id: str, action: JSON, pathname: str = "/") -> httpx.Response:
+    return await post_json(browser, f"/api/actions/{list_id}", {"pathname": pathname, "action": action})
+
+
+async def post_json(browser: httpx.AsyncClient, path: str, body: JSON) -> httpx.Response:
+    # httpx itself cannot send half a surrogate pair
+    return await browser.post(path, content=json.dumps(body), headers={"content-type": "application/json"})
 
 
 async def post_callback(
@@ -190,14 +200,13 @@ async def post_callback(
     )
     names = [dict(zip(("id", "property"), name.rsplit(".", 1), strict=True)) for name in written_properties(part)]
     body = {"output": part["output"], "outputs": names, "inputs": fill(part["inputs"]), "state": fill(part["state"])}
-    content = json.dumps({**body, "changedPropIds": [trigger]})  # httpx itself cannot send half a surrogate pair
-    return await browser.post("/_dash-update-component", content=content, headers={"content-type": "application/json"})
+    return await post_json(browser, "/_dash-update-component", {**body, "changedPropIds": [trigger]})
 
 
 async def _threads(browser: httpx.AsyncClient) -> list[str]:
     """The titles in the list of conversations."""
-    response = (await request_panels(browser)).json()["response"]
-    return [thread["title"] for thread in response["threads"]["data"]["threads"]]
+    shown = (await request_panels(browser)).json()
+    return [thread["title"] for thread in shown["threads"]["data"]["threads"]]
 
 
 def test_who_asks_for_it_hears_of_every_move_of_an_agent_and_may_fail(tmp_path: Path) -> None:

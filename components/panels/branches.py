@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from dash import Dash, Input, State, html, set_props
+from dash import Dash, Input, State, html
 from dash.development.base_component import Component
 from dash_bootstrap_components import Input as Field
 from dash_bootstrap_components import Label, RadioItems
@@ -15,6 +15,7 @@ from checkpoints.text import shorten
 from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
 from components.panel import Panel
+from components.properties import set_properties
 from components.services import Services
 from components.widgets import TIMELINE_ID, TRANSCRIPT_ID
 
@@ -145,9 +146,9 @@ async def _open_fork_dialog(services: Services, action: Action) -> Answer:
     fork_point = await services.read_snapshot(_find_fork_point, services.store, thread_id, action.fields)
     running = thread_id in await services.read_snapshot(services.runs.list_running_threads)
     is_rephrased = fork_point.is_question and fork_point.checkpoint_name is None
-    set_props(Ids.LENGTH, {"options": build_length_options(fork_point), "value": "before" if is_rephrased else "with"})
-    set_props(Ids.DESTINATION, {"value": "branch"})
-    set_props(Ids.NAME, {"value": ""})
+    set_properties(Ids.LENGTH, {"options": build_length_options(fork_point), "value": "before" if is_rephrased else "with"})
+    set_properties(Ids.DESTINATION, {"value": "branch"})
+    set_properties(Ids.NAME, {"value": ""})
     question = build_fork_question(fork_point, running=running)
     dialog.open_confirmation(Ids.FORK_DIALOG, dialog.Subject.of(action.fields, thread_id), question)
     return Answer()

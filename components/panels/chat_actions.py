@@ -25,8 +25,8 @@ async def _send_message(services: Services, action: Action) -> Answer:
         await compact_command.open_summary_dialog(services, action, scope)
         return Answer(page_state.build_update(), action.accept())
     run = await _send_prompt(services, action)
-    if run.thread_id == action.page_thread_id:
-        return Answer(page_state.build_update(), action.accept())
+    if run.thread_id == action.page_thread_id:  # its frames show the message: the panels are read when there is time
+        return Answer(reply=action.accept())
     notice: Any = {"toast": {"text": NEW_THREAD_NOTICE, "undo": None}} if action.page_thread_id else {}
     return Answer(page_state.build_update(go=page_state.thread_address(run.thread_id), **notice), action.accept())
 
@@ -122,14 +122,6 @@ async def _send_feedback(services: Services, action: Action) -> Answer:
     return Answer(reply=action.accept())
 
 
-async def _refresh_page(services: Services, action: Action) -> Answer:
-    """Make the panels read again; on a start page whose first message has begun a conversation, go there."""
-    begun = action.fields.get("thread")
-    if action.page_thread_id is None and begun and await services.read_snapshot(services.store.thread_exists, begun):
-        return Answer(page_state.build_update(go=page_state.thread_address(begun)))
-    return Answer(page_state.refresh_panels(action.last_update))
-
-
 async def _move_window(services: Services, action: Action) -> Answer:
     thread_id = action.thread_id
     window = message_window.resolve_window(action.window, thread_id)
@@ -181,6 +173,5 @@ TRANSCRIPT_ACTIONS: Handlers = {
     "undo": _revert_last_change,
     "close-notice": _close_notice,
     "feedback": _send_feedback,
-    "refresh": _refresh_page,
     **dict.fromkeys(message_window.WINDOW_ACTIONS, _move_window),
 }

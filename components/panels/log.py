@@ -81,12 +81,7 @@ async def _apply_step(services: Services, step: Callable[..., Receipt], action: 
     return Answer(page_state.update_after_undo(thread_id, done.version))
 
 
-async def _show_more(_: Services, __: Action) -> Answer:
-    """Do nothing: the browser requests the longer log itself (see `requestLog`)."""
-    return Answer()
-
-
-ACTIONS: Mapping[str, Handlers] = {Ids.LOG: {"undo": _undo_last_change, "redo": _redo_last_undo, "more": _show_more}}
+ACTIONS: Mapping[str, Handlers] = {Ids.LOG: {"undo": _undo_last_change, "redo": _redo_last_undo}}
 
 
 def _read_log(store: Store, thread_id: str | None, count: int) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from dash import Dash, State, html, set_props
+from dash import Dash, State, html
 from dash.development.base_component import Component
 from dash_bootstrap_components import Checkbox
 
@@ -10,6 +10,7 @@ from checkpoints import Checkpoint, Removal, pluralize
 from components import dialog, page_state
 from components.actions import Action, Answer
 from components.panel import Panel
+from components.properties import set_properties
 from components.services import Services
 from components.views import operations
 from components.widgets import TIMELINE_ID
@@ -59,7 +60,7 @@ def register(app: Dash, services: Services) -> None:
 async def _open_restore_dialog(services: Services, action: Action) -> Answer:
     thread_id, checkpoint_id = action.thread_id, action.fields["checkpoint"]
     checkpoint, removal, running = await services.read_snapshot(_read_restore_preview, services, thread_id, checkpoint_id)
-    set_props(Ids.KEEP_BRANCH, {"value": False})
+    set_properties(Ids.KEEP_BRANCH, {"value": False})
     question = build_restore_question(checkpoint, removal, running=running)
     dialog.open_confirmation(Ids.DIALOG, dialog.Subject.of(action.fields, thread_id), question)
     return Answer()

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from enum import StrEnum
 from typing import Any
 
-from dash import Dash, Input, Output, State, no_update
 from dash.development.base_component import Component
 
 from agent.models.parameters import PARAMETER_RANGES, REASONING_EFFORTS
@@ -16,8 +15,10 @@ from agent.settings import ThreadSettings
 from checkpoints import Caller, ConflictError, StateError, ThreadNotFoundError
 from checkpoints.limits import MAX_EXTRA_BODY_CHARS, MAX_INSTRUCTIONS_CHARS
 from components import page_state
+from components.actions import Action, Answer
 from components.panel import Panel
-from components.services import Services, read_caller
+from components.properties import set_properties
+from components.services import Services
 from components.views import operations
 from components.widgets import SettingsButton
 
@@ -35,35 +36,28 @@ def buttons() -> list[Component]:
     return [SettingsButton(id=Ids.SETTINGS)]
 
 
-def register(app: Dash, services: Services) -> None:
-    @app.callback(
-        page_state.update_output(),
-        Output(Ids.SETTINGS, "data"),
-        Output(Ids.SETTINGS, "reply"),
-        Input(Ids.SETTINGS, "action"),
-        State(page_state.Ids.URL, "pathname"),
-        prevent_initial_call=True,
-    )
-    async def handle_action(action: dict[str, Any], pathname: str) -> tuple[Any, Any, Any]:
-        """Open or save. Saving changes the conversation that the dialog was opened for, whichever the page shows by now."""
-        reply = {"op": action["op"], "ok": True, "text": None}
-        try:
-            if action["type"] == "open":
-                thread_id = page_state.parse_thread_id(pathname)
-                return (
-                    no_update,
-                    {**await services.read_snapshot(_read_thread_settings, services, thread_id), "op": action["op"]},
-                    no_update,
-                )
-            if action["thread"] is None:  # the browser keeps them for the first message
-                ThreadSettings().with_changes(action["choice"], services.models)
-                return no_update, no_update, reply
-            return await _save_thread_settings(services, action), no_update, reply
-        except ConflictError:
-            now = await services.read_snapshot(_read_thread_settings, services, action["thread"])
-            return no_update, no_update, {**reply, "ok": False, "text": CONFLICT_NOTICE, "choice": now["choice"]}
-        except StateError as error:
-            return no_update, no_update, {**reply, "ok": False, "text": str(error)}
+async def _open_settings(services: Services, action: Action) -> Answer:
+    shown = await services.read_snapshot(_read_thread_settings, services, action.page_thread_id)
+    set_properties(Ids.SETTINGS, {"data": {**shown, "op": action.fields["op"]}})
+    return Answer()
+
+
+async def _save_settings(services: Services, action: Action) -> Answer:
+    """Change the settings of the conversation that the dialog was opened for, whichever the page shows by now."""
+    thread_id, choice = action.fields.get("thread"), action.fields["choice"]
+    if thread_id is None:  # the browser keeps them for the first message
+        ThreadSettings().with_changes(choice, services.models)
+        return Answer(reply=action.accept())
+    try:
+        return Answer(await _save_thread_settings(services, thread_id, action), action.accept())
+    except ConflictError:
+        now = await services.read_snapshot(_read_thread_settings, services, thread_id)
+        return Answer(reply={**action.refuse(CONFLICT_NOTICE), "choice": now["choice"]})
+
+
+def refuse_settings(action: Action, error: StateError) -> Answer:
+    """Give the reason to the dialog, which keeps the choice."""
+    return Answer(reply=action.refuse(error))
 
 
 def _read_thread_settings(services: Services, thread_id: str | None) -> dict[str, Any]:
@@ -88,18 +82,18 @@ def _read_thread_settings(services: Services, thread_id: str | None) -> dict[str
     }
 
 
-async def _save_thread_settings(services: Services, action: dict[str, Any]) -> page_state.PageUpdate:
+async def _save_thread_settings(services: Services, thread_id: str, action: Action) -> page_state.PageUpdate:
     """Change the settings that the user changed, and no others."""
-    thread_id, chosen, seen = str(action["thread"]), dict(action["choice"]), dict(action["seen"])
+    chosen, seen = action.fields["choice"], action.fields["seen"]
     before = ThreadSettings.from_thread(await services.read_snapshot(services.store.get_thread, thread_id))
     values = before.with_changes(chosen, services.models).changes_since(before)
     if not values:
         return page_state.build_update()
-    caller, known = Caller(request_id=read_caller(action).request_id), {key: str(seen.get(key, "")) for key in values}
+    caller, known = Caller(request_id=action.caller.request_id), {key: str(seen.get(key, "")) for key in values}
     done = await services.apply_change(services.store.change_settings, thread_id, values, expected=known, caller=caller)
     return page_state.build_update(
         toast={"text": f"Set {operations.describe_settings(values)}", "undo": {"thread": thread_id, "version": done.version}}
     )
 
 
-PANEL = Panel(register=register, buttons=buttons)
+PANEL = Panel(buttons=buttons, actions={Ids.SETTINGS: {"open": _open_settings, "save": _save_settings}})

@@ -3,13 +3,14 @@
 from enum import StrEnum
 from typing import Any
 
-from dash import Dash, Input, Output, State, dcc, html, no_update, set_props
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, Toast
 
 from checkpoints import Caller, StateError
 from components import page_state
 from components.panel import Panel
+from components.properties import set_properties
 from components.services import Services
 
 
@@ -30,25 +31,15 @@ def dialogs() -> list[Component]:
 
 def show_toast(text: str) -> None:
     """Show a message after a callback failed. A page update would not do: every panel would read again, and fail again."""
-    set_props(Ids.TEXT, {"children": text})
-    set_props(Ids.UNDO, {"style": {"display": "none"}})
-    set_props(Ids.TOAST, {"is_open": True})
+    set_properties(Ids.TEXT, {"children": text})
+    set_properties(Ids.UNDO, {"style": {"display": "none"}})
+    set_properties(Ids.TOAST, {"is_open": True})
 
 
 def register(app: Dash, services: Services) -> None:
-    @app.callback(
-        Output(Ids.TOAST, "is_open", allow_duplicate=True),
-        Output(Ids.TEXT, "children"),
-        Output(Ids.UNDO, "style"),
-        Output(Ids.UNDO_TARGET, "data"),
-        Input(page_state.Ids.UPDATE, "data"),
-        prevent_initial_call=True,
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        ClientsideFunction("waymark", "showUpdateToast"), Input(page_state.Ids.UPDATE, "data"), prevent_initial_call=True
     )
-    async def show_update(update: page_state.PageUpdate) -> tuple[Any, ...]:
-        toast = update.get("toast")
-        if toast is None:
-            return no_update, no_update, no_update, no_update
-        return True, toast["text"], {} if toast["undo"] else {"display": "none"}, toast["undo"]
 
     @app.callback(
         page_state.update_output(),

@@ -9,7 +9,7 @@ import pytest
 
 from checkpoints import ConflictError
 from components import page
-from components.actions import Action, ActionList, Answer, Handlers, _run_handler
+from components.actions import Action, ActionList, Answer, Handlers, run_action
 
 MODULES = Path(__file__).parents[2] / "assets" / "modules"
 ROOMS = {  # of the modules that report the actions of a list
@@ -18,9 +18,11 @@ ROOMS = {  # of the modules that report the actions of a list
     "transcript": ("transcript/*.mjs", "message/*.mjs"),
     "timeline": ("timeline/*.mjs",),
     "log": ("page/log.mjs",),
+    "settings": ("settings/*.mjs",),
+    "trouble": ("page/outage.mjs",),
 }
 SENT = re.compile(r'\b(?:act|open|go)\("([a-z-]+)"|\bbutton\("\w+", "(?!btn-)([a-z-]+)"|\btype: "(send|stop)"')
-LISTS = {each.list_id: each for each in page.LISTS}
+LISTS = page.LISTS
 SERVICES: Any = None
 FIELDS = {"type": "move", "op": "an operation", "version": 3}
 
@@ -31,7 +33,7 @@ def read_modules(list_id: str) -> str:
 
 def run(handlers: Handlers, **fields: Any) -> Answer:
     action = Action.parse({**FIELDS, **fields}, "thread")
-    return asyncio.run(_run_handler(SERVICES, ActionList("a list", handlers), action))
+    return asyncio.run(run_action(SERVICES, ActionList("a list", handlers), action))
 
 
 @pytest.mark.parametrize("list_id", ROOMS)

@@ -8,36 +8,42 @@ from playwright.sync_api import Route
 
 from tests.e2e.waymark import Page
 
-REQUESTS = re.compile("_dash-update-component")
-READING = "transcript.data"
-SENDING = '"type":"send"'
+READING = re.compile("/api/panels")
+SENDING = re.compile("/api/actions/composer-panel")
 
 
 @contextmanager
 def panels_held_back(page: Page) -> Iterator[None]:
     """The stream shows an answer before the panels have read that there was one."""
     held: list[Route] = []
-    with _routed(page, READING, held.append):
+    with _holding(page, READING, held):
         yield  # and what was held goes on
 
 
 def panels_lost(page: Page) -> AbstractContextManager[None]:
     """No reading of the panels comes back."""
-    return _routed(page, READING, Route.abort)
+    return _routed(page, READING, lambda route: route.abort())
 
 
 @contextmanager
 def sends_unanswered(page: Page) -> Iterator[None]:
     """A message that is sent gets no reply, and is lost at the end."""
     held: list[Route] = []
-    with _routed(page, SENDING, held.append):
+    with _holding(page, SENDING, held):
         yield
         for route in held:
             route.abort()
 
 
+def _holding(page: Page, requests: re.Pattern[str], held: list[Route]) -> AbstractContextManager[None]:
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    return _routed(page, requests, hold)
+
+
 @contextmanager
-def _routed(page: Page, kind: str, handle: Callable[[Route], None]) -> Iterator[None]:
-    page.tab.route(REQUESTS, lambda route: handle(route) if kind in str(route.request.post_data) else route.continue_())
+def _routed(page: Page, requests: re.Pattern[str], handle: Callable[[Route], None]) -> Iterator[None]:
+    page.tab.route(requests, handle)
     yield
-    page.tab.unroute(REQUESTS)
+    page.tab.unroute(requests)

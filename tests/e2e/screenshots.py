@@ -94,7 +94,7 @@ def _saving(camera: Camera, server: Server, path: str) -> None:
             route.continue_()
 
     with camera.page(server, path) as page:
-        page.tab.route("**/_dash-update-component", hold)
+        page.tab.route("**/api/actions/timeline", hold)
         page.tab.keyboard.press("Control+s")
         page.tab.keyboard.type("While the network thinks")
         page.tab.keyboard.press("Enter")

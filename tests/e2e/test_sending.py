@@ -13,7 +13,7 @@ from tests.e2e.waymark import SHOWN, Page
 from tests.rounds import sample
 
 pytestmark = pytest.mark.e2e
-CALLBACKS = re.compile("_dash-update-component")
+ACTIONS = re.compile("/api/actions/")
 SEND = re.compile('"type": ?"send"')
 REFUSED = "A message needs a text."
 # The second click of a double click arrives as soon as Stop is there, before a short answer takes it away.
@@ -36,7 +36,7 @@ class Network:
         page.expected.append("ERR_FAILED|Failed to fetch|Callback failed")
 
     def hold(self) -> None:
-        self._page.tab.route(CALLBACKS, self._hold)
+        self._page.tab.route(ACTIONS, self._hold)
 
     def _hold(self, route: Route) -> None:
         if not SEND.search(route.request.post_data or ""):
@@ -50,7 +50,7 @@ class Network:
         expect(self._page.tab.locator(".send-button .spinner")).to_be_visible()
 
     def release(self) -> None:
-        self._page.tab.unroute(CALLBACKS)  # and what was held goes on
+        self._page.tab.unroute(ACTIONS)  # and what was held goes on
 
     def lose(self) -> None:
         """Lose what is held, and what is still on its way here, until the network is released."""
@@ -85,7 +85,7 @@ def test_a_first_message_whose_reply_is_lost_has_its_conversation_and_its_addres
             route.continue_()
 
     page.expected.append("ERR_FAILED|Failed to fetch|Callback failed")
-    page.tab.route(CALLBACKS, lose_reply)
+    page.tab.route(ACTIONS, lose_reply)
     page.composer.fill("Hello")
     page.composer.press("Enter")
     page.wait_for_answer()
@@ -138,7 +138,7 @@ def test_what_is_typed_while_a_message_is_under_way_is_the_next_one(page: Page) 
 
 def test_a_refused_message_comes_back_before_what_was_typed_meanwhile(page: Page) -> None:
     page.tab.route(
-        CALLBACKS,
+        ACTIONS,
         lambda route: (
             route.fulfill(json=_refusal(route)) if SEND.search(route.request.post_data or "") else route.continue_()
         ),
@@ -146,7 +146,7 @@ def test_a_refused_message_comes_back_before_what_was_typed_meanwhile(page: Page
     attach(page, NOTES)
     expect(chips(page)).to_have_count(1)
     page.composer.fill("Read this")
-    with page.tab.expect_request(CALLBACKS):
+    with page.tab.expect_request(ACTIONS):
         page.tab.evaluate(
             """() => {
               const field = document.querySelector("[data-testid=composer]");
@@ -162,7 +162,7 @@ def test_a_refused_message_comes_back_before_what_was_typed_meanwhile(page: Page
 def _refusal(route: Route) -> dict[str, object]:
     operation = re.search('"op": ?"([^"]+)"', route.request.post_data or "")
     assert operation is not None
-    return {"multi": True, "response": {"composer-panel": {"reply": {"op": operation[1], "ok": False, "text": REFUSED}}}}
+    return {"composer-panel": {"reply": {"op": operation[1], "ok": False, "text": REFUSED}}}
 
 
 def test_a_lost_message_comes_back_and_is_sent_once_with_its_file(page: Page) -> None:
@@ -196,12 +196,12 @@ def test_a_message_whose_answer_was_lost_is_not_sent_a_second_time(page: Page) -
             route.continue_()
 
     page.say("Tell me of harbours")
-    page.tab.route(CALLBACKS, lose_reply)
+    page.tab.route(ACTIONS, lose_reply)
     page.composer.fill("Tell me of bridges")
     page.composer.press("Enter")
     expect(page.toast).to_contain_text("The server does not answer.")
     expect(page.composer).to_have_value("Tell me of bridges")
-    page.tab.unroute(CALLBACKS)
+    page.tab.unroute(ACTIONS)
     page.wait_for_answer()
     page.composer.press("Enter")
     expect(page.composer).to_have_value("")

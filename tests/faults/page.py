@@ -1,4 +1,4 @@
-"""What the page does, at the level of its requests: callbacks of Dash over HTTP, and the socket of events."""
+"""What the page does, at the level of its requests: requests and callbacks of Dash over HTTP, and the socket of events."""
 
 import base64
 import contextlib
@@ -131,9 +131,11 @@ class PageClient:
 
     def act(self, component: str, kind: str, *, op: str | None = None, **fields: Any) -> JSON:
         """One action as the components report it; what the server answers, by component and property."""
-        action = self._action(component, kind, op, **fields)
-        self._props[f"{component}.action"] = action
-        return self.call(f"{component}.action", action)
+        return self.request_action(component, self._action(component, kind, op, **fields))
+
+    def request_action(self, component: str, action: JSON) -> JSON:
+        """Send an action as it is."""
+        return self._keep_answer(self._request(f"/api/actions/{component}", action=action))
 
     def _action(self, component: str, kind: str, op: str | None = None, **fields: Any) -> JSON:
         shown = self._props.get(f"{component}.data") or {}
@@ -150,8 +152,7 @@ class PageClient:
         """Read the panels again, as a reload does; the transcript's data."""
         for panel in ("transcript", "composer-panel", "timeline"):
             self._props.pop(f"{panel}.data", None)
-        answer = self._post(self._dependency("url.pathname", "transcript.data"), "url.pathname")
-        self._props.update({f"{c}.{p}": v for c, props in answer.items() for p, v in props.items()})
+        self._keep_answer(self._request("/api/panels"))
         shown: JSON = self._props["transcript.data"]
         return shown
 
@@ -210,7 +211,9 @@ class PageClient:
     def call(self, trigger: str, value: Any) -> JSON:
         """The one callback that this input triggers and that writes the head."""
         self._props[trigger] = value
-        answer = self._post(self._dependency(trigger, "head.data"), trigger)
+        return self._keep_answer(self._post(self._dependency(trigger, "head.data"), trigger))
+
+    def _keep_answer(self, answer: JSON) -> JSON:
         self._props.update({f"{c}.{p}": v for c, props in answer.items() for p, v in props.items()})
         if (go := (answer.get("head", {}).get("data") or {}).get("go")) is not None:
             self.thread = go.removeprefix("/t/") if go.startswith("/t/") else None
@@ -237,20 +240,34 @@ class PageClient:
             "state": [self._valued(each) for each in dependency["state"]],
             "changedPropIds": [trigger],
         }
+        told = self._fetch("/_dash-update-component", body)
+        answer: JSON = told["response"]
+        for component, props in told.get("sideUpdate", {}).items():
+            answer[component] = answer.get(component, {}) | props
+        self.trouble = answer.get("trouble", {}).get("data", {}).get("text")
+        return answer
+
+    def _request(self, path: str, **fields: Any) -> JSON:
+        """One of the page's own requests, with the state of the page."""
+        state = {"update": self._props.get("head.data"), "window": self._props.get("transcript-window.data")}
+        answer = self._fetch(path, {"pathname": self._address, **state, **fields})
+        self.trouble = answer.get("trouble", {}).get("data", {}).get("text")
+        return answer
+
+    def _fetch(self, path: str, body: JSON) -> JSON:
         try:
-            response = self._http.post("/_dash-update-component", json=body)
+            response = self._http.post(path, json=body)
         except httpx.HTTPError as error:
             raise NotAnswered from error
         if response.status_code != 200:
             raise NotAnswered(response.status_code, response.text)
-        told = response.json()
-        self.trouble = told.get("sideUpdate", {}).get("trouble", {}).get("data", {}).get("text")
-        answer: JSON = told["response"]
-        for component, props in told.get("sideUpdate", {}).items():
-            answer[component] = answer.get(component, {}) | props
+        answer: JSON = response.json()
         return answer
+
+    @property
+    def _address(self) -> str:
+        return f"/t/{self.thread}" if self.thread else "/"
 
     def _valued(self, part: JSON) -> JSON:
         name = f"{part['id']}.{part['property']}"
-        address = f"/t/{self.thread}" if self.thread else "/"
-        return {**part, "value": address if name == "url.pathname" else self._props.get(name)}
+        return {**part, "value": self._address if name == "url.pathname" else self._props.get(name)}

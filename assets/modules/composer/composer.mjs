@@ -3,6 +3,7 @@ import { useActions } from "../lib/actions.mjs";
 import { formatCount } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
+import { useRunning } from "../lib/live-run.mjs";
 import { isStreamAhead } from "../lib/socket.mjs";
 import { isOutageShown } from "../page/outage.mjs";
 import { useKeptChoice } from "../settings/settings.mjs";
@@ -23,7 +24,7 @@ export function Composer(props) {
   const data = { ...serverData, ...useKeptChoice(serverData.thread) };
   const thread = serverData.thread ?? null;
   const field = useMessageField(thread);
-  const { sending, isSending, queue, send } = useMessages(props, serverData, field);
+  const { sending, isSending, isRunning, queue, send } = useMessages(props, serverData, field);
   useFilledText(data.fill, field);
   useEffect(() => {
     // Not on touch screens, where the focus would open the keyboard over the page.
@@ -46,7 +47,7 @@ export function Composer(props) {
       h(
         MessageField,
         { field, onSend: send },
-        data.running
+        isRunning
           ? h(StopButton, { isStopping: pending?.type === "stop", onClick: sending.stop })
           : h(SendButton, { isSending, isEmpty: field.isEmpty, onClick: send }),
       ),
@@ -63,10 +64,11 @@ function useMessages(props, data, field) {
   const sending = useSending(data, { reply: props.reply, act }, field, drafts);
   const { pending, isLate, isRunExpected } = sending;
   const isSending = pending?.type === "send" && !isLate;
-  const isBusy = () => isSending || isRunExpected || data.running || isStreamAhead(data.thread, data.version);
+  const isRunning = useRunning(data, isRunExpected);
+  const isBusy = () => isSending || isRunning || isStreamAhead(data.thread, data.version);
   const queue = useQueue(data, sending, isBusy, field, drafts);
   const isLoaded = data.version !== undefined;
-  const isStopped = pending?.type === "stop" && !data.running;
+  const isStopped = pending?.type === "stop" && !isRunning;
   useLayoutEffect(() => {
     if (isStopped) sending.finishStop();
   }, [isStopped]);
@@ -88,7 +90,7 @@ function useMessages(props, data, field) {
     if (isRepeated || isBusy()) queue.addToQueue(message);
     else sending.send(message);
   };
-  return { sending, isSending, queue, send };
+  return { sending, isSending, isRunning, queue, send };
 }
 
 function SendProblem({ problem, onRetry }) {

@@ -1,12 +1,14 @@
 /** Send messages and stop runs. A message is in one place at a time: in the field, in the queue, or in a request. */
 import { expectThread } from "../lib/expected-thread.mjs";
+import { refreshPanels } from "../lib/page-requests.mjs";
 import { useRequest } from "../lib/request.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { takeChoice } from "../settings/settings.mjs";
 import { FILES_NOT_KEPT, readUnsent, storeUnsent } from "./unsent-messages.mjs";
 
-const { useRef, useState } = window.React;
+const { useEffect, useRef, useState } = window.React;
 
+const MAX_UNSEEN_RUN_MS = 1000;
 const REFUSED_TEXT = "That did not work. Your text is kept.";
 const NO_REPLY_TEXT = {
   send: "Not sent yet: the server does not answer. Your text is kept.",
@@ -16,7 +18,7 @@ const NO_REPLY_TEXT = {
 /**
  * A message that the server refuses, or does not answer in time, returns to the field. Sent again unchanged, it keeps its
  * operation id and therefore has no second effect.
- * @typedef {{type: "send"|"stop", text: string, files: object[], op: string, thread: string|null}} Sent
+ * @typedef {{type: "send"|"stop", text: string, files: object[], op: string, thread: string|null, data: object}} Sent
  * @param {import("../lib/types.mjs").ComposerData} data
  * @param {{reply?: import("../lib/types.mjs").Reply, act: import("../lib/types.mjs").Act}} server
  * @param {import("./message-field.mjs").MessageFieldState} field
@@ -24,7 +26,7 @@ const NO_REPLY_TEXT = {
  */
 export function useSending(data, { reply, act }, field, drafts) {
   const [problem, setProblem] = useState(null);
-  const acceptedWith = useRef(null); // the data shown when the server accepted a message; until newer data comes, the message's run is unknown
+  const acceptedWith = useRef(null); // the data with which an accepted message was sent; until newer data comes, the message's run is unknown
   const thread = data.thread ?? null;
   const pickTarget = (sent) => (sent.thread === thread ? field : drafts);
 
@@ -35,7 +37,7 @@ export function useSending(data, { reply, act }, field, drafts) {
     if (!ok && !wasLate) pickTarget(sent).putBack(sent);
     if (ok && wasLate) pickTarget(sent).removeMessage(sent);
     if (ok && sent.thread === null && thread === null) drafts.expectThread();
-    acceptedWith.current = ok && sent.thread === thread ? data : null;
+    acceptedWith.current = ok && sent.thread === thread ? sent.data : null;
     if (readUnsent("sent", sent.thread)?.op === sent.op) storeUnsent("sent", sent.thread, null);
   };
   const onLate = (sent) => {
@@ -48,7 +50,7 @@ export function useSending(data, { reply, act }, field, drafts) {
     setProblem(null);
     const op = act(sent.type, fields, sent.op);
     if (sent.type === "send") rememberSent(sent, thread, op);
-    request.start({ ...sent, op, thread });
+    request.start({ ...sent, op, thread, data });
   };
   const send = ({ text, files, op }) => {
     const contents = files.map(({ name, data: content }) => ({ name, data: content }));
@@ -60,7 +62,17 @@ export function useSending(data, { reply, act }, field, drafts) {
     request.end();
   };
   const refuse = (text) => setProblem({ text, canRetry: false });
-  return { ...request, problem, isRunExpected: acceptedWith.current === data, send, stop, refuse, finishStop, repeat: () => repeatSent(request, thread, field, send) };
+  return { ...request, problem, isRunExpected: useRunExpectation(acceptedWith.current === data), send, stop, refuse, finishStop, repeat: () => repeatSent(request, thread, field, send) };
+}
+
+/** Read the panels if the run of an accepted message is not seen soon: the socket, which shows it, may be closed. */
+function useRunExpectation(isRunExpected) {
+  useEffect(() => {
+    if (!isRunExpected) return undefined;
+    const timer = setTimeout(() => refreshPanels(), MAX_UNSEEN_RUN_MS);
+    return () => clearTimeout(timer);
+  }, [isRunExpected]);
+  return isRunExpected;
 }
 
 function rememberSent({ text, files }, thread, op) {

@@ -1,10 +1,8 @@
 /** Report the user's actions to the server. */
+import { sendAction } from "./page-requests.mjs";
 import { findSeenVersion } from "./socket.mjs";
 
-const { useCallback, useEffect, useRef } = window.React;
-
-/** Two `setProps` in one task would reach the server as one: Dash sends the last value only. */
-const GAP_MS = 60;
+const { useCallback, useRef } = window.React;
 
 let lastNumber = 0;
 
@@ -19,27 +17,18 @@ export function createOperationId() {
 }
 
 /**
- * @param {{data?: {thread?: string|null, version?: number}, setProps: Function}} props of a component
+ * @param {{id: string, data?: {thread?: string|null, version?: number}}} props of a list
  * @returns {(type: string, fields?: object, operation?: string) => string} reports an action and returns its operation id
  */
 export function useActions(props) {
   const latest = useRef(props);
-  const outbox = useRef({ waiting: [], timer: 0 });
   latest.current = props;
-
-  const sendNext = useCallback(() => {
-    const action = outbox.current.waiting.shift();
-    outbox.current.timer = action ? setTimeout(sendNext, GAP_MS) : 0;
-    if (action) latest.current.setProps({ action });
-  }, []);
-  useEffect(() => () => clearTimeout(outbox.current.timer), []);
 
   return useCallback((type, fields = {}, operation = createOperationId()) => {
     lastNumber = Math.max(lastNumber + 1, Date.now());
-    const { thread, version } = latest.current.data ?? {};
+    const { id, data: { thread, version } = {} } = latest.current;
     const action = { type, n: lastNumber, op: operation, ...fields };
-    outbox.current.waiting.push(version === undefined ? action : { version: findSeenVersion(thread, version), ...action });
-    if (!outbox.current.timer) sendNext();
+    sendAction(id, version === undefined ? action : { version: findSeenVersion(thread, version), ...action });
     return operation;
-  }, [sendNext]);
+  }, []);
 }

@@ -1,4 +1,5 @@
 /** The thread's event stream: one WebSocket that reconnects by itself. */
+import { forgetRun, recordRun } from "./live-run.mjs";
 import { readPageKey } from "./page-key.mjs";
 
 const FIRST_WAIT_MS = 200;
@@ -82,6 +83,7 @@ class ThreadSocket {
       this.#on.onConnection(false);
     }
     if (frame.version !== undefined) recordVersion(this.#thread, frame);
+    recordRun(this.#thread, frame);
     this.#on.onFrame(frame);
   }
 
@@ -92,6 +94,7 @@ class ThreadSocket {
       this.#on.onGone();
       return;
     }
+    forgetRun();
     // Any request goes to the sign-in if there is no other session, for example after a new link in another tab.
     if (code === SESSION_ENDED) fetch("/api/sessions").catch(() => undefined);
     this.#noticeTimer ||= setTimeout(() => this.#on.onConnection(true), LOST_AFTER_MS);

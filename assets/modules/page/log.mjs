@@ -50,7 +50,7 @@ export function Log(props) {
     data.more &&
       h(
         "button",
-        { type: "button", className: "quiet-button", onClick: () => act("more", { thread, count: count + PAGE_ENTRIES }) },
+        { type: "button", className: "quiet-button", onClick: () => props.setProps({ action: { type: "more", count: count + PAGE_ENTRIES } }) },
         "Show more",
       ),
   );

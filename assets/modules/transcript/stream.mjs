@@ -1,5 +1,7 @@
 /** Join the socket: dispatch its frames, write the live text, and request new data when the server is ahead. */
 import { expectThread } from "../lib/expected-thread.mjs";
+import { reportFirstWord } from "../lib/first-word.mjs";
+import { refreshPanels } from "../lib/page-requests.mjs";
 import { followThread } from "../lib/socket.mjs";
 import { showOutageIfUnreachable } from "../page/outage.mjs";
 import { EMPTY_STREAM, hasRunEnd, nextStream } from "./conversation.mjs";
@@ -16,9 +18,8 @@ const CHECK_OUTAGE_AFTER_MS = 4000; // after the connection counts as lost, whic
 /**
  * @param {string|null} thread the data's, or one that has begun and is not in the data yet
  * @param {import("../lib/types.mjs").TranscriptData} data
- * @param {import("../lib/types.mjs").Act} act
  */
-export function useStream(thread, data, act) {
+export function useStream(thread, data) {
   const [stream, dispatch] = useReducer(nextStream, EMPTY_STREAM);
   const [lost, setLost] = useConnection();
   const latest = useRef(data);
@@ -37,14 +38,14 @@ export function useStream(thread, data, act) {
 
   useEffect(() => {
     if (thread === null) return undefined;
-    const refreshing = createRefresher(thread, latest, act);
+    const refreshing = createRefresher(thread, latest);
     const onFrame = (frame) => {
       showFrame(frame, { live, reasoning }, dispatch, latest.current.version);
       refreshing.onFrame(frame);
     };
     const onGone = () => {
       expectThread(null);
-      refreshing.refresh();
+      refreshPanels();
     };
     const close = followThread(thread, { onFrame, onGone, onConnection: setLost }, latest.current.thread === null);
     return () => {
@@ -52,7 +53,7 @@ export function useStream(thread, data, act) {
       live.stop();
       close();
     };
-  }, [thread, act, live, reasoning]);
+  }, [thread, live, reasoning]);
 
   return { stream, lost, bubbleRef, cardRef, isLiveEmpty: () => live.isEmpty() && reasoning.isEmpty(), dismissRun: () => dispatch({ kind: "dismiss" }) };
 }
@@ -86,6 +87,7 @@ function showFrame(frame, { live, reasoning }, dispatch, version) {
       reasoning.end();
       live.append(frame.stable, frame.tail);
     }
+    reportFirstWord();
     dispatch(frame);
     return;
   }
@@ -98,6 +100,7 @@ function showFrame(frame, { live, reasoning }, dispatch, version) {
     reasoning.replace("");
   }
   flushSync(() => dispatch(frame));
+  if (frame.kind === "end") reportFirstWord(); // there will be none
 }
 
 /** Return whether to empty the bubble. Text without a message stays until the data has it, unless the data is already current. */
@@ -110,12 +113,12 @@ function endsLiveText(frame, version) {
  * Request new data when a frame is ahead of the page's data. The thread may have begun without a reply that names its address.
  * @param {{current: import("../lib/types.mjs").TranscriptData}} latest
  */
-function createRefresher(thread, latest, act) {
+function createRefresher(thread, latest) {
   let requestedVersion = -1;
   let changeTimer = 0;
-  const refresh = (version = latest.current.version) => {
+  const refresh = (version) => {
     requestedVersion = version;
-    act("refresh", { version, thread });
+    refreshPanels(latest.current.thread === null ? `/t/${thread}` : undefined);
   };
   const refreshIfBehind = (version) => {
     if (version > latest.current.version && version > requestedVersion) refresh(version);
@@ -130,5 +133,5 @@ function createRefresher(thread, latest, act) {
     else if (kind === "hello" && !run && latest.current.run?.state === "running") refresh(version);
     else if (kind === "hello") refreshIfBehind(version);
   };
-  return { refresh: () => refresh(), onFrame, stop: () => clearTimeout(changeTimer) };
+  return { onFrame, stop: () => clearTimeout(changeTimer) };
 }

@@ -36,7 +36,7 @@ export function Transcript(props) {
 
 function Conversation({ id, thread, data, act, editing }) {
   const [spoken, announce] = useState("");
-  const stream = useStream(thread, data, act);
+  const stream = useStream(thread, data);
   // New messages belong to the end, which is not loaded while the page shows an earlier part.
   const messages = useMemo(() => (data.later ? data.messages : mergeMessages(data, stream.stream)), [data, stream.stream]);
   const run = pickNewestRun(data, stream.stream);

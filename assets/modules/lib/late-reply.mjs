@@ -1,0 +1,24 @@
+/** Tell the user about a server that does not answer. */
+import { reportLostRequest } from "./request.mjs";
+import { showToast } from "./toast.mjs";
+
+const NOTICE_AFTER_MS = 6000;
+
+const isProgressShown = () => document.querySelector(".progress-box") !== null;
+
+/**
+ * Send a request, and show a notice if its reply is late or lost.
+ * @param {() => Promise<Response>} send
+ */
+export async function watchReply(send) {
+  const timer = setTimeout(() => isProgressShown() || showToast("The server has not answered yet."), NOTICE_AFTER_MS);
+  try {
+    return await send();
+  } catch (error) {
+    showToast("The server does not answer. Nothing was done; please try again.");
+    reportLostRequest();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}

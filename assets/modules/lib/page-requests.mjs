@@ -1,0 +1,86 @@
+/** The page's requests: an action of a list, and the reading of all panels. A reply has properties of components to set. */
+import { afterFirstWord } from "./first-word.mjs";
+import { watchReply } from "./late-reply.mjs";
+import { reportLostRequest } from "./request.mjs";
+import { showToast } from "./toast.mjs";
+
+const NOT_DONE_TEXT = "That did not work. Reload the page and try again.";
+
+/** The page as Dash knows it. It learns a new address after the browser: see `sendAction`. */
+const page = { pathname: location.pathname, update: null, window: null };
+let newestRead = 0;
+let shownRead = 0;
+
+/**
+ * Send an action, and apply its reply. The address of a conversation that begins is in the browser at once; the page
+ * follows it after the first word, because reading every panel would delay that.
+ * @param {string} list the id of the list
+ * @param {object} action
+ */
+export async function sendAction(list, action) {
+  const reply = await post(`/api/actions/${list}`, { ...describePage(), action });
+  if (reply === null) return;
+  const { head, ...others } = reply;
+  setProperties(others);
+  if (!head) return;
+  const isBeginning = action.type === "send" && location.pathname === "/" && Boolean(head.data.go);
+  if (!isBeginning) return setProperties({ head });
+  history.pushState(null, "", head.data.go);
+  afterFirstWord(() => setProperties({ head }));
+}
+
+/**
+ * Clientside callback: read every panel. A reply that comes after a newer one, or after another address, is dropped.
+ * @param {string} pathname
+ * @param {object|undefined} update
+ * @param {object|undefined} shownWindow the messages that the transcript holds
+ */
+export async function readPanels(pathname, update, shownWindow) {
+  Object.assign(page, { pathname, update: update ?? null, window: shownWindow ?? null });
+  newestRead += 1;
+  const number = newestRead;
+  const reply = await post("/api/panels", { ...describePage(), pathname });
+  if (reply === null || number < shownRead || pathname !== page.pathname) return;
+  shownRead = number;
+  setProperties(reply);
+}
+
+/**
+ * Make every panel read again. The new update keeps the fields that a panel may not have seen yet.
+ * @param {string} [address] to go to
+ */
+export function refreshPanels(address) {
+  const { fill, closed } = page.update ?? {};
+  const kept = { ...(fill && { fill }), ...(closed && { closed }), ...(address && { go: address }) };
+  setProperties({ head: { data: { tick: Date.now() / 1000, ...kept } } });
+}
+
+/**
+ * Clientside callback: navigate to the address that a command returned, unless the page is already there.
+ * @param {{go?: string}|undefined} head
+ */
+export function navigate(head) {
+  return head?.go && head.go !== page.pathname ? head.go : window.dash_clientside.no_update;
+}
+
+const describePage = () => ({ pathname: location.pathname, update: page.update, window: page.window });
+
+/** @returns {Promise<object|null>} null without a usable reply, of which the user knows then */
+async function post(address, body) {
+  try {
+    const reply = await watchReply(() => fetch(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }));
+    if (reply.ok) return await reply.json();
+    showToast(NOT_DONE_TEXT);
+  } catch {
+    return null; // watchReply has told
+  }
+  reportLostRequest();
+  return null;
+}
+
+/** Set properties of several components in one rendering. */
+function setProperties(properties) {
+  window.ReactDOM.unstable_batchedUpdates(() => {
+    for (const [id, values] of Object.entries(properties)) window.dash_clientside.set_props(id, values);
+  });
+}

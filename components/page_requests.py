@@ -1,0 +1,119 @@
+"""The page's own requests: an action of a list, and the reading of all panels. Their replies set properties of components.
+
+They are not callbacks of Dash, whose renderer takes tens of milliseconds before it sends one, and as long again to apply it.
+"""
+
+import json
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from dash.exceptions import PreventUpdate
+from fastapi import FastAPI, Request
+from plotly.io.json import to_json_plotly
+from starlette.responses import Response
+
+from checkpoints import StateError, StoreBusyError, StoreUnavailableError
+from components import page_state
+from components.actions import Action, ActionList, run_action
+from components.panels import outage, toast
+from components.properties import Properties, collect_properties, set_properties
+from components.routes.errors import MalformedActionError
+from components.services import Services
+
+MAX_REQUEST_SEPARATORS = 500_000  # brackets and commas: a request is parsed on the event loop, 16 MB of [] for 4 s
+ReadPanels = Callable[[Services, page_state.PageLocation], Properties]
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """A request of a page, and the state of that page."""
+
+    action: Any
+    thread_id: str | None  # that the page's address names
+    last_update: page_state.PageUpdate
+    window: dict[str, Any] | None
+
+    @classmethod
+    async def read(cls, request: Request) -> Self:
+        """Raises `MalformedActionError`."""
+        body = await request.body()
+        if sum(map(body.count, (b"[", b"{", b","))) > MAX_REQUEST_SEPARATORS:
+            raise MalformedActionError("body")
+        try:
+            fields = json.loads(body)
+        except (ValueError, RecursionError):
+            raise MalformedActionError("body") from None
+        if not isinstance(fields, dict):
+            raise MalformedActionError("body")
+        pathname, update, window = fields.get("pathname"), fields.get("update") or {}, fields.get("window")
+        if not isinstance(pathname, str):
+            raise MalformedActionError("pathname")
+        if not isinstance(update, dict) or not isinstance(window, dict | None):
+            raise MalformedActionError("update")
+        return cls(fields.get("action"), page_state.parse_thread_id(pathname), update, window)  # type: ignore[arg-type]
+
+
+def add_routes(server: FastAPI, services: Services, lists: Mapping[str, ActionList], read_panels: ReadPanels) -> None:
+    @server.post("/api/actions/{list_id}")
+    async def handle_action(list_id: str, request: Request) -> Response:
+        """Run one action of a list; the reply has its update of the page last."""
+        page = await PageRequest.read(request)
+        actions = lists.get(list_id)
+        if actions is None:
+            raise MalformedActionError("list")
+        action = Action.parse(page.action, page.thread_id, last_update=page.last_update, window=page.window)
+        return await _answer(services, lambda: _run_listed_action(services, actions, action))
+
+    @server.post("/api/panels")
+    async def show_panels(request: Request) -> Response:
+        """Read every panel from one snapshot."""
+        page = await PageRequest.read(request)
+        location = page_state.PageLocation(page.thread_id, page.last_update, page.window)
+        return await _answer(services, lambda: services.read_snapshot(read_panels, services, location))
+
+
+def report_error(error: Exception) -> None:
+    """Log an unexpected error of a request or a callback, and show the user a sentence. Dash alone would show nothing."""
+    is_outage = isinstance(error, StoreUnavailableError) and not isinstance(error, StoreBusyError)
+    if is_outage:  # the log has it (see Database), and the page shows a banner
+        return
+    if isinstance(error, MalformedActionError):
+        raise error  # its route answers it
+    if isinstance(error, StateError):  # an expected refusal, in a sentence
+        toast.show_toast(str(error))
+        return
+    reference = secrets.token_hex(4)
+    _log.error("a request of the page failed [%s]", reference, exc_info=error)
+    toast.show_toast(f"Something went wrong (reference {reference}). Try again, or reload the page.")
+
+
+async def _answer(services: Services, work: Callable[[], Awaitable[Properties]]) -> Response:
+    """Answer with the properties that the work returns after those that it has set."""
+    with collect_properties() as properties:
+        try:
+            for identifier, values in (await work()).items():
+                set_properties(identifier, values)
+        except PreventUpdate:
+            pass
+        except Exception as error:  # noqa: BLE001  (of any kind: it becomes a sentence)
+            report_error(error)
+        finally:
+            outage.report_outage(services.store.database)
+    return Response(to_json_plotly(properties), media_type="application/json")
+
+
+async def _run_listed_action(services: Services, actions: ActionList, action: Action) -> Properties:
+    answer = await run_action(services, actions, action)
+    return {
+        identifier: {name: value}
+        for identifier, name, value in (
+            (actions.list_id, "reply", answer.reply),
+            (actions.window_id, "data", answer.window),
+            (page_state.Ids.UPDATE, "data", answer.update),
+        )
+        if identifier is not None and value is not None
+    }

@@ -1,0 +1,32 @@
+"""Properties of components that are set beside an answer: by Dash within its callbacks, else with the reply of a request."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from dash import set_props
+
+Properties = dict[str, dict[str, Any]]  # by the component's id
+
+_collected: ContextVar[Properties | None] = ContextVar("collected", default=None)
+
+
+def set_properties(identifier: str, values: Mapping[str, Any]) -> None:
+    """Set properties of a component, from within a callback or `collect_properties`."""
+    collected = _collected.get()
+    if collected is None:
+        set_props(identifier, dict(values))
+    else:
+        collected.setdefault(identifier, {}).update(values)
+
+
+@contextmanager
+def collect_properties() -> Iterator[Properties]:
+    """Collect the properties that are set until the block ends, in their order."""
+    collected: Properties = {}
+    token = _collected.set(collected)
+    try:
+        yield collected
+    finally:
+        _collected.reset(token)
