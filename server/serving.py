@@ -5,12 +5,14 @@ import logging
 import socket
 import sys
 from collections.abc import Callable
+from functools import partial
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from server import garbage
 from server.bounded_log import WarningLimit
+from server.handshakes import HandshakeQueue
 from server.protocol import BoundedHttpProtocol
 
 MAX_SOCKET_MESSAGE_BYTES = 16_384  # the page sends nothing over its socket
@@ -37,7 +39,7 @@ def serve_until_signal(asgi: ASGIApp, listener: socket.socket, announce: Callabl
     garbage.postpone_full_passes()
     config = uvicorn.Config(
         asgi,
-        http=BoundedHttpProtocol,
+        http=partial(BoundedHttpProtocol, handshakes=HandshakeQueue()),  # type: ignore[arg-type]  # called like the class
         ws_per_message_deflate=False,  # the page is on the same machine: it costs more than it saves
         log_config=None,  # its own handlers would write lines without a time, and without escaping what they quote
         log_level="warning",
