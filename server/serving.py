@@ -15,7 +15,7 @@ from server.bounded_log import WarningLimit
 from server.handshakes import HandshakeQueue
 from server.protocol import BoundedHttpProtocol
 
-MAX_SOCKET_MESSAGE_BYTES = 16_384  # the page sends nothing over its socket
+MAX_SOCKET_MESSAGE_BYTES = 16_384  # the page sends a receipt over its socket
 MAX_LOOP_WAIT_SECONDS = 0.0005  # for another thread's lock on Python; the default is ten times as long
 
 
