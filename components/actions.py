@@ -19,7 +19,7 @@ from components.services import Services, read_caller
 
 _TEXTS = ("type", "op", "text", "message", "thread", "title", "name", "description", "branch", "checkpoint", "call")
 TEXT_FIELDS = frozenset((*_TEXTS, "kind", "side"))
-FIELD_TYPES: Mapping[str, type] = {"files": list, "choice": dict, "version": int, "good": bool}
+FIELD_TYPES: Mapping[str, type] = {"files": list, "choice": dict, "version": int, "count": int, "good": bool}
 _log = logging.getLogger(__name__)
 
 
