@@ -21,7 +21,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.answers import build_text
 from server.headers import (
-    IMMUTABLE_CACHING,
     IMMUTABLE_FILE_CACHING,
     INERT_POLICY,
     SECURITY_HEADERS,
@@ -48,7 +47,7 @@ class AllowedRoutes:
     public_paths: frozenset[str] = frozenset({"/healthz"})  # open without a cookie
     static_prefixes: tuple[str, ...] = ()  # of files that a browser may keep
     immutable_prefixes: tuple[str, ...] = ()  # of those files whose address contains the content's hash
-    user_file_prefixes: tuple[str, ...] = ()  # of users' files: a browser may cache them, and nothing in them may act
+    user_file_prefixes: tuple[str, ...] = ()  # of users' files: nothing in them may act
     max_body_bytes: Mapping[str, int] = field(default_factory=dict)  # prefix -> bytes, where MAX_BODY_BYTES does not fit
 
     def is_allowed(self, path: str) -> bool:
@@ -222,7 +221,7 @@ class Guard:
                 headers["Content-Security-Policy"] = self._policy()
                 headers["Cache-Control"] = self._choose_caching(scope) if is_file else "no-store"
                 if scope["path"].startswith(self._routes.user_file_prefixes) and message["status"] == HTTPStatus.OK:
-                    headers.update({"Content-Security-Policy": INERT_POLICY, "Cache-Control": IMMUTABLE_CACHING})
+                    headers["Content-Security-Policy"] = INERT_POLICY
             await send(message)
 
         return send_with_headers
