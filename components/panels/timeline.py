@@ -86,7 +86,7 @@ async def _change_checkpoint(services: Services, action: Action) -> Answer:
 async def _list_more_branches(services: Services, action: Action) -> Answer:
     """Reply with the newest branches, as many as the page asks for."""
     return Answer(
-        reply=await services.read_snapshot(_read_branches, services.store, action.thread_id, action.fields["count"])
+        reply=await services.read_snapshot(_read_branch_portion, services.store, action.thread_id, action.fields["count"])
     )
 
 
@@ -112,17 +112,17 @@ def _read_timeline(services: Services, thread_id: str | None) -> dict[str, Any]:
     checkpoints = store.list_checkpoints(thread.id)
     current = [c.id for c in checkpoints if c.node is not None and c.node.id == thread.head_id]
     return {
-        **_describe_branches(store, thread, PORTION_BRANCHES),
+        **_describe_branch_portion(store, thread, PORTION_BRANCHES),
         "checkpoints": [list_rows.describe_checkpoint(c, is_current=c.id in current[-1:]) for c in checkpoints],
         "save": {"enabled": thread.head_id is not None, "reason": None if thread.head_id else NOTHING_TO_SAVE},
     }
 
 
-def _read_branches(store: Store, thread_id: str, count: int) -> dict[str, Any]:
-    return _describe_branches(store, store.get_thread(thread_id), count)
+def _read_branch_portion(store: Store, thread_id: str, count: int) -> dict[str, Any]:
+    return _describe_branch_portion(store, store.get_thread(thread_id), count)
 
 
-def _describe_branches(store: Store, thread: Thread, count: int) -> dict[str, Any]:
+def _describe_branch_portion(store: Store, thread: Thread, count: int) -> dict[str, Any]:
     """Describe the newest branches and the current one, in their order."""
     branches, shared = store.list_branches(thread.id), store.count_shared_messages(thread.id)
     first = len(branches) - count
