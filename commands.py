@@ -17,6 +17,7 @@ from agent.terminal_demo import DEMONSTRATIONS
 from checkpoints import Database, Runs, StateError, Store
 from checkpoints.interchange import reading, text_exports, transfer
 from checkpoints.interchange.redaction import Redaction
+from checkpoints.interchange.transfer import Export
 from checkpoints.interchange.waymark import Document
 from checkpoints.limits import MAX_DOCUMENT_BYTES
 from checkpoints.progress import Progress, Report, report_within
@@ -135,8 +136,10 @@ def _run_export(arguments: Arguments, url: str) -> int:
 
 
 def _export_thread(store: Store, arguments: Arguments, line: ProgressLine) -> int:
-    text = _render_export(store, arguments.thread, arguments, line.show)
+    made = _render_export(store, arguments.thread, arguments, line.show)
     line.clear()
+    _warn_of_limit(arguments.thread, made)
+    text = made.text
     if arguments.output is None:
         shown = escape_controls(text) if sys.stdout.isatty() else text
         sys.stdout.write(shown if shown.endswith("\n") else f"{shown}\n")
@@ -155,30 +158,31 @@ def _export_all_threads(store: Store, arguments: Arguments, line: ProgressLine) 
         report = report_within(line.show, Progress("Exporting", done, len(threads), "conversations"))
         try:
             words = re.sub(r"\W+", "-", thread.title).strip("-")[:40]
-            text = _render_export(store, thread.id, arguments, report)
-            _write_new_file(arguments.output / f"{words}-{thread.id}.{ending}", text)
+            made = _render_export(store, thread.id, arguments, report)
+            if made.exceeded_limit:
+                line.clear()
+            _warn_of_limit(thread.id, made)
+            _write_new_file(arguments.output / f"{words}-{thread.id}.{ending}", made.text)
         except StateError as error:
             line.clear()
             outcome = _print_refusal(f"{thread.title} ({thread.id}): {error}")
     return outcome
 
 
-def _render_export(store: Store, thread_id: str, arguments: Arguments, report: Report) -> str:
-    form = (
-        text_exports.export_markdown
-        if arguments.markdown
-        else text_exports.export_jsonl
-        if arguments.jsonl
-        else transfer.export
-    )
+def _render_export(store: Store, thread_id: str, arguments: Arguments, report: Report) -> Export:
     is_redacted = arguments.redact_tool_results or arguments.redact or arguments.leave_out_files
     parts = (arguments.redact_tool_results, tuple(arguments.redact), arguments.leave_out_files)
     redaction = Redaction(*parts) if is_redacted else None
-    text = form(store, thread_id, redaction, report)
-    if form is transfer.export and len(text.encode()) > MAX_DOCUMENT_BYTES:
-        limit = MAX_DOCUMENT_BYTES // 1_000_000
-        _print_line(f"The export of {thread_id} is over the {limit} MB that an import takes.", sys.stderr)
-    return text
+    if arguments.markdown:
+        return Export(text_exports.export_markdown(store, thread_id, redaction, report))
+    if arguments.jsonl:
+        return Export(text_exports.export_jsonl(store, thread_id, redaction, report))
+    return transfer.write_export(store, thread_id, redaction, report)
+
+
+def _warn_of_limit(thread_id: str, made: Export) -> None:
+    if made.exceeded_limit:
+        _print_line(f"The export of {thread_id} cannot be imported again. {made.exceeded_limit}", sys.stderr)
 
 
 def _write_new_file(path: Path, text: str) -> None:

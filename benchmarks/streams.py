@@ -197,6 +197,8 @@ async def _follow(page: Page, options: dict[str, Any], reload_at: int | None, op
             with contextlib.suppress(ConnectionClosedError):  # another page took its place: it opens again
                 async for message in watched:
                     frame = json.loads(message)
+                    if "receipt" in frame:  # sent back as a page does, which then keeps its place
+                        await watched.send(frame["receipt"])
                     page.show(_html(frame), is_new=frame["kind"] != "hello")
                     ended = frame["kind"] == "end" or (page.loads > 1 and frame["kind"] == "hello" and not frame["run"])
                     if ended or (page.loads == 1 and reload_at is not None and len(page.shown) >= reload_at):

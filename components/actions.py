@@ -18,7 +18,8 @@ from components.services import Services, read_caller
 
 _TEXTS = ("type", "op", "text", "message", "thread", "title", "name", "description", "branch", "checkpoint", "call")
 TEXT_FIELDS = frozenset((*_TEXTS, "kind", "side"))
-FIELD_TYPES: Mapping[str, type] = {"files": list, "choice": dict, "seen": dict, "version": int, "good": bool}
+_OBJECTS: Mapping[str, type] = {"files": list, "choice": dict, "seen": dict}
+FIELD_TYPES: Mapping[str, type] = {**_OBJECTS, "version": int, "count": int, "good": bool}
 _log = logging.getLogger(__name__)
 
 

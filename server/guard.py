@@ -21,7 +21,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.answers import build_text
 from server.headers import (
-    IMMUTABLE_CACHING,
     IMMUTABLE_FILE_CACHING,
     INERT_POLICY,
     SECURITY_HEADERS,
@@ -29,6 +28,7 @@ from server.headers import (
 )
 from server.knocks import KnockLog
 from server.request_bodies import read_body, replay_body
+from server.request_rate import RequestRate
 from server.sign_in import SIGN_IN_PATH, SOCKET_PROTOCOL, SignIn
 
 MAX_BODY_BYTES = 1_000_000
@@ -47,7 +47,7 @@ class AllowedRoutes:
     public_paths: frozenset[str] = frozenset({"/healthz"})  # open without a cookie
     static_prefixes: tuple[str, ...] = ()  # of files that a browser may keep
     immutable_prefixes: tuple[str, ...] = ()  # of those files whose address contains the content's hash
-    user_file_prefixes: tuple[str, ...] = ()  # of users' files: a browser may cache them, and nothing in them may act
+    user_file_prefixes: tuple[str, ...] = ()  # of users' files: nothing in them may act
     max_body_bytes: Mapping[str, int] = field(default_factory=dict)  # prefix -> bytes, where MAX_BODY_BYTES does not fit
 
     def is_allowed(self, path: str) -> bool:
@@ -81,6 +81,7 @@ class Guard:
         content_security_policy: Callable[[], str],
         routes: AllowedRoutes,
         knocks: KnockLog | None = None,
+        rate: RequestRate | None = None,
     ) -> None:
         self._app = app
         self._hosts = hosts
@@ -88,6 +89,7 @@ class Guard:
         self._policy = content_security_policy
         self._routes = routes
         self._knocks = knocks or KnockLog()
+        self._rate = rate or RequestRate()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -101,7 +103,7 @@ class Guard:
             await self._serve_http(scope, receive, self._add_headers(scope, send))
 
     async def _serve_http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = await self._answer_early(scope) or self._refuse_body(scope)
+        answer = await self._answer_early(scope) or self._refuse_surplus(scope) or self._refuse_body(scope)
         if answer is None and _has_unknown_length(scope):
             body = await read_body(receive, self._routes.find_body_limit(scope["path"]))
             answer = None if body is not None else build_text(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
@@ -163,6 +165,17 @@ class Guard:
         needs_page_key = is_command or self._routes.holds_data(scope["path"])
         return await self._sign_in.answer(scope, headers, needs_page_key=needs_page_key)
 
+    def _refuse_surplus(self, scope: Scope) -> Response | None:
+        """Refuse a request for data of a session that sends too many. Sockets are limited by their handshakes."""
+        path = scope["path"]
+        if path in self._routes.public_paths or not self._routes.holds_data(path):
+            return None
+        session = scope.get("state", {}).get("session")
+        if self._rate.admit(session.id if session else ""):
+            return None
+        self._knocks.note_refusal(scope, HTTPStatus.TOO_MANY_REQUESTS)
+        return build_text(HTTPStatus.TOO_MANY_REQUESTS, "Too many requests. Try again in a moment.", {"Retry-After": "1"})
+
     def _refuse_body(self, scope: Scope) -> Response | None:
         for length in Headers(scope=scope).getlist("content-length"):
             if not (length.isascii() and length.isdigit()):
@@ -208,7 +221,7 @@ class Guard:
                 headers["Content-Security-Policy"] = self._policy()
                 headers["Cache-Control"] = self._choose_caching(scope) if is_file else "no-store"
                 if scope["path"].startswith(self._routes.user_file_prefixes) and message["status"] == HTTPStatus.OK:
-                    headers.update({"Content-Security-Policy": INERT_POLICY, "Cache-Control": IMMUTABLE_CACHING})
+                    headers["Content-Security-Policy"] = INERT_POLICY
             await send(message)
 
         return send_with_headers

@@ -16,7 +16,6 @@ SECURITY_HEADERS = {
 
 # For users' files: the page shows them or the user saves them, and they may not act.
 INERT_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox"
-IMMUTABLE_CACHING = "private, max-age=31536000, immutable"  # of users' files: the address contains the content's hash
 IMMUTABLE_FILE_CACHING = "public, max-age=31536000, immutable"
 
 # Parts of Dash's addresses whose content never changes: "?m=1700000000.0", "dash_table.v4_4_1m1700000000.js".

@@ -10,11 +10,13 @@ from typing import Any
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from server.handshakes import HandshakeQueue
 from server.sign_in import COOKIE_PREFIX
 
 MAX_HEAD_BYTES = 65_536  # of the address and the headers of one request
 MAX_HEAD_SECONDS = 10.0  # from the connection, or from a request's first byte, to the end of its headers
 MAX_BODY_SECONDS = 120.0  # from there to the end of its body: an import of 10 MB over a slow line
+_TOO_MANY_SOCKETS = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 _SOCKET_HEADERS = (b"host", b"origin", b"user-agent", b"upgrade", b"connection")
 
 
@@ -23,10 +25,14 @@ class HeadTooLargeError(httptools.HttpParserError):
 
 
 class BoundedHttpProtocol(HttpToolsProtocol):
-    """uvicorn's protocol with limits. A request over a limit is refused, and its connection is closed."""
+    """uvicorn's protocol with limits. A request over a limit is refused, and its connection is closed.
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    `handshakes` is one queue for all connections of a server.
+    """
+
+    def __init__(self, *args: Any, handshakes: HandshakeQueue, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._handshakes = handshakes
         self._head_bytes = 0
         self._is_reading_head = False
         self._deadline: asyncio.TimerHandle | None = None
@@ -70,10 +76,28 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def handle_websocket_upgrade(self) -> None:
+        """Wait for the handshake's turn, and read nothing meanwhile."""
         self._clear_deadline()
+        self.transport.pause_reading()
         self.scope["headers"] = list(_select_socket_headers(self.scope["headers"]))
+        self._handshakes.add(b"".join(value for name, value in self.scope["headers"] if name == b"cookie"), self)
+
+    @property
+    def is_lost(self) -> bool:
+        return self.transport.is_closing()
+
+    def begin(self) -> None:
+        """Begin the handshake of a socket."""
+        self.transport.resume_reading()
         super().handle_websocket_upgrade()
         self.loop.call_later(MAX_HEAD_SECONDS, _close_without_handshake, self.transport)
+
+    def refuse(self) -> None:
+        """Refuse the handshake of a socket."""
+        self.logger.warning("A socket was refused: too many open at once.")
+        if not self.is_lost:
+            self.transport.write(_TOO_MANY_SOCKETS)
+            self.transport.close()
 
     def _count(self, size: int) -> None:
         """Count bytes that arrived in one piece, also of the fields after a body."""

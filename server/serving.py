@@ -5,15 +5,19 @@ import logging
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from server import garbage
 from server.bounded_log import WarningLimit
+from server.handshakes import HandshakeQueue
 from server.protocol import BoundedHttpProtocol
 
-MAX_SOCKET_MESSAGE_BYTES = 16_384  # the page sends nothing over its socket
+MAX_SOCKET_MESSAGE_BYTES = 16_384  # the page sends a receipt over its socket
+ACCEPTS_PER_TURN = 16  # of the loop
 MAX_LOOP_WAIT_SECONDS = 0.0005  # for another thread's lock on Python; the default is ten times as long
 
 
@@ -37,7 +41,7 @@ def serve_until_signal(asgi: ASGIApp, listener: socket.socket, announce: Callabl
     garbage.postpone_full_passes()
     config = uvicorn.Config(
         asgi,
-        http=BoundedHttpProtocol,
+        http=partial(BoundedHttpProtocol, handshakes=HandshakeQueue()),  # type: ignore[arg-type]  # called like the class
         ws_per_message_deflate=False,  # the page is on the same machine: it costs more than it saves
         log_config=None,  # its own handlers would write lines without a time, and without escaping what they quote
         log_level="warning",
@@ -50,8 +54,10 @@ def serve_until_signal(asgi: ASGIApp, listener: socket.socket, announce: Callabl
     )
     uvicorn_log = logging.getLogger("uvicorn.error")
     uvicorn_log.addFilter(WarningLimit(uvicorn_log))
-    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        runner.run(_AnnouncingServer(config, announce).serve([listener]))
+    with ExitStack() as opened, asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        # uvloop accepts one connection of each listener in a turn. A new one waited behind all work of a thousand others.
+        copies = [opened.enter_context(listener.dup()) for _ in range(ACCEPTS_PER_TURN - 1)]
+        runner.run(_AnnouncingServer(config, announce).serve([listener, *copies]))
 
 
 class _AnnouncingServer(uvicorn.Server):

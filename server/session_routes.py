@@ -1,19 +1,39 @@
-"""The requests of the page about sessions: which there are, and their end."""
+"""The requests of the page about sessions: which there are, and their end. A socket tells a page of the end of its own."""
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 from fastapi import FastAPI, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from server.sessions import Session
 from server.sign_in import SignIn
 
 SESSIONS_PATH = "/api/sessions"
+MAX_WATCHING_PAGES = 500  # that wait for the end of their session
+CLOSE_TRY_AGAIN = 1013
 
 
 def add_routes(server: FastAPI, sign_in: SignIn | None) -> None:
     """Serve the list of sessions, and their ends. Without a sign-in the list is empty."""
+    watching = set[WebSocket]()
+
+    @server.websocket(f"{SESSIONS_PATH}/end")
+    async def watch_session(socket: WebSocket) -> None:
+        """Send nothing until the session ends. Then the guard closes the socket."""
+        await socket.accept()
+        if len(watching) >= MAX_WATCHING_PAGES:
+            await socket.close(CLOSE_TRY_AGAIN)
+            return
+        watching.add(socket)
+        try:
+            with suppress(WebSocketDisconnect):
+                while True:
+                    await socket.receive_text()
+        finally:
+            watching.discard(socket)
 
     @server.get(SESSIONS_PATH)
     async def list_sessions(request: Request) -> Response:

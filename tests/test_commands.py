@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 import commands
 from checkpoints import Database, Store, Thread
+from checkpoints.interchange import import_limits
 from checkpoints.storage import schema
 from config import Settings
 from server.terminal import ProgressLine
@@ -76,13 +77,26 @@ def test_a_plain_export_is_redacted_by_nothing(
     assert capsys.readouterr().err == ""
 
 
-def test_an_export_that_no_import_takes_says_so(file_store: Store, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    thread_id = talked(file_store, "one", "é" * 5_000_000)
-    assert run(folder, "export", thread_id) == 0
-    said = capsys.readouterr()
-    assert said.err == f"The export of {thread_id} is over the 10 MB that an import takes.\n"
+@pytest.mark.parametrize(
+    ("limit", "value", "reason"),
+    [
+        ("MAX_DOCUMENT_BYTES", 999, "The file is larger than 0 MB."),
+        ("MAX_BRANCHES_AND_CHECKPOINTS", 1, "branches are too many: at most 1 branches and checkpoints can be imported."),
+    ],
+)
+def test_an_export_that_no_import_takes_says_so(
+    file_store: Store, folder: Path, capsys: pytest.CaptureFixture[str], limit: str, value: int, reason: str
+) -> None:
+    thread_id = talked(file_store, "one", "é" * 500)
+    file_store.fork(thread_id, None)
+    file_store.fork(thread_id, None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(import_limits, limit, value)
+        assert run(folder, "export", thread_id) == 0
+        said = capsys.readouterr()
+        assert run(folder, "export", thread_id, "--markdown") == 0
+    assert said.err == f"The export of {thread_id} cannot be imported again. {reason}\n"
     assert json.loads(said.out)["format"] == "waymark/1"
-    assert run(folder, "export", thread_id, "--markdown") == 0
     assert capsys.readouterr().err == ""
 
 

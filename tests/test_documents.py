@@ -29,7 +29,7 @@ from components.routes import open_pages
 from components.services import MAX_READ_SECONDS
 from components.views import shown_text
 from config import PROVIDER_KEYS, Settings, load_settings
-from server import dash_requests, guard, protocol
+from server import dash_requests, guard, handshakes, protocol, request_rate
 from tests.agent.running import model_at, running
 from tests.fakes.openai import Call, FakeOpenAI, Say
 
@@ -198,7 +198,12 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{protocol.MAX_HEAD_SECONDS:g} s, a body of {guard.MAX_BODY_BYTES / 1e6:g} MB (of the page's actions "
         f"{ALLOWED_ROUTES.find_body_limit('/_dash-update-component') / 1e6:g} MB and "
         f"{dash_requests.MAX_REQUEST_SEPARATORS:,} brackets and commas) in {protocol.MAX_BODY_SECONDS:g} s",
-        "Pages that follow answers": f"{open_pages.MAX_THREAD_PAGES} of one conversation, {open_pages.MAX_PAGES} together",
+        "Requests of one session for data": f"{request_rate.MAX_BURST_REQUESTS:,} at once, and then "
+        f"{request_rate.MAX_REQUESTS_PER_SECOND} a second",
+        "Sockets that open": f"{1 / handshakes.HANDSHAKE_SECONDS:g} a second, each browser in turn; "
+        f"{handshakes.MAX_WAITING_HANDSHAKES} wait, and the others are refused and try again",
+        "Pages that follow answers": f"{open_pages.MAX_THREAD_PAGES} of one conversation, {open_pages.MAX_PAGES} together; "
+        f"beside them {open_pages.MAX_UNREAD_THREAD_PAGES} and {open_pages.MAX_UNREAD_PAGES} that have not read anything",
         "One run, one of its agents, one branch": "answers, tool calls and seconds: the settings `LIMITS_…`",
         "One answer": f"{run.max_answer_chars:,} characters, {limits.MAX_CALLS} tool calls, {limits.MAX_LABEL_CHARS} "
         "characters of a provider's name for a tool, a call or a model",

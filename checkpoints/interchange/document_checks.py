@@ -1,6 +1,5 @@
 """Checks of a document: its form, and the rules that no schema can express (chains, references, hashes, bounds)."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -9,13 +8,13 @@ from pydantic import TypeAdapter, ValidationError
 from checkpoints import files, serde
 from checkpoints.errors import InvalidDocumentError
 from checkpoints.files import File
-from checkpoints.interchange.waymark import BranchPart, CheckpointPart, Document, FilePart, MessagePart, hash_contents
-from checkpoints.limits import (
-    MAX_ALTERNATIVES,
-    MAX_BRANCHES_AND_CHECKPOINTS,
-    MAX_CALLS,
-    MAX_DOCUMENT_MESSAGES,
+from checkpoints.interchange.import_limits import (
+    check_alternatives,
+    check_branch_and_checkpoint_count,
+    check_call_count,
+    check_message_count,
 )
+from checkpoints.interchange.waymark import BranchPart, CheckpointPart, Document, FilePart, MessagePart, hash_contents
 
 _TEXT_PART_TYPES = (
     "text",
@@ -53,8 +52,7 @@ def _parse_model(value: dict[str, Any]) -> Document:
     if lists.get("branches"):
         emptied["branches"] = [_ANY_BRANCH]  # a document has one at least
     head: Document = _parse_part(_DOCUMENT, {**value, **emptied}, "")
-    if (count := len(lists["messages"])) > MAX_DOCUMENT_MESSAGES:
-        raise InvalidDocumentError(f"should have at most {MAX_DOCUMENT_MESSAGES} items, not {count}", "messages")
+    check_message_count(len(lists["messages"]))
     parts = {
         name: [_parse_part(_LISTS[name], item, f"{name}[{index}]") for index, item in enumerate(items)]
         for name, items in lists.items()
@@ -89,12 +87,8 @@ def _format_location(location: tuple[int | str, ...], text: str) -> str:
 
 def _check_consistency(document: Document, value: dict[str, Any], on_message: Callable[[], object]) -> None:
     """Check the rules that no schema can express: the chain, the references, the hashes."""
-    if len(document.branches) + len(document.checkpoints) > MAX_BRANCHES_AND_CHECKPOINTS:
-        field = "branches" if len(document.branches) > len(document.checkpoints) else "checkpoints"
-        raise InvalidDocumentError(
-            f"are too many: at most {MAX_BRANCHES_AND_CHECKPOINTS:,} branches and checkpoints can be imported", field
-        )
-    _check_alternatives(document)
+    check_branch_and_checkpoint_count(len(document.branches), len(document.checkpoints))
+    check_alternatives([message.parent_id for message in document.messages])
     hashes = _check_messages(document, on_message)
     _check_files(document)
     depths: dict[str | None, int] = {None: 0}
@@ -137,21 +131,10 @@ def _check_messages(document: Document, on_message: Callable[[], object]) -> dic
     return hashes
 
 
-def _check_alternatives(document: Document) -> None:
-    """Limit the alternatives of a message: the page offers all of them."""
-    following = Counter(message.parent_id for message in document.messages)
-    for index, message in enumerate(document.messages):
-        if following[message.parent_id] > MAX_ALTERNATIVES:
-            reason = f"is one of {following[message.parent_id]:,} alternatives, and there may be {MAX_ALTERNATIVES}"
-            raise InvalidDocumentError(reason, f"messages[{index}]")
-
-
 def _check_body(body: dict[str, Any], field: str, files_by_hash: Mapping[str, File]) -> None:
     if set(body) != {"type", "data"} or not isinstance(body["data"], dict):
         raise InvalidDocumentError('must have exactly "type" and "data"', field)
-    calls = [body["data"].get(kind) for kind in ("tool_calls", "invalid_tool_calls")]
-    if sum(len(each) for each in calls if isinstance(each, list)) > MAX_CALLS:
-        raise InvalidDocumentError(f"makes more than {MAX_CALLS} tool calls, which is too many", field)
+    check_call_count(body, field)
     content = body["data"].get("content")
     for index, part in enumerate(content if isinstance(content, list) else ()):
         if files.is_file_part(part) and body["type"] == "human":

@@ -5,8 +5,9 @@ from typing import Any
 from checkpoints.errors import InvalidDocumentError
 from checkpoints.interchange import legacy, open_webui, strict_json, waymark
 from checkpoints.interchange.document_checks import check_document
+from checkpoints.interchange.import_limits import check_byte_count
 from checkpoints.interchange.waymark import Document
-from checkpoints.limits import MAX_CONVERSATIONS, MAX_DOCUMENT_BYTES
+from checkpoints.limits import MAX_CONVERSATIONS
 from checkpoints.progress import Progress, Report, StepCounter, ignore_progress
 
 
@@ -24,8 +25,7 @@ def read_documents(text: str | bytes, report: Report = ignore_progress) -> list[
     Raises `InvalidDocumentError`.
     """
     raw = text.encode(errors="surrogatepass") if isinstance(text, str) else text
-    if len(raw) > MAX_DOCUMENT_BYTES:
-        raise InvalidDocumentError(f"The file is larger than {MAX_DOCUMENT_BYTES // 1_000_000} MB.")
+    check_byte_count(len(raw))
     report(Progress("Reading the file"))
     found = _convert_to_waymark(strict_json.parse_strictly(raw))
     messages = StepCounter(report, "Checking", sum(_count_messages(value) for value in found), "messages")

@@ -11,13 +11,13 @@ from checkpoints.limits import MAX_DOCUMENT_VALUES, MAX_FILE_LEVELS, is_deeper
 
 _PIECE_BYTES = 64_000
 _SEPARATORS = (b"[", b"{", b",")
+_DEEP_TEXT = f"The file is nested deeper than {MAX_FILE_LEVELS} levels."
 _TEXT = re.compile(rb'"[^"]*"')
 
 
 def parse_strictly(raw: bytes) -> Any:
     """Parse JSON. Raises `InvalidDocumentError`."""
-    if _has_more_values(raw, MAX_DOCUMENT_VALUES):
-        raise InvalidDocumentError(f"The file holds more than {MAX_DOCUMENT_VALUES:,} values, which is too many.")
+    check_value_count(raw)
     try:
         value = json.loads(
             raw.decode(),
@@ -26,7 +26,7 @@ def parse_strictly(raw: bytes) -> Any:
             parse_float=_parse_finite,
         )
     except RecursionError as error:
-        raise InvalidDocumentError(f"The file is nested deeper than {MAX_FILE_LEVELS} levels.") from error
+        raise InvalidDocumentError(_DEEP_TEXT) from error
     except UnicodeDecodeError as error:
         raise InvalidDocumentError("The file is not UTF-8 text.") from error
     except json.JSONDecodeError as error:
@@ -35,11 +35,22 @@ def parse_strictly(raw: bytes) -> Any:
         if isinstance(error, InvalidDocumentError):
             raise
         raise InvalidDocumentError("The file holds a number that is too long.") from error  # Python's limit on digits
-    if is_deeper(value, MAX_FILE_LEVELS):
-        raise InvalidDocumentError(f"The file is nested deeper than {MAX_FILE_LEVELS} levels.")
+    check_levels(value)
     if b"\\ud" in raw or b"\\uD" in raw:  # only an escape can make half of a pair: most files need no walk
         _check_texts(value)
     return value
+
+
+def check_value_count(raw: bytes) -> None:
+    """Raise `InvalidDocumentError` for JSON of too many values."""
+    if _has_more_values(raw, MAX_DOCUMENT_VALUES):
+        raise InvalidDocumentError(f"The file holds more than {MAX_DOCUMENT_VALUES:,} values, which is too many.")
+
+
+def check_levels(value: Any) -> None:
+    """Raise `InvalidDocumentError` for JSON that nests too deeply."""
+    if is_deeper(value, MAX_FILE_LEVELS):
+        raise InvalidDocumentError(_DEEP_TEXT)
 
 
 def _has_more_values(raw: bytes, limit: int) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from checkpoints import files, limits
 from checkpoints.errors import DamagedFileError, ExportTooLargeError
 from checkpoints.interchange import open_webui, waymark
+from checkpoints.interchange.import_limits import describe_exceeded_limit
 from checkpoints.interchange.import_plan import NothingNewError
 from checkpoints.interchange.importing import make_merge, make_replacement
 from checkpoints.interchange.redaction import Redaction
@@ -22,6 +23,7 @@ from checkpoints.store import Store
 from checkpoints.text import pluralize
 
 __all__ = [
+    "Export",
     "ImportPreview",
     "export",
     "export_current_path",
@@ -30,7 +32,16 @@ __all__ = [
     "make_replacement",
     "merge_document",
     "preview_import",
+    "write_export",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """The text of an exported conversation."""
+
+    text: str
+    exceeded_limit: str | None = None  # the sentence with which an import would refuse it
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +68,17 @@ def export(store: Store, thread_id: str, redaction: Redaction | None = None, rep
     Raises `DamagedMessageError` or `DamagedFileError` rather than export damaged content, and `ExportTooLargeError` for
     attached files that would make it too large to be imported.
     """
+    return write_export(store, thread_id, redaction, report).text
+
+
+def write_export(
+    store: Store, thread_id: str, redaction: Redaction | None = None, report: Report = ignore_progress
+) -> Export:
+    """Export a conversation as `export` does, and tell whether an import would refuse the file."""
     document = export_document(store, thread_id, redaction, report)
     report(Progress("Writing the file"))
-    return waymark.to_json(document)
+    text = waymark.to_json(document)
+    return Export(text, describe_exceeded_limit(document, text))
 
 
 def export_document(

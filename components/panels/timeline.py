@@ -1,4 +1,4 @@
-"""The checkpoints of a conversation: save, rename, pin, delete; `restore_dialog` restores them."""
+"""The checkpoints of a conversation: save, rename, pin, delete; `restore_dialog` restores them. And the list of branches."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -7,7 +7,7 @@ from typing import Any
 from dash import Dash, html
 from dash.development.base_component import Component
 
-from checkpoints import Checkpoint, ThreadNotFoundError
+from checkpoints import Checkpoint, Store, Thread, ThreadNotFoundError
 from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
 from components.panel import Panel
@@ -15,6 +15,7 @@ from components.services import Services
 from components.views import list_rows
 from components.widgets import TIMELINE_ID, Timeline
 
+PORTION_BRANCHES = 100  # the newest, and the current one; each "Show earlier" adds as many
 NOTHING_TO_SAVE = "There is nothing to save yet: start a conversation first."
 
 
@@ -82,8 +83,16 @@ async def _change_checkpoint(services: Services, action: Action) -> Answer:
     return Answer(page_state.build_update())
 
 
+async def _list_more_branches(services: Services, action: Action) -> Answer:
+    """Reply with the newest branches, as many as the page asks for."""
+    return Answer(
+        reply=await services.read_snapshot(_read_branch_portion, services.store, action.thread_id, action.fields["count"])
+    )
+
+
 ACTIONS: Mapping[str, Handlers] = {
     Ids.LIST: {
+        "branches": _list_more_branches,
         "save": _save_checkpoint,
         "change": _change_checkpoint,
         "delete": _open_deletion_dialog,
@@ -92,7 +101,7 @@ ACTIONS: Mapping[str, Handlers] = {
 
 
 def _read_timeline(services: Services, thread_id: str | None) -> dict[str, Any]:
-    nothing: dict[str, Any] = {"thread": None, "version": 0, "checkpoints": [], "branches": []}
+    nothing: dict[str, Any] = {"thread": None, "version": 0, "checkpoints": [], "branches": [], "branch_count": 0}
     store = services.store
     try:
         thread = store.get_thread(thread_id) if thread_id else None
@@ -100,17 +109,32 @@ def _read_timeline(services: Services, thread_id: str | None) -> dict[str, Any]:
         thread = None
     if thread is None:
         return {**nothing, "save": {"enabled": False, "reason": NOTHING_TO_SAVE}}
-    checkpoints, shared = store.list_checkpoints(thread.id), store.count_shared_messages(thread.id)
+    checkpoints = store.list_checkpoints(thread.id)
     current = [c.id for c in checkpoints if c.node is not None and c.node.id == thread.head_id]
+    return {
+        **_describe_branch_portion(store, thread, PORTION_BRANCHES),
+        "checkpoints": [list_rows.describe_checkpoint(c, is_current=c.id in current[-1:]) for c in checkpoints],
+        "save": {"enabled": thread.head_id is not None, "reason": None if thread.head_id else NOTHING_TO_SAVE},
+    }
+
+
+def _read_branch_portion(store: Store, thread_id: str, count: int) -> dict[str, Any]:
+    return _describe_branch_portion(store, store.get_thread(thread_id), count)
+
+
+def _describe_branch_portion(store: Store, thread: Thread, count: int) -> dict[str, Any]:
+    """Describe the newest branches and the current one, in their order."""
+    branches, shared = store.list_branches(thread.id), store.count_shared_messages(thread.id)
+    first = len(branches) - count
     return {
         "thread": thread.id,
         "version": thread.version,
-        "checkpoints": [list_rows.describe_checkpoint(c, is_current=c.id in current[-1:]) for c in checkpoints],
+        "branch_count": len(branches),
         "branches": [
-            list_rows.describe_branch(b, length, shared[b.id], thread.branch_id)
-            for b, length in store.list_branches(thread.id)
+            list_rows.describe_branch(branch, length, shared[branch.id], thread.branch_id)
+            for place, (branch, length) in enumerate(branches)
+            if place >= first or branch.id == thread.branch_id
         ],
-        "save": {"enabled": thread.head_id is not None, "reason": None if thread.head_id else NOTHING_TO_SAVE},
     }
 
 

@@ -12,11 +12,14 @@ from starlette.responses import PlainTextResponse, Response
 from checkpoints import Store
 from checkpoints.interchange import text_exports, transfer
 from checkpoints.interchange.redaction import Redaction
+from checkpoints.interchange.transfer import Export
 from checkpoints.progress import Report
 from components.long_requests import get_report
 from components.services import Services
 
-Writer = Callable[[Store, str, Redaction | None, Report], str]
+WARNING_HEADER = "Waymark-Warning"  # a sentence, quoted: the browser asks before it saves the file
+
+Writer = Callable[[Store, str, Redaction | None, Report], Export]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +30,15 @@ class ExportFormat:
     suffix: str  # of the file's name
 
 
+def _write_text(write: Callable[[Store, str, Redaction | None, Report], str]) -> Writer:
+    """Adapt the writer of a format that cannot be imported in any size."""
+    return lambda *arguments: Export(write(*arguments))
+
+
 EXPORT_FORMATS = {  # by the value in the form
-    "waymark": ExportFormat("Waymark JSON", transfer.export, "application/json", "waymark.json"),
-    "markdown": ExportFormat("Markdown", text_exports.export_markdown, "text/markdown", "md"),
-    "jsonl": ExportFormat("JSONL (OpenAI format)", text_exports.export_jsonl, "application/jsonl", "jsonl"),
+    "waymark": ExportFormat("Waymark JSON", transfer.write_export, "application/json", "waymark.json"),
+    "markdown": ExportFormat("Markdown", _write_text(text_exports.export_markdown), "text/markdown", "md"),
+    "jsonl": ExportFormat("JSONL (OpenAI format)", _write_text(text_exports.export_jsonl), "application/jsonl", "jsonl"),
 }
 
 
@@ -48,12 +56,13 @@ def add_route(server: FastAPI, services: Services) -> None:
         words = tuple(line.strip() for text in options.getlist("redact") for line in text.splitlines() if line.strip())
         results, attached = "leave_out" in options, "leave_out_files" in options
         redaction = Redaction(results, words, attached) if words or results or attached else None
-        text = await services.read_snapshot(kind.write, services.store, thread_id, redaction, get_report())
+        made = await services.read_snapshot(kind.write, services.store, thread_id, redaction, get_report())
         title = await services.read_snapshot(_read_title, services.store, thread_id)
         named = _build_file_name(redaction, title)
         title_name = quote(f"{named}.{kind.suffix}", safe="")
         name = f"attachment; filename=\"conversation.{kind.suffix}\"; filename*=UTF-8''{title_name}"
-        return Response(text, media_type=kind.media_type, headers={"Content-Disposition": name})
+        warning = {WARNING_HEADER: quote(made.exceeded_limit)} if made.exceeded_limit else {}
+        return Response(made.text, media_type=kind.media_type, headers={"Content-Disposition": name, **warning})
 
 
 def _read_title(store: Store, thread_id: str) -> str:

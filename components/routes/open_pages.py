@@ -1,39 +1,74 @@
-"""The pages that follow conversations, at most so many: each piece of an answer costs the server work for each page."""
+"""The pages that follow conversations, at most so many: each piece of an answer costs the server work for each page.
+
+A page proves that it reads by sending back the receipt of its first frame. Pages that have not done so have few places of
+their own, so that no number of them takes the place of a page that reads.
+"""
 
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-MAX_THREAD_PAGES = 20  # that follow one conversation
-MAX_PAGES = 200  # of all conversations
+MAX_THREAD_PAGES = 20  # that read, of one conversation
+MAX_PAGES = 200  # that read, of all conversations
+MAX_UNREAD_THREAD_PAGES = 10
+MAX_UNREAD_PAGES = 50
+
+PageTask = asyncio.Task[None]
 
 
 class OpenPages:
-    """The tasks that send to pages, oldest first. A new page beyond a limit takes the place of the oldest one."""
+    """The tasks that send to pages. A page beyond a limit takes the place of the oldest one of its kind."""
 
     def __init__(self) -> None:
-        self._threads: dict[asyncio.Task[None], str] = {}
-        self._replaced: set[asyncio.Task[None]] = set()
+        self._unread_pages = _Places(MAX_UNREAD_THREAD_PAGES, MAX_UNREAD_PAGES)
+        self._reading_pages = _Places(MAX_THREAD_PAGES, MAX_PAGES)
+        self._replaced: set[PageTask] = set()
 
     @contextmanager
-    def enter(self, thread_id: str, sending: asyncio.Task[None]) -> Iterator[None]:
-        """Hold a place for a page, and end the pages that it replaces."""
-        same = [task for task, thread in self._threads.items() if thread == thread_id]
-        if len(same) >= MAX_THREAD_PAGES:
-            self._replace(same[0])
-        elif len(self._threads) >= MAX_PAGES:
-            self._replace(next(iter(self._threads)))
-        self._threads[sending] = thread_id
+    def enter(self, thread_id: str, sending: PageTask) -> Iterator[None]:
+        """Hold a place for a page, and end the page that it replaces."""
+        self._take_place(self._unread_pages, thread_id, sending)
         try:
             yield
         finally:
-            self._threads.pop(sending, None)
+            self._unread_pages.leave(sending)
+            self._reading_pages.leave(sending)
             self._replaced.discard(sending)
 
-    def was_replaced(self, sending: asyncio.Task[None]) -> bool:
+    def note_receipt(self, sending: PageTask) -> None:
+        """Move a page to the places of those that read. It may replace one of them."""
+        if thread_id := self._unread_pages.leave(sending):
+            self._take_place(self._reading_pages, thread_id, sending)
+
+    def was_replaced(self, sending: PageTask) -> bool:
         return sending in self._replaced
 
-    def _replace(self, sending: asyncio.Task[None]) -> None:
-        del self._threads[sending]
-        self._replaced.add(sending)
-        sending.cancel()
+    def _take_place(self, places: "_Places", thread_id: str, sending: PageTask) -> None:
+        if replaced := places.enter(thread_id, sending):
+            self._replaced.add(replaced)
+            replaced.cancel()
+
+
+class _Places:
+    """A number of places, oldest first, of which one conversation may have a part."""
+
+    def __init__(self, max_of_thread: int, max_of_all: int) -> None:
+        self._max_of_thread, self._max_of_all = max_of_thread, max_of_all
+        self._threads: dict[PageTask, str] = {}
+
+    def enter(self, thread_id: str, sending: PageTask) -> PageTask | None:
+        """Return the task that has lost its place."""
+        same = [task for task, thread in self._threads.items() if thread == thread_id]
+        replaced = None
+        if len(same) >= self._max_of_thread:
+            replaced = same[0]
+        elif len(self._threads) >= self._max_of_all:
+            replaced = next(iter(self._threads))
+        if replaced:
+            del self._threads[replaced]
+        self._threads[sending] = thread_id
+        return replaced
+
+    def leave(self, sending: PageTask) -> str | None:
+        """Return the conversation of a task that had a place."""
+        return self._threads.pop(sending, None)

@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 import json
 import logging
+import secrets
+from collections.abc import Callable
 
 from fastapi import FastAPI
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -36,8 +38,9 @@ def add_route(server: FastAPI, services: Services) -> None:
 
 
 async def _serve_page(socket: WebSocket, services: Services, pages: OpenPages, thread_id: str) -> None:
-    sending = asyncio.create_task(_send_frames(socket, services, thread_id))
-    closing = asyncio.create_task(_wait_for_close(socket))
+    receipt = secrets.token_hex(8)
+    sending = asyncio.create_task(_send_frames(socket, services, thread_id, receipt))
+    closing = asyncio.create_task(_wait_for_close(socket, receipt, lambda: pages.note_receipt(sending)))
     with pages.enter(thread_id, sending):
         await asyncio.wait({sending, closing}, return_when=asyncio.FIRST_COMPLETED)
         for task in (sending, closing):
@@ -49,12 +52,14 @@ async def _serve_page(socket: WebSocket, services: Services, pages: OpenPages, t
         _log.error("a page of thread %s got no more events", thread_id, exc_info=error)
 
 
-async def _send_frames(socket: WebSocket, services: Services, thread_id: str) -> None:
+async def _send_frames(socket: WebSocket, services: Services, thread_id: str, receipt: str) -> None:
+    """Send the frames. The first one carries a receipt, which a page that reads sends back."""
     is_expected = "expected" in socket.query_params
     async with contextlib.aclosing(stream_frames(services, thread_id, is_expected=is_expected)) as frames:
         try:
             async for frame in frames:
-                if not await _send_frame(socket, frame):
+                receipts = {"receipt": receipt} if frame["kind"] == "hello" else {}
+                if not await _send_frame(socket, {**frame, **receipts}):
                     return
         except (ThreadNotFoundError, TimeoutError):
             await _close(socket, CLOSE_THREAD_GONE)
@@ -78,7 +83,8 @@ async def _close(socket: WebSocket, code: int) -> None:
             await socket.close(code)
 
 
-async def _wait_for_close(socket: WebSocket) -> None:
+async def _wait_for_close(socket: WebSocket, receipt: str, note_receipt: Callable[[], None]) -> None:
     with contextlib.suppress(WebSocketDisconnect, RuntimeError):
         while True:
-            await socket.receive_text()
+            if await socket.receive_text() == receipt:
+                note_receipt()

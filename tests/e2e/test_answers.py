@@ -1,5 +1,6 @@
 """The answer that is being written: nothing that happens to the page interrupts, loses or doubles it."""
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -343,3 +344,24 @@ def test_a_long_text_is_shown_in_part_and_edited_whole(
     opened.value.close()
     page.tab.get_by_role("button", name="Edit message").click()
     expect(page.editor.locator("textarea")).to_have_value(text)
+
+
+def test_a_page_shows_the_server_that_it_reads(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server)
+    received: list[str] = []
+    sent: list[str | bytes] = []
+
+    def connect(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+
+        def deliver(frame: str | bytes) -> None:
+            received.append(json.loads(frame).get("receipt"))
+            socket.send(frame)
+
+        server.on_message(deliver)
+        socket.on_message(lambda receipt: sent.append(receipt))  # noqa: PLW0108  (a built-in function is not taken)
+
+    page.tab.route_web_socket(re.compile("/events"), connect)
+    page.say("Hello")
+    assert sent == [receipt for receipt in received if receipt]
+    assert sent

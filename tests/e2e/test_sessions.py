@@ -63,6 +63,16 @@ def test_other_sessions_are_seen_and_ended(page: Page, other_tab: Tab) -> None:
     page.say("Still here")
 
 
+def test_a_page_without_a_conversation_is_left_when_its_session_ends(page: Page, other_tab: Tab) -> None:
+    page.say("A secret")
+    other_tab.reload()
+    expect(other_tab.get_by_text("A secret")).to_be_visible()  # its title, in the list of conversations
+    page.tab.get_by_role("button", name="Sessions").click()
+    page.dialog.get_by_role("button", name="Sign all others out").click()
+    expect_signed_out(other_tab)
+    expect(other_tab.get_by_text("A secret")).to_have_count(0)
+
+
 def test_signing_out_leaves_nothing_that_opens_the_door(page: Page) -> None:
     page.expected.append("401")
     cookies = page.tab.context.cookies()

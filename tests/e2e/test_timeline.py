@@ -241,10 +241,18 @@ def test_of_many_branches_the_newest_and_the_current_one_are_shown(server: Serve
     page.say("Hello")
     with _changed_behind(page) as (store, thread_id):
         _add_branches(store, thread_id, count=150)
+        earliest = store.list_branches(thread_id)[1][0].name
     expect(page.branches).to_have_count(101)
     expect(page.branch("main")).to_contain_text("you are here")
     page.tab.get_by_role("button", name="Show earlier (50)").click()
     expect(page.branches).to_have_count(151)
+    page.tab.get_by_role("button", name=f"Rename branch {earliest}", exact=True).click()
+    page.tab.get_by_label("Name of the branch").fill("The earliest")
+    page.tab.keyboard.press("Enter")
+    expect(page.branch("The earliest")).to_be_focused()
+    page.tab.get_by_role("button", name="Delete branch The earliest").click()
+    page.confirm("Delete")
+    expect(page.branches).to_have_count(150)
 
 
 def test_of_many_branches_the_current_one_is_in_view(server: Server, visit: Visit) -> None:

@@ -5,9 +5,10 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from checkpoints import Database, Store
 from checkpoints.interchange import transfer
@@ -208,6 +209,28 @@ def test_a_refused_export_is_a_word_in_the_corner_and_what_to_redact_stands_in_n
     expect(page.toast).to_contain_text("Nothing was exported. A pattern with * is one word, without spaces.")
     assert page.tab.url == address
     assert [url for url in asked if "words" in url] == []
+
+
+def test_an_export_that_no_import_takes_is_saved_after_a_question(
+    shared_server: Server, visit: Visit, tmp_path: Path
+) -> None:
+    page = visit(shared_server)
+    page.say("Hello")
+
+    def warn(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, headers={**answer.headers, "waymark-warning": quote("It has 10 % too much: “é”.")})
+
+    page.tab.route("**/export", warn)
+    page.ask_to_export()
+    page.confirm("Export")
+    warning = page.tab.get_by_role("dialog", name="This export cannot be imported again")
+    expect(warning).to_contain_text("It has 10 % too much: “é”.")
+    with page.tab.expect_download() as started:
+        warning.get_by_role("button", name="Save anyway").click()
+    started.value.save_as(tmp_path / "talk.json")
+    assert json.loads((tmp_path / "talk.json").read_text())["thread"]["title"] == "Hello"
+    expect(warning).to_have_count(0)
 
 
 def test_a_redacted_export_is_imported_beside_the_original(server: Server, visit: Visit, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from starlette.responses import PlainTextResponse
 from server.guard import MAX_BODY_BYTES, AllowedRoutes, Guard
 from server.headers import build_security_policy, choose_file_caching
 from server.knocks import KnockLog
+from server.request_rate import MAX_BURST_REQUESTS, RequestRate
 from server.sessions import Sessions
 from server.sign_in import SignIn
 
@@ -55,6 +56,7 @@ class Entrance:
     app: Any = echo
     sign_in: SignIn | None = None
     hosts: frozenset[str] = frozenset({HOST})
+    rate: RequestRate | None = None
 
     def guard(self) -> Guard:
         return Guard(
@@ -64,6 +66,7 @@ class Entrance:
             content_security_policy=lambda: build_security_policy(["'sha256-x'"]),
             routes=DOORS,
             knocks=KnockLog(lambda *_: None),
+            rate=self.rate,
         )
 
     def knock(self, path: str, method: str = "GET", chunks: tuple[bytes, ...] = (b"",), **headers: Any) -> Answer:
@@ -300,3 +303,11 @@ def listening() -> tuple[socket.socket, int]:
     port.bind(("127.0.0.1", 0))
     port.listen()  # from now on browsers wait instead of being refused
     return port, port.getsockname()[1]
+
+
+def test_a_session_that_sends_too_many_requests_is_told_to_wait_and_still_gets_the_page() -> None:
+    entrance = Entrance(rate=RequestRate(lambda: 0.0))
+    statuses = [entrance.knock("/api/x").status for _ in range(MAX_BURST_REQUESTS + 2)]
+    assert statuses == [200] * MAX_BURST_REQUESTS + [429] * 2
+    assert entrance.knock("/api/x")["retry-after"] == "1"
+    assert [entrance.knock(path).status for path in ("/", "/t/x", "/assets/x.css", "/healthz")] == [200] * 4

@@ -2,14 +2,15 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any
 
 import pytest
 import uvicorn
 from starlette.responses import PlainTextResponse
 
-from server import protocol
+from server import handshakes, protocol
+from server.handshakes import MAX_WAITING_HANDSHAKES, HandshakeQueue
 from server.protocol import MAX_HEAD_BYTES, BoundedHttpProtocol
 
 Story = Callable[[int], Awaitable[None]]
@@ -30,7 +31,8 @@ def serve(story: Story) -> None:
         config.load()
         server.lifespan = config.lifespan_class(config)
         loop = asyncio.get_running_loop()
-        make = lambda: BoundedHttpProtocol(config, server.server_state, {})  # noqa: E731
+        queue = HandshakeQueue()
+        make = lambda: BoundedHttpProtocol(config, server.server_state, {}, handshakes=queue)  # noqa: E731
         async with asyncio.timeout(30), await loop.create_server(make, "127.0.0.1", 0) as listening:
             await story(listening.sockets[0].getsockname()[1])
 
@@ -40,14 +42,12 @@ def serve(story: Story) -> None:
 async def ask(port: int, *pieces: bytes) -> bytes:
     """What comes back until the server closes the connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    with suppress(ConnectionError):
+    with closing(writer), suppress(ConnectionError):
         for piece in pieces:
             writer.write(piece)
             await writer.drain()
             await asyncio.sleep(0)
-        answer = await reader.read()
-        writer.close()
-        return answer
+        return await reader.read()
     return b"closed"
 
 
@@ -135,5 +135,26 @@ def test_a_handshake_that_does_not_come_to_its_end_is_not_waited_for(monkeypatch
 
     async def story(port: int) -> None:
         assert await ask(port, upgrade(key=b"x" * 20_000)) == b""
+
+    serve(story)
+
+
+def test_of_many_sockets_at_once_some_are_refused_and_a_request_waits_for_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handshakes, "HANDSHAKE_SECONDS", 3600)
+
+    async def story(port: int) -> None:
+        many = MAX_WAITING_HANDSHAKES + 10
+        asked = [asyncio.create_task(ask(port, upgrade(b"Cookie: waymark_1=a\r\n"))) for _ in range(many)]
+        done, waiting = set[asyncio.Task[bytes]](), set(asked)
+        while len(done) < 10:
+            newly_done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            done |= newly_done
+        statuses = sorted(task.result()[9:12] for task in done)
+        assert statuses == [b"403"] + [b"503"] * 9
+        assert b"hello" in await ask(port, request())
+        assert len(waiting) == MAX_WAITING_HANDSHAKES
+        for task in waiting:
+            task.cancel()
+        await asyncio.wait(waiting)
 
     serve(story)

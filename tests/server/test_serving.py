@@ -1,9 +1,11 @@
 """The process that serves: its loop waits little for other threads, and no stranger can fill its log or sign it."""
 
+import asyncio
 import gc
 import socket
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from datetime import datetime
 from pathlib import Path
 
@@ -72,3 +74,34 @@ def test_while_it_serves_no_thread_keeps_the_lock_for_the_default_time(monkeypat
         serving.serve_until_signal(answer, listener, lambda: None)
     assert seen == [pytest.approx(serving.MAX_LOOP_WAIT_SECONDS)]
     assert seen[0] <= 0.001
+
+
+def test_a_thousand_connections_are_accepted_in_few_turns_of_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns, count = 0, 200
+
+    async def accept_all(_: serving._AnnouncingServer, sockets: list[socket.socket]) -> None:
+        nonlocal turns
+        accepted: list[object] = []
+        loop = asyncio.get_running_loop()
+        with ExitStack() as opened:
+            for each in sockets:
+                opened.enter_context(closing(await loop.create_server(lambda: Accepted(accepted), sock=each, backlog=count)))
+            for _ in range(count):
+                opened.enter_context(socket.create_connection(sockets[0].getsockname(), timeout=30))
+            while len(accepted) < count:
+                await asyncio.sleep(0)
+                turns += 1
+
+    async def answer(*_: object) -> None: ...
+
+    monkeypatch.setattr(serving._AnnouncingServer, "serve", accept_all)
+    with serving.open_listener("127.0.0.1", 0) as listener:
+        serving.serve_until_signal(answer, listener, lambda: None)
+    assert turns < count / 4
+
+
+class Accepted(asyncio.Protocol):
+    """A connection that is noted and rests."""
+
+    def __init__(self, accepted: list[object]) -> None:
+        accepted.append(self)

@@ -7,7 +7,10 @@ from typing import Any
 
 import httpx
 import pytest
+from fastapi import FastAPI
+from starlette.testclient import TestClient
 
+from server import session_routes
 from tests.page_key import read_page_key
 from tests.test_app import opened
 
@@ -89,3 +92,13 @@ def test_without_a_sign_in_there_are_no_sessions(tmp_path: Path) -> None:
             assert (await browser.post("/api/sessions/end-others")).status_code == 404
 
     asyncio.run(story())
+
+
+def test_only_so_many_pages_wait_for_the_end_of_their_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_routes, "MAX_WATCHING_PAGES", 1)
+    server = FastAPI()
+    session_routes.add_routes(server, None)
+    with TestClient(server) as browser:
+        for _ in range(2):
+            with browser.websocket_connect("/api/sessions/end"), browser.websocket_connect("/api/sessions/end") as second:
+                assert second.receive() == {"type": "websocket.close", "code": 1013, "reason": ""}

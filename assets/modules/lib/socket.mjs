@@ -81,6 +81,7 @@ class ThreadSocket {
       clearTimeout(this.#noticeTimer);
       this.#noticeTimer = 0;
       this.#on.onConnection(false);
+      this.#socket.send(frame.receipt); // the server replaces pages that do not read first
     }
     if (frame.version !== undefined) recordVersion(this.#thread, frame);
     recordRun(this.#thread, frame);

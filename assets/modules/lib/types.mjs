@@ -35,8 +35,9 @@
  * @typedef {{id: string, name: string, description: string, created_by: "user"|"agent"|"judge"|"system", time: string,
  *   messages: number, message: string|null, tokens: number|null, pinned: boolean, here: boolean}} CheckpointView
  * @typedef {{id: string, name: string, current: boolean, messages: number, shared: number}} BranchView
- * @typedef {{thread: string|null, version: number, checkpoints: CheckpointView[], branches: BranchView[],
- *   save: {enabled: boolean, reason: string|null}}} TimelineData
+ * @typedef {{thread: string|null, version: number, branch_count: number, branches: BranchView[]}} BranchPortion  the newest
+ *   branches and the current one; `branch_count` is of all
+ * @typedef {BranchPortion & {checkpoints: CheckpointView[], save: {enabled: boolean, reason: string|null}}} TimelineData
  *
  * @typedef {{id: string, title: string, updated: string, running: boolean, waiting: boolean}} ThreadItem
  * @typedef {ThreadItem & {version: number}} DeletedItem

@@ -1,7 +1,11 @@
 /** Submit the export form without leaving the page: a refusal becomes a toast, and texts to redact stay out of the URL. */
+import { lazy } from "../lib/lazy.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { saveFile } from "./file-links.mjs";
+import { mountDialog } from "./keys.mjs";
 import { followRequest } from "./long-request.mjs";
+
+const ExportWarning = lazy(() => import("./export-warning.lazy.mjs"), "ExportWarning", "Nothing was exported. Please try again.");
 
 /** @param {Response} answer @returns {string} the name that the server gave the file */
 function readFileName(answer) {
@@ -28,7 +32,8 @@ async function fetchExport(form) {
   return followRequest({ title: "Export" }, async (headers, show) => {
     const answer = await fetch(form.action, { method: "POST", body, headers });
     if (!answer.ok) throw new Error(await answer.text());
-    return { name: readFileName(answer), content: await readFile(answer, show) };
+    const warning = decodeURIComponent(answer.headers.get("waymark-warning") ?? "");
+    return { name: readFileName(answer), warning, content: await readFile(answer, show) };
   });
 }
 
@@ -36,8 +41,10 @@ async function submitExport(event) {
   if (event.target.id !== "export-form") return;
   event.preventDefault();
   try {
-    const { name, content } = await fetchExport(event.target);
-    saveFile(name, content);
+    const { name, warning, content } = await fetchExport(event.target);
+    const save = () => saveFile(name, content);
+    if (!warning) save();
+    else if (await ExportWarning.load()) mountDialog(ExportWarning, { warning, onSave: save });
   } catch (error) {
     showToast(error instanceof TypeError ? "The server did not answer. Nothing was exported." : `Nothing was exported. ${error.message}`);
   }

@@ -16,6 +16,11 @@ const isCovered = () => document.querySelector(".modal.show") !== null;
 /** Show a dialog, and remove it when it is closed. @param {Function} Dialog a lazy component @param {object} props */
 export async function showDialog(Dialog, props = {}) {
   if ((await Dialog.load()) === null || isCovered()) return; // covered: the key was pressed twice
+  mountDialog(Dialog, props);
+}
+
+/** Show a loaded dialog, also above another one. @param {Function} Dialog a lazy component @param {object} props */
+export function mountDialog(Dialog, props) {
   const place = document.body.appendChild(document.createElement("div"));
   const root = createRoot(place);
   const onClose = () => (root.unmount(), place.remove());

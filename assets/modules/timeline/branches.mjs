@@ -4,22 +4,44 @@ import { icon } from "../lib/icons.mjs";
 import { NameField } from "../lib/name-field.mjs";
 import { scrollWithin } from "../lib/scroll-within.mjs";
 
-const { Fragment, createElement: h, useEffect, useRef, useState } = window.React;
+const { Fragment, createElement: h, useEffect, useMemo, useRef, useState } = window.React;
 
 const MAX_BRANCH_NAME_CHARS = 120;
-const PAGE_BRANCHES = 100; // the newest branches, and the current one; each "Show earlier" adds as many
+const PORTION_BRANCHES = 100; // that each "Show earlier" adds
+const NO_BRANCHES = [];
 
 /**
- * @param {{branches: BranchView[], act: Function, onCompare: (place: string) => void}} props
+ * Join the branches of the data with those that "Show earlier" has brought, and bring these again after each change.
+ * @param {import("../lib/types.mjs").TimelineData} data @param {import("../lib/types.mjs").BranchPortion} [reply]
  */
-export function Branches({ branches, act, onCompare }) {
+export function useBranches(data, reply, act) {
+  const [count, setCount] = useState(0); // that the page asked for
+  useEffect(() => setCount(0), [data.thread]);
+  useEffect(() => {
+    if (count > 0) act("branches", { count });
+  }, [count, data.version]);
+  const portion = count > 0 && reply?.thread === data.thread ? reply.branches : NO_BRANCHES;
+  const branches = useMemo(() => joinBranches(portion, data.branches), [portion, data.branches]);
+  return { branches, showEarlier: () => setCount(branches.length + PORTION_BRANCHES) };
+}
+
+/** The data is newer than the portion, until this was brought again. */
+function joinBranches(portion, newest) {
+  const byId = new Map(newest.map((branch) => [branch.id, branch]));
+  const brought = new Set(portion.map(({ id }) => id));
+  return [...portion.map((branch) => byId.get(branch.id) ?? { ...branch, current: false }), ...newest.filter(({ id }) => !brought.has(id))];
+}
+
+/**
+ * @param {{data: import("../lib/types.mjs").TimelineData, act: Function, onCompare: (place: string) => void,
+ *   onEarlier: () => void}} props
+ */
+export function Branches({ data, act, onCompare, onEarlier }) {
+  const { branches, branch_count: count } = data;
   const { list, renaming, setRenaming, rename } = useRenaming(act);
-  const [shown, setShown] = useState(PAGE_BRANCHES);
   const currentId = branches.find(({ current }) => current)?.id;
   useEffect(() => scrollWithin(list.current, list.current.querySelector(".branch-current")), [currentId]);
-  const first = branches.length - shown;
-  const visible = branches.filter(({ current }, place) => current || place >= first);
-  const hidden = branches.length - visible.length;
+  const hidden = count - branches.length;
   const row = (branch) =>
     renaming === branch.id
       ? h(NameField, { label: "Name of the branch", value: branch.name, maxLength: MAX_BRANCH_NAME_CHARS, onDone: (name) => rename(branch.id, name) })
@@ -33,11 +55,11 @@ export function Branches({ branches, act, onCompare }) {
       h("h3", { className: "timeline-heading" }, "Branches"),
       h("button", { type: "button", className: "text-button", onClick: () => act("prune") }, "Delete all others"),
     ),
-    hidden > 0 && h("button", { type: "button", className: "text-button", onClick: () => setShown(shown + PAGE_BRANCHES) }, `Show earlier (${hidden})`),
+    hidden > 0 && h("button", { type: "button", className: "text-button", onClick: onEarlier }, `Show earlier (${hidden})`),
     h(
       "ul",
       { ref: list },
-      visible.map((branch) =>
+      branches.map((branch) =>
         h("li", { key: branch.id, className: `branch-row${branch.current ? " branch-current" : ""}` }, row(branch)),
       ),
     ),

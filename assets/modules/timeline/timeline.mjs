@@ -7,7 +7,7 @@ import { lazy } from "../lib/lazy.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { PaneHead } from "../page/pane-head.mjs";
 import { closeSheets, openSheet } from "../page/shell.mjs";
-import { Branches } from "./branches.mjs";
+import { Branches, useBranches } from "./branches.mjs";
 import { CheckpointForm } from "./checkpoint-form.mjs";
 import { isMilestone } from "./checkpoint.mjs";
 import { SaveButton, useSaveKey, useSaving } from "./saving.mjs";
@@ -18,14 +18,18 @@ const { createElement: h, useCallback, useEffect, useState } = window.React;
 const { createPortal } = window.ReactDOM;
 
 const MAX_UNSEARCHED_CHECKPOINTS = 8; // with more, the search is shown
-const EMPTY_TIMELINE = { thread: null, checkpoints: [], branches: [], save: { enabled: false, reason: null } };
+const EMPTY_TIMELINE = { thread: null, checkpoints: [], branches: [], branch_count: 0, save: { enabled: false, reason: null } };
 const Compare = lazy(() => import("./compare.lazy.mjs"), "Compare", "The comparison could not be shown. Please try again.");
 const Growth = lazy(() => import("./growth.lazy.mjs"), "Growth", "The plot could not be loaded. Please try again.");
 
-/** @param {{id: string, data?: import("../lib/types.mjs").TimelineData, setProps: Function}} props */
+/**
+ * @param {{id: string, data?: import("../lib/types.mjs").TimelineData, reply?: import("../lib/types.mjs").BranchPortion,
+ *   setProps: Function}} props
+ */
 export function Timeline(props) {
-  const data = props.data ?? EMPTY_TIMELINE;
   const act = useActions(props);
+  const { branches, showEarlier } = useBranches(props.data ?? EMPTY_TIMELINE, props.reply, act);
+  const data = { ...(props.data ?? EMPTY_TIMELINE), branches };
   const saving = useSaving(props.data, act);
   const comparing = useComparing(data.thread);
   const search = useSearch(data);
@@ -43,7 +47,7 @@ export function Timeline(props) {
     h(PaneHead, { title: "Timeline", id: "timeline-heading" }, data.checkpoints.length > 0 && h(Steps, { search, stepping })),
     h("div", { className: "timeline-save" }, h(SaveControl, { data, form, saving })),
     data.save.enabled && h(TokenPlot, { key: `tokens-${data.thread}`, data, onShow }),
-    data.branches.length > 1 && h(Branches, { branches: data.branches, act, onCompare: comparing.start }),
+    data.branch_count > 1 && h(Branches, { data, act, onCompare: comparing.start, onEarlier: showEarlier }),
     data.checkpoints.length > MAX_UNSEARCHED_CHECKPOINTS && h(Search, { query: search.query, onQuery: search.setQuery }),
     h(Track, { key: data.thread, data, matches: search.matches, words: search.words, saving, act, stepping, onShow, onCompare: comparing.start }),
     comparing.place !== null &&

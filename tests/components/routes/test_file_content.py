@@ -12,7 +12,7 @@ from app import App
 from checkpoints import files
 from checkpoints.storage import schema
 from components.views import file_links
-from server.headers import IMMUTABLE_CACHING, INERT_POLICY
+from server.headers import INERT_POLICY
 from tests.attachments import asking, png
 from tests.checkpoints.conversations import new
 from tests.test_app import opened
@@ -46,11 +46,11 @@ def _conversations(app: App, spoilt: bool) -> list[str]:
     return [file["address"] for file in file_links.describe_files(named)] + others
 
 
-def test_an_image_is_shown_and_kept_by_this_browser_alone(tmp_path: Path) -> None:
+def test_an_image_is_shown_and_kept_by_no_browser(tmp_path: Path) -> None:
     [answer] = asked(tmp_path / "data", "{0}", auth="none")
     assert (answer.status_code, answer.content, answer.headers["content-type"]) == (200, PICTURE.data, "image/png")
     assert answer.headers["content-disposition"] == "inline; filename*=UTF-8''a.png"
-    assert (answer.headers["cache-control"], answer.headers["content-security-policy"]) == (IMMUTABLE_CACHING, INERT_POLICY)
+    assert (answer.headers["cache-control"], answer.headers["content-security-policy"]) == ("no-store", INERT_POLICY)
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 

@@ -1,20 +1,34 @@
-"""A thousand pages cost no more than some: a new one takes the place of the oldest."""
+"""A thousand pages cost no more than some: a new one replaces the oldest, and one that reads only once it reads itself."""
 
 import asyncio
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
-from components.routes.open_pages import MAX_PAGES, MAX_THREAD_PAGES, OpenPages
+import pytest
+
+from components.routes.open_pages import (
+    MAX_PAGES,
+    MAX_THREAD_PAGES,
+    MAX_UNREAD_PAGES,
+    MAX_UNREAD_THREAD_PAGES,
+    OpenPages,
+)
+
+LIMITS = {True: (MAX_THREAD_PAGES, MAX_PAGES), False: (MAX_UNREAD_THREAD_PAGES, MAX_UNREAD_PAGES)}
 
 
-def open_all(threads: list[str]) -> list[bool]:
-    """Whether each page is still served after all were opened."""
+def open_all(threads: Sequence[str], is_reading: Callable[[int], bool]) -> list[bool]:
+    """Open pages of these conversations. Return whether each is still served after all were opened."""
 
     async def whole() -> list[bool]:
         pages = OpenPages()
         tasks = [asyncio.create_task(asyncio.sleep(600)) for _ in threads]
         with ExitStack() as stack:
-            for task, thread in zip(tasks, threads, strict=True):
+            for number, (task, thread) in enumerate(zip(tasks, threads, strict=True)):
                 stack.enter_context(pages.enter(thread, task))
+                if is_reading(number):
+                    pages.note_receipt(task)
+                    pages.note_receipt(task)
             await asyncio.sleep(0)
             served = [not task.cancelled() for task in tasks]
             assert served == [not pages.was_replaced(task) for task in tasks]
@@ -25,11 +39,29 @@ def open_all(threads: list[str]) -> list[bool]:
     return asyncio.run(whole())
 
 
-def test_a_conversation_has_so_many_pages_and_the_newest_stay() -> None:
-    assert open_all(["a"] * MAX_THREAD_PAGES) == [True] * MAX_THREAD_PAGES
-    assert open_all(["b", *["a"] * 1000]) == [True, *[False] * (1000 - MAX_THREAD_PAGES), *[True] * MAX_THREAD_PAGES]
+@pytest.mark.parametrize("reads", LIMITS)
+def test_a_conversation_has_so_many_pages_and_the_newest_stay(reads: bool) -> None:
+    most, _ = LIMITS[reads]
+    assert open_all(["a"] * most, lambda _: reads) == [True] * most
+    served = open_all(["b", *["a"] * 1000], lambda _: reads)
+    assert served == [True, *[False] * (1000 - most), *[True] * most]
 
 
-def test_all_conversations_have_so_many_pages_together() -> None:
-    served = open_all([str(number // 10) for number in range(1000)])
-    assert served == [False] * (1000 - MAX_PAGES) + [True] * MAX_PAGES
+@pytest.mark.parametrize("reads", LIMITS)
+def test_all_conversations_have_so_many_pages_together(reads: bool) -> None:
+    _, most = LIMITS[reads]
+    served = open_all([str(number // 10) for number in range(1000)], lambda _: reads)
+    assert served == [False] * (1000 - most) + [True] * most
+
+
+def test_a_thousand_pages_that_do_not_read_replace_none_that_reads() -> None:
+    threads = [str(number % 20) for number in range(MAX_PAGES)] + [str(number % 20) for number in range(1000)]
+    served = open_all(threads, lambda number: number < MAX_PAGES)
+    assert served[:MAX_PAGES] == [True] * MAX_PAGES
+    assert sum(served[MAX_PAGES:]) == MAX_UNREAD_PAGES
+
+
+def test_a_new_page_of_a_full_conversation_replaces_the_oldest_once_it_reads() -> None:
+    count = MAX_THREAD_PAGES + 1
+    assert open_all(["a"] * count, lambda number: number < MAX_THREAD_PAGES) == [True] * count
+    assert open_all(["a"] * count, lambda _: True) == [False] + [True] * MAX_THREAD_PAGES

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -13,34 +13,38 @@ from starlette.datastructures import QueryParams
 from checkpoints import Thread
 from components.broadcasts import Frame
 from components.routes import stream
-from components.routes.open_pages import MAX_THREAD_PAGES, OpenPages
+from components.routes.open_pages import MAX_UNREAD_THREAD_PAGES, OpenPages
 from components.services import Services
 from tests.components.parts import open_services
 
 
 class Socket:
-    """A page's socket that reads nothing. It closes when the server closes it."""
+    """A page's socket that sends back no receipt, unless it is told to. It closes when the server closes it."""
 
-    def __init__(self, query: str = "") -> None:
+    def __init__(self, query: str = "", receipt: Callable[[Frame], str] | None = None) -> None:
+        self._receipt, self._receipts = receipt, asyncio.Queue[str]()
         self.query_params = QueryParams(query)
         self.sent: list[Frame] = []
         self.code: int | None = None
 
     async def send_text(self, text: str) -> None:
         self.sent.append(json.loads(text))
+        if self._receipt:
+            self._receipts.put_nowait(self._receipt(self.sent[-1]))
 
     async def receive_text(self) -> str:
-        await asyncio.Event().wait()
-        return ""
+        return await self._receipts.get()
 
     async def close(self, code: int) -> None:
         self.code = code
 
 
 @asynccontextmanager
-async def serve_sockets(parts: Services, pages: OpenPages, thread_id: str, count: int) -> AsyncIterator[list[Socket]]:
+async def serve_sockets(
+    parts: Services, pages: OpenPages, thread_id: str, count: int, receipt: Callable[[Frame], str] | None = None
+) -> AsyncIterator[list[Socket]]:
     """Serve so many sockets of one conversation until the block ends."""
-    sockets: list[Any] = [Socket() for _ in range(count)]
+    sockets: list[Any] = [Socket(receipt=receipt) for _ in range(count)]
     serving = [asyncio.create_task(stream._serve_page(each, parts, pages, thread_id)) for each in sockets]
     try:
         yield sockets
@@ -61,9 +65,11 @@ def test_many_pages_that_open_at_once_read_the_database_once() -> None:
 
             parts.store.get_thread = count_and_get  # type: ignore[method-assign]
             async with serve_sockets(parts, OpenPages(), thread_id, 200) as sockets:
-                while sum(bool(each.sent) for each in sockets) < MAX_THREAD_PAGES:  # noqa: ASYNC110  (sockets have no event)
+                while sum(bool(each.sent) for each in sockets) < MAX_UNREAD_THREAD_PAGES:  # noqa: ASYNC110  (sockets have no event)
                     await asyncio.sleep(0.005)
-                assert [each.code for each in sockets] == [1013] * (200 - MAX_THREAD_PAGES) + [None] * MAX_THREAD_PAGES
+                assert [each.code for each in sockets] == [1013] * (200 - MAX_UNREAD_THREAD_PAGES) + [
+                    None
+                ] * MAX_UNREAD_THREAD_PAGES
             assert reads == [thread_id]
 
     asyncio.run(story())
@@ -78,7 +84,7 @@ def test_the_pages_of_one_conversation_keep_no_page_of_another_from_opening(monk
         async with asyncio.timeout(30), open_services() as parts:
             pages = OpenPages()
             async with (
-                serve_sockets(parts, pages, "slow", MAX_THREAD_PAGES),
+                serve_sockets(parts, pages, "slow", MAX_UNREAD_THREAD_PAGES),
                 serve_sockets(parts, pages, "quick", 1) as [page],
             ):
                 while not page.sent:  # noqa: ASYNC110  (as above)
@@ -86,6 +92,22 @@ def test_the_pages_of_one_conversation_keep_no_page_of_another_from_opening(monk
                 assert page.code is None
 
     monkeypatch.setattr(Services, "read_version", read_all_but_the_slow_one)
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(("receipt", "is_kept"), [(lambda hello: hello["receipt"], True), (lambda _: "guessed", False)])
+def test_only_a_page_that_sends_its_receipt_back_keeps_its_place(receipt: Callable[[Frame], str], is_kept: bool) -> None:
+    async def story() -> None:
+        async with asyncio.timeout(60), open_services() as parts:
+            thread_id, pages = parts.store.create_thread().id, OpenPages()
+            async with serve_sockets(parts, pages, thread_id, 1, receipt) as [page]:
+                while not page.sent:  # noqa: ASYNC110  (as above)
+                    await asyncio.sleep(0.005)
+                async with serve_sockets(parts, pages, thread_id, MAX_UNREAD_THREAD_PAGES + 1) as others:
+                    while not any(each.code for each in (page, others[0])):  # noqa: ASYNC110  (as above)
+                        await asyncio.sleep(0.005)
+                    assert (page.code, others[-1].code) == (None if is_kept else 1013, None)
+
     asyncio.run(story())
 
 
@@ -111,7 +133,7 @@ def test_a_page_that_does_not_read_is_let_go_of(monkeypatch: pytest.MonkeyPatch)
     async def story() -> None:
         async with asyncio.timeout(30), open_services() as parts:
             silent: Any = Silent()
-            await stream._send_frames(silent, parts, parts.store.create_thread().id)
+            await stream._send_frames(silent, parts, parts.store.create_thread().id, "receipt")
             assert silent.begun == 1
 
     monkeypatch.setattr(stream, "MAX_SEND_SECONDS", 0.05)

@@ -1,0 +1,75 @@
+"""The limits of a document: an import refuses a document beyond one, and an export says so before its file leaves."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from checkpoints.errors import InvalidDocumentError
+from checkpoints.interchange import strict_json
+from checkpoints.limits import (
+    MAX_ALTERNATIVES,
+    MAX_BRANCHES_AND_CHECKPOINTS,
+    MAX_CALLS,
+    MAX_DOCUMENT_BYTES,
+    MAX_DOCUMENT_MESSAGES,
+)
+from checkpoints.model import Json
+
+
+def describe_exceeded_limit(document: Json, text: str) -> str | None:
+    """Return the sentence with which an import would refuse an export; None if no limit is exceeded.
+
+    `text` is the written document. It is not parsed.
+    """
+    try:
+        _check_limits(document, text)
+    except InvalidDocumentError as error:
+        return f"{str(error).rstrip('.')}."
+    return None
+
+
+def _check_limits(document: Json, text: str) -> None:
+    check_byte_count(len(text))  # a character has one byte at least
+    check_message_count(len(document["messages"]))
+    check_branch_and_checkpoint_count(len(document["branches"]), len(document["checkpoints"]))
+    check_alternatives([message["parent_id"] for message in document["messages"]])
+    for index, message in enumerate(document["messages"]):
+        check_call_count(message["message"], f"messages[{index}].message")
+    raw = text.encode()
+    check_byte_count(len(raw))
+    strict_json.check_value_count(raw)
+    strict_json.check_levels(document)
+
+
+def check_byte_count(count: int) -> None:
+    """Raise `InvalidDocumentError` for a file that is too large. So do the other checks, for the document in it."""
+    if count > MAX_DOCUMENT_BYTES:
+        raise InvalidDocumentError(f"The file is larger than {MAX_DOCUMENT_BYTES // 1_000_000} MB.")
+
+
+def check_message_count(count: int) -> None:
+    if count > MAX_DOCUMENT_MESSAGES:
+        raise InvalidDocumentError(f"should have at most {MAX_DOCUMENT_MESSAGES} items, not {count}", "messages")
+
+
+def check_branch_and_checkpoint_count(branches: int, checkpoints: int) -> None:
+    if branches + checkpoints > MAX_BRANCHES_AND_CHECKPOINTS:
+        field = "branches" if branches > checkpoints else "checkpoints"
+        raise InvalidDocumentError(
+            f"are too many: at most {MAX_BRANCHES_AND_CHECKPOINTS:,} branches and checkpoints can be imported", field
+        )
+
+
+def check_alternatives(parents: Sequence[str | None]) -> None:
+    """Limit the alternatives of a message: the page offers all of them."""
+    following = Counter(parents)
+    for index, parent in enumerate(parents):
+        if following[parent] > MAX_ALTERNATIVES:
+            reason = f"is one of {following[parent]:,} alternatives, and there may be {MAX_ALTERNATIVES}"
+            raise InvalidDocumentError(reason, f"messages[{index}]")
+
+
+def check_call_count(body: dict[str, Any], field: str) -> None:
+    calls = [body["data"].get(kind) for kind in ("tool_calls", "invalid_tool_calls")]
+    if sum(len(each) for each in calls if isinstance(each, list)) > MAX_CALLS:
+        raise InvalidDocumentError(f"makes more than {MAX_CALLS} tool calls, which is too many", field)
