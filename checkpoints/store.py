@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
-from checkpoints.changes import branches, checkpoint_edits, thread_edits, undo
+from checkpoints.changes import branches, checkpoint_edits, thread_edits, thread_fork, undo
 from checkpoints.changes.append import HEAD, choose_append_kind, make_append
 from checkpoints.changes.preconditions import check_caller, check_repeated
 from checkpoints.changes.transaction import ChangeBody, Transaction
@@ -157,7 +157,7 @@ class Store(Reader):
             new = self.prepare_thread(title, source.owner, thread_id=identifier, settings=kept)
             made = thread_rows.insert_thread(connection, new, self.now())
             change = Transaction(connection, made, thread_rows.from_time(self.now()), self.new_id, caller)
-            return change.run_body(OperationKind.FORK, lambda change: branches.copy_path(change, source, path))
+            return change.run_body(OperationKind.FORK, lambda change: thread_fork.copy_path(change, source, path))
 
     def rename_branch(self, thread_id: str, branch_id: str, name: str, *, caller: Caller = USER) -> Receipt:
         return self._run_change(

@@ -216,7 +216,7 @@ class Transaction:
 
     def add_checkpoints(self, checkpoints: Sequence[Checkpoint]) -> list[Checkpoint]:
         """Write checkpoints: one row each. Return them with the ids and names that they got."""
-        first = self._reserve_positions(len(checkpoints)) if checkpoints else 0
+        first = self.reserve_positions(len(checkpoints)) if checkpoints else 0
         names = DefaultNames(self.connection, self.thread.id, first + 1)
         written = [
             replace(
@@ -238,7 +238,7 @@ class Transaction:
             self.record_insert(table, identifier)
         return identifiers
 
-    def _reserve_positions(self, number: int) -> int:
+    def reserve_positions(self, number: int) -> int:
         """Reserve the positions of new checkpoints, and return the first one."""
         table = schema.thread.c
         made = table.checkpoints_made + number

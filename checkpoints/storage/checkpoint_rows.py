@@ -34,6 +34,11 @@ _listings_query = sa.select(
     _checkpoint_columns.detached,
     _checkpoint_columns.deleted_at.is_not(None),
 ).where(_checkpoint_columns.thread_id == sa.bindparam("thread_id"))
+_places_query = (
+    sa.select(_checkpoint_columns.id, _checkpoint_columns.segment, _checkpoint_columns.depth)
+    .where(*_is_live)
+    .order_by(_checkpoint_columns.position)
+)
 _named_query = sa.select(_checkpoint_columns.id).where(*_is_live, _checkpoint_columns.name == sa.bindparam("name")).limit(1)
 _MAX_SEGMENTS = 200  # stretches in one statement: databases limit how many values it may carry
 
@@ -161,6 +166,11 @@ def select_listings(connection: sa.Connection, thread_id: str) -> dict[str, Chec
     """Return the listing of every checkpoint that the thread ever had, deleted ones included, by id."""
     rows = connection.execute(_listings_query, {"thread_id": thread_id})
     return {identifier: CheckpointListing(*listing) for identifier, *listing in rows}
+
+
+def select_checkpoint_places(connection: sa.Connection, thread_id: str) -> list[tuple[str, int, int]]:
+    """Return the id, the segment and the depth of each checkpoint of the thread, in the order they were made."""
+    return [(each, segment, depth) for each, segment, depth in connection.execute(_places_query, {"thread_id": thread_id})]
 
 
 def is_name_used(connection: sa.Connection, thread_id: str, name: str) -> bool:
