@@ -19,6 +19,7 @@ from checkpoints.storage.batches import select_in_batches
 
 _MAX_PROMPT_SEARCH_MESSAGES = 200
 _MAX_INSERTED_ROWS = 1000  # between two reports
+_MAX_FETCHED_ROWS = 200  # at a time: thousands that live on make the garbage collector look through everything
 _MAX_RANGES = 50  # parts of a path in one statement
 _RANGE = ("segment", "first", "last")
 _MESSAGE_COLUMNS = tuple(schema.message.c.keys())
@@ -110,7 +111,7 @@ def select_messages(
     if lower >= upper:
         return []
     first = max(0, lower - 1)  # the message before the first: a hash covers that of the message before
-    found = _select_path(connection, _MESSAGE_COLUMNS, path, first, upper)
+    found = list(_select_path(connection, _MESSAGE_COLUMNS, path, first, upper))
     before_it = [None, *(row.hash for row in found)]
     if found and found[0].depth < lower:
         found, before_it = found[1:], before_it[1:]
@@ -144,15 +145,14 @@ def find_last_prompt(connection: sa.Connection, path: Path, start: int) -> str:
     return ""
 
 
-def _select_path(connection: sa.Connection, columns: Sequence[str], path: Path, lower: int, upper: int) -> list[Any]:
-    """Return rows with columns of the path's messages between two depths, in order."""
-    found: list[Any] = []
+def _select_path(connection: sa.Connection, columns: Sequence[str], path: Path, lower: int, upper: int) -> Iterator[Any]:
+    """Read rows with columns of the path's messages between two depths, in order."""
     ranges = _list_ranges(path, lower, upper)[::-1]
     for start in range(0, len(ranges), _MAX_RANGES):
         portion = ranges[start : start + _MAX_RANGES]
         values = {f"{name}_{n}": value for n, each in enumerate(portion) for name, value in zip(_RANGE, each, strict=True)}
-        found.extend(connection.execute(_make_path_query(columns, len(portion)), values).all())
-    return found
+        for rows in connection.execute(_make_path_query(columns, len(portion)), values).partitions(_MAX_FETCHED_ROWS):
+            yield from rows
 
 
 def _list_ranges(path: Path, lower: int, upper: int) -> list[tuple[int, int, int]]:
