@@ -145,10 +145,9 @@ class Store(Reader):
         to move through time without asking.
         """
         identifier = _derive_thread_id(thread_id, caller.request_id) if caller.request_id else self.new_id()
-        with self.database.begin_write(identifier) as connection:
-            if done := operation_rows.select_operations(
-                connection, identifier, schema.operation.c.kind == OperationKind.FORK
-            ):
+        with self.database.begin_write(identifier if caller.request_id else "") as connection:
+            is_fork = schema.operation.c.kind == OperationKind.FORK
+            if caller.request_id and (done := operation_rows.select_operations(connection, identifier, is_fork)):
                 return Receipt(done[-1], repeated=True)
             source = thread_rows.select_thread(connection, thread_id)
             path = thread_rows.load_path(connection, thread_id, message_id)

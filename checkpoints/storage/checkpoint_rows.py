@@ -40,6 +40,10 @@ _places_query = (
     .order_by(_checkpoint_columns.position)
 )
 _named_query = sa.select(_checkpoint_columns.id).where(*_is_live, _checkpoint_columns.name == sa.bindparam("name")).limit(1)
+_taken_names_query = sa.select(_checkpoint_columns.name).where(
+    _checkpoint_columns.thread_id == sa.bindparam("thread_id"),
+    _checkpoint_columns.name.in_(sa.bindparam("names", expanding=True)),
+)
 _MAX_SEGMENTS = 200  # stretches in one statement: databases limit how many values it may carry
 
 
@@ -180,10 +184,7 @@ def is_name_used(connection: sa.Connection, thread_id: str, name: str) -> bool:
 
 def select_taken_names(connection: sa.Connection, thread_id: str, wanted: Iterable[str]) -> set[str]:
     """Which of these names any checkpoint of the thread has, or ever had."""
-    query = sa.select(_checkpoint_columns.name).where(
-        _checkpoint_columns.thread_id == thread_id, _checkpoint_columns.name.in_(list(wanted))
-    )
-    return set(connection.scalars(query))
+    return set(connection.scalars(_taken_names_query, {"thread_id": thread_id, "names": list(wanted)}))
 
 
 def had_checkpoint(connection: sa.Connection, thread_id: str, message_id: str) -> bool:

@@ -25,6 +25,24 @@ _RANGE = ("segment", "first", "last")
 _MESSAGE_COLUMNS = tuple(schema.message.c.keys())
 _STATE_COLUMNS = ("thread_id", "id", "depth", "agent", "status", "body", "hash")
 _hash_query = sa.select(schema.message.c.hash).where(schema.message.c.id == sa.bindparam("message_id"))
+_next = schema.message.alias("next")
+_tail_query = (
+    sa.select(schema.message.c.hash, _next.c.id.is_(None))
+    .outerjoin(_next, sa.and_(_next.c.segment == sa.bindparam("segment"), _next.c.depth == sa.bindparam("depth")))
+    .where(schema.message.c.id == sa.bindparam("message_id"))
+)
+_insert_rows = sa.insert(schema.message)
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """The hash of a message that another one is to follow, and whether none follows it in its segment yet."""
+
+    hash: str | None
+    is_last: bool
+
+
+EMPTY_TAIL = Tail(None, is_last=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +111,7 @@ def insert_messages(
     counter = StepCounter(report, "Writing", len(rows), "messages")
     for start in range(0, len(rows), _MAX_INSERTED_ROWS):
         portion = rows[start : start + _MAX_INSERTED_ROWS]
-        connection.execute(sa.insert(schema.message), portion)
+        connection.execute(_insert_rows, portion)
         counter.add(len(portion))
 
 
@@ -181,8 +199,10 @@ def _make_path_query(columns: Sequence[str], ranges: int) -> sa.Select[Any]:
     return sa.select(*(table[name] for name in columns)).where(sa.or_(*is_there)).order_by(table.depth)
 
 
-def select_tail_hash(connection: sa.Connection, node: Node | None) -> str | None:
-    return select_message_hash(connection, node.id if node else None)
+def select_tail(connection: sa.Connection, node: Node) -> Tail:
+    """Return the message that another one is to follow: its hash, and whether it is the last of its segment."""
+    row = connection.execute(_tail_query, {"message_id": node.id, "segment": node.segment, "depth": node.depth + 1}).first()
+    return Tail(*row) if row else EMPTY_TAIL
 
 
 def select_message_hash(connection: sa.Connection, message_id: str | None) -> str | None:
