@@ -87,7 +87,7 @@ def choose_alternative(transaction: Transaction, message_id: str) -> str:
     branch, head = heads[following[0]]
     if branch is not None:
         transaction.detail = OperationDetail(subject="branch", name=branch.name)
-        transaction.update_row("thread", transaction.thread.id, branch_id=branch.id)
+        transaction.switch_to(branch.id)
     else:
         transaction.detail = OperationDetail(subject="message")
         transaction.move_head(head)
@@ -97,7 +97,7 @@ def choose_alternative(transaction: Transaction, message_id: str) -> str:
 def switch_branch(transaction: Transaction, branch_id: str) -> str:
     branch = thread_rows.select_branch(transaction.connection, branch_id, transaction.thread.id)
     transaction.detail = OperationDetail(subject="branch", name=branch.name)
-    transaction.update_row("thread", transaction.thread.id, branch_id=branch.id)
+    transaction.switch_to(branch.id)
     return branch.id
 
 
@@ -111,11 +111,10 @@ def rename_branch(transaction: Transaction, branch_id: str, name: str) -> None:
 def fork_branch(transaction: Transaction, message_id: str | None, name: str) -> str:
     """Add a branch whose last message is this one, and make it the current one."""
     place = thread_rows.select_node(transaction.connection, message_id, transaction.thread.id)
-    branch_id = transaction.add_branch(name, place.id if place else None)
-    branch = thread_rows.select_branch(transaction.connection, branch_id, transaction.thread.id)
+    branch = transaction.add_branch(name, place.id if place else None)
     transaction.detail = OperationDetail(subject="branch", name=branch.name)
-    transaction.update_row("thread", transaction.thread.id, branch_id=branch_id)
-    return branch_id
+    transaction.switch_to(branch.id)
+    return branch.id
 
 
 def delete_branch(transaction: Transaction, branch_id: str) -> str:

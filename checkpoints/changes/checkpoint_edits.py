@@ -78,7 +78,7 @@ def restore_head(transaction: Transaction, checkpoint_id: str, *, keep_future: b
     future_id = None
     if keep_future:
         head_id = transaction.head.id if transaction.head else None
-        future_id = transaction.add_branch(f"Before restoring {target.name}", head_id)
+        future_id = transaction.add_branch(f"Before restoring {target.name}", head_id).id
     transaction.unlist_checkpoints(detached, to_branch=future_id)
     transaction.move_head(target.node)
     return target.id

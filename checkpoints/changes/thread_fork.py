@@ -1,7 +1,6 @@
 """The content of a new conversation that begins as a path of another one."""
 
 from checkpoints.changes.transaction import Transaction
-from checkpoints.errors import DamagedMessageError
 from checkpoints.history import Path
 from checkpoints.model import Node, Thread
 from checkpoints.operation_detail import OperationDetail
@@ -13,7 +12,7 @@ def copy_path(transaction: Transaction, source: Thread, path: Path) -> str:
 
     Equal paths have equal hashes: nothing is read or hashed here. A damaged message has a damaged copy.
     """
-    nodes = _copy_messages(transaction, source, path) if path.length else []
+    nodes = _copy_messages(transaction, path) if path.length else []
     _copy_checkpoints(transaction, source, path, nodes)
     transaction.move_head(nodes[-1] if nodes else None)
     transaction.detail = OperationDetail(subject="thread", name=source.title)
@@ -21,14 +20,12 @@ def copy_path(transaction: Transaction, source: Thread, path: Path) -> str:
     return transaction.thread.id
 
 
-def _copy_messages(transaction: Transaction, source: Thread, path: Path) -> list[Node]:
+def _copy_messages(transaction: Transaction, path: Path) -> list[Node]:
     """Raises `DamagedMessageError` when the database has lost a message of the path."""
     (segment,) = transaction.add_segments([None])
     nodes = [Node(transaction.new_id(), segment, depth) for depth in range(path.length)]
     if copies.copy_messages(transaction.connection, transaction.thread.id, path.places, nodes) < path.length:
-        # A lost message leaves the next one without the hash that its own covers.
-        damaged = next(each for each in message_rows.select_messages(transaction.connection, path) if each.damaged)
-        raise DamagedMessageError(source.id, damaged.id, damaged.depth)
+        raise message_rows.find_damage(transaction.connection, path)
     return nodes
 
 

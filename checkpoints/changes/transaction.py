@@ -15,7 +15,7 @@ from checkpoints import history
 from checkpoints.changes.alternatives import check_room_after
 from checkpoints.changes.default_names import DefaultNames
 from checkpoints.errors import ConflictError
-from checkpoints.model import Checkpoint, Json, NewId, NewMessage, Node, Thread, clean_name
+from checkpoints.model import Branch, Checkpoint, Json, NewId, NewMessage, Node, Thread, clean_name
 from checkpoints.operation import Caller, Operation, OperationKind, Receipt, RowChange
 from checkpoints.operation_detail import NO_DETAIL, OperationDetail
 from checkpoints.progress import Report, ignore_progress
@@ -34,6 +34,9 @@ _RESERVE_POSITIONS: Final = (
     .where(schema.thread.c.id == sa.bindparam("row_id"))
     .values(checkpoints_made=schema.thread.c.checkpoints_made + sa.bindparam("number"))
     .returning(schema.thread.c.checkpoints_made)
+)
+_COUNT_BRANCHES: Final = (
+    sa.select(sa.func.count()).select_from(schema.branch).where(schema.branch.c.thread_id == sa.bindparam("id"))
 )
 _INSERT_ROWS: Final = {name: sa.insert(table) for name, table in schema.MOVABLE_TABLES.items()}
 
@@ -200,19 +203,30 @@ class Transaction:
         self._parents = None
         return thread_rows.insert_segments(self.connection, self.thread.id, parents)
 
-    def add_branch(self, name: str, head_id: str | None) -> str:
+    def switch_to(self, branch_id: str) -> None:
+        """Make a branch the current one."""
+        before = {"branch_id": self.thread.branch_id}  # nothing else in a change switches
+        self._write_columns("thread", self.thread.id, before, {"branch_id": branch_id})
+
+    def add_branch(self, name: str, head_id: str | None) -> Branch:
         return self.add_branches([(name, head_id)])[0]
 
-    def add_branches(self, new_branches: Sequence[tuple[str, str | None]]) -> list[str]:
-        """Add branches, each with a name and a head, and return their ids."""
-        table = schema.branch
-        before = sa.select(sa.func.count()).select_from(table).where(table.c.thread_id == self.thread.id)
-        first = self.connection.execute(before).scalar_one() if new_branches else 0
-        values = []
-        for position, (name, head_id) in enumerate(new_branches, first):
-            row = {"id": self.new_id(), "thread_id": self.thread.id, "position": position, "head_id": head_id}
-            values.append({**row, "name": clean_name(name) or f"Branch {position + 1}", "created_at": self.now})
-        return self._insert("branch", values)
+    def add_branches(self, new_branches: Sequence[tuple[str, str | None]]) -> list[Branch]:
+        """Add branches, each with a name and a head, and return them."""
+        first = self.connection.execute(_COUNT_BRANCHES, {"id": self.thread.id}).scalar_one() if new_branches else 0
+        made = [
+            Branch(self.new_id(), self.thread.id, clean_name(name) or f"Branch {position + 1}", head_id)
+            for position, (name, head_id) in enumerate(new_branches, first)
+        ]
+        common = {"thread_id": self.thread.id, "created_at": self.now}
+        self._insert(
+            "branch",
+            [
+                {"id": each.id, "position": position, "name": each.name, "head_id": each.head_id, **common}
+                for position, each in enumerate(made, first)
+            ],
+        )
+        return made
 
     def add_checkpoint(self, checkpoint: Checkpoint) -> Checkpoint:
         """Write a checkpoint: one row, whatever the length of the conversation."""

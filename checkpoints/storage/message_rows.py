@@ -23,7 +23,7 @@ _MAX_FETCHED_ROWS = 200  # at a time: thousands that live on make the garbage co
 _MAX_RANGES = 50  # parts of a path in one statement
 _RANGE = ("segment", "first", "last")
 _MESSAGE_COLUMNS = tuple(schema.message.c.keys())
-_STATE_COLUMNS = ("thread_id", "id", "depth", "agent", "status", "body", "hash")
+_STATE_COLUMNS = ("agent", "status", "body", "hash")
 _hash_query = sa.select(schema.message.c.hash).where(schema.message.c.id == sa.bindparam("message_id"))
 _next = schema.message.alias("next")
 _tail_query = (
@@ -141,14 +141,18 @@ def load_langchain_messages(connection: sa.Connection, path: Path) -> list[BaseM
     """Return the path as new LangChain messages, without values for the tree. Raises `DamagedMessageError`."""
     found: list[BaseMessage] = []
     before = None
-    for thread_id, identifier, depth, agent, status, body, hash_ in _select_path(
-        connection, _STATE_COLUMNS, path, 0, path.length
-    ):
+    for agent, status, body, hash_ in _select_path(connection, _STATE_COLUMNS, path, 0, path.length):
         if serde.hash_canonical_body(body, agent, status, before) != hash_:
-            raise DamagedMessageError(thread_id, identifier, depth)
+            raise find_damage(connection, path)
         found.append(serde.parse_message(body))
         before = hash_
     return found
+
+
+def find_damage(connection: sa.Connection, path: Path) -> DamagedMessageError:
+    """Return the error for the first damaged message of a path that has one. A lost message damages the next one."""
+    damaged = next(each for each in select_messages(connection, path) if each.damaged)
+    return DamagedMessageError(damaged.thread_id, damaged.id, damaged.depth)
 
 
 def find_last_prompt(connection: sa.Connection, path: Path, start: int) -> str:
