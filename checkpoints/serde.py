@@ -65,16 +65,16 @@ def to_message(body: dict[str, Any]) -> BaseMessage:
 
     Token usage that LangChain cannot read is left out: no content is lost with it.
     """
-    return _build_message(body["type"], _copy_json(body["data"]))  # a copy: LangChain keeps references into its argument
+    return _construct_message(body["type"], _copy_json(body["data"]))  # a copy: LangChain keeps references into its argument
 
 
 def parse_message(text: str) -> BaseMessage:
     """Build a new LangChain message from a stored body, as `to_message` does."""
     body = parse_canonical(text)
-    return _build_message(body["type"], body["data"])
+    return _construct_message(body["type"], body["data"])
 
 
-def _build_message(kind: str, data: dict[str, Any]) -> BaseMessage:
+def _construct_message(kind: str, data: dict[str, Any]) -> BaseMessage:
     """Build a message that keeps references into `data`, and may change it."""
     message_type = _MESSAGE_CLASSES[_check_type(kind)]
     try:
@@ -86,7 +86,7 @@ def _build_message(kind: str, data: dict[str, Any]) -> BaseMessage:
     except ValueError:
         if "usage_metadata" not in data:
             raise
-        return _build_message(kind, {key: value for key, value in data.items() if key != "usage_metadata"})
+        return _construct_message(kind, {key: value for key, value in data.items() if key != "usage_metadata"})
     except (AttributeError, LookupError, TypeError) as error:  # LangChain takes some shapes for granted
         raise ValueError("is not a message") from error
 
