@@ -38,8 +38,8 @@ REMARKS = [
     "that are on disk, one for the messages and one for the checkpoint.",
     "*read*: ours the last 50 messages; LangGraph the whole state, as it reads no part of one. *restore*: the conversation "
     "stands there; LangGraph makes a copy of the checkpoint for that (`__copy__`), which is its fork into a branch as well. "
-    "*into a new conversation*: one that depends on nothing of the old one; ours writes the messages again, hashes them "
-    "again, and takes the checkpoints along.",
+    "*into a new conversation*: one that depends on nothing of the old one; ours copies the messages with their hashes, "
+    "and takes the checkpoints along.",
     "DeltaChannel is in beta: LangGraph says that its interface and what it writes may change, and its reducer of messages "
     "is private.",
     f"“{STOPPED}”: not there in time, {PATIENCE:g} s for a conversation turn by turn and {LISTING:g} s for a list. What "

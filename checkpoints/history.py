@@ -35,6 +35,14 @@ class Path:
     def length(self) -> int:
         return self.segments[0][1] + 1 if self.segments else 0
 
+    @property
+    def places(self) -> list[Place]:
+        """The places of the messages, from the root on."""
+        found: list[Place] = []
+        for segment, last in reversed(self.segments):
+            found.extend((segment, depth) for depth in range(len(found), last + 1))
+        return found
+
     def __contains__(self, node: object) -> bool:
         return isinstance(node, Node) and node.depth <= self.last.get(node.segment, -1)
 

@@ -71,7 +71,8 @@ class CheckpointManager:
         Changes nothing where it raises: `CheckpointNotFoundError` (a `KeyError`) if there is no such checkpoint,
         `DamagedMessageError` if its state cannot be read.
         """
-        state = self._get_checkpoint(checkpoint_id).state  # before the head moves: the state may be damaged
+        with self._store.database.begin_read():
+            state = self._get_checkpoint(checkpoint_id).state  # before the head moves: the state may be damaged
         self._store.restore(self._thread_id, checkpoint_id, keep_future=keep_future, caller=self._caller)
         return state
 

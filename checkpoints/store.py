@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
-from checkpoints.changes import branches, checkpoint_edits, thread_edits, undo
+from checkpoints.changes import branches, checkpoint_edits, thread_edits, thread_fork, undo
 from checkpoints.changes.append import HEAD, choose_append_kind, make_append
 from checkpoints.changes.preconditions import check_caller, check_repeated
 from checkpoints.changes.transaction import ChangeBody, Transaction
@@ -145,10 +145,9 @@ class Store(Reader):
         to move through time without asking.
         """
         identifier = _derive_thread_id(thread_id, caller.request_id) if caller.request_id else self.new_id()
-        with self.database.begin_write(identifier) as connection:
-            if done := operation_rows.select_operations(
-                connection, identifier, schema.operation.c.kind == OperationKind.FORK
-            ):
+        with self.database.begin_write(identifier if caller.request_id else "") as connection:
+            is_fork = schema.operation.c.kind == OperationKind.FORK
+            if caller.request_id and (done := operation_rows.select_operations(connection, identifier, is_fork)):
                 return Receipt(done[-1], repeated=True)
             source = thread_rows.select_thread(connection, thread_id)
             path = thread_rows.load_path(connection, thread_id, message_id)
@@ -157,7 +156,7 @@ class Store(Reader):
             new = self.prepare_thread(title, source.owner, thread_id=identifier, settings=kept)
             made = thread_rows.insert_thread(connection, new, self.now())
             change = Transaction(connection, made, thread_rows.from_time(self.now()), self.new_id, caller)
-            return change.run_body(OperationKind.FORK, lambda change: branches.copy_path(change, source, path))
+            return change.run_body(OperationKind.FORK, lambda change: thread_fork.copy_path(change, source, path))
 
     def rename_branch(self, thread_id: str, branch_id: str, name: str, *, caller: Caller = USER) -> Receipt:
         return self._run_change(

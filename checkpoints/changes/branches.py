@@ -1,18 +1,17 @@
 """Other ways that a conversation took: alternatives of a message, branches, and a message replaced in the middle."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 import sqlalchemy as sa
 
 from checkpoints import history
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import CurrentBranchError, DamagedMessageError, MessageNotFoundError
-from checkpoints.history import Path, Place, SegmentParents
+from checkpoints.history import Place, SegmentParents
 from checkpoints.model import Branch, Json, Message, NewMessage, Node, Thread, clean_name
 from checkpoints.operation import OperationKind
 from checkpoints.operation_detail import OperationDetail
-from checkpoints.storage import checkpoint_rows, message_rows, operation_rows, schema, thread_rows
+from checkpoints.storage import message_rows, operation_rows, schema, thread_rows
 
 _ABANDONING_KINDS = (
     OperationKind.EDIT,
@@ -88,7 +87,7 @@ def choose_alternative(transaction: Transaction, message_id: str) -> str:
     branch, head = heads[following[0]]
     if branch is not None:
         transaction.detail = OperationDetail(subject="branch", name=branch.name)
-        transaction.update_row("thread", transaction.thread.id, branch_id=branch.id)
+        transaction.switch_to(branch.id)
     else:
         transaction.detail = OperationDetail(subject="message")
         transaction.move_head(head)
@@ -98,7 +97,7 @@ def choose_alternative(transaction: Transaction, message_id: str) -> str:
 def switch_branch(transaction: Transaction, branch_id: str) -> str:
     branch = thread_rows.select_branch(transaction.connection, branch_id, transaction.thread.id)
     transaction.detail = OperationDetail(subject="branch", name=branch.name)
-    transaction.update_row("thread", transaction.thread.id, branch_id=branch.id)
+    transaction.switch_to(branch.id)
     return branch.id
 
 
@@ -112,25 +111,10 @@ def rename_branch(transaction: Transaction, branch_id: str, name: str) -> None:
 def fork_branch(transaction: Transaction, message_id: str | None, name: str) -> str:
     """Add a branch whose last message is this one, and make it the current one."""
     place = thread_rows.select_node(transaction.connection, message_id, transaction.thread.id)
-    branch_id = transaction.add_branch(name, place.id if place else None)
-    branch = thread_rows.select_branch(transaction.connection, branch_id, transaction.thread.id)
+    branch = transaction.add_branch(name, place.id if place else None)
     transaction.detail = OperationDetail(subject="branch", name=branch.name)
-    transaction.update_row("thread", transaction.thread.id, branch_id=branch_id)
-    return branch_id
-
-
-def copy_path(transaction: Transaction, source_thread: Thread, path: Path) -> str:
-    """Copy a path of another conversation, and the checkpoints that its branch shows there, into this new one."""
-    messages = message_rows.select_messages(transaction.connection, path)
-    # No run of this conversation wrote them: what is derived from them is said to come from elsewhere.
-    nodes = transaction.add_messages(None, [replace(copy_message(message), run_id=None) for message in messages])
-    shown = history.filter_visible(checkpoint_rows.select_checkpoints(transaction.connection, source_thread.id), "", path)
-    own: Json = {"id": "", "branch_id": transaction.thread.branch_id, "detached": False}
-    transaction.add_checkpoints([replace(each, node=nodes[each.message_count - 1], **own) for each in shown])
-    transaction.move_head(nodes[-1] if nodes else None)
-    transaction.detail = OperationDetail(subject="thread", name=source_thread.title)
-    transaction.record_insert("thread", transaction.thread.id)
-    return transaction.thread.id
+    transaction.switch_to(branch.id)
+    return branch.id
 
 
 def delete_branch(transaction: Transaction, branch_id: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from checkpoints import history, serde
+from checkpoints import serde
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import NothingToSaveError
 from checkpoints.limits import MAX_DESCRIPTION_CHARS
@@ -53,14 +53,16 @@ def save_head(transaction: Transaction, new: NewCheckpoint, state: NewState | No
 
 
 def _move_to_state(transaction: Transaction, state: NewState) -> None:
-    path = transaction.trace_current_path()
-    if state.messages or state.kept != path.length:
-        parent = _select_node_at_depth(transaction, path, state.kept - 1)
+    head = transaction.head
+    length = head.depth + 1 if head else 0
+    if state.messages or state.kept != length:
+        parent = head if state.kept == length else _select_node_at_depth(transaction, state.kept - 1)
         transaction.detach_and_move([parent, *transaction.add_messages(parent, state.messages)][-1])
 
 
-def _select_node_at_depth(transaction: Transaction, path: history.Path, depth: int) -> Node | None:
-    """Return the path's node at this depth (-1: None, before the first)."""
+def _select_node_at_depth(transaction: Transaction, depth: int) -> Node | None:
+    """Return the current path's node at this depth (-1: None, before the first)."""
+    path = transaction.trace_current_path()
     found = message_rows.select_messages(transaction.connection, path, last=1, before=depth + 1)
     return Node(found[0].id, found[0].segment, found[0].depth) if found else None
 
@@ -76,7 +78,7 @@ def restore_head(transaction: Transaction, checkpoint_id: str, *, keep_future: b
     future_id = None
     if keep_future:
         head_id = transaction.head.id if transaction.head else None
-        future_id = transaction.add_branch(f"Before restoring {target.name}", head_id)
+        future_id = transaction.add_branch(f"Before restoring {target.name}", head_id).id
     transaction.unlist_checkpoints(detached, to_branch=future_id)
     transaction.move_head(target.node)
     return target.id

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 
 from checkpoints.storage import checkpoint_rows
 
-_BATCH_SIZE = 200  # names in one query
+_MIN_BATCH_SIZE, _MAX_BATCH_SIZE = 4, 200  # names in one query: the first is mostly free, and an import takes thousands
 
 
 class DefaultNames:
@@ -14,6 +14,7 @@ class DefaultNames:
         self._connection = connection
         self._thread_id = thread_id
         self._next = self._end_of_known = first  # of the numbers before the end, `_taken` holds the names in use
+        self._batch_size = _MIN_BATCH_SIZE
         self._taken: set[str] = set()
 
     def take_next(self, least: int) -> str:
@@ -28,7 +29,8 @@ class DefaultNames:
                 return name
 
     def _read_batch(self) -> None:
-        self._end_of_known = self._next + _BATCH_SIZE
+        self._end_of_known = self._next + self._batch_size
+        self._batch_size = min(4 * self._batch_size, _MAX_BATCH_SIZE)
         names = map(_make_name, range(self._next, self._end_of_known))
         self._taken |= checkpoint_rows.select_taken_names(self._connection, self._thread_id, names)
 

@@ -49,7 +49,7 @@ def add_branches(
     for name, message in first_messages:
         first_id = transaction.add_messages(parent, [message], run_id=run_id)[0].id
         stored = message_rows.select_message(transaction.connection, first_id, transaction.thread.id)
-        made.append((transaction.add_branch(name, first_id), stored))
+        made.append((transaction.add_branch(name, first_id).id, stored))
     transaction.detail = OperationDetail(subject="branches", branches=len(first_messages))
     return made
 

@@ -15,7 +15,7 @@ from checkpoints import history
 from checkpoints.changes.alternatives import check_room_after
 from checkpoints.changes.default_names import DefaultNames
 from checkpoints.errors import ConflictError
-from checkpoints.model import Checkpoint, Json, NewId, NewMessage, Node, Thread, clean_name
+from checkpoints.model import Branch, Checkpoint, Json, NewId, NewMessage, Node, Thread, clean_name
 from checkpoints.operation import Caller, Operation, OperationKind, Receipt, RowChange
 from checkpoints.operation_detail import NO_DETAIL, OperationDetail
 from checkpoints.progress import Report, ignore_progress
@@ -29,6 +29,16 @@ _UPDATE_ROW: Final = {  # one mutable row, by its id
 _NEXT_VERSION: Final = sa.update(schema.thread).where(
     schema.thread.c.id == sa.bindparam("thread_id"), schema.thread.c.version == sa.bindparam("seen")
 )
+_RESERVE_POSITIONS: Final = (
+    sa.update(schema.thread)
+    .where(schema.thread.c.id == sa.bindparam("row_id"))
+    .values(checkpoints_made=schema.thread.c.checkpoints_made + sa.bindparam("number"))
+    .returning(schema.thread.c.checkpoints_made)
+)
+_COUNT_BRANCHES: Final = (
+    sa.select(sa.func.count()).select_from(schema.branch).where(schema.branch.c.thread_id == sa.bindparam("id"))
+)
+_INSERT_ROWS: Final = {name: sa.insert(table) for name, table in schema.MOVABLE_TABLES.items()}
 
 
 @dataclass
@@ -147,8 +157,7 @@ class Transaction:
 
     def detach_and_move(self, node: Node | None) -> None:
         """Move the head. Checkpoints that are not on its new path stay listed, as detached ones."""
-        path = self.trace_path(node)
-        if self.head is not None and self.head not in path:
+        if self.head is not None and not _continues(node, self.head) and self.head not in (path := self.trace_path(node)):
             left = [each.id for each in self.select_visible_checkpoints() if each.node not in path and not each.detached]
             self.update_rows("checkpoint", left, detached=True, branch_id=self.thread.branch_id)
         self.move_head(node)
@@ -165,8 +174,9 @@ class Transaction:
         """Write a chain of messages below `parent` and return their nodes. The head is not moved."""
         if not messages:
             return []
-        segment, depth = self._allocate_position(parent)
-        hash_, parent_id = message_rows.select_tail_hash(self.connection, parent), parent.id if parent else None
+        tail = message_rows.select_tail(self.connection, parent) if parent else message_rows.EMPTY_TAIL
+        segment, depth = self._allocate_position(parent, is_last=tail.is_last)
+        hash_, parent_id = tail.hash, parent.id if parent else None
         placed = []
         for offset, message in enumerate(messages):
             content = message_rows.make_message_content(message, hash_, self.now, run_id)
@@ -181,13 +191,10 @@ class Transaction:
         file_rows.write_files(self.connection, (file for each in messages for file in each.content.files), self.now)
         message_rows.insert_messages(self.connection, self.thread.id, messages, report)
 
-    def _allocate_position(self, parent: Node | None) -> tuple[int, int]:
-        """Return the place of a next message: in the parent's segment if the parent is its tip, else in a new segment."""
-        if parent is not None:
-            table = schema.message.c
-            taken = sa.select(table.id).where(table.segment == parent.segment, table.depth == parent.depth + 1)
-            if self.connection.execute(taken).first() is None:
-                return parent.segment, parent.depth + 1
+    def _allocate_position(self, parent: Node | None, *, is_last: bool) -> tuple[int, int]:
+        """Return the place of a next message: in the parent's segment if the parent is its last one, else in a new one."""
+        if parent is not None and is_last:
+            return parent.segment, parent.depth + 1
         check_room_after(self.connection, self.thread, parent)
         return self.add_segments([parent])[0], parent.depth + 1 if parent else 0
 
@@ -196,19 +203,30 @@ class Transaction:
         self._parents = None
         return thread_rows.insert_segments(self.connection, self.thread.id, parents)
 
-    def add_branch(self, name: str, head_id: str | None) -> str:
+    def switch_to(self, branch_id: str) -> None:
+        """Make a branch the current one."""
+        before = {"branch_id": self.thread.branch_id}  # nothing else in a change switches
+        self._write_columns("thread", self.thread.id, before, {"branch_id": branch_id})
+
+    def add_branch(self, name: str, head_id: str | None) -> Branch:
         return self.add_branches([(name, head_id)])[0]
 
-    def add_branches(self, new_branches: Sequence[tuple[str, str | None]]) -> list[str]:
-        """Add branches, each with a name and a head, and return their ids."""
-        table = schema.branch
-        before = sa.select(sa.func.count()).select_from(table).where(table.c.thread_id == self.thread.id)
-        first = self.connection.execute(before).scalar_one() if new_branches else 0
-        values = []
-        for position, (name, head_id) in enumerate(new_branches, first):
-            row = {"id": self.new_id(), "thread_id": self.thread.id, "position": position, "head_id": head_id}
-            values.append({**row, "name": clean_name(name) or f"Branch {position + 1}", "created_at": self.now})
-        return self._insert("branch", values)
+    def add_branches(self, new_branches: Sequence[tuple[str, str | None]]) -> list[Branch]:
+        """Add branches, each with a name and a head, and return them."""
+        first = self.connection.execute(_COUNT_BRANCHES, {"id": self.thread.id}).scalar_one() if new_branches else 0
+        made = [
+            Branch(self.new_id(), self.thread.id, clean_name(name) or f"Branch {position + 1}", head_id)
+            for position, (name, head_id) in enumerate(new_branches, first)
+        ]
+        common = {"thread_id": self.thread.id, "created_at": self.now}
+        self._insert(
+            "branch",
+            [
+                {"id": each.id, "position": position, "name": each.name, "head_id": each.head_id, **common}
+                for position, each in enumerate(made, first)
+            ],
+        )
+        return made
 
     def add_checkpoint(self, checkpoint: Checkpoint) -> Checkpoint:
         """Write a checkpoint: one row, whatever the length of the conversation."""
@@ -216,7 +234,7 @@ class Transaction:
 
     def add_checkpoints(self, checkpoints: Sequence[Checkpoint]) -> list[Checkpoint]:
         """Write checkpoints: one row each. Return them with the ids and names that they got."""
-        first = self._reserve_positions(len(checkpoints)) if checkpoints else 0
+        first = self.reserve_positions(len(checkpoints)) if checkpoints else 0
         names = DefaultNames(self.connection, self.thread.id, first + 1)
         written = [
             replace(
@@ -232,18 +250,16 @@ class Transaction:
 
     def _insert(self, table: str, values: Sequence[Json]) -> list[str]:
         if values:
-            self.connection.execute(sa.insert(schema.MOVABLE_TABLES[table]), values)
+            self.connection.execute(_INSERT_ROWS[table], values)
         identifiers = [str(row["id"]) for row in values]
         for identifier in identifiers:
             self.record_insert(table, identifier)
         return identifiers
 
-    def _reserve_positions(self, number: int) -> int:
+    def reserve_positions(self, number: int) -> int:
         """Reserve the positions of new checkpoints, and return the first one."""
-        table = schema.thread.c
-        made = table.checkpoints_made + number
-        counted = sa.update(schema.thread).where(table.id == self.thread.id).values(checkpoints_made=made)
-        return int(self.connection.execute(counted.returning(table.checkpoints_made)).scalar_one()) - number
+        values = {"row_id": self.thread.id, "number": number}
+        return int(self.connection.execute(_RESERVE_POSITIONS, values).scalar_one()) - number
 
     def run_body(self, kind: OperationKind, body: "ChangeBody") -> Receipt:
         """Run `body` and record the operation."""
@@ -272,6 +288,11 @@ class Transaction:
             raise ConflictError(self.thread.id, self.thread.version, version)
         thread_rows.note_version(self.connection, self.thread.id, version)
         return version
+
+
+def _continues(node: Node | None, head: Node) -> bool:
+    """Return whether a node is the head or follows it in its segment: the head is then on the node's path."""
+    return node is not None and node.segment == head.segment and node.depth >= head.depth
 
 
 ChangeBody = Callable[[Transaction], str | None]  # makes the change; returns the id of what it made

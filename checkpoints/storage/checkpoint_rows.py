@@ -34,7 +34,16 @@ _listings_query = sa.select(
     _checkpoint_columns.detached,
     _checkpoint_columns.deleted_at.is_not(None),
 ).where(_checkpoint_columns.thread_id == sa.bindparam("thread_id"))
+_places_query = (
+    sa.select(_checkpoint_columns.id, _checkpoint_columns.segment, _checkpoint_columns.depth)
+    .where(*_is_live)
+    .order_by(_checkpoint_columns.position)
+)
 _named_query = sa.select(_checkpoint_columns.id).where(*_is_live, _checkpoint_columns.name == sa.bindparam("name")).limit(1)
+_taken_names_query = sa.select(_checkpoint_columns.name).where(
+    _checkpoint_columns.thread_id == sa.bindparam("thread_id"),
+    _checkpoint_columns.name.in_(sa.bindparam("names", expanding=True)),
+)
 _MAX_SEGMENTS = 200  # stretches in one statement: databases limit how many values it may carry
 
 
@@ -163,6 +172,11 @@ def select_listings(connection: sa.Connection, thread_id: str) -> dict[str, Chec
     return {identifier: CheckpointListing(*listing) for identifier, *listing in rows}
 
 
+def select_checkpoint_places(connection: sa.Connection, thread_id: str) -> list[tuple[str, int, int]]:
+    """Return the id, the segment and the depth of each checkpoint of the thread, in the order they were made."""
+    return [(each, segment, depth) for each, segment, depth in connection.execute(_places_query, {"thread_id": thread_id})]
+
+
 def is_name_used(connection: sa.Connection, thread_id: str, name: str) -> bool:
     """Return whether a checkpoint of the thread has this name, on whatever branch."""
     return connection.execute(_named_query, {"thread_id": thread_id, "name": name}).first() is not None
@@ -170,10 +184,7 @@ def is_name_used(connection: sa.Connection, thread_id: str, name: str) -> bool:
 
 def select_taken_names(connection: sa.Connection, thread_id: str, wanted: Iterable[str]) -> set[str]:
     """Which of these names any checkpoint of the thread has, or ever had."""
-    query = sa.select(_checkpoint_columns.name).where(
-        _checkpoint_columns.thread_id == thread_id, _checkpoint_columns.name.in_(list(wanted))
-    )
-    return set(connection.scalars(query))
+    return set(connection.scalars(_taken_names_query, {"thread_id": thread_id, "names": list(wanted)}))
 
 
 def had_checkpoint(connection: sa.Connection, thread_id: str, message_id: str) -> bool:
@@ -233,7 +244,6 @@ def _row_to_checkpoint(row: Sequence[Any], database: Database | None = None) -> 
 
 def _load_state(database: Database, thread_id: str, place: Node, extra: Json) -> State:
     with database.begin_read() as connection:
-        found = message_rows.select_messages(
-            connection, history.trace_path(place, thread_rows.select_segment_parents(connection, thread_id))
-        )
-    return {**copy.deepcopy(extra), "messages": [m.langchain for m in found]}
+        path = history.trace_path(place, thread_rows.select_segment_parents(connection, thread_id))
+        messages = message_rows.load_langchain_messages(connection, path)
+    return {**copy.deepcopy(extra), "messages": messages}

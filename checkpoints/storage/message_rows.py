@@ -1,14 +1,15 @@
 """Messages, read from rows with a check against their hashes, and inserted."""
 
-import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
+from langchain_core.messages import BaseMessage
 
 from checkpoints import serde
-from checkpoints.errors import MessageNotFoundError
+from checkpoints.errors import DamagedMessageError, MessageNotFoundError
 from checkpoints.files import File
 from checkpoints.history import Path, Place
 from checkpoints.model import MAIN, Message, MessageStatus, NewMessage, Node
@@ -18,8 +19,30 @@ from checkpoints.storage.batches import select_in_batches
 
 _MAX_PROMPT_SEARCH_MESSAGES = 200
 _MAX_INSERTED_ROWS = 1000  # between two reports
+_MAX_FETCHED_ROWS = 200  # at a time: thousands that live on make the garbage collector look through everything
 _MAX_RANGES = 50  # parts of a path in one statement
+_RANGE = ("segment", "first", "last")
+_MESSAGE_COLUMNS = tuple(schema.message.c.keys())
+_STATE_COLUMNS = ("agent", "status", "body", "hash")
 _hash_query = sa.select(schema.message.c.hash).where(schema.message.c.id == sa.bindparam("message_id"))
+_next = schema.message.alias("next")
+_tail_query = (
+    sa.select(schema.message.c.hash, _next.c.id.is_(None))
+    .outerjoin(_next, sa.and_(_next.c.segment == sa.bindparam("segment"), _next.c.depth == sa.bindparam("depth")))
+    .where(schema.message.c.id == sa.bindparam("message_id"))
+)
+_insert_rows = sa.insert(schema.message)
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """The hash of a message that another one is to follow, and whether none follows it in its segment yet."""
+
+    hash: str | None
+    is_last: bool
+
+
+EMPTY_TAIL = Tail(None, is_last=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +111,7 @@ def insert_messages(
     counter = StepCounter(report, "Writing", len(rows), "messages")
     for start in range(0, len(rows), _MAX_INSERTED_ROWS):
         portion = rows[start : start + _MAX_INSERTED_ROWS]
-        connection.execute(sa.insert(schema.message), portion)
+        connection.execute(_insert_rows, portion)
         counter.add(len(portion))
 
 
@@ -103,15 +126,33 @@ def select_messages(
     """The path's messages in order; only the `last` ones, and only those at depths under `before`, when given."""
     upper = path.length if before is None else min(before, path.length)
     lower = 0 if last is None else max(0, upper - last)
-    ranges = _list_ranges(path, lower, upper)
-    found: list[sa.Row[Any]] = []
-    for start in range(0, len(ranges), _MAX_RANGES):
-        found.extend(connection.execute(_select_ranges(ranges[start : start + _MAX_RANGES])))
-    if not found:
+    if lower >= upper:
         return []
-    before_it = [row.hash for row in found[1:]] + [select_message_hash(connection, found[-1].parent_id)]
+    first = max(0, lower - 1)  # the message before the first: a hash covers that of the message before
+    found = list(_select_path(connection, _MESSAGE_COLUMNS, path, first, upper))
+    before_it = [None, *(row.hash for row in found)]
+    if found and found[0].depth < lower:
+        found, before_it = found[1:], before_it[1:]
     rows = count_steps(found, report, "Reading", "messages")
-    return [_row_to_message(row, parent) for row, parent in zip(rows, before_it, strict=True)][::-1]
+    return [_row_to_message(row, parent) for row, parent in zip(rows, before_it, strict=False)]
+
+
+def load_langchain_messages(connection: sa.Connection, path: Path) -> list[BaseMessage]:
+    """Return the path as new LangChain messages, without values for the tree. Raises `DamagedMessageError`."""
+    found: list[BaseMessage] = []
+    before = None
+    for agent, status, body, hash_ in _select_path(connection, _STATE_COLUMNS, path, 0, path.length):
+        if serde.hash_canonical_body(body, agent, status, before) != hash_:
+            raise find_damage(connection, path)
+        found.append(serde.parse_message(body))
+        before = hash_
+    return found
+
+
+def find_damage(connection: sa.Connection, path: Path) -> DamagedMessageError:
+    """Return the error for the first damaged message of a path that has one. A lost message damages the next one."""
+    damaged = next(each for each in select_messages(connection, path) if each.damaged)
+    return DamagedMessageError(damaged.thread_id, damaged.id, damaged.depth)
 
 
 def find_last_prompt(connection: sa.Connection, path: Path, start: int) -> str:
@@ -126,6 +167,16 @@ def find_last_prompt(connection: sa.Connection, path: Path, start: int) -> str:
     return ""
 
 
+def _select_path(connection: sa.Connection, columns: Sequence[str], path: Path, lower: int, upper: int) -> Iterator[Any]:
+    """Read rows with columns of the path's messages between two depths, in order."""
+    ranges = _list_ranges(path, lower, upper)[::-1]
+    for start in range(0, len(ranges), _MAX_RANGES):
+        portion = ranges[start : start + _MAX_RANGES]
+        values = {f"{name}_{n}": value for n, each in enumerate(portion) for name, value in zip(_RANGE, each, strict=True)}
+        for rows in connection.execute(_make_path_query(columns, len(portion)), values).partitions(_MAX_FETCHED_ROWS):
+            yield from rows
+
+
 def _list_ranges(path: Path, lower: int, upper: int) -> list[tuple[int, int, int]]:
     """Return the segments of a path between two depths, nearest first, each with its first and last depth there."""
     found = []
@@ -138,36 +189,47 @@ def _list_ranges(path: Path, lower: int, upper: int) -> list[tuple[int, int, int
     return found
 
 
-def _select_ranges(ranges: Sequence[tuple[int, int, int]]) -> sa.Select[Any]:
-    """Select the messages in these ranges of a path, the last one first."""
+@cache
+def _make_path_query(columns: Sequence[str], ranges: int) -> sa.Select[Any]:
+    """Select the messages in so many ranges of a path. It is built once: that takes longer than SQLite's answer."""
     table = schema.message.c
-    is_there = [sa.and_(table.segment == segment, table.depth.between(start, end)) for segment, start, end in ranges]
-    return sa.select(schema.message).where(sa.or_(*is_there)).order_by(table.depth.desc())
+    is_there = [
+        sa.and_(
+            table.segment == sa.bindparam(f"segment_{n}"),
+            table.depth.between(sa.bindparam(f"first_{n}"), sa.bindparam(f"last_{n}")),
+        )
+        for n in range(ranges)
+    ]
+    return sa.select(*(table[name] for name in columns)).where(sa.or_(*is_there)).order_by(table.depth)
 
 
-def select_tail_hash(connection: sa.Connection, node: Node | None) -> str | None:
-    return select_message_hash(connection, node.id if node else None)
+def select_tail(connection: sa.Connection, node: Node) -> Tail:
+    """Return the message that another one is to follow: its hash, and whether it is the last of its segment."""
+    row = connection.execute(_tail_query, {"message_id": node.id, "segment": node.segment, "depth": node.depth + 1}).first()
+    return Tail(*row) if row else EMPTY_TAIL
 
 
 def select_message_hash(connection: sa.Connection, message_id: str | None) -> str | None:
     return None if message_id is None else connection.scalar(_hash_query, {"message_id": message_id})
 
 
-def _row_to_message(row: sa.Row[Any], parent_hash: str | None) -> Message:
+def _row_to_message(row: Sequence[Any], parent_hash: str | None) -> Message:
     """The row as a value, after a look whether it is still what was written: its hash covers its parent's."""
-    damaged = serde.hash_canonical_body(row.body, row.agent, row.status, parent_hash) != row.hash
+    # Unpacked: by name, each column of a list of thousands would be looked up anew.
+    identifier, thread_id, parent_id, segment, depth, agent, status, body, hash_, run_id, created_at, *_ = row
+    damaged = serde.hash_canonical_body(body, agent, status, parent_hash) != hash_
     return Message(
-        id=row.id,
-        thread_id=row.thread_id,
-        parent_id=row.parent_id,
-        segment=row.segment,
-        depth=row.depth,
-        agent=row.agent,
-        status=MessageStatus.PARTIAL if damaged else MessageStatus(row.status),
-        body=serde.make_empty_body(row.body) if damaged else json.loads(row.body),
-        hash=row.hash,
-        run_id=row.run_id,
-        created_at=thread_rows.to_time(row.created_at),
+        id=identifier,
+        thread_id=thread_id,
+        parent_id=parent_id,
+        segment=segment,
+        depth=depth,
+        agent=agent,
+        status=MessageStatus.PARTIAL if damaged else MessageStatus(status),
+        body=serde.make_empty_body(body) if damaged else serde.parse_canonical(body),
+        hash=hash_,
+        run_id=run_id,
+        created_at=thread_rows.to_time(created_at),
         damaged=damaged,
     )
 

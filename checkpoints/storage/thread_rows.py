@@ -92,6 +92,7 @@ _branch_heads_query = (
     .where(_branch.thread_id == sa.bindparam("thread_id"), _branch.deleted_at.is_(None))
     .order_by(_branch.position)
 )
+_insert_thread, _insert_branch = sa.insert(schema.thread), sa.insert(schema.branch)
 _insert_segments = sa.insert(schema.segment).returning(
     schema.segment.c.id, schema.segment.c.parent, schema.segment.c.fork_depth
 )
@@ -121,16 +122,16 @@ def _select_thread_row(
 
 def insert_thread(connection: sa.Connection, new: NewThread, now: datetime) -> LoadedThread:
     """Write a thread with its branch “main”."""
-    time = from_time(now)
-    row = {"id": new.id, "owner": new.owner, "title": new.title, "settings": dict(new.settings), "branch_id": new.branch_id}
+    time, settings = from_time(now), dict(new.settings)
+    row: Json = {"id": new.id, "owner": new.owner, "title": new.title, "settings": settings, "branch_id": new.branch_id}
     times = {"created_at": time, "updated_at": time}
-    connection.execute(
-        sa.insert(schema.thread).values(**row, **times, version=0, checkpoints_made=0, source=new.source_hash)
-    )
+    connection.execute(_insert_thread, {**row, **times, "version": 0, "checkpoints_made": 0, "source": new.source_hash})
     main = {"id": new.branch_id, "thread_id": new.id, "position": 0, "name": "main", "created_at": time}
-    connection.execute(sa.insert(schema.branch).values(**main))
+    connection.execute(_insert_branch, main)
     note_version(connection, new.id, 0)
-    return load_thread(connection, new.id)
+    at = to_time(time)
+    made = Thread(**row, head_id=None, version=0, created_at=at, updated_at=at, deleted=False)
+    return LoadedThread(made, active_run_id=None, head_node=None)
 
 
 def note_version(connection: sa.Connection, thread_id: str, version: int) -> None:

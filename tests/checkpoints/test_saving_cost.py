@@ -64,3 +64,19 @@ def test_saving_takes_as_many_steps_after_hundreds_of_checkpoints_as_after_ten(s
             store.save(thread_id, name=f"Filler {number}")
     assert steps[300] <= steps[10] * 1.1
     store.database.close()
+
+
+def test_a_default_name_is_looked_for_among_few_names_and_is_free() -> None:
+    store = Store(Database.in_memory())
+    thread_id = store.create_thread().id
+    store.append(thread_id, [NewMessage(serde.to_body(HumanMessage("hello")))])
+    counts: list[int] = []
+    sa.event.listen(store.database.engine, "before_cursor_execute", lambda *call: counts.append(len(call[3])))
+    store.save(thread_id)
+    assert max(counts) < 20
+    for number in range(300, 1, -1):
+        store.save(thread_id, name=f"Checkpoint {number}")
+    store.delete_checkpoint(thread_id, store.list_checkpoints(thread_id)[-1].id)
+    store.save(thread_id)
+    assert store.list_checkpoints(thread_id)[-1].name == "Checkpoint 301"
+    store.database.close()

@@ -2,12 +2,21 @@
 
 import copy
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, RemoveMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    HumanMessage,
+    RemoveMessage,
+    ToolMessage,
+    messages_from_dict,
+)
 
 from checkpoints import serde
 from tests import strategies
@@ -97,6 +106,77 @@ def test_a_type_that_is_not_a_messages_is_refused(kind: str) -> None:
 def test_tool_calls_of_no_known_shape_are_a_value_error(calls: Any) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  (pydantic's own text)
         serde.to_message({"type": "ai", "data": {"content": "", "tool_calls": calls}})
+
+
+_KEYS = ["content", "id", "name", "additional_kwargs", "response_metadata", "tool_calls", "invalid_tool_calls", "role"]
+_KEYS += ["usage_metadata", "tool_call_id", "artifact", "status", "type", "content_blocks", "self", "args", "data", "own"]
+_calls = st.lists(st.fixed_dictionaries({"name": strategies.names, "args": strategies.json_objects, "id": strategies.names}))
+_counts = st.dictionaries(st.sampled_from(["input_tokens", "output_tokens", "total_tokens", "audio"]), st.integers())
+_values = strategies.contents | strategies.json_values | _calls | _counts | st.fixed_dictionaries({"tool_calls": _calls})
+_FUNCTION = {"name": "add", "arguments": '{"a": 1}'}
+_hostile_data = st.dictionaries(st.sampled_from(_KEYS), _values, max_size=6)
+_plain_data = st.fixed_dictionaries(
+    {"content": strategies.contents, "role": strategies.names, "tool_call_id": strategies.names}
+)
+_data = st.builds(lambda plain, hostile: {**plain, **hostile}, _plain_data, _hostile_data) | _hostile_data
+_bodies = st.fixed_dictionaries(
+    {"type": st.sampled_from(["human", "ai", "system", "tool", "function", "chat"]), "data": _data}
+)
+
+
+def construct_message(body: dict[str, Any]) -> BaseMessage:
+    """Build a message with LangChain's constructor alone."""
+    data = json.loads(json.dumps(body["data"]))
+    try:
+        return messages_from_dict([{"type": body["type"], "data": data}])[0]
+    except ValueError:
+        if "usage_metadata" not in data:
+            raise
+        return construct_message({"type": body["type"], "data": {k: v for k, v in data.items() if k != "usage_metadata"}})
+    except (AttributeError, LookupError, TypeError) as error:
+        raise ValueError from error
+
+
+def describe_message(build: Callable[[], BaseMessage]) -> Any:
+    """Return everything that a message consists of, in order; None where it cannot be built."""
+    try:
+        found = build()
+    except ValueError:
+        return None
+    fields = [(name, type(value), repr(value)) for name, value in found.__dict__.items()]
+    return type(found), fields, found.model_fields_set, found.__pydantic_extra__, found.__pydantic_private__
+
+
+@settings(max_examples=200, deadline=None, database=None)
+@given(_bodies | st.builds(serde.to_body, strategies.messages))
+@example({"type": "ai", "data": {"content": "a", "content_blocks": [{"type": "text", "text": "b"}]}})
+@example({"type": "human", "data": {"content": "a", "self": 1}})
+@example({"type": "human", "data": {"id": "a"}})
+@example({"type": "tool", "data": {"content": 1, "tool_call_id": 2}})
+@example({"type": "ai", "data": {"content": "", "usage_metadata": {"input_tokens": "many"}, "own": None}})
+@example({"type": "ai", "data": {"content": "", "additional_kwargs": {"tool_calls": [{"id": "1", "function": _FUNCTION}]}}})
+def test_a_message_is_what_its_constructor_makes_or_is_refused_as_well(body: dict[str, Any]) -> None:
+    expected = describe_message(lambda: construct_message(json.loads(serde.to_canonical(body))))
+    assert describe_message(lambda: serde.parse_message(serde.to_canonical(body))) == expected
+    assert describe_message(lambda: serde.to_message(json.loads(serde.to_canonical(body)))) == expected
+
+
+@settings(max_examples=200, deadline=None, database=None)
+@given(strategies.json_values)
+def test_canonical_json_is_parsed_as_by_pythons_parser(value: Any) -> None:
+    text = serde.to_canonical(value)
+    assert repr(serde.parse_canonical(text)) == repr(json.loads(text))
+
+
+@pytest.mark.parametrize("levels", [150, 600])
+def test_a_message_that_is_nested_deeply_comes_back(levels: int) -> None:
+    value: Any = "end"
+    for level in range(levels):
+        value = {"in": value} if level % 2 else [value]
+    body = {"type": "ai", "data": {"content": "", "additional_kwargs": {"value": value}}}
+    for message in (serde.to_message(body), serde.parse_message(serde.to_canonical(body))):
+        assert message.additional_kwargs == {"value": value}
+        assert message.additional_kwargs["value"] is not value
 
 
 def test_a_rebuilt_message_shares_nothing_with_its_body() -> None:

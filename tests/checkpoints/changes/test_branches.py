@@ -18,6 +18,7 @@ from checkpoints import (
     Store,
     serde,
 )
+from checkpoints.upkeep import verification
 from tests.checkpoints.conversations import names, new, picture, talked, texts
 
 
@@ -186,6 +187,28 @@ def test_a_forked_conversation_holds_the_path_and_its_checkpoints_and_stands_for
     store.undo(made.result)
     store.undo(made.result)
     assert len(store.list_threads()) == 1
+
+
+def test_a_forked_conversation_copies_a_path_through_many_segments_with_its_checkpoints_as_they_are(store: Store) -> None:
+    thread_id = talked(store, "a", "b", "c", "d")
+    store.save(thread_id, name="late", extra={"step": 1}, description="why", tokens=7)
+    store.append(thread_id, new("e"), after=ids(store, thread_id)[1])
+    store.append(thread_id, new("f"), after=ids(store, thread_id)[1])
+    store.append(thread_id, new("g", "h"), after=ids(store, thread_id)[2])
+    store.fork(thread_id, ids(store, thread_id)[3])
+    store.change_checkpoint(thread_id, store.save(thread_id, name="pinned", extra={"n": [None]}).result, pinned=True)
+    store.save(thread_id, keep=3, new=new("i"), name="compacted")
+    path = ids(store, thread_id)
+    copy = store.fork_thread(thread_id, path[-1]).result
+    assert [m.body for m in store.list_messages(copy)] == [m.body for m in store.list_messages(thread_id)]
+    assert [m.hash for m in store.list_messages(copy)] == [m.hash for m in store.list_messages(thread_id)]
+    on_path = [c for c in store.list_checkpoints(thread_id) if c.node and c.node.id in path]
+    copies = store.list_checkpoints(copy)
+    assert [c.to_dict() | {"id": ""} for c in copies] == [c.to_dict() | {"id": ""} for c in on_path]
+    assert ([c.position for c in copies], [c.detached for c in copies]) == ([*range(len(on_path))], [False] * len(on_path))
+    store.save(copy)
+    assert len(names(store, copy)) == len(set(names(store, copy))) == len(on_path) + 1
+    assert verification.verify(store.database).damages == ()
 
 
 def test_a_replaced_message_leaves_what_follows_and_the_checkpoints_restore_what_was(store: Store) -> None:

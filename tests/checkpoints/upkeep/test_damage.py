@@ -89,6 +89,34 @@ def test_every_way_of_reading_a_message_finds_the_damage(store: Store) -> None:
     assert [m.damaged for m in store.list_messages(thread_id, last=2, before=3)] == [False, False]
 
 
+@pytest.mark.parametrize("columns", [{"body": '{"data":{"content":"2"},"type":"ai"}'}, {"agent": "?"}, {"hash": "sha256:0"}])
+def test_the_copy_of_a_damaged_message_is_damaged_as_well(store: Store, columns: Any) -> None:
+    thread_id = talked(store, "one", "two", "three", "four")
+    head = store.get_thread(thread_id).head_id
+    spoil(store, store.list_messages(thread_id)[1], **columns)
+    copy = store.fork_thread(thread_id, head).result
+    assert damaged(store, copy) == damaged(store, thread_id)
+    assert texts(store, copy) == texts(store, thread_id)
+    found = [damage.message_id for damage in verification.verify(store.database).damages]
+    assert found.count(store.list_messages(copy)[1].id) == 1
+    with pytest.raises(DamagedMessageError):
+        _ = store.list_checkpoints(copy)[1].state
+
+
+@pytest.mark.parametrize("depth", [0, 1])
+def test_a_path_that_has_lost_a_message_is_not_copied(store: Store, depth: int) -> None:
+    thread_id = talked(store, "one", "two", "three", "four")
+    lost = store.list_messages(thread_id)[depth]
+    head = store.get_thread(thread_id).head_id
+    with store.database.begin_write() as connection:
+        connection.execute(sa.delete(schema.checkpoint))
+        connection.execute(sa.delete(schema.message).where(schema.message.c.id == lost.id))
+    before = dump(store)
+    with pytest.raises(DamagedMessageError, match=f"^Message {depth + 2} "):
+        store.fork_thread(thread_id, head)
+    assert dump(store) == before
+
+
 def test_the_conversation_goes_on_after_a_damaged_message(store: Store) -> None:
     thread_id = talked(store, "one", "two")
     spoil(store, store.list_messages(thread_id)[1], body="{}")

@@ -1,0 +1,46 @@
+"""The content of a new conversation that begins as a path of another one."""
+
+from checkpoints.changes.transaction import Transaction
+from checkpoints.history import Path
+from checkpoints.model import Node, Thread
+from checkpoints.operation_detail import OperationDetail
+from checkpoints.storage import checkpoint_rows, copies, message_rows
+
+
+def copy_path(transaction: Transaction, source: Thread, path: Path) -> str:
+    """Copy a path of another conversation, and the checkpoints on it, into this new one.
+
+    Equal paths have equal hashes: nothing is read or hashed here. A damaged message has a damaged copy.
+    """
+    nodes = _copy_messages(transaction, path) if path.length else []
+    _copy_checkpoints(transaction, source, path, nodes)
+    transaction.move_head(nodes[-1] if nodes else None)
+    transaction.detail = OperationDetail(subject="thread", name=source.title)
+    transaction.record_insert("thread", transaction.thread.id)
+    return transaction.thread.id
+
+
+def _copy_messages(transaction: Transaction, path: Path) -> list[Node]:
+    """Raises `DamagedMessageError` when the database has lost a message of the path."""
+    (segment,) = transaction.add_segments([None])
+    nodes = [Node(transaction.new_id(), segment, depth) for depth in range(path.length)]
+    if copies.copy_messages(transaction.connection, transaction.thread.id, path.places, nodes) < path.length:
+        raise message_rows.find_damage(transaction.connection, path)
+    return nodes
+
+
+def _copy_checkpoints(transaction: Transaction, source: Thread, path: Path, nodes: list[Node]) -> None:
+    places = checkpoint_rows.select_checkpoint_places(transaction.connection, source.id)
+    shown = [(checkpoint_id, depth) for checkpoint_id, segment, depth in places if depth <= path.last.get(segment, -1)]
+    if not shown:
+        return
+    first = transaction.reserve_positions(len(shown))
+    listed = [
+        (checkpoint_id, transaction.new_id(), position, nodes[depth].id)
+        for position, (checkpoint_id, depth) in enumerate(shown, first)
+    ]
+    thread = transaction.thread
+    common = {"thread_id": thread.id, "branch_id": thread.branch_id, "segment": nodes[0].segment, "detached": False}
+    copies.copy_checkpoints(transaction.connection, listed, common)
+    for _, new_id, _, _ in listed:
+        transaction.record_insert("checkpoint", new_id)
