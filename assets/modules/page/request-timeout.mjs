@@ -2,14 +2,20 @@
 import { reportLostRequest } from "../lib/request.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { followRequest } from "./long-request.mjs";
+import { IMPORT } from "./upload.mjs";
 
 const NOTICE_AFTER_MS = 6000;
 const CALLBACKS = "_dash-update-component";
-/** A file, or the work on it, in the body of Dash's request. */
-const IMPORTS = /"changedPropIds":\["(?:upload\.contents|import-confirm\.n_clicks|import-merge\.n_clicks)"/;
-const IMPORT = { title: "Import", dialog: "#import-dialog", cancel: "#import-cancel" };
+/** A step of an import, in the body of Dash's request. */
+const IMPORTS = /"changedPropIds":\["(?:import-file\.data|import-confirm\.n_clicks|import-merge\.n_clicks)"/;
 
 const isProgressShown = () => document.querySelector(".progress-box") !== null;
+
+/** A text that is too long is kept, like one whose request was lost: Dash shows nothing of a refusal. */
+function reportTooLong() {
+  showToast("This is too long to be sent. Nothing was done.");
+  reportLostRequest();
+}
 
 /** Wrap `fetch` to watch Dash's requests: Dash has no hook for a request that failed. */
 export function watchRequests() {
@@ -19,7 +25,9 @@ export function watchRequests() {
     const send = (headers) => originalFetch(address, { ...options, headers: { ...options.headers, ...headers } });
     const timer = setTimeout(() => isProgressShown() || showToast("The server has not answered yet."), NOTICE_AFTER_MS);
     try {
-      return await (IMPORTS.test(options.body) ? followRequest(IMPORT, send) : send({}));
+      const reply = await (IMPORTS.test(options.body) ? followRequest(IMPORT, send) : send({}));
+      if (reply.status === 413) reportTooLong();
+      return reply;
     } catch (error) {
       showToast("The server does not answer. Nothing was done; please try again.");
       reportLostRequest();
