@@ -1,15 +1,13 @@
 /** Send messages and stop runs. A message is in one place at a time: in the field, in the queue, or in a request. */
-import { createOperationId } from "../lib/actions.mjs";
 import { expectThread } from "../lib/expected-thread.mjs";
-import { reportLostRequest, useRequest } from "../lib/request.mjs";
+import { useRequest } from "../lib/request.mjs";
 import { showToast } from "../lib/toast.mjs";
-import { UploadRefusedError, uploadFiles } from "../lib/uploads.mjs";
 import { takeChoice } from "../settings/settings.mjs";
+import { useFileSending } from "./sending-files.mjs";
 import { FILES_NOT_KEPT, readUnsent, storeUnsent } from "./unsent-messages.mjs";
 
 const { useRef, useState } = window.React;
 
-const LEFT_TEXT = "Not sent: you left the conversation before its files were there. The message is back in its field.";
 const REFUSED_TEXT = "That did not work. Your text is kept.";
 const NO_REPLY_TEXT = {
   send: "Not sent yet: the server does not answer. Your text is kept.",
@@ -29,8 +27,6 @@ export function useSending(data, { reply, act }, field, drafts) {
   const [problem, setProblem] = useState(null);
   const acceptedWith = useRef(null); // the data shown when the server accepted a message; until newer data comes, the message's run is unknown
   const thread = data.thread ?? null;
-  const latest = useRef({ sent: null, thread });
-  latest.current.thread = thread;
   const pickTarget = (sent) => (sent.thread === thread ? field : drafts);
 
   const onReply = (sent, { ok, text }, wasLate) => {
@@ -48,39 +44,15 @@ export function useSending(data, { reply, act }, field, drafts) {
     if (sent.type === "send") pickTarget(sent).putBack(sent);
   };
   const request = useRequest({ reply, onReply, onLate });
+  const actWithFiles = useFileSending(act, thread, request);
 
   const startRequest = (sent, fields) => {
     setProblem(null);
-    const op = act(sent.type, fields, sent.op);
+    const op = actWithFiles(sent, fields);
     if (sent.type === "send") rememberSent(sent, thread, op);
     request.start({ ...sent, op, thread });
   };
-  /** Upload the files of a message, then send it with their ids: never without them, and never to another conversation. */
-  const sendWithFiles = async (sent, fields) => {
-    const refuse = (text) => request.settle({ op: sent.op, ok: false, text });
-    const isLatest = () => latest.current.sent === sent; // else the user has sent it again, or another message in its place
-    try {
-      const files = await uploadFiles(sent.files);
-      if (!isLatest()) return;
-      if (latest.current.thread !== sent.thread) return refuse(LEFT_TEXT);
-      act("send", { ...fields, files }, sent.op);
-      if (sent.thread === null) expectThread(sent.op);
-    } catch (error) {
-      if (!isLatest()) return;
-      if (error instanceof UploadRefusedError) refuse(`Not sent. ${error.message}`);
-      else reportLostRequest();
-    }
-  };
-  const send = ({ text, files, op = createOperationId() }) => {
-    const sent = { type: "send", text, files, op, thread };
-    const fields = { text, ...takeChoice(data.thread) };
-    latest.current.sent = sent;
-    if (files.length === 0) return startRequest(sent, fields);
-    setProblem(null);
-    storeUnsent("sent", thread, { text, op, files: files.length });
-    request.start(sent);
-    return sendWithFiles(sent, fields);
-  };
+  const send = ({ text, files, op }) => startRequest({ type: "send", text, files, op }, { text, ...takeChoice(data.thread) });
   const stop = () => startRequest({ type: "stop", text: "", files: [], op: request.pending?.type === "stop" ? request.pending.op : undefined }, {});
   const finishStop = () => {
     setProblem(null);
