@@ -13,8 +13,8 @@ import pytest
 
 from checkpoints.limits import MAX_MESSAGE_CHARS
 from components import page_state
-from server import dash_requests
-from server.dash_requests import CALLBACK_PATH
+from server.dash_requests import CALLBACK_PATH, MAX_REQUEST_VALUES
+from server.request_bodies import has_more_values
 from tests.rounds import Rounds
 from tests.test_app import opened, post_callback, written_properties
 
@@ -44,22 +44,30 @@ def test_a_body_that_is_no_request_and_a_file_that_is_none_are_refused(
     assert caplog.records == []
 
 
-def test_a_request_of_more_brackets_and_commas_than_the_limit_is_refused_before_it_is_parsed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(dash_requests, "MAX_REQUEST_SEPARATORS", 5_000)
-
+def test_a_request_of_more_values_than_the_limit_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
     async def story() -> None:
         async with opened(tmp_path / "data", auth="none") as (_, browser):
             dependencies = (await browser.get("/_dash-dependencies")).json()
             request = make_request(next(each for each in dependencies if not each["clientside_function"]))
-            separators = sum(map(json.dumps(request).count, "[{,"))
-            request["more"] = "," * (4_999 - separators)  # one comma comes with it
+            request["more"] = [0] * (MAX_REQUEST_VALUES - sum(map(json.dumps(request).count, "[{,")) - 1)
             assert (await post(browser, request)).status_code != 400
-            request["more"] += "["
+            request["more"] += [0]
             assert (await post(browser, request)).status_code == 400
 
     asyncio.run(story())
+
+
+@pytest.mark.parametrize("text", ["[" * 9, '"' * 9, "\\" * 9, '\\"[{,"\\', 'a"],["b'])
+def test_brackets_and_commas_within_texts_are_no_values(text: str) -> None:
+    body = json.dumps({text: [text, {"a": text}], "b": text}).encode()
+    assert not has_more_values(body, 5)  # of the braces, the bracket and two commas
+    assert has_more_values(body, 4)
+
+
+def test_quotes_alone_and_another_encoding_are_refused_and_a_text_without_end_is_left_to_the_parser() -> None:
+    assert has_more_values(b'"' * 41, 10)
+    assert has_more_values('["\u0122", [], []]'.encode("utf-16-le"), 100)
+    assert not has_more_values(b'"[[[[', 1)
 
 
 def test_the_body_of_a_callback_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
