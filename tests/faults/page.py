@@ -125,7 +125,11 @@ class PageClient:
     def import_file(self, content: bytes, *, into_this: bool = False) -> JSON:
         """Choose a file and confirm the dialog."""
         self.choose_file(content)
-        return self.call("import-merge.n_clicks" if into_this else "import-confirm.n_clicks", 1)
+        answer = self.call("import-merge.n_clicks" if into_this else "import-confirm.n_clicks", 1)
+        with contextlib.suppress(NotAnswered):  # the dialog closes
+            self._props["import-dialog.is_open"] = False
+            self._post(self._dependency("import-dialog.is_open", "import-file.data"), "import-dialog.is_open")
+        return answer
 
     def choose_file(self, content: bytes) -> JSON:
         """Upload a file to import; the answer has its preview or a refusal."""
