@@ -37,7 +37,7 @@ class TooManyUploadsError(StateError):
 class Upload:
     """A file that has arrived. An import keeps the documents that its preview has read."""
 
-    data: bytes
+    data: bytearray  # to be copied on another thread
     expiry: asyncio.TimerHandle
     documents: list[Document] | None = None
 
@@ -51,20 +51,19 @@ class Uploads:
 
     async def receive(self, pieces: AsyncIterable[bytes]) -> str:
         """Keep a file, and return its id. Raises `TooManyUploadsError`, and the errors of the pieces."""
-        arrived, size = list[bytes](), 0
+        data = bytearray()  # a list of pieces could cost a client's single bytes forty times their size
         try:
             async for piece in pieces:
                 self._reserve(len(piece))
-                size += len(piece)
-                arrived.append(piece)
+                data += piece
         except BaseException:
-            self._bytes -= size
+            self._bytes -= len(data)
             raise
         while len(self._kept) >= MAX_KEPT_UPLOADS:
             self._drop_oldest()
         identifier = secrets.token_urlsafe(16)
         expiry = asyncio.get_running_loop().call_later(MAX_KEPT_SECONDS, self.forget, identifier)
-        self._kept[identifier] = Upload(b"".join(arrived), expiry)
+        self._kept[identifier] = Upload(data, expiry)
         return identifier
 
     def find(self, identifier: str) -> Upload | None:

@@ -1,6 +1,6 @@
 """The actions of the composer and of the transcript: send, stop, edit, choose, decide, undo."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent.run.requests import replace_text
@@ -77,13 +77,17 @@ async def _load_files(services: Services, action: Action) -> list[File]:
     A repeated request, whose first attempt has used the uploads, gets the files that this attempt stored.
     """
     named = [(each["name"], services.uploads.find(each["id"])) for each in action.fields.get("files") or []]
-    contents = [(name, upload.data) for name, upload in named if upload]
-    if len(contents) == len(named):
-        return await services.run_blocking(files.parse_files, contents)
+    found = [(name, upload.data) for name, upload in named if upload]
+    if len(found) == len(named):
+        return await services.run_blocking(_parse_files, found)
     stored = await services.read_snapshot(services.runs.read_sent_files, action.caller.request_id or "")
     if [file.name for file in stored] != [files.clean_file_name(name) for name, _ in named]:
         raise UploadGoneError(next(name for name, upload in named if upload is None), "send the message again")
     return stored
+
+
+def _parse_files(found: Sequence[tuple[str, bytearray]]) -> list[File]:
+    return files.parse_files([(name, bytes(data)) for name, data in found])
 
 
 async def _retry_answer(services: Services, action: Action) -> Answer:

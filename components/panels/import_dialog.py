@@ -80,7 +80,8 @@ def _register_preview(app: Dash, services: Services) -> None:
             services.uploads.forget(file["id"])
             text = f"{file['name']} was not imported. {str(error).rstrip('.')}."
             return page_state.report_problem(text), stay, stay, stay
-        body = import_preview.build_import_preview(file["name"], docs, previews, open_here=thread_id is not None)
+        show = import_preview.build_import_preview
+        body = await services.run_blocking(show, file["name"], docs, previews, open_here=thread_id is not None)
         return stay, True, body, {} if thread_id else {"display": "none"}
 
 
@@ -90,10 +91,14 @@ async def _read_documents(services: Services, file: Mapping[str, str]) -> list[D
     if upload is None:
         raise UploadGoneError("The file", "choose it again")
     if upload.documents is None:
-        documents = await services.run_blocking(reading.read_documents, upload.data, get_report())
+        documents = await services.run_blocking(_parse_documents, upload.data, get_report())
         services.uploads.keep_documents(upload, documents)
         return documents
     return upload.documents
+
+
+def _parse_documents(data: bytearray, report: Report) -> list[Document]:
+    return reading.read_documents(bytes(data), report)
 
 
 async def _find_merge_thread(services: Services, docs: Sequence[Document], thread_id: str | None) -> str | None:

@@ -1,6 +1,7 @@
 """Uploads are kept for a while and within a budget, and each page uses its own."""
 
 import asyncio
+import tracemalloc
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,18 @@ def test_an_upload_that_breaks_off_leaves_nothing(monkeypatch: pytest.MonkeyPatc
         assert kept.find(first)
 
     asyncio.run(story())
+
+
+def test_an_upload_in_single_bytes_costs_as_much_as_in_one_piece() -> None:
+    async def story() -> int:
+        kept = Uploads()
+        tracemalloc.start()
+        assert kept.find(await kept.receive(pieces(*[1] * 100_000)))
+        used, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return used
+
+    assert asyncio.run(story()) < 300_000
 
 
 def test_only_the_newest_documents_are_kept() -> None:
