@@ -11,7 +11,7 @@ from dash.fingerprint import check_fingerprint
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from server.request_bodies import has_more_values, read_body, replay_body
+from server.request_bodies import has_more_separators, read_body, replay_body
 
 CALLBACK_PATH = "/_dash-update-component"
 PACKAGES_PREFIX = "/_dash-component-suites/"
@@ -30,7 +30,7 @@ class DashRequests:
         answer: Response | None = None
         if scope["type"] == "http" and scope["path"] == CALLBACK_PATH:
             body = await read_body(receive) or b""
-            receive = replay_body(b"" if has_more_values(body, MAX_REQUEST_VALUES) else body, receive)
+            receive = replay_body(b"" if has_more_separators(body, MAX_REQUEST_VALUES) else body, receive)
         elif scope["type"] == "http" and scope["path"].startswith(PACKAGES_PREFIX):
             self._dash._setup_server()  # type: ignore[no-untyped-call]  # registers the files; Dash does so at its first request
             if not is_registered_file(scope["path"], self._dash.registered_paths):

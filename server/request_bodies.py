@@ -28,7 +28,7 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
     return receive_again
 
 
-def has_more_values(body: bytes, limit: int) -> bool:
+def has_more_separators(body: bytes, limit: int) -> bool:
     """Return whether JSON has more brackets and commas outside of texts than the limit: about as many values are parsed."""
     bare = body.replace(b"\\\\", b"").replace(b'\\"', b"")  # the escapes that could hide the end of a text
     if b"\0" in body or bare.count(b'"') > _MAX_VALUE_QUOTES * limit:  # other encodings have zeros, and hide their texts

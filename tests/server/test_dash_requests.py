@@ -14,7 +14,7 @@ import pytest
 from checkpoints.limits import MAX_MESSAGE_CHARS
 from components import page_state
 from server.dash_requests import CALLBACK_PATH, MAX_REQUEST_VALUES
-from server.request_bodies import has_more_values
+from server.request_bodies import has_more_separators
 from tests.rounds import Rounds
 from tests.test_app import opened, post_callback, written_properties
 
@@ -60,14 +60,14 @@ def test_a_request_of_more_values_than_the_limit_is_refused_before_it_is_parsed(
 @pytest.mark.parametrize("text", ["[" * 9, '"' * 9, "\\" * 9, '\\"[{,"\\', 'a"],["b'])
 def test_brackets_and_commas_within_texts_are_no_values(text: str) -> None:
     body = json.dumps({text: [text, {"a": text}], "b": text}).encode()
-    assert not has_more_values(body, 5)  # of the braces, the bracket and two commas
-    assert has_more_values(body, 4)
+    assert not has_more_separators(body, 5)  # of the braces, the bracket and two commas
+    assert has_more_separators(body, 4)
 
 
 def test_quotes_alone_and_another_encoding_are_refused_and_a_text_without_end_is_left_to_the_parser() -> None:
-    assert has_more_values(b'"' * 41, 10)
-    assert has_more_values('["\u0122", [], []]'.encode("utf-16-le"), 100)
-    assert not has_more_values(b'"[[[[', 1)
+    assert has_more_separators(b'"' * 41, 10)
+    assert has_more_separators('["\u0122", [], []]'.encode("utf-16-le"), 100)
+    assert not has_more_separators(b'"[[[[', 1)
 
 
 def test_the_body_of_a_callback_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
