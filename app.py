@@ -30,6 +30,7 @@ from agent.tools.registry import select_graph_tools
 from agent.tracing.environment import switch_off_library_tracing
 from agent.tracing.protocol import Tracer
 from checkpoints import Runs, Store, StoreUnavailableError
+from checkpoints.limits import MAX_MESSAGE_CHARS
 from components import page, page_requests
 from components.long_requests import LongRequestLayer
 from components.rendering import Renderer
@@ -45,13 +46,15 @@ from components.routes import (
     request_progress,
     stream,
     thread_usage,
+    uploads,
     whole_text,
 )
 from components.services import Services
+from components.uploads import MAX_UPLOAD_BYTES, UPLOADS_PREFIX
 from components.views import file_links
 from config import Settings, SettingsError, load_settings
 from server import session_routes
-from server.dash_requests import DashRequests
+from server.dash_requests import CALLBACK_PATH, PAGE_REQUEST_PREFIXES, CallbackCheck, DashRequests
 from server.guard import AllowedRoutes, Guard
 from server.headers import build_security_policy
 from server.layers import add_lifespan, serve_page_at
@@ -63,6 +66,7 @@ from server.static_serving import ASSETS_PREFIX, LIBRARIES_PREFIX, PageFiles, se
 from server.terminal import configure_log
 
 _log = logging.getLogger(__name__)
+MAX_PAGE_REQUEST_BYTES = 2 * 6 * MAX_MESSAGE_CHARS + 100_000  # a message and a text that fills the composer, all in escapes
 MAX_POOL_THREADS = 4  # for changes and runs: one writes at a time anyway; see services.Readers for all that only reads
 ROUTES = (
     stream,
@@ -75,20 +79,21 @@ ROUTES = (
     agent_transcript,
     whole_text,
     request_progress,
+    uploads,
     health,
 )
 ALLOWED_ROUTES = AllowedRoutes(
     paths=frozenset(
-        {"/", "/_dash-layout", "/_dash-dependencies", "/_dash-update-component", "/api/panels", session_routes.SESSIONS_PATH}
+        {"/", "/_dash-layout", "/_dash-dependencies", CALLBACK_PATH, "/api/panels", session_routes.SESSIONS_PATH}
     ),
-    prefixes=("/api/threads/", "/api/requests/", "/api/actions/", f"{session_routes.SESSIONS_PATH}/"),
+    prefixes=("/api/threads/", "/api/requests/", "/api/actions/", UPLOADS_PREFIX, f"{session_routes.SESSIONS_PATH}/"),
     page_prefixes=("/t/",),
     user_file_prefixes=(file_links.FILES_PREFIX,),
     static_prefixes=(ASSETS_PREFIX, LIBRARIES_PREFIX),
     max_body_bytes={
-        "/_dash-update-component": 16_000_000,
-        "/api/actions/": 16_000_000,
-    },  # an import of 10 MB, as base64 inside JSON
+        **dict.fromkeys(PAGE_REQUEST_PREFIXES, MAX_PAGE_REQUEST_BYTES),
+        **{f"{UPLOADS_PREFIX}{purpose}": limit for purpose, limit in MAX_UPLOAD_BYTES.items()},
+    },
 )
 
 # Dash 4.4's own WebSocket callbacks bypass authentication and die with the tab; without this the page opens one anyway.
@@ -223,7 +228,8 @@ def _format_host(host: str) -> str:
 def _build_dash(server: FastAPI, services: Services, page_files: PageFiles) -> Dash:
     errors.add_error_responses(server)
     page.add_route(server, services)
-    dash = page.Page(
+    server.add_middleware(CallbackCheck, get_callbacks=lambda: dash.callback_map)  # before Dash's own, which encloses it
+    dash: page.Page = page.Page(
         "waymark",
         server=server,  # type: ignore[arg-type]  # Dash types only what its Flask backend takes
         title="Waymark",

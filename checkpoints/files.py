@@ -85,21 +85,13 @@ def clean_file_name(name: str) -> str:
     return visible if visible.strip(". ") else "file"
 
 
-def decode_uploads(uploads: Sequence[Any]) -> list[File]:
-    """Decode the files of one message from the page: `{name, data}`, in base64. Raises `InvalidFileError`."""
-    if len(uploads) > MAX_FILES:
+def parse_files(contents: Sequence[tuple[str, bytes]]) -> list[File]:
+    """Check that these files, by their names, can be attached to one message. Raises `InvalidFileError`."""
+    if len(contents) > MAX_FILES:
         raise InvalidFileError(f"A message takes at most {MAX_FILES} files.")
-    found = []
-    for each in uploads:
-        try:
-            found.append(parse_file(str(each["name"]), decode_base64(each["data"])))
-        except (binascii.Error, ValueError, TypeError, LookupError) as error:
-            if isinstance(error, InvalidFileError):
-                raise
-            raise InvalidFileError("A file did not arrive whole. Attach it again.") from error
-    if sum(len(file.data) for file in found) > MAX_FILES_BYTES:
+    if sum(len(data) for _, data in contents) > MAX_FILES_BYTES:
         raise InvalidFileError(f"The files of one message may have {MAX_FILES_BYTES // 1_000_000} MB together.")
-    return found
+    return [parse_file(name, data) for name, data in contents]
 
 
 def decode_base64(text: str) -> bytes:

@@ -8,6 +8,7 @@ from functools import partial
 
 import sqlalchemy as sa
 
+from checkpoints import files, serde
 from checkpoints.changes import run_changes
 from checkpoints.changes.alternatives import check_room_after
 from checkpoints.changes.append import HEAD, choose_append_kind, make_append
@@ -15,11 +16,12 @@ from checkpoints.changes.preconditions import check_caller, check_repeated
 from checkpoints.changes.run_changes import make_partial_messages
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import ConflictError
+from checkpoints.files import File
 from checkpoints.model import Draft, Message, NewMessage, Run, RunState
 from checkpoints.operation import USER, Caller, OperationKind, Receipt
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.reasoning import Reasoning
-from checkpoints.storage import message_rows, operation_rows, run_rows, schema, thread_rows
+from checkpoints.storage import file_rows, message_rows, operation_rows, run_rows, schema, thread_rows
 from checkpoints.storage.database import retry_contended
 from checkpoints.store import Store
 
@@ -255,6 +257,16 @@ class Runs:
         with self._store.database.begin_read() as connection:
             head_id = thread_rows.select_thread(connection, thread_id).head_id
             return run_rows.select_latest_run(connection, thread_id, head_id)
+
+    def read_sent_files(self, request_id: str) -> list[File]:
+        """Return the undamaged files of the message that a request has sent; none for any other request."""
+        with self._store.database.begin_read() as connection:
+            run = run_rows.select_run(connection, request_id)
+            sent = operation_rows.find_request(connection, run.thread_id, request_id) if run else None
+            content = message_rows.find_content(connection, sent.result) if sent and sent.result else None
+            parts = files.find_file_parts(serde.parse_leniently(content)) if content else []
+            contents = file_rows.select_files(connection, {part["file"] for part in parts})
+        return [files.parse_file(part["name"], contents[part["file"]]) for part in parts if part["file"] in contents]
 
     def list_running_threads(self) -> set[str]:
         """Return the ids of the threads that are being answered."""

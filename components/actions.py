@@ -39,9 +39,13 @@ class ActionFields(dict[str, Any]):
             kind = str if key in TEXT_FIELDS else FIELD_TYPES.get(key)
             if kind is not None and value is not None and not isinstance(value, kind):
                 raise MalformedActionError(key)
-        if not all(isinstance(each, dict) for each in given.get("files") or []):
+        if not all(map(_names_upload, given.get("files") or [])):
             raise MalformedActionError("files")
         return cls(given)
+
+
+def _names_upload(file: Any) -> bool:
+    return isinstance(file, dict) and isinstance(file.get("id"), str) and isinstance(file.get("name"), str)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from checkpoints import StateError
 from checkpoints.progress import Progress, Report, ignore_progress
@@ -86,22 +86,6 @@ class LongRequestLayer:
         with self._requests.follow(identifier) as request:
             token = _report.set(request.report)
             try:
-                await self._app(scope, _count_body(scope, receive, request), send)
+                await self._app(scope, receive, send)
             finally:
                 _report.reset(token)
-
-
-def _count_body(scope: Scope, receive: Receive, request: LongRequest) -> Receive:
-    """Record the progress of the upload. It is not cancelled here: the answer comes from the work after it."""
-    length = Headers(scope=scope).get("content-length", "")
-    total, received = int(length) // 1000 if length.isdecimal() else 0, 0
-
-    async def receive_and_count() -> Message:
-        nonlocal received
-        message = await receive()
-        if message["type"] == "http.request" and total:
-            received += len(message.get("body", b""))
-            request.progress = Progress("Uploading", received // 1000, total, "kB")
-        return message
-
-    return receive_and_count

@@ -15,6 +15,7 @@ from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 
 from checkpoints import serde
+from checkpoints.limits import MAX_MESSAGE_CHARS
 
 
 class Ids(StrEnum):
@@ -65,9 +66,14 @@ def build_update(**fields: Any) -> PageUpdate:
     return {"tick": time.time(), **fields}  # type: ignore[typeddict-item]
 
 
+def fill_composer(thread_id: str, version: int, text: str) -> dict[str, str]:
+    """Return a text for the composer after a change. Every later action sends it back, so it is no longer than a message."""
+    return {"key": f"{thread_id}:{version}", "text": text if len(text) <= MAX_MESSAGE_CHARS else ""}
+
+
 def update_after_undo(thread_id: str, version: int) -> PageUpdate:
     """Build the update after an undo or a redo. It clears a prompt that a restore filled in, if it is unchanged."""
-    return build_update(fill={"key": f"{thread_id}:{version}", "text": ""})
+    return build_update(fill=fill_composer(thread_id, version, ""))
 
 
 def refresh_panels(last_update: PageUpdate | None) -> PageUpdate:

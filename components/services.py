@@ -22,6 +22,7 @@ from components.broadcasts import Broadcasts
 from components.long_requests import LongRequests
 from components.rendering import Renderer
 from components.shared_reads import SharedReads
+from components.uploads import Uploads
 
 DEMO_LINE = "Demo model: it makes things up."
 SWITCH_LINE = "Set OPENAI_API_KEY in .env to use a real model."
@@ -66,6 +67,7 @@ class Services:
     readers: Readers = field(default_factory=Readers)
     broadcasts: Broadcasts = field(default_factory=Broadcasts)
     long_requests: LongRequests = field(default_factory=LongRequests)
+    uploads: Uploads = field(default_factory=Uploads)
     version_reads: SharedReads[int] = field(default_factory=SharedReads)
     # A separate thread: a health check must be answered while all others are busy.
     health: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="waymark-health"))

@@ -1,60 +1,93 @@
-"""Uploaded files, parsed once: an import uses the documents that its preview has read."""
+"""Uploads: files that the page sends before the action that uses them, kept for a while under an id that nobody can guess.
 
-import binascii
-from hashlib import sha256
-from threading import Lock
+A file inside a callback's JSON would be parsed on the event loop. All methods run on the event loop.
+"""
 
-from checkpoints import InvalidDocumentError, files
-from checkpoints.interchange import reading
+import asyncio
+import secrets
+from collections.abc import AsyncIterable
+from dataclasses import dataclass
+
+from checkpoints import StateError
 from checkpoints.interchange.waymark import Document
-from checkpoints.progress import Report, ignore_progress
+from checkpoints.limits import MAX_BINARY_FILE_BYTES, MAX_DOCUMENT_BYTES
 
-MAX_KEPT_SECONDS = 600.0  # the memory of a dialog that nobody closes; after that, its file is parsed again
+UPLOADS_PREFIX = "/api/uploads/"
+MAX_UPLOAD_BYTES = {"import": MAX_DOCUMENT_BYTES, "file": MAX_BINARY_FILE_BYTES}  # of one upload, by its purpose
+MAX_KEPT_BYTES = 64_000_000  # of all uploads, also of those that are arriving
+MAX_KEPT_UPLOADS = 100
+MAX_KEPT_SECONDS = 600.0  # the time until somebody confirms the dialog of an import
 
 
-class ParsedUpload:
-    """The documents of the newest upload under its hash, at most one file of `MAX_DOCUMENT_BYTES`.
+class UploadGoneError(StateError):
+    """An upload is not kept any more, or never was."""
 
-    An upload that is not kept any more, as when another tab has chosen a file since, is parsed again.
-    """
+    def __init__(self, name: str, remedy: str) -> None:
+        super().__init__(f"{name} was not kept on the server: {remedy}.")
+
+
+class TooManyUploadsError(StateError):
+    """Other uploads that are arriving at the same time leave no room."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._key = b""
-        self._documents: list[Document] = []
-
-    def read_documents(self, contents: str, report: Report = ignore_progress) -> list[Document]:
-        """Return the documents of an upload (a data URL), and keep them. Blocks. Raises `InvalidDocumentError`."""
-        key = hash_upload(contents)
-        with self._lock:
-            if key == self._key:
-                return self._documents
-        documents = _parse_upload(contents, report)
-        with self._lock:
-            self._key, self._documents = key, documents
-        return documents
-
-    def take_documents(self, contents: str, report: Report = ignore_progress) -> list[Document]:
-        """Return the documents of an upload, and drop them. Blocks. Raises `InvalidDocumentError`."""
-        documents = self.read_documents(contents, report)
-        self.forget(hash_upload(contents))
-        return documents
-
-    def forget(self, key: bytes) -> None:
-        """Drop the documents of the upload with this hash."""
-        with self._lock:
-            if key == self._key:
-                self._key, self._documents = b"", []
+        super().__init__("Too many files are being uploaded at once. Try again.")
 
 
-def hash_upload(contents: str) -> bytes:
-    """Return the hash of an upload. Blocks for some milliseconds."""
-    return sha256(contents.encode(errors="surrogatepass")).digest()
+@dataclass(eq=False)
+class Upload:
+    """A file that has arrived. An import keeps the documents that its preview has read."""
+
+    data: bytearray  # to be copied on another thread
+    expiry: asyncio.TimerHandle
+    documents: list[Document] | None = None
 
 
-def _parse_upload(contents: str, report: Report) -> list[Document]:
-    try:
-        raw = files.decode_base64(contents.partition(",")[2])
-    except (binascii.Error, ValueError) as error:
-        raise InvalidDocumentError("The upload was incomplete.") from error
-    return reading.read_documents(raw, report)
+class Uploads:
+    """The uploads that no action has used yet. The oldest ones give way to new ones."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Upload] = {}  # the oldest first
+        self._bytes = 0
+
+    async def receive(self, pieces: AsyncIterable[bytes]) -> str:
+        """Keep a file, and return its id. Raises `TooManyUploadsError`, and the errors of the pieces."""
+        data = bytearray()  # a list of pieces could cost a client's single bytes forty times their size
+        try:
+            async for piece in pieces:
+                self._reserve(len(piece))
+                data += piece
+        except BaseException:
+            self._bytes -= len(data)
+            raise
+        while len(self._kept) >= MAX_KEPT_UPLOADS:
+            self._drop_oldest()
+        identifier = secrets.token_urlsafe(16)
+        expiry = asyncio.get_running_loop().call_later(MAX_KEPT_SECONDS, self.forget, identifier)
+        self._kept[identifier] = Upload(data, expiry)
+        return identifier
+
+    def find(self, identifier: str) -> Upload | None:
+        """Return an upload; None if it is not kept."""
+        return self._kept.get(identifier)
+
+    def keep_documents(self, upload: Upload, documents: list[Document]) -> None:
+        """Keep the documents of an upload, and drop those of all others: they are larger than their file."""
+        for each in self._kept.values():
+            each.documents = None
+        upload.documents = documents
+
+    def forget(self, identifier: str) -> None:
+        """Drop an upload, if it is still kept."""
+        if (upload := self._kept.pop(identifier, None)) is not None:
+            upload.expiry.cancel()
+            self._bytes -= len(upload.data)
+
+    def _reserve(self, size: int) -> None:
+        while self._kept and self._bytes + size > MAX_KEPT_BYTES:
+            self._drop_oldest()
+        if self._bytes + size > MAX_KEPT_BYTES:
+            raise TooManyUploadsError
+        self._bytes += size
+
+    def _drop_oldest(self) -> None:
+        self.forget(next(iter(self._kept)))

@@ -3,21 +3,16 @@
 from starlette.types import Message, Receive
 
 _SEPARATORS = (b"[", b"{", b",")
+_MAX_VALUE_QUOTES = 4  # of a name and a text
 
 
-async def read_body(receive: Receive, max_bytes: float = float("inf"), max_separators: float = float("inf")) -> bytes | None:
-    """Read a whole body; None if it is over a limit or the client went away.
-
-    The separators are the brackets and commas of JSON, also within texts: a parser makes at most so many values.
-    """
-    body, separators = bytearray(), 0
+async def read_body(receive: Receive, max_bytes: float = float("inf")) -> bytes | None:
+    """Read a whole body; None if it is over the limit or the client went away."""
+    body = bytearray()
     while True:
         message = await receive()
-        piece = message.get("body", b"")
-        body += piece
-        if max_separators < float("inf"):
-            separators += sum(map(piece.count, _SEPARATORS))
-        if message["type"] == "http.disconnect" or len(body) > max_bytes or separators > max_separators:
+        body += message.get("body", b"")
+        if message["type"] == "http.disconnect" or len(body) > max_bytes:
             return None
         if not message.get("more_body", False):
             return bytes(body)
@@ -31,3 +26,12 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
         return messages.pop() if messages else await receive()
 
     return receive_again
+
+
+def has_more_separators(body: bytes, limit: int) -> bool:
+    """Return whether JSON has more brackets and commas outside of texts than the limit: about as many values are parsed."""
+    bare = body.replace(b"\\\\", b"").replace(b'\\"', b"")  # the escapes that could hide the end of a text
+    if b"\0" in body or bare.count(b'"') > _MAX_VALUE_QUOTES * limit:  # other encodings have zeros, and hide their texts
+        return True
+    outside = b"".join(bare.split(b'"')[::2])
+    return sum(map(outside.count, _SEPARATORS)) > limit

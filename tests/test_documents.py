@@ -25,6 +25,7 @@ from app import ALLOWED_ROUTES
 from checkpoints import limits
 from checkpoints.interchange import redaction
 from commands import parse_arguments
+from components import uploads
 from components.routes import open_pages
 from components.services import MAX_READ_SECONDS
 from components.views import shown_text
@@ -197,7 +198,11 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "One request to the server": f"{protocol.MAX_HEAD_BYTES:,} bytes of address and headers in "
         f"{protocol.MAX_HEAD_SECONDS:g} s, a body of {guard.MAX_BODY_BYTES / 1e6:g} MB (of the page's actions "
         f"{ALLOWED_ROUTES.find_body_limit('/_dash-update-component') / 1e6:g} MB and "
-        f"{dash_requests.MAX_REQUEST_SEPARATORS:,} brackets and commas) in {protocol.MAX_BODY_SECONDS:g} s",
+        f"{dash_requests.MAX_REQUEST_VALUES:,} values) in {protocol.MAX_BODY_SECONDS:g} s",
+        "Uploads": f"{ALLOWED_ROUTES.find_body_limit('/api/uploads/import') / 1e6:g} MB of a file to import, "
+        f"{ALLOWED_ROUTES.find_body_limit('/api/uploads/file') / 1e6:g} MB of an attached file; all together "
+        f"{uploads.MAX_KEPT_BYTES / 1e6:g} MB and {uploads.MAX_KEPT_UPLOADS} files, "
+        f"for {uploads.MAX_KEPT_SECONDS / 60:g} minutes",
         "Requests of one session for data": f"{request_rate.MAX_BURST_REQUESTS:,} at once, and then "
         f"{request_rate.MAX_REQUESTS_PER_SECOND} a second",
         "Sockets that open": f"{1 / handshakes.HANDSHAKE_SECONDS:g} a second, each browser in turn; "

@@ -217,7 +217,7 @@ def _register_fork(app: Dash, services: Services) -> None:
         else:
             made = await services.apply_change(store.fork, thread_id, end, name=name or "", caller=caller)
         question = fork_point.text if fork_point.is_question and length == "before" else ""
-        fill = {"key": f"{made.operation.thread_id}:{made.version}", "text": question}
+        fill = page_state.fill_composer(made.operation.thread_id, made.version, question)
         go = {"go": page_state.thread_address(made.operation.thread_id)} if destination == "thread" else {}
         return page_state.build_update(fill=fill, **go)
 

@@ -1,15 +1,17 @@
 """The actions of the composer and of the transcript: send, stop, edit, choose, decide, undo."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent.run.requests import replace_text
 from agent.tracing.events import Feedback
 from checkpoints import Caller, Operation, OperationKind, Run, StateError, Store, ThreadNotFoundError, files
+from checkpoints.files import File
 from components import page_state
 from components.actions import Action, Answer, Handlers
 from components.panels import approval, compact_command
 from components.services import Services
+from components.uploads import UploadGoneError
 from components.views import message_window
 
 MAX_RUN_OPERATIONS = 30  # operations, newest first, among which the beginning of a run is searched for
@@ -19,6 +21,15 @@ NEW_THREAD_NOTICE = "That conversation no longer exists, so your message started
 
 
 async def _send_message(services: Services, action: Action) -> Answer:
+    """Send a message, and drop the uploads of its files: with another attempt, the page uploads them again."""
+    try:
+        return await _accept_message(services, action)
+    finally:
+        for each in action.fields.get("files") or []:
+            services.uploads.forget(each["id"])
+
+
+async def _accept_message(services: Services, action: Action) -> Answer:
     """Answer with a reply to the composer itself: a page update may be replaced when the next one follows at once."""
     is_attached = bool(action.fields.get("files"))
     if (scope := compact_command.parse_compact_command(action.fields["text"], attached=is_attached)) is not None:
@@ -53,11 +64,30 @@ async def _send_prompt(services: Services, action: Action) -> Run:
     is_shown = bool(fields.get("version"))
     if thread_id is not None and not is_shown and not await services.read_snapshot(services.store.thread_exists, thread_id):
         thread_id = None
-    attached = await services.run_blocking(files.decode_uploads, fields.get("files") or [])
+    attached = await _load_files(services, action)
     caller = caller if thread_id else Caller(request_id=caller.request_id)
     return await services.runner.send(
         thread_id, fields["text"], caller=caller, chosen_settings=fields.get("choice"), attachments=attached
     )
+
+
+async def _load_files(services: Services, action: Action) -> list[File]:
+    """Return the files that a message names by their uploads. Raises `UploadGoneError` and `InvalidFileError`.
+
+    A repeated request, whose first attempt has used the uploads, gets the files that this attempt stored.
+    """
+    named = [(each["name"], services.uploads.find(each["id"])) for each in action.fields.get("files") or []]
+    found = [(name, upload.data) for name, upload in named if upload]
+    if len(found) == len(named):
+        return await services.run_blocking(_parse_files, found)
+    stored = await services.read_snapshot(services.runs.read_sent_files, action.caller.request_id or "")
+    if [file.name for file in stored] != [files.clean_file_name(name) for name, _ in named]:
+        raise UploadGoneError(next(name for name, upload in named if upload is None), "send the message again")
+    return stored
+
+
+def _parse_files(found: Sequence[tuple[str, bytearray]]) -> list[File]:
+    return files.parse_files([(name, bytes(data)) for name, data in found])
 
 
 async def _retry_answer(services: Services, action: Action) -> Answer:

@@ -93,18 +93,11 @@ def test_a_name_has_no_folder_and_nothing_that_cannot_be_seen(given: str, kept: 
 
 @pytest.mark.parametrize(
     "sent",
-    [
-        [{"name": "a", "data": "YQ=="}] * 6,
-        [{"name": "a.png", "data": base64.b64encode(png() + bytes(4_000_000)).decode()}] * 3,
-        [{"name": "a", "data": "YQ"}],
-        [{"name": "a", "data": 7}],
-        [{"data": "YQ=="}],
-        ["a"],
-    ],
+    [[("a", b"a")] * 6, [("a.png", png() + bytes(4_000_000))] * 3, [("a", b"a"), ("b.png", b"b")]],
 )
-def test_files_that_are_too_many_or_too_large_together_or_not_whole_are_refused(sent: list[Any]) -> None:
+def test_files_that_are_too_many_or_too_large_together_or_not_whole_are_refused(sent: list[tuple[str, bytes]]) -> None:
     with pytest.raises(InvalidFileError):
-        files.decode_uploads(sent)
+        files.parse_files(sent)
 
 
 def test_a_file_is_kept_once_however_often_it_is_attached(store: Store) -> None:

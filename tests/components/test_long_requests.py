@@ -9,19 +9,20 @@ from typing import Any
 
 import httpx
 import pytest
-from starlette.types import Message
 
 from app import App
 from checkpoints import Store
 from checkpoints.interchange import transfer
 from checkpoints.progress import Progress, Report
-from components.long_requests import HEADER, LongRequestLayer, LongRequests, get_report
+from components import uploads
+from components.long_requests import HEADER, get_report
 from tests.checkpoints.conversations import new
 from tests.components.test_uploads import upload
 from tests.test_app import opened, post_callback
 
 LINES = [f"line {index}" for index in range(300)]
 ADDRESS = "/api/requests/one"
+UPLOAD_HEADERS = {HEADER: "one", "content-length": "12000"}
 
 
 class Gate:
@@ -96,7 +97,7 @@ def test_the_progress_of_an_export_is_read_while_it_runs_and_is_gone_afterwards(
 @pytest.mark.parametrize(
     ("trigger", "phase", "text"),
     [
-        ("upload.contents", "Checking", "a.json was not imported. It was cancelled."),
+        ("import-file.data", "Checking", "a.json was not imported. It was cancelled."),
         ("import-confirm.n_clicks", "Writing", "The import was cancelled. Nothing was imported."),
         ("import-merge.n_clicks", "Writing", "The import was cancelled. Nothing was imported."),
     ],
@@ -109,10 +110,10 @@ def test_a_cancelled_import_says_so_and_writes_nothing(
 
     async def story(app: App, browser: httpx.AsyncClient) -> None:
         store = app.services.store
-        contents = upload(transfer.export(store, source := write_long(store)))
+        identifier = await upload(browser, transfer.export(store, source := write_long(store)))
         store.delete_thread(source)
         here = store.create_thread(title="Here").id
-        page = {"upload.contents": contents, "upload.filename": "a.json", "url.pathname": f"/t/{here}"}
+        page = {"import-file.data": {"id": identifier, "name": "a.json"}, "url.pathname": f"/t/{here}"}
         async with held(browser, gate, post_callback(browser, trigger, {**page, trigger: page.get(trigger, 1)})) as running:
             assert (await browser.post(f"{ADDRESS}/cancel")).status_code == 204
         assert text in running.result().text
@@ -145,21 +146,40 @@ def test_a_request_without_an_id_and_an_unknown_id_change_nothing(tmp_path: Path
     run(tmp_path, story)
 
 
-def test_an_upload_is_counted_while_it_arrives() -> None:
-    requests, seen = LongRequests(), list[str]()
-    pieces = [{"type": "http.request", "body": b"x" * 4000, "more_body": more} for more in (True, True, False)]
+def test_an_upload_is_counted_while_it_arrives(tmp_path: Path) -> None:
+    async def story(app: App, browser: httpx.AsyncClient) -> None:
+        async def send_pieces() -> AsyncIterator[bytes]:
+            for _ in range(3):
+                seen.append(str(app.services.long_requests.find_progress("one")))
+                yield bytes(4000)
 
-    async def receive() -> Message:
-        return pieces.pop(0)
+        seen = list[str]()
+        answer = await browser.post("/api/uploads/import", content=send_pieces(), headers=UPLOAD_HEADERS)
+        assert answer.status_code == 200
+        assert seen == ["None", "Uploading: 4 of 12 kB", "Uploading: 8 of 12 kB"]
+        assert app.services.long_requests.find_progress("one") is None
 
-    async def read_all(scope: Any, receive: Any, send: Any) -> None:
-        while (await receive())["more_body"]:
-            seen.append(str(requests.find_progress("one")))
+    run(tmp_path, story)
 
-    scope = {"type": "http", "headers": [(HEADER.encode(), b"one"), (b"content-length", b"12000")]}
-    asyncio.run(LongRequestLayer(read_all, requests)(scope, receive, receive))
-    assert seen == ["Uploading: 4 of 12 kB", "Uploading: 8 of 12 kB"]
-    assert requests.find_progress("one") is None
+
+def test_an_upload_that_is_cancelled_ends_with_the_next_piece_and_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploads, "MAX_KEPT_BYTES", 12_000)
+
+    async def story(app: App, browser: httpx.AsyncClient) -> None:
+        async def cancel_in_the_middle() -> AsyncIterator[bytes]:
+            yield bytes(4000)
+            await browser.post(f"{ADDRESS}/cancel")
+            yield bytes(4000)
+            raise AssertionError("nothing more is read")
+
+        answer = await browser.post("/api/uploads/import", content=cancel_in_the_middle(), headers=UPLOAD_HEADERS)
+        assert (answer.status_code, answer.text) == (400, "It was cancelled.")
+        whole = await browser.post("/api/uploads/import", content=bytes(12_000))  # there is room for it
+        assert whole.status_code == 200
+
+    run(tmp_path, story)
 
 
 def test_progress_is_for_the_signed_in_browser_alone(tmp_path: Path) -> None:

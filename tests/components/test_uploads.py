@@ -1,73 +1,187 @@
-"""An uploaded file is parsed once for its preview and its import."""
+"""Uploads are kept for a while and within a budget, and each page uses its own."""
 
-import base64
+import asyncio
+import tracemalloc
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
-from checkpoints import InvalidDocumentError, Store
-from checkpoints.interchange import reading, transfer
-from components.uploads import ParsedUpload, hash_upload
-from tests.checkpoints.conversations import talked
+from app import App
+from checkpoints.interchange.waymark import Document
+from checkpoints.limits import MAX_BINARY_FILE_BYTES, MAX_DOCUMENT_BYTES
+from components import uploads
+from components.uploads import TooManyUploadsError, Uploads
+from tests.page_key import read_page_key
+from tests.test_app import opened
+
+Story = Callable[[App, httpx.AsyncClient], Awaitable[None]]
 
 
-def upload(text: str) -> str:
-    return f"data:application/json;base64,{base64.b64encode(text.encode()).decode()}"
+async def upload(browser: httpx.AsyncClient, content: str | bytes, purpose: str = "import") -> str:
+    """The id of what a page has uploaded."""
+    answer = await browser.post(f"/api/uploads/{purpose}", content=content)
+    assert answer.status_code == 200, answer.text
+    identifier: str = answer.json()["id"]
+    return identifier
 
 
-@pytest.fixture
-def parsed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The sizes of the files that were parsed."""
-    sizes: list[int] = []
-    read = reading.read_documents
-
-    def read_and_note(raw: bytes, *report: Any) -> Any:
-        sizes.append(len(raw))
-        return read(raw, *report)
-
-    monkeypatch.setattr(reading, "read_documents", read_and_note)
-    return sizes
+async def pieces(*sizes: int) -> AsyncIterator[bytes]:
+    for size in sizes:
+        yield bytes(size)
 
 
-def export(store: Store, *texts: str) -> str:
-    return upload(transfer.export(store, talked(store, *texts)))
+def run(folder: Path, story: Story, **settings: Any) -> None:
+    async def whole() -> None:
+        async with opened(folder / "data", **({"auth": "none"} | settings)) as (app, browser):
+            await story(app, browser)
+
+    asyncio.run(whole())
 
 
-def test_a_file_is_parsed_once_until_it_is_forgotten(memory_store: Store, parsed: list[int]) -> None:
-    uploads, contents = ParsedUpload(), export(memory_store, "a", "b")
-    assert uploads.read_documents(contents) is uploads.read_documents(contents)
-    assert len(parsed) == 1
-    uploads.forget(hash_upload(contents))
-    uploads.read_documents(contents)
-    assert len(parsed) == 2
+@pytest.mark.parametrize(("purpose", "limit"), [("import", MAX_DOCUMENT_BYTES), ("file", MAX_BINARY_FILE_BYTES)])
+def test_an_upload_of_the_limit_is_kept_whole_and_a_larger_one_is_refused(purpose: str, limit: int, tmp_path: Path) -> None:
+    async def story(app: App, browser: httpx.AsyncClient) -> None:
+        kept = app.services.uploads.find(await upload(browser, bytes(limit), purpose))
+        assert kept is not None
+        assert len(kept.data) == limit
+        assert (await browser.post(f"/api/uploads/{purpose}", content=bytes(limit + 1))).status_code == 413
+        endless = await browser.post(f"/api/uploads/{purpose}", content=pieces(*[1_000_000] * 11))
+        assert endless.status_code == 413
+
+    run(tmp_path, story)
 
 
-def test_an_import_takes_the_documents_of_its_preview(memory_store: Store, parsed: list[int]) -> None:
-    uploads, contents = ParsedUpload(), export(memory_store, "a", "b")
-    assert uploads.read_documents(contents) is uploads.take_documents(contents)
-    assert len(parsed) == 1
-    uploads.read_documents(contents)
-    assert len(parsed) == 2
+def test_an_upload_for_no_known_purpose_is_not_found(tmp_path: Path) -> None:
+    async def story(app: App, browser: httpx.AsyncClient) -> None:
+        for path in ("/api/uploads/other", "/api/uploads/", "/api/uploads/import/x"):
+            assert (await browser.post(path, content=b"{}")).status_code in (404, 405)
+
+    run(tmp_path, story)
 
 
-def test_only_the_newest_file_is_kept(memory_store: Store, parsed: list[int]) -> None:
-    uploads, one, other = ParsedUpload(), export(memory_store, "a"), export(memory_store, "b")
-    for contents in (one, other, one):
-        assert uploads.read_documents(contents)[0].messages[0].message["data"]["content"] in ("a", "b")
-    assert len(parsed) == 3
+def test_an_upload_is_dropped_when_its_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "MAX_KEPT_SECONDS", 0.0)
+
+    async def story() -> None:
+        kept = Uploads()
+        identifier = await kept.receive(pieces(10))
+        while kept.find(identifier):  # noqa: ASYNC110  (nothing here listens)
+            await asyncio.sleep(0.001)
+
+    asyncio.run(asyncio.wait_for(story(), 60))
 
 
-def test_a_dialog_that_closes_late_leaves_the_file_of_another(memory_store: Store, parsed: list[int]) -> None:
-    uploads, one, other = ParsedUpload(), export(memory_store, "a"), export(memory_store, "b")
-    uploads.read_documents(one)
-    uploads.read_documents(other)
-    uploads.forget(hash_upload(one))
-    uploads.read_documents(other)
-    assert len(parsed) == 2
+def test_the_oldest_uploads_give_way_to_a_new_one_over_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "MAX_KEPT_BYTES", 100)
+
+    async def story() -> None:
+        kept = Uploads()
+        one, two, three = [await kept.receive(pieces(30, 10)) for _ in range(3)]
+        assert [bool(kept.find(each)) for each in (one, two, three)] == [False, True, True]
+        with pytest.raises(TooManyUploadsError):
+            await kept.receive(pieces(60, 60))
+        four, five = [await kept.receive(pieces(50)) for _ in range(2)]  # nothing of the refused one counts
+        assert kept.find(four)
+        assert kept.find(five)
+
+    asyncio.run(story())
 
 
-def test_a_file_that_cannot_be_read_is_not_kept() -> None:
-    uploads = ParsedUpload()
-    for contents in ("data:,not base64!", upload("{}"), upload("{}")):
-        with pytest.raises(InvalidDocumentError):
-            uploads.read_documents(contents)
+def test_uploads_that_arrive_at_once_count_before_they_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "MAX_KEPT_BYTES", 100)
+    is_open = asyncio.Event()
+
+    async def wait_in_the_middle() -> AsyncIterator[bytes]:
+        yield bytes(60)
+        await is_open.wait()
+
+    async def story() -> None:
+        kept = Uploads()
+        arriving = asyncio.create_task(kept.receive(wait_in_the_middle()))
+        await asyncio.sleep(0)
+        with pytest.raises(TooManyUploadsError):
+            await kept.receive(pieces(50))
+        is_open.set()
+        assert kept.find(await arriving)
+
+    asyncio.run(story())
+
+
+def test_of_very_many_small_uploads_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "MAX_KEPT_UPLOADS", 3)
+
+    async def story() -> None:
+        kept = Uploads()
+        made = [await kept.receive(pieces(0)) for _ in range(5)]
+        assert [bool(kept.find(each)) for each in made] == [False, False, True, True, True]
+
+    asyncio.run(story())
+
+
+def test_an_upload_that_breaks_off_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "MAX_KEPT_BYTES", 100)
+
+    async def break_off() -> AsyncIterator[bytes]:
+        yield bytes(90)
+        raise ConnectionError
+
+    async def story() -> None:
+        kept = Uploads()
+        first = await kept.receive(pieces(10))
+        with pytest.raises(ConnectionError):
+            await kept.receive(break_off())
+        await kept.receive(pieces(90))
+        assert kept.find(first)
+
+    asyncio.run(story())
+
+
+def test_an_upload_in_single_bytes_costs_as_much_as_in_one_piece() -> None:
+    async def story() -> int:
+        kept = Uploads()
+        tracemalloc.start()
+        assert kept.find(await kept.receive(pieces(*[1] * 100_000)))
+        used, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return used
+
+    assert asyncio.run(story()) < 300_000
+
+
+def test_only_the_newest_documents_are_kept() -> None:
+    async def story() -> None:
+        kept, documents = Uploads(), list[Document]()
+        one, two = [kept.find(await kept.receive(pieces(1))) for _ in range(2)]
+        assert one
+        assert two
+        for each in (one, two):
+            kept.keep_documents(each, documents)
+        assert (one.documents, two.documents) == (None, documents)
+
+    asyncio.run(story())
+
+
+def test_an_upload_needs_the_origin_the_session_and_the_key_of_the_same_session(tmp_path: Path) -> None:
+    async def story(app: App, browser: httpx.AsyncClient) -> None:
+        async def knock(**changes: str) -> int:
+            headers = {"x-waymark-page-key": keys[0] or ""} | {
+                name.replace("_", "-"): text for name, text in changes.items()
+            }
+            return (await browser.post("/api/uploads/import", content=b"{}", headers=headers)).status_code
+
+        keys, cookies = list[str | None](), list[str]()
+        for _ in range(2):  # two browsers sign in
+            browser.cookies.clear()
+            keys.append(read_page_key((await browser.get(app.create_link())).text))
+            cookies.append(browser.cookies["waymark_8050"])
+        browser.cookies.clear()
+        cookie = f"waymark_8050={cookies[0]}"
+        assert await knock(cookie=cookie) == 200
+        assert await knock(cookie=cookie, x_waymark_page_key=keys[1] or "") == 401
+        assert await knock(cookie=cookie, origin="http://evil.example") == 403
+        assert await knock() == 401
+
+    run(tmp_path, story, auth="token")

@@ -4,7 +4,7 @@ import base64
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import FilePayload, Locator, expect
+from playwright.sync_api import FilePayload, Locator, Route, expect
 
 from tests.attachments import png
 from tests.e2e.conftest import Visit
@@ -113,3 +113,105 @@ def test_files_wait_with_their_text_and_stay_with_an_edited_message(
     expect(page.message("three")).to_have_count(1)
     expect_drawn(page.tab.get_by_role("img", name="chart.png"))
     assert [part["type"] for part in fake_openai.requests[-1]["messages"][-1]["content"]] == ["text", "image_url"]
+
+
+def hold_uploads(page: Page) -> list[Route]:
+    """The uploads of the page, which wait until the test ends them."""
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    held: list[Route] = []
+    page.expected.append("ERR_FAILED|Failed to fetch|400")
+    page.tab.route("**/api/uploads/*", hold)
+    return held
+
+
+def send_with_files(page: Page, held: list[Route]) -> None:
+    """Send a message with two files, and wait for their uploads to be held."""
+    attach(page, PICTURE, NOTES)
+    expect(chips(page)).to_have_count(2)
+    page.composer.fill("What is this?")
+    page.composer.press("Enter")
+    expect(page.composer).to_have_value("")
+    expect(page.tab.locator(".send-button .spinner")).to_be_visible()
+    while len(held) < 2:
+        page.tab.wait_for_timeout(10)
+
+
+def expect_sent_once(page: Page, *before: str) -> None:
+    expect_drawn(page.tab.get_by_role("img", name="chart.png"))
+    expect(page.tab.get_by_role("link", name="notes.txt")).to_have_count(1)
+    page.wait_for_answer()
+    assert [message.text for message in page.messages() if message.role == "user"] == [*before, "What is this?"]
+
+
+def test_a_message_whose_upload_is_lost_comes_back_with_its_files_and_is_sent_once(
+    shared_server: Server, visit: Visit
+) -> None:
+    page = visit(shared_server)
+    send_with_files(page, held := hold_uploads(page))
+    held[0].abort()
+    page.tab.unroute("**/api/uploads/*")  # and the other one goes on
+    expect(page.tab.get_by_role("alert")).to_contain_text("Not sent yet")
+    expect(page.composer).to_have_value("What is this?")
+    expect(chips(page)).to_have_count(2)
+    page.tab.get_by_role("button", name="Try again").click()
+    expect_sent_once(page)
+
+
+def test_a_message_whose_upload_is_refused_comes_back_with_the_reason(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server)
+    send_with_files(page, held := hold_uploads(page))
+    for route in held:
+        route.fulfill(status=400, body="Too many files are being uploaded at once. Try again.")
+    expect(page.tab.get_by_role("alert")).to_contain_text("Not sent. Too many files are being uploaded at once.")
+    expect(page.composer).to_have_value("What is this?")
+    expect(chips(page)).to_have_count(2)
+    page.tab.unroute("**/api/uploads/*")
+    page.composer.press("Enter")
+    expect_sent_once(page)
+
+
+def test_a_message_whose_conversation_is_left_during_the_upload_is_not_sent_to_another(
+    shared_server: Server, visit: Visit
+) -> None:
+    page = visit(shared_server)
+    page.say("Tell me of tunnels")
+    send_with_files(page, hold_uploads(page))
+    page.new_conversation()
+    page.composer.fill("Something else")
+    page.tab.unroute("**/api/uploads/*")  # and what was held goes on
+    expect(page.tab.get_by_role("alert")).to_contain_text("Not sent: you left the conversation")
+    expect(page.composer).to_have_value("Something else")
+    page.tab.get_by_role("link", name="Tell me of tunnels").click()
+    expect(page.composer).to_have_value("What is this?")
+    expect(chips(page)).to_have_count(2)
+    page.composer.press("Enter")
+    expect_drawn(page.tab.get_by_role("img", name="chart.png"))
+
+
+def test_a_message_with_files_whose_reply_was_lost_is_not_sent_a_second_time(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server)
+    page.expected.append("ERR_FAILED|Failed to fetch|Callback failed")
+
+    def lose_reply(route: Route) -> None:
+        if '"send"' in (route.request.post_data or ""):
+            route.fetch()
+            route.abort()
+        else:
+            route.continue_()
+
+    page.say("Tell me of tunnels")
+    page.tab.route("**/api/actions/*", lose_reply)
+    attach(page, PICTURE, NOTES)
+    expect(chips(page)).to_have_count(2)
+    page.composer.fill("What is this?")
+    page.composer.press("Enter")
+    expect(page.composer).to_have_value("What is this?")
+    expect(chips(page)).to_have_count(2)
+    page.tab.unroute("**/api/actions/*")
+    page.tab.get_by_role("button", name="Try again").click()
+    expect(page.composer).to_have_value("")
+    expect(chips(page)).to_have_count(0)
+    expect_sent_once(page, "Tell me of tunnels")

@@ -22,6 +22,12 @@ from tests.e2e.conftest import WIDE, Visit
 from tests.e2e.waymark import Page
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+DRAGGED = """(button, [text, types]) => {
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File([text], "dropped.json", { type: "application/json" }));
+  for (const type of types)
+    button.firstElementChild.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+}"""
 PHONE: Any = {"width": 390, "height": 844}
 
 
@@ -132,6 +138,33 @@ def test_a_cancelled_import_ends_and_leaves_nothing(
     expect(page.threads).to_have_count(0)
     page.choose_import(file)  # the same file can be chosen again
     expect(page.dialog).to_contain_text("300 messages")
+
+
+def test_an_import_is_cancelled_while_its_file_is_uploaded(held_server: HeldServer, visit: Visit, tmp_path: Path) -> None:
+    file = write_file(held_server, tmp_path / "long.json")
+    page = visit(held_server)
+    page.expected.append("ERR_FAILED|ERR_ABORTED|Failed to fetch")
+    page.tab.route("**/api/uploads/*", lambda _: None)  # held until the page gives it up
+    choose_file(page, file)
+    expect(progress(page)).to_be_visible()
+    page.tab.get_by_role("button", name="Cancel", exact=True).locator("visible=true").click()
+    expect(page.toast).to_contain_text("long.json was not imported. It was cancelled.")
+    expect(progress(page)).to_have_count(0)
+    page.tab.unroute("**/api/uploads/*")
+    page.choose_import(file)  # the same file can be chosen again
+    expect(page.dialog).to_contain_text("300 messages")
+
+
+def test_a_file_is_dropped_on_the_import_button(held_server: HeldServer, visit: Visit, tmp_path: Path) -> None:
+    content = write_file(held_server, tmp_path / "long.json").read_text()
+    page = visit(held_server)
+    page.wait_for_upload()
+    page.tab.locator("#upload").evaluate(DRAGGED, [content, ["dragenter", "dragover"]])
+    background = page.tab.locator("#upload > *").first
+    expect(background).to_have_css("background-color", "rgb(238, 238, 238)")  # it waits for the drop
+    page.tab.locator("#upload").evaluate(DRAGGED, [content, ["drop"]])
+    expect(page.dialog).to_contain_text("300 messages")
+    expect(background).to_have_css("background-color", "rgba(0, 0, 0, 0)")
 
 
 def test_a_long_export_shows_how_far_it_is_and_still_downloads(

@@ -250,3 +250,16 @@ def test_a_text_that_is_too_long_is_not_sent_and_stays_in_the_field(shared_serve
     page.composer.press("Enter")
     expect(page.log.get_by_test_id("show-all").first).to_be_visible()
     expect(page.composer).to_have_value("")
+
+
+def test_a_request_that_is_too_large_for_the_server_says_so_and_the_text_comes_back(page: Page) -> None:
+    page.expected.append("413")
+    page.tab.route(ACTIONS, lambda route: route.fulfill(status=413) if is_send(route) else route.continue_())
+    page.composer.fill("Tell me of bridges")
+    page.composer.press("Enter")
+    expect(page.toast).to_contain_text("This is too long to be sent.")
+    expect(page.composer).to_have_value("Tell me of bridges")
+
+
+def is_send(route: Route) -> bool:
+    return SEND.search(route.request.post_data or "") is not None

@@ -1,6 +1,5 @@
 """What the page does, at the level of its requests: requests and callbacks of Dash over HTTP, and the socket of events."""
 
-import base64
 import contextlib
 import json
 import threading
@@ -125,9 +124,27 @@ class PageClient:
 
     def import_file(self, content: bytes, *, into_this: bool = False) -> JSON:
         """Choose a file and confirm the dialog."""
-        self._props["upload.filename"] = "waymark.json"
-        self.call("upload.contents", f"data:application/json;base64,{base64.b64encode(content).decode()}")
-        return self.call("import-merge.n_clicks" if into_this else "import-confirm.n_clicks", 1)
+        self.choose_file(content)
+        answer = self.call("import-merge.n_clicks" if into_this else "import-confirm.n_clicks", 1)
+        with contextlib.suppress(NotAnswered):  # the dialog closes
+            self._props["import-dialog.is_open"] = False
+            self._post(self._dependency("import-dialog.is_open", "import-file.data"), "import-dialog.is_open")
+        return answer
+
+    def choose_file(self, content: bytes) -> JSON:
+        """Upload a file to import; the answer has its preview or a refusal."""
+        return self.call("import-file.data", {"id": self._upload("import", content), "name": "waymark.json"})
+
+    def _upload(self, purpose: str, content: bytes) -> str:
+        """The id of an upload."""
+        try:
+            response = self._http.post(f"/api/uploads/{purpose}", content=content)
+        except httpx.HTTPError as error:
+            raise NotAnswered from error
+        if response.status_code != 200:
+            raise NotAnswered(response.status_code, response.text)
+        identifier: str = response.json()["id"]
+        return identifier
 
     def act(self, component: str, kind: str, *, op: str | None = None, **fields: Any) -> JSON:
         """One action as the components report it; what the server answers, by component and property."""
@@ -218,10 +235,6 @@ class PageClient:
         if (go := (answer.get("head", {}).get("data") or {}).get("go")) is not None:
             self.thread = go.removeprefix("/t/") if go.startswith("/t/") else None
         return answer
-
-    def set(self, name: str, value: Any) -> None:
-        """What a component holds without telling the server: `id.property`."""
-        self._props[name] = value
 
     def _dependency(self, trigger: str, output: str) -> JSON:
         return next(

@@ -1,6 +1,5 @@
 """Files that were damaged or forged in every way that comes to mind: each is refused in a sentence or is a conversation."""
 
-import base64
 import json
 import random
 import resource
@@ -187,8 +186,7 @@ def _expect_answers(folder: Path, count: int) -> None:
 def _upload(page: PageClient, look_on: sqlite3.Connection, raw: bytes) -> bool:
     """Choose the file and, if the dialog opens, import it. True if it was."""
     before = look_on.execute("PRAGMA data_version").fetchone()
-    page.set("upload.filename", "file.json")
-    answer = page.call("upload.contents", "data:application/json;base64," + base64.b64encode(raw).decode())
+    answer = page.choose_file(raw)
     if answer.get("import-dialog", {}).get("is_open"):
         told = page.call("import-confirm.n_clicks", 1)["head"]["data"]
         return told.get("toast") is None

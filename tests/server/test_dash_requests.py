@@ -11,10 +11,12 @@ from typing import Any
 import httpx
 import pytest
 
-from server import dash_requests
-from server.dash_requests import CALLBACK_PATH
+from checkpoints.limits import MAX_MESSAGE_CHARS
+from components import page_state
+from server.dash_requests import CALLBACK_PATH, MAX_REQUEST_VALUES
+from server.request_bodies import has_more_separators
 from tests.rounds import Rounds
-from tests.test_app import opened, written_properties
+from tests.test_app import opened, post_json, written_properties
 
 BODIES = (b"", b"null", b"[]", b"{}", b'{"output":1}', b'{"output":"a.b"}', b"\xff", b"[" * 100_000, b"NaN")
 FILES = ("dash/%2e%2e/x.js", "dash/..%2fx.js", "dash/../../x.js", "nope/x.js", "dash/nope.js", "os/x.js", "", "dash/%00")
@@ -26,7 +28,9 @@ def test_a_body_that_is_no_request_and_a_file_that_is_none_are_refused(
 ) -> None:
     async def story() -> None:
         async with opened(tmp_path / "data", auth="none") as (_, browser):
-            assert [(await browser.post(CALLBACK_PATH, content=body)).status_code for body in BODIES] == [400] * len(BODIES)
+            for headers in ({"content-type": "application/json"}, {}):
+                answers = [await browser.post(CALLBACK_PATH, content=body, headers=headers) for body in BODIES]
+                assert [answer.status_code for answer in answers] == [400] * len(BODIES)
             paths = [f"/_dash-component-suites/{name}" for name in FILES]
             assert {(await browser.get(path)).status_code for path in paths} == {404}
             page = (await browser.get("/")).text
@@ -40,22 +44,74 @@ def test_a_body_that_is_no_request_and_a_file_that_is_none_are_refused(
     assert caplog.records == []
 
 
-def test_a_request_of_more_brackets_and_commas_than_the_limit_is_refused_before_it_is_parsed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(dash_requests, "MAX_REQUEST_SEPARATORS", 5_000)
-
+def test_a_request_of_more_values_than_the_limit_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
     async def story() -> None:
         async with opened(tmp_path / "data", auth="none") as (_, browser):
             dependencies = (await browser.get("/_dash-dependencies")).json()
             request = make_request(next(each for each in dependencies if not each["clientside_function"]))
-            separators = sum(map(json.dumps(request).count, "[{,"))
-            request["more"] = "," * (4_999 - separators)  # one comma comes with it
+            request["more"] = [0] * (MAX_REQUEST_VALUES - sum(map(json.dumps(request).count, "[{,")) - 1)
             assert (await post(browser, request)).status_code != 400
-            request["more"] += "["
+            request["more"] += [0]
             assert (await post(browser, request)).status_code == 400
 
     asyncio.run(story())
+
+
+@pytest.mark.parametrize("text", ["[" * 9, '"' * 9, "\\" * 9, '\\"[{,"\\', 'a"],["b'])
+def test_brackets_and_commas_within_texts_are_no_values(text: str) -> None:
+    body = json.dumps({text: [text, {"a": text}], "b": text}).encode()
+    assert not has_more_separators(body, 5)  # of the braces, the bracket and two commas
+    assert has_more_separators(body, 4)
+
+
+def test_quotes_alone_and_another_encoding_are_refused_and_a_text_without_end_is_left_to_the_parser() -> None:
+    assert has_more_separators(b'"' * 41, 10)
+    assert has_more_separators('["\u0122", [], []]'.encode("utf-16-le"), 100)
+    assert not has_more_separators(b'"[[[[', 1)
+
+
+def test_the_body_of_a_callback_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parse, times = json.loads, list[int]()
+
+    def note_and_parse(text: Any, **options: Any) -> Any:
+        times.append("this one" in str(text))
+        return parse(text, **options)
+
+    async def story() -> None:
+        async with opened(tmp_path / "data", auth="none") as (_, browser):
+            dependencies = (await browser.get("/_dash-dependencies")).json()
+            part = next(each for each in dependencies if not each["clientside_function"])
+            request = make_request(part) | {"more": "this one"}
+            monkeypatch.setattr(json, "loads", note_and_parse)
+            assert (await post(browser, request)).status_code != 400
+
+    asyncio.run(story())
+    assert sum(times) == 1
+
+
+@pytest.mark.parametrize("letter", ["x", "\x01", "\ud800", "🎈", ","])
+def test_a_message_of_the_most_characters_fits_whatever_they_are_beside_a_text_that_filled_the_composer(
+    letter: str, tmp_path: Path
+) -> None:
+    async def story() -> int:
+        async with opened(tmp_path / "data", auth="none") as (_, browser):
+            text = letter * (
+                MAX_MESSAGE_CHARS // len(letter.encode("utf-16-le", "surrogatepass")) * 2
+            )  # of the page's units
+            head = {"tick": 1, "fill": page_state.fill_composer("a", 1, text)}
+            action = {"type": "send", "op": "1", "version": 1, "n": 1, "text": text, "choice": {"instructions": ""}}
+            body = {"pathname": "/", "update": head, "action": action}
+            answer = await post_json(browser, "/api/actions/composer-panel", body)
+            assert answer.json()["composer-panel"]["reply"]["ok"], answer.text
+            return answer.status_code
+
+    assert asyncio.run(story()) == 200
+
+
+def test_a_text_that_could_not_be_sent_does_not_fill_the_composer() -> None:
+    longest = "x" * MAX_MESSAGE_CHARS
+    assert page_state.fill_composer("a", 1, longest)["text"] == longest
+    assert page_state.fill_composer("a", 1, longest + "x")["text"] == ""
 
 
 def test_no_change_of_a_request_is_an_error_of_the_server(tmp_path: Path, rounds: Rounds) -> None:

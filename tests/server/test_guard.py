@@ -33,7 +33,7 @@ DOORS = AllowedRoutes(
     page_prefixes=("/t/",),
     static_prefixes=("/assets/",),
     immutable_prefixes=("/assets/0123456789abcdef/",),
-    max_body_bytes={"/_dash-update-component": 16_000_000},
+    max_body_bytes={"/_dash-update-component": 2_500_000},
 )
 
 
@@ -156,8 +156,8 @@ def test_a_body_that_says_it_is_too_large_is_refused_unread() -> None:
     assert Entrance().knock("/", "POST", content_length=str(MAX_BODY_BYTES + 1), **ORIGIN).status == 413
     assert Entrance().knock("/", "POST", content_length="9" * 5000, **ORIGIN).status == 413
     assert Entrance().knock("/", "POST", content_length=str(MAX_BODY_BYTES), **ORIGIN).status == 200
-    assert Entrance().knock("/_dash-update-component", "POST", content_length="15999999", **ORIGIN).status == 200
-    assert Entrance().knock("/_dash-update-component", "POST", content_length="16000001", **ORIGIN).status == 413
+    assert Entrance().knock("/_dash-update-component", "POST", content_length="2500000", **ORIGIN).status == 200
+    assert Entrance().knock("/_dash-update-component", "POST", content_length="2500001", **ORIGIN).status == 413
 
 
 @pytest.mark.parametrize("length", ["-1", "x", "1.0", "", "²"])

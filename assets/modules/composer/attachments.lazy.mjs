@@ -2,9 +2,9 @@
 import { icon } from "../lib/icons.mjs";
 import { formatSize } from "../message/attachments.lazy.mjs";
 
-const { createElement: h } = window.React;
+const { createElement: h, useEffect, useState } = window.React;
 
-/** The limits of checkpoints/files.py, which enforces them. */
+/** The limits of checkpoints/limits.py, which the server enforces. */
 const MAX_FILES = 5;
 const MAX_MESSAGE_BYTES = 10_000_000;
 const MAX_KIND_BYTES = { image: 5_000_000, pdf: 5_000_000, text: 1_000_000 };
@@ -29,7 +29,7 @@ export async function readFiles(chosen, attached) {
     const all = [...attached, ...files];
     const refusal = await checkFile(file, all);
     if (refusal !== null) problem ??= refusal;
-    else files.push({ name: file.name, type: (await detectKind(file)).type, size: file.size, data: await encodeBase64(file) });
+    else files.push({ name: file.name, type: (await detectKind(file)).type, size: file.size, content: new Blob([await file.arrayBuffer()], { type: file.type }) }); // a copy: the file itself may change until it is sent
   }
   return { files, problem };
 }
@@ -60,14 +60,6 @@ async function isText(file) {
   }
 }
 
-const encodeBase64 = (file) =>
-  new Promise((resolve, reject) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(",") + 1));
-    reader.onerror = () => reject(reader.error);
-    reader.readAsDataURL(file);
-  });
-
 /** @param {{files: import("../lib/types.mjs").ChosenFile[], onRemove: (file: object) => void}} props files of the unsent message */
 export function Chips({ files, onRemove }) {
   return h(
@@ -78,7 +70,7 @@ export function Chips({ files, onRemove }) {
         "li",
         { key: `${place} ${file.name}`, className: "attached-chip" },
         file.type.startsWith("image/")
-          ? h("img", { src: `data:${file.type};base64,${file.data}`, alt: "" })
+          ? h(Thumbnail, { content: file.content })
           : icon("paperclip"),
         h("span", { className: "attached-name", title: file.name }, file.name),
         h("span", { className: "attached-size" }, formatSize(file.size)),
@@ -90,4 +82,15 @@ export function Chips({ files, onRemove }) {
       ),
     ),
   );
+}
+
+/** @param {{content: Blob}} props */
+function Thumbnail({ content }) {
+  const [source, setSource] = useState(undefined);
+  useEffect(() => {
+    const address = URL.createObjectURL(content);
+    setSource(address);
+    return () => URL.revokeObjectURL(address);
+  }, [content]);
+  return h("img", { src: source, alt: "" });
 }

@@ -4,6 +4,7 @@ import { refreshPanels } from "../lib/page-requests.mjs";
 import { useRequest } from "../lib/request.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { takeChoice } from "../settings/settings.mjs";
+import { useFileSending } from "./sending-files.mjs";
 import { FILES_NOT_KEPT, readUnsent, storeUnsent } from "./unsent-messages.mjs";
 
 const { useEffect, useRef, useState } = window.React;
@@ -45,17 +46,15 @@ export function useSending(data, { reply, act }, field, drafts) {
     if (sent.type === "send") pickTarget(sent).putBack(sent);
   };
   const request = useRequest({ reply, onReply, onLate });
+  const actWithFiles = useFileSending(act, thread, request);
 
   const startRequest = (sent, fields) => {
     setProblem(null);
-    const op = act(sent.type, fields, sent.op);
+    const op = actWithFiles(sent, fields);
     if (sent.type === "send") rememberSent(sent, thread, op);
     request.start({ ...sent, op, thread, data });
   };
-  const send = ({ text, files, op }) => {
-    const contents = files.map(({ name, data: content }) => ({ name, data: content }));
-    startRequest({ type: "send", text, files, op }, { text, ...(contents.length > 0 && { files: contents }), ...takeChoice(data.thread) });
-  };
+  const send = ({ text, files, op }) => startRequest({ type: "send", text, files, op }, { text, ...takeChoice(data.thread) });
   const stop = () => startRequest({ type: "stop", text: "", files: [], op: request.pending?.type === "stop" ? request.pending.op : undefined }, {});
   const finishStop = () => {
     setProblem(null);

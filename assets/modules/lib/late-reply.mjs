@@ -3,17 +3,23 @@ import { reportLostRequest } from "./request.mjs";
 import { showToast } from "./toast.mjs";
 
 const NOTICE_AFTER_MS = 6000;
+export const TOO_LONG = 413;
 
 const isProgressShown = () => document.querySelector(".progress-box") !== null;
 
 /**
- * Send a request, and show a notice if its reply is late or lost.
+ * Send a request, and show a notice if its reply is late or lost, or the request too long.
  * @param {() => Promise<Response>} send
  */
 export async function watchReply(send) {
   const timer = setTimeout(() => isProgressShown() || showToast("The server has not answered yet."), NOTICE_AFTER_MS);
   try {
-    return await send();
+    const reply = await send();
+    if (reply.status === TOO_LONG) {
+      showToast("This is too long to be sent. Nothing was done.");
+      reportLostRequest(); // a text is kept, like one whose request was lost
+    }
+    return reply;
   } catch (error) {
     showToast("The server does not answer. Nothing was done; please try again.");
     reportLostRequest();

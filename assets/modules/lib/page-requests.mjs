@@ -1,6 +1,6 @@
 /** The page's requests: an action of a list, and the reading of all panels. A reply has properties of components to set. */
 import { afterFirstWord } from "./first-word.mjs";
-import { watchReply } from "./late-reply.mjs";
+import { TOO_LONG, watchReply } from "./late-reply.mjs";
 import { reportLostRequest } from "./request.mjs";
 import { showToast } from "./toast.mjs";
 
@@ -70,7 +70,7 @@ async function post(address, body) {
   try {
     const reply = await watchReply(() => fetch(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }));
     if (reply.ok) return await reply.json();
-    showToast(NOT_DONE_TEXT);
+    if (reply.status !== TOO_LONG) showToast(NOT_DONE_TEXT);
   } catch {
     return null; // watchReply has told
   }

@@ -16,7 +16,8 @@ export const reportLostRequest = () => document.dispatchEvent(new Event(LOST_EVE
  * @template {{op: string}} R  a request, with the operation id that `act` returned; a repetition has the same id
  * @param {{reply?: import("./types.mjs").Reply, onReply?: (request: R, reply: object, wasLate: boolean) => void,
  *   onLate?: (request: R) => void}} options
- * @returns {{pending: R|null, isLate: boolean, start: (request: R) => void, end: () => void}}
+ * @returns {{pending: R|null, isLate: boolean, start: (request: R) => void, end: () => void,
+ *   settle: (reply: import("./types.mjs").Reply) => void}} `settle` ends a request that could not be made, like its reply
  */
 export function useRequest({ reply, onReply = doNothing, onLate = doNothing }) {
   const current = useRef({ request: null, isLate: false });
@@ -27,12 +28,13 @@ export function useRequest({ reply, onReply = doNothing, onLate = doNothing }) {
   const start = useCallback((next) => set({ request: next, isLate: false }), [set]);
   const end = useCallback(() => set({ request: null, isLate: false }), [set]);
 
-  useLayoutEffect(() => {
+  const settle = useCallback((answer) => {
     const { request: answered, isLate: wasLate } = current.current;
-    if (answered === null || reply?.op !== answered.op) return;
+    if (answered === null || answer?.op !== answered.op) return;
     end();
-    handlers.current.onReply(answered, reply, wasLate);
-  }, [reply, request, end]);
+    handlers.current.onReply(answered, answer, wasLate);
+  }, [end]);
+  useLayoutEffect(() => settle(reply), [reply, request, settle]);
   const fallLate = useCallback(() => {
     const { request: unanswered, isLate: isLateAlready } = current.current;
     if (unanswered === null || isLateAlready) return;
@@ -48,5 +50,5 @@ export function useRequest({ reply, onReply = doNothing, onLate = doNothing }) {
     const timer = setTimeout(fallLate, NO_REPLY_MS);
     return () => clearTimeout(timer);
   }, [request, fallLate]);
-  return { pending: request, isLate, start, end };
+  return { pending: request, isLate, start, end, settle };
 }

@@ -26,7 +26,7 @@
  * @typedef {{thread: string|null, version: number, title: string, messages: MessageView[], earlier: boolean, later: boolean,
  *   run: RunView|null, notice: Notice|null, suggestions: string[]}} TranscriptData
  *
- * @typedef {{name: string, type: string, size: number, data: string}} ChosenFile  a file in memory; its data is base64
+ * @typedef {{name: string, type: string, size: number, content: Blob}} ChosenFile  a file in memory
  * @typedef {{tokens: number, exact: boolean, most: number, answer: number, messages: number, left_out: number}} MeterView
  * @typedef {{thread: string|null, version: number, running: boolean, rest: string|null, fill: {key: string, text: string}|null,
  *   model: string, demo: string|null, meter: MeterView|null,

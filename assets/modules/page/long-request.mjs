@@ -12,8 +12,9 @@ const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
  * Send a request, and show its progress until it has ended.
  * @template T
  * @param {Subject} subject
- * @param {(headers: {[name: string]: string}, show: (progress: Progress) => void) => Promise<T>} send  adds the headers to the
- *   request; `show` shows progress that only the browser knows, and the server's no more
+ * @param {(headers: {[name: string]: string}, show: (progress: Progress) => void, signal: AbortSignal) => Promise<T>} send  adds
+ *   the headers to the request; `show` shows progress that only the browser knows, and the server's no more; `signal` cancels
+ *   a request that the server cannot end by itself, such as an upload
  * @returns {Promise<T>}
  *
  * @typedef {{title: string, dialog?: string, cancel?: string}} Subject  a noun; selectors of a dialog that stays open
@@ -25,7 +26,7 @@ export async function followRequest(subject, send) {
   const request = new LongRequest(subject);
   request.start();
   try {
-    return await send(request.headers, request.show);
+    return await send(request.headers, request.show, request.signal);
   } finally {
     request.end();
   }
@@ -34,6 +35,7 @@ export async function followRequest(subject, send) {
 class LongRequest {
   #subject;
   #id = createOperationId();
+  #abort = new AbortController();
   #box = null;
   #isEnded = false;
   #isRead = true;
@@ -44,6 +46,10 @@ class LongRequest {
 
   get headers() {
     return { "Waymark-Request": this.#id };
+  }
+
+  get signal() {
+    return this.#abort.signal;
   }
 
   start() {
@@ -81,6 +87,7 @@ class LongRequest {
 
   #cancel = () => {
     this.#box?.showCancelling();
+    this.#abort.abort();
     fetch(`/api/requests/${this.#id}/cancel`, { method: "POST" }).catch(() => undefined); // a lost request is reported itself
   };
 

@@ -1,11 +1,11 @@
 /** Report a server that does not answer: Dash itself shows nothing after a click. */
 import { watchReply } from "../lib/late-reply.mjs";
 import { followRequest } from "./long-request.mjs";
+import { IMPORT } from "./upload.mjs";
 
 const CALLBACKS = "_dash-update-component";
-/** A file, or the work on it, in the body of Dash's request. */
-const IMPORTS = /"changedPropIds":\["(?:upload\.contents|import-confirm\.n_clicks|import-merge\.n_clicks)"/;
-const IMPORT = { title: "Import", dialog: "#import-dialog", cancel: "#import-cancel" };
+/** A step of an import, in the body of Dash's request. */
+const IMPORTS = /"changedPropIds":\["(?:import-file\.data|import-confirm\.n_clicks|import-merge\.n_clicks)"/;
 
 /** Wrap `fetch` to watch Dash's requests: Dash has no hook for a request that failed. */
 export function watchRequests() {

@@ -1,24 +1,46 @@
-/** Refuse files that are too large to import: Dash's upload ignores them silently, or sends them in vain. */
+/** Upload a file to import. Dash's own upload would send it inside the JSON of a request, and with each step again. */
+import { uploadContent, UploadRefusedError } from "../lib/uploads.mjs";
+import { followRequest } from "./long-request.mjs";
 
-/** The same limit as in checkpoints/interchange/waymark.py. */
+/** The same limit as in checkpoints/limits.py. */
 const MAX_IMPORT_BYTES = 10_000_000;
 
-/** Close the toast about the previous file, and refuse a file that is too large. @param {Event} event a file was chosen or dropped */
-function refuseLargeFile(event) {
+/** @type {import("./long-request.mjs").Subject} every step of an import */
+export const IMPORT = { title: "Import", dialog: "#import-dialog", cancel: "#import-cancel" };
+
+/** Take the file from Dash's upload. @param {Event} event a file was chosen or dropped */
+function takeFile(event) {
   if (!event.target.closest?.("#upload")) return;
-  window.dash_clientside.set_props("toast", { is_open: false });
-  const files = event.dataTransfer?.files ?? event.target.files ?? [];
-  const large = Array.from(files).find((file) => file.size > MAX_IMPORT_BYTES);
-  if (!large) return;
+  const [file] = event.dataTransfer?.files ?? event.target.files ?? [];
   event.preventDefault();
   event.stopPropagation();
-  if (event.type === "change") event.target.value = ""; // else the same file, made smaller, could not be chosen again
-  const text = `${large.name} was not imported. The file is larger than ${MAX_IMPORT_BYTES / 1_000_000} MB.`;
+  if (event.type === "change") event.target.value = ""; // else the same file could not be chosen again
+  else event.target.dispatchEvent(new DragEvent("dragleave", { bubbles: true })); // else the button still waits for a drop
+  if (file) importFile(file);
+}
+
+async function importFile(file) {
+  window.dash_clientside.set_props("toast", { is_open: false }); // about the previous file
+  try {
+    if (file.size > MAX_IMPORT_BYTES) throw new UploadRefusedError(`The file is larger than ${MAX_IMPORT_BYTES / 1_000_000} MB.`);
+    const id = await followRequest(IMPORT, (headers, _, signal) => uploadContent("import", file, { headers, signal }));
+    window.dash_clientside.set_props("import-file", { data: { id, name: file.name } });
+  } catch (error) {
+    showProblem(`${file.name} was not imported. ${describeFailure(error)}`);
+  }
+}
+
+function describeFailure(error) {
+  if (error instanceof UploadRefusedError) return error.message;
+  return error.name === "AbortError" ? "It was cancelled." : "The file cannot be read, or the server does not answer.";
+}
+
+function showProblem(text) {
   const head = { tick: Date.now() / 1000, toast: { text, kind: "problem", undo: null } };
   window.dash_clientside.set_props("head", { data: head });
 }
 
 export function watchUploads() {
   // In the capture phase, before React sees the event.
-  for (const type of ["change", "drop"]) document.addEventListener(type, refuseLargeFile, true);
+  for (const type of ["change", "drop"]) document.addEventListener(type, takeFile, true);
 }

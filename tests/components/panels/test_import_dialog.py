@@ -1,38 +1,155 @@
-"""The import of a file through the page's callbacks."""
+"""The import of a file through the page's callbacks, which carry the id of its upload only."""
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
-from checkpoints.interchange import transfer
+import httpx
+import pytest
+
+from app import App
+from checkpoints.interchange import reading, transfer
+from components import uploads
 from tests.checkpoints.conversations import talked
-from tests.components.test_uploads import parsed, upload
-from tests.test_app import opened, post_callback
+from tests.components.test_uploads import run, upload
+from tests.test_app import JSON, post_callback
 
-__all__ = ["parsed"]
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The sizes of the files that were parsed."""
+    sizes: list[int] = []
+    read = reading.read_documents
+
+    def read_and_note(raw: bytes, *report: Any) -> Any:
+        sizes.append(len(raw))
+        return read(raw, *report)
+
+    monkeypatch.setattr(reading, "read_documents", read_and_note)
+    return sizes
+
+
+class Tab:
+    """A page that imports a file into the conversation that it shows."""
+
+    def __init__(self, browser: httpx.AsyncClient, thread_id: str | None = None) -> None:
+        self._browser = browser
+        self.values: JSON = {"url.pathname": f"/t/{thread_id}" if thread_id else "/"}
+
+    async def choose(self, content: str) -> str:
+        """Upload a file; the answer has its preview."""
+        self.values["import-file.data"] = {"id": await upload(self._browser, content), "name": "a.json"}
+        return await self._call("import-file.data")
+
+    async def preview(self) -> str:
+        return await self._call("import-file.data")
+
+    async def confirm(self, *, merge: bool = False) -> str:
+        return await self._call("import-merge.n_clicks" if merge else "import-confirm.n_clicks", clicked=True)
+
+    async def close(self) -> None:
+        self.values["import-dialog.is_open"] = False
+        answer = await post_callback(self._browser, "import-dialog.is_open", self.values, output="import-file.data")
+        self.values["import-file.data"] = answer.json()["response"]["import-file"]["data"]
+
+    async def _call(self, trigger: str, *, clicked: bool = False) -> str:
+        answer = await post_callback(self._browser, trigger, self.values | ({trigger: 1} if clicked else {}))
+        assert answer.status_code == 200
+        return answer.text
 
 
 def test_the_preview_and_the_import_of_a_file_parse_it_once(tmp_path: Path, parsed: list[int]) -> None:
-    async def story() -> int:
-        async with opened(tmp_path / "data", auth="none") as (app, browser):
-            store = app.services.store
-            contents = upload(transfer.export(store, talked(store, "a", "b")))
-            page = {"upload.contents": contents, "upload.filename": "a.json", "url.pathname": "/"}
-            await post_callback(browser, "upload.contents", page)
-            await post_callback(browser, "import-confirm.n_clicks", {**page, "import-confirm.n_clicks": 1})
-            return len(store.list_threads())
+    async def story(app: App, browser: httpx.AsyncClient) -> None:
+        store, tab = app.services.store, Tab(browser)
+        await tab.choose(transfer.export(store, talked(store, "a", "b")))
+        await tab.confirm()
+        assert len(store.list_threads()) == 2
 
-    assert (asyncio.run(story()), len(parsed)) == (2, 1)
+    run(tmp_path, story)
+    assert len(parsed) == 1
 
 
 def test_the_preview_of_a_file_that_was_cleared_says_that_merging_shows_it_again(tmp_path: Path) -> None:
-    async def story() -> str:
-        async with opened(tmp_path / "data", auth="none") as (app, browser):
-            store = app.services.store
-            thread_id = talked(store, "a", "b")
-            contents = upload(transfer.export(store, thread_id))
-            store.clear(thread_id)
-            page = {"upload.contents": contents, "upload.filename": "a.json", "url.pathname": f"/t/{thread_id}"}
-            return (await post_callback(browser, "upload.contents", page)).text
+    async def story(app: App, browser: httpx.AsyncClient) -> None:
+        store = app.services.store
+        thread_id = talked(store, "a", "b")
+        content = transfer.export(store, thread_id)
+        store.clear(thread_id)
+        said = "2 of its 2 messages are already in this conversation, which shows none now. Merging shows them again."
+        assert said in await Tab(browser, thread_id).choose(content)
 
-    said = "2 of its 2 messages are already in this conversation, which shows none now. Merging shows them again."
-    assert said in asyncio.run(story())
+    run(tmp_path, story)
+
+
+def test_two_tabs_import_their_own_files(tmp_path: Path, parsed: list[int]) -> None:
+    async def story(app: App, browser: httpx.AsyncClient) -> None:
+        store, one, other = app.services.store, Tab(browser), Tab(browser)
+        files = []
+        for text in ("first", "second"):
+            files.append(transfer.export(store, thread_id := talked(store, text)))
+            store.delete_thread(thread_id)
+        assert "first" in await one.choose(files[0])
+        assert "second" in await other.choose(files[1])
+        await other.close()
+        await one.confirm()
+        [made] = store.list_threads()
+        assert store.list_messages(made.id)[0].langchain.text == "first"
+
+    run(tmp_path, story)
+    assert len(parsed) == 3  # only the newest documents are kept
+
+
+@pytest.mark.parametrize("merge", [False, True])
+def test_a_file_that_is_not_kept_any_more_is_asked_for_again(tmp_path: Path, merge: bool) -> None:
+    async def story(app: App, browser: httpx.AsyncClient) -> None:
+        store = app.services.store
+        tab = Tab(browser, thread_id := talked(store, "a"))
+        await tab.choose(transfer.export(store, thread_id))
+        file = tab.values["import-file.data"]
+        await tab.close()
+        assert tab.values["import-file.data"] is None
+        tab.values["import-file.data"] = file
+        said = "The file was not kept on the server: choose it again."
+        assert said in await tab.confirm(merge=merge)
+        assert f"a.json was not imported. {said}" in await tab.preview()
+        assert len(store.list_threads()) == 1
+
+    run(tmp_path, story)
+
+
+def test_an_import_whose_reply_was_lost_is_confirmed_again_with_the_same_effect(tmp_path: Path) -> None:
+    async def story(app: App, browser: httpx.AsyncClient) -> None:
+        store, tab = app.services.store, Tab(browser)
+        content = transfer.export(store, thread_id := talked(store, "a"))
+        store.delete_thread(thread_id)
+        await tab.choose(content)
+        await tab.confirm()
+        [made] = store.list_threads()
+        assert made.id in await tab.confirm()
+        assert store.list_threads() == [made]
+
+    run(tmp_path, story)
+
+
+def test_a_dialog_that_nobody_closes_keeps_its_file_for_a_while_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(app: App, browser: httpx.AsyncClient) -> None:
+        store, tab = app.services.store, Tab(browser)
+        content = transfer.export(store, talked(store, "a"))
+        monkeypatch.setattr(uploads, "MAX_KEPT_SECONDS", 0.0)
+        await tab.choose(content)
+        while app.services.uploads.find(tab.values["import-file.data"]["id"]):  # noqa: ASYNC110  (nothing here listens)
+            await asyncio.sleep(0.001)
+        assert "choose it again" in await tab.confirm()
+
+    run(tmp_path, story)
+
+
+def test_a_file_that_is_refused_is_not_kept(tmp_path: Path) -> None:
+    async def story(app: App, browser: httpx.AsyncClient) -> None:
+        tab = Tab(browser)
+        assert "a.json was not imported." in await tab.choose("{}")
+        assert app.services.uploads.find(tab.values["import-file.data"]["id"]) is None
+
+    run(tmp_path, story)

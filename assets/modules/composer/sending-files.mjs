@@ -1,0 +1,43 @@
+/** Upload the files of a message when it is sent. Until then they stay in the page, however long it waits and whatever the server forgets. */
+import { createOperationId } from "../lib/actions.mjs";
+import { reportLostRequest } from "../lib/request.mjs";
+import { UploadRefusedError, uploadFiles } from "../lib/uploads.mjs";
+
+const { useRef } = window.React;
+
+const LEFT_TEXT = "Not sent: you left the conversation before its files were there. The message is back in its field.";
+
+/**
+ * Wrap `act`: files are uploaded first, and the action then names them. It is never reported without them, nor in another
+ * conversation than its own.
+ * @param {import("../lib/types.mjs").Act} act
+ * @param {string|null} thread
+ * @param {{settle: Function}} request of the action
+ * @returns {(sent: {type: string, files: import("../lib/types.mjs").ChosenFile[], op?: string}, fields: object) => string} returns the operation id
+ */
+export function useFileSending(act, thread, { settle }) {
+  const latest = useRef({ sent: null, thread });
+  latest.current.thread = thread;
+
+  const upload = async (sent, fields, op) => {
+    const isReplaced = () => latest.current.sent !== sent; // the user has sent it again, or another message in its place
+    const refuse = (text) => settle({ op, ok: false, text });
+    try {
+      const files = await uploadFiles(sent.files);
+      if (isReplaced()) return;
+      if (latest.current.thread === thread) act(sent.type, { ...fields, files }, op);
+      else refuse(LEFT_TEXT);
+    } catch (error) {
+      if (isReplaced()) return;
+      if (error instanceof UploadRefusedError) refuse(`Not sent. ${error.message}`);
+      else reportLostRequest();
+    }
+  };
+  return (sent, fields) => {
+    if (sent.type === "send") latest.current.sent = sent;
+    if (sent.files.length === 0) return act(sent.type, fields, sent.op);
+    const op = sent.op ?? createOperationId();
+    upload(sent, fields, op);
+    return op;
+  };
+}

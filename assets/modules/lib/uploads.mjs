@@ -1,0 +1,20 @@
+/** Upload files. An action then names them by the ids that the server gave them. */
+
+/** The server has answered an upload with a refusal; the message is its sentence. */
+export class UploadRefusedError extends Error {}
+
+/**
+ * @param {"import"|"file"} purpose
+ * @param {Blob} content
+ * @param {{headers?: object, signal?: AbortSignal}} [options]
+ * @returns {Promise<string>} the id of the upload
+ */
+export async function uploadContent(purpose, content, { headers, signal } = {}) {
+  const type = { "Content-Type": "application/octet-stream" };
+  const reply = await fetch(`/api/uploads/${purpose}`, { method: "POST", body: content, headers: { ...headers, ...type }, signal });
+  if (!reply.ok) throw new UploadRefusedError(await reply.text());
+  return (await reply.json()).id;
+}
+
+/** @param {import("./types.mjs").ChosenFile[]} files @returns {Promise<{name: string, id: string}[]>} the files as a message names them */
+export const uploadFiles = (files) => Promise.all(files.map(async ({ name, content }) => ({ name, id: await uploadContent("file", content) })));

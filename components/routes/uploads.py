@@ -1,0 +1,35 @@
+"""Uploads: a file is the raw body of a request, and its id is the answer. An action of the page then names the id."""
+
+from collections.abc import AsyncIterator
+from http import HTTPStatus
+
+from fastapi import FastAPI
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+
+from checkpoints.progress import Progress, Report
+from components.long_requests import get_report
+from components.services import Services
+from components.uploads import MAX_UPLOAD_BYTES, UPLOADS_PREFIX
+
+
+def add_route(server: FastAPI, services: Services) -> None:
+    @server.post(UPLOADS_PREFIX + "{purpose}")
+    async def take_upload(purpose: str, request: Request) -> Response:
+        """Keep the body. The guard refuses one that is too large for its purpose."""
+        if purpose not in MAX_UPLOAD_BYTES:
+            return Response(status_code=HTTPStatus.NOT_FOUND)
+        try:
+            identifier = await services.uploads.receive(_read_pieces(request, get_report()))
+        except ClientDisconnect:  # the page has cancelled the upload: nobody reads the answer
+            return Response(status_code=HTTPStatus.BAD_REQUEST)
+        return JSONResponse({"id": identifier})
+
+
+async def _read_pieces(request: Request, report: Report) -> AsyncIterator[bytes]:
+    """Yield the pieces of a body, and report their progress. Raises `RequestCancelledError` and `ClientDisconnect`."""
+    length, arrived = int(request.headers.get("content-length", "0")), 0
+    async for piece in request.stream():
+        arrived += len(piece)
+        report(Progress("Uploading", arrived // 1000, length // 1000 or None, "kB"))
+        yield piece
