@@ -22,6 +22,8 @@ def packages() -> set[str]:
 @pytest.mark.parametrize(
     ("package", "reason"),
     [
+        ("psycopg", "only a database of PostgreSQL needs its driver"),
+        ("sqlalchemy.dialects.postgresql", "only a database of PostgreSQL needs its dialect"),
         ("flask_bootstrap", "only its files are served"),
         ("flask", "it comes with flask_bootstrap"),
         ("jinja2", "it comes with flask_bootstrap"),
