@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 
 from dash import Dash
-from dash.backends._fastapi import FastAPIDashServer
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
@@ -53,6 +52,7 @@ from components.services import Services
 from components.views import file_links
 from config import Settings, SettingsError, load_settings
 from server import session_routes
+from server.dash_backend import make_backend
 from server.dash_requests import DashRequests
 from server.guard import AllowedRoutes, Guard
 from server.headers import build_security_policy
@@ -87,9 +87,6 @@ ALLOWED_ROUTES = AllowedRoutes(
     static_prefixes=(ASSETS_PREFIX, LIBRARIES_PREFIX),
     max_body_bytes={"/_dash-update-component": 16_000_000},  # an import of 10 MB, as base64 inside JSON
 )
-
-# Dash 4.4's own WebSocket callbacks bypass authentication and die with the tab; without this the page opens one anyway.
-FastAPIDashServer.websocket_capability = False
 
 
 @dataclass(frozen=True)
@@ -222,7 +219,7 @@ def _build_dash(server: FastAPI, services: Services, page_files: PageFiles) -> D
     page.add_route(server, services)
     dash = page.Page(
         "waymark",
-        server=server,  # type: ignore[arg-type]  # Dash types only what its Flask backend takes
+        backend=make_backend(server),
         title="Waymark",
         update_title=None,  # type: ignore[arg-type]  # its documented off switch
         include_assets_files=False,  # the frame names them
