@@ -1,5 +1,10 @@
 """Waymark: where the parts are built and joined, and the command that serves them."""
 
+import gc
+
+if __name__ == "__main__":
+    gc.disable()  # until the server serves or a command begins: what the imports make stays, and passes only cost time
+
 import logging
 import secrets
 import sys
@@ -51,7 +56,7 @@ from components.routes import (
 from components.services import Services
 from components.views import file_links
 from config import Settings, SettingsError, load_settings
-from server import session_routes
+from server import garbage, session_routes
 from server.dash_backend import make_backend
 from server.dash_requests import DashRequests
 from server.guard import AllowedRoutes, Guard
@@ -278,6 +283,8 @@ def main(arguments: list[str]) -> int:
     configure_log()
     try:
         settings = load_settings()
+        if options.command != "serve":
+            garbage.resume_passes()
         if options.command == "demo":
             return commands.run_demonstration(options, factory.build_models(settings))
         if options.command != "serve":

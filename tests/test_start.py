@@ -44,3 +44,7 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
 )
 def test_the_start_does_not_import(package: str, reason: str, start: dict[str, list[str]]) -> None:
     assert package not in start["modules"], reason
+
+
+def test_the_garbage_collector_is_off_until_the_server_serves(start: dict[str, bool]) -> None:
+    assert not start["collects"]
