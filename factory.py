@@ -15,9 +15,9 @@ from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys
 from agent.models.parameters import ModelParameters
 from agent.subagents.agents import BUILT_IN_AGENTS, Agent, Agents
-from agent.tools.ask_agent import ask_agent
 from agent.tools.mcp import McpServer
-from agent.tools.registry import MAIN_AGENT_TOOLS, TOOL_NAMES, select_tools
+from agent.tools.names import ASK_AGENT, MAIN_AGENT_TOOLS, TOOL_NAMES
+from agent.tools.registry import select_tools
 from agent.tracing.events import TraceLabels
 from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import MAIN, Database, Store, StoreUnavailableError
@@ -148,10 +148,10 @@ def build_agents(settings: Settings, models: ConfiguredModels) -> Agents:
                 reason = "its branches are branches of the conversation"
                 raise SettingsError(f"{place} tools in waymark.toml: {tool} is a tool of the main agent alone: {reason}.")
         try:
-            models.load_model(definition.model)
+            models.check_model(definition.model)
         except ModelConfigurationError as error:
             raise SettingsError(f"{place} model in waymark.toml cannot be used. {error}") from error
-    if settings.tools_enabled is not None and ask_agent.name not in settings.tools_enabled:
+    if settings.tools_enabled is not None and ASK_AGENT not in settings.tools_enabled:
         return {}
     configured = {
         name: Agent(name, definition.instructions, definition.tools, definition.description, definition.model)
