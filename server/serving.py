@@ -4,7 +4,7 @@ import asyncio
 import logging
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -30,11 +30,15 @@ def open_listener(host: str, port: int) -> socket.socket:
     return listener
 
 
-def serve_until_signal(asgi: ASGIApp, listener: socket.socket, announce: Callable[[], None]) -> None:
-    """Serve until the process receives a signal to end. `announce` is called once the page can be opened."""
+def serve_until_signal(
+    asgi: ASGIApp, listener: socket.socket, announce: Callable[[], None], finish_start: Callable[[], Awaitable[None]]
+) -> None:
+    """Serve until the process receives a signal to end. `announce` is called once the page can be opened.
+
+    `finish_start` runs beside the page from then on. Its error ends the server, and is raised.
+    """
     # An answer's token passes the lock some twenty times. Beside an import of 10 MB, each pass took the default 5 ms.
     sys.setswitchinterval(MAX_LOOP_WAIT_SECONDS)
-    garbage.postpone_full_passes()
     config = uvicorn.Config(
         asgi,
         http=BoundedHttpProtocol,
@@ -51,17 +55,33 @@ def serve_until_signal(asgi: ASGIApp, listener: socket.socket, announce: Callabl
     uvicorn_log = logging.getLogger("uvicorn.error")
     uvicorn_log.addFilter(WarningLimit(uvicorn_log))
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        runner.run(_AnnouncingServer(config, announce).serve([listener]))
+        server = _AnnouncingServer(config, announce, finish_start)
+        runner.run(server.serve([listener]))
+    if server.failure is not None:
+        raise server.failure
 
 
 class _AnnouncingServer(uvicorn.Server):
     """A server that announces that the page can be opened."""
 
-    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, announce: Callable[[], None], finish_start: Callable[[], Awaitable[None]]
+    ) -> None:
         super().__init__(config)
         self._announce = announce
+        self._finish_start = finish_start
+        self.failure: Exception | None = None  # of the end of the start
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        self._collecting = asyncio.create_task(garbage.collect_when_idle())  # it ends with the loop
         self._announce()
+        self._background = asyncio.create_task(self._run_background())  # it ends with the loop
+
+    async def _run_background(self) -> None:
+        try:
+            await self._finish_start()
+        except Exception as error:  # noqa: BLE001  (raised again once the server has ended)
+            self.failure, self.should_exit = error, True
+            return
+        garbage.postpone_full_passes()  # now that everything is imported
+        await garbage.collect_when_idle()
