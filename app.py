@@ -1,5 +1,10 @@
 """Waymark: where the parts are built and joined, and the command that serves them."""
 
+import gc
+
+if __name__ == "__main__":
+    gc.disable()  # until the server serves or a command begins: what the imports make stays, and passes only cost time
+
 import logging
 import sys
 from collections.abc import Callable, Sequence
@@ -10,13 +15,11 @@ from functools import partial
 from pathlib import Path
 
 from dash import Dash
-from dash.backends._fastapi import FastAPIDashServer
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 import commands
 import factory
-from agent.graph.graph import Graph, build_graph
 from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
 from agent.run.blocking import BlockingPool
@@ -25,9 +28,7 @@ from agent.run.judge import Judge
 from agent.run.runner import build_runner
 from agent.subagents.agents import Agents
 from agent.time_travel.policy import TimeTravelEvent
-from agent.tools.mcp import McpServers
-from agent.tools.registry import select_graph_tools
-from agent.tracing.environment import switch_off_library_tracing
+from agent.tracing.environment import remove_tracing_variables
 from agent.tracing.protocol import Tracer
 from checkpoints import Runs, Store, StoreUnavailableError
 from checkpoints.limits import MAX_MESSAGE_CHARS
@@ -53,13 +54,14 @@ from components.services import Services
 from components.uploads import MAX_UPLOAD_BYTES, UPLOADS_PREFIX
 from components.views import file_links
 from config import Settings, SettingsError, load_settings
-from server import session_routes
+from loading import AgentLoader, DeferredGraph
+from server import garbage, session_routes
+from server.dash_backend import make_backend
 from server.dash_requests import CALLBACK_PATH, PAGE_REQUEST_PREFIXES, CallbackCheck, DashRequests
 from server.guard import AllowedRoutes, Guard
 from server.headers import build_security_policy
 from server.layers import add_lifespan, serve_page_at
 from server.serving import open_listener, serve_until_signal
-from server.sessions import Sessions, load_sessions
 from server.sign_in import SignIn
 from server.static_files import load_page_files
 from server.static_serving import ASSETS_PREFIX, LIBRARIES_PREFIX, PageFiles, serve_static_files
@@ -96,9 +98,6 @@ ALLOWED_ROUTES = AllowedRoutes(
     },
 )
 
-# Dash 4.4's own WebSocket callbacks bypass authentication and die with the tab; without this the page opens one anyway.
-FastAPIDashServer.websocket_capability = False
-
 
 @dataclass(frozen=True)
 class App:
@@ -108,15 +107,20 @@ class App:
     services: Services
     sign_in: SignIn | None
     address: str
-    mcp: McpServers
+    loader: AgentLoader
 
     def create_link(self) -> str:
         """Return the address to open; with AUTH=token it admits one browser, once."""
         return self.sign_in.create_link() if self.sign_in else f"{self.address}/"
 
+    async def load_agent(self) -> None:
+        """Load the agent, and open the sessions of the MCP servers. Until then, runs wait (see loading)."""
+        agent = await self.services.run_blocking(self.loader.load)
+        agent.mcp.start()
+
     async def close(self) -> None:
         """Interrupt the runs, and release the database."""
-        await _close_parts(self.services, self.mcp)
+        await _close_parts(self.services, self.loader)
 
 
 def create_app(
@@ -135,28 +139,26 @@ def create_app(
 
     Raises `StoreUnavailableError`, and `SettingsError` and `ModelConfigurationError`, whose texts are for the user.
     """
-    switch_off_library_tracing()
-    models = models or factory.build_models(settings)
+    remove_tracing_variables()
+    loader = AgentLoader(lambda: factory.load_agent(settings, catalog))
+    catalog = models or factory.build_models(settings, prepare=loader.load)
     tracer = tracer or factory.build_tracer(settings)
-    tools, approval = factory.build_tools(settings), set(settings.tools_approval or ())
-    agents = factory.build_agents(settings, models)
+    factory.check_tools(settings)
+    agents = factory.build_agents(settings, catalog)
     store = store or factory.open_store(settings)
-    mcp = McpServers(factory.build_mcp_servers(settings), tools, approval)
-    numbers = settings.message_numbers
-    graph_tools = select_graph_tools(settings.tools_enabled, numbers)
-    graph = build_graph(tools, approval=approval, graph_tools=graph_tools, numbers=numbers)
-    services = _build_services(settings, store, models, tracer, graph, agents, on_time_travel)
+    services = _build_services(settings, store, catalog, tracer, loader, agents, on_time_travel)
     services.runs.interrupt_orphans()
     address = f"http://{_format_host(settings.host)}:{port}"
     sign_in = None if settings.auth == "none" else _build_sign_in(settings.data_dir, port, address)
     guard = _build_guard(services, _list_hosts(settings.host, port), sign_in)
-    asgi = add_lifespan(guard, mcp.start, partial(_close_parts, services, mcp))
-    return App(asgi, services, sign_in, address, mcp)
+    asgi = add_lifespan(guard, partial(_close_parts, services, loader))
+    return App(asgi, services, sign_in, address, loader)
 
 
-async def _close_parts(services: Services, mcp: McpServers) -> None:
+async def _close_parts(services: Services, loader: AgentLoader) -> None:
     await services.runner.close()
-    await mcp.close()
+    if loader.agent is not None:
+        await loader.agent.mcp.close()
     await services.run_blocking(services.tracer.close)
     services.close()
     services.store.database.close()
@@ -167,7 +169,7 @@ def _build_services(
     store: Store,
     models: ConfiguredModels,
     tracer: Tracer,
-    graph: Graph,
+    loader: AgentLoader,
     agents: Agents,
     on_time_travel: Sequence[Callable[[TimeTravelEvent], None]],
 ) -> Services:
@@ -178,7 +180,7 @@ def _build_services(
         store,
         runs,
         hub,
-        graph,
+        DeferredGraph(loader, blocking),
         models,
         blocking=blocking,
         limits=factory.build_limits(settings),
@@ -194,7 +196,7 @@ def _build_services(
 
 def _build_sign_in(folder: Path, port: int, address: str) -> SignIn:
     script = f"{load_page_files().root}/sign-in.js"
-    return SignIn(_load_sessions(folder, port), address=address, script=script, on_stale_link=_print_link)
+    return SignIn(factory.open_sessions(folder, port), address=address, script=script, on_stale_link=_print_link)
 
 
 def _build_guard(services: Services, hosts: frozenset[str], sign_in: SignIn | None) -> Guard:
@@ -231,7 +233,7 @@ def _build_dash(server: FastAPI, services: Services, page_files: PageFiles) -> D
     server.add_middleware(CallbackCheck, get_callbacks=lambda: dash.callback_map)  # before Dash's own, which encloses it
     dash: page.Page = page.Page(
         "waymark",
-        server=server,  # type: ignore[arg-type]  # Dash types only what its Flask backend takes
+        backend=make_backend(server),
         title="Waymark",
         update_title=None,  # type: ignore[arg-type]  # its documented off switch
         include_assets_files=False,  # the frame names them
@@ -247,13 +249,6 @@ def _build_dash(server: FastAPI, services: Services, page_files: PageFiles) -> D
     return dash
 
 
-def _load_sessions(folder: Path, port: int) -> Sessions:
-    try:
-        return load_sessions(folder, port)
-    except OSError as error:
-        raise SettingsError(f"DATA_DIR {folder} cannot be used: {error.strerror}.") from error
-
-
 def _print_link(link: str) -> None:
     ready = "Waymark is ready. Open this link (it works once; the browser then stays signed in):"
     print(f"\n  {ready}\n\n    {link}\n", flush=True)
@@ -266,15 +261,17 @@ def serve(settings: Settings) -> None:
     except OSError as error:
         raise SettingsError(f"PORT {settings.port} cannot be used on {settings.host}: {error.strerror}.") from error
     app = create_app(settings, port=listener.getsockname()[1])
-    serve_until_signal(app.asgi, listener, lambda: _print_link(app.create_link()))
+    serve_until_signal(app.asgi, listener, lambda: _print_link(app.create_link()), app.load_agent)
 
 
 def main(arguments: list[str]) -> int:
     options = commands.parse_arguments(arguments)
-    switch_off_library_tracing()
+    remove_tracing_variables()
     configure_log()
     try:
         settings = load_settings()
+        if options.command != "serve":
+            garbage.resume_passes()
         if options.command == "demo":
             return commands.run_demonstration(options, factory.build_models(settings))
         if options.command != "serve":

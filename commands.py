@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TextIO
 
 from agent.settings import ModelCatalog
-from agent.terminal_demo import DEMONSTRATIONS
 from checkpoints import Database, Runs, StateError, Store
 from checkpoints.interchange import reading, text_exports, transfer
 from checkpoints.interchange.redaction import Redaction
@@ -26,6 +25,7 @@ from checkpoints.upkeep.backup import write_backup
 from config import Settings
 from server.terminal import ProgressLine, escape_controls
 
+DEMONSTRATION_NAMES = ("compaction", "goto")
 EXIT_OK, EXIT_DAMAGED, EXIT_REFUSED, EXIT_INTERRUPTED = 0, 1, 2, 130  # exit codes
 Arguments = argparse.Namespace
 
@@ -51,7 +51,7 @@ def parse_arguments(arguments: list[str]) -> Arguments:
     saving = commands.add_parser("backup", help="write a whole copy of the database; also while serving")
     saving.add_argument("file", type=Path)
     showing = commands.add_parser("demo", help="see time travel in this terminal; with a real model, where a key is set")
-    showing.add_argument("which", choices=sorted(DEMONSTRATIONS), help="goto: talk to it; compaction: watch")
+    showing.add_argument("which", choices=DEMONSTRATION_NAMES, help="goto: talk to it; compaction: watch")
     _add_erase_arguments(commands.add_parser("erase", help="destroy for good: a conversation, or what nothing reaches"))
     parser.set_defaults(command="serve")
     return parser.parse_args(arguments)
@@ -80,6 +80,10 @@ def _add_erase_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_demonstration(arguments: Arguments, models: ModelCatalog) -> int:
     """Run one of the demonstrations in this terminal."""
+    from agent.terminal_demo import DEMONSTRATIONS  # noqa: PLC0415  (the agent, which no other command needs)
+    from agent.tracing.environment import switch_off_library_tracing  # noqa: PLC0415
+
+    switch_off_library_tracing()
     try:
         return EXIT_OK if DEMONSTRATIONS[arguments.which](models, _prompt_line, partial(print, flush=True)) else EXIT_REFUSED
     except KeyboardInterrupt:

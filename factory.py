@@ -1,11 +1,11 @@
-"""Build what the settings name: models, tools, agents, MCP servers, limits, the tracer, and the store.
+"""Build what the settings name: models, tools, agents, MCP servers, limits, the tracer, the store, and the sessions.
 
 Each function raises `SettingsError` for a setting that it cannot use.
 """
 
+from collections.abc import Callable
 from pathlib import Path
-
-from langchain_core.tools import BaseTool
+from typing import TYPE_CHECKING
 
 from agent.context.prices import ModelPrice, Prices
 from agent.graph.budgets import Budget
@@ -15,16 +15,23 @@ from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys
 from agent.models.parameters import ModelParameters
 from agent.subagents.agents import BUILT_IN_AGENTS, Agent, Agents
-from agent.tools.ask_agent import ask_agent
-from agent.tools.mcp import McpServer
-from agent.tools.registry import MAIN_AGENT_TOOLS, TOOL_NAMES, select_tools
+from agent.tools.names import ASK_AGENT, MAIN_AGENT_TOOLS, TOOL_NAMES
+from agent.tracing.environment import switch_off_library_tracing
 from agent.tracing.events import TraceLabels
 from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import MAIN, Database, Store, StoreUnavailableError
 from config import Settings, SettingsError
+from loading import LoadedAgent
+from server.sessions import Sessions, load_sessions
+
+if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
+
+    from agent.tools.mcp import McpServer
 
 
-def build_models(settings: Settings) -> ConfiguredModels:
+def build_models(settings: Settings, prepare: Callable[[], object] = lambda: None) -> ConfiguredModels:
+    """Return the models, checked and not loaded. `prepare` is called before any is loaded."""
     keys = ProviderKeys(
         openai_api_key=settings.openai_api_key,
         openai_base_url=settings.openai_base_url,
@@ -51,6 +58,7 @@ def build_models(settings: Settings) -> ConfiguredModels:
         demo_seconds_per_token=seconds,
         parameters=parameters,
         offered_source=settings.name_source("models_offered"),
+        prepare=prepare,
     )
 
 
@@ -63,6 +71,13 @@ def open_store(settings: Settings) -> Store:
         database.close()
         raise
     return Store(database)
+
+
+def open_sessions(folder: Path, port: int) -> Sessions:
+    try:
+        return load_sessions(folder, port)
+    except OSError as error:
+        raise SettingsError(f"DATA_DIR {folder} cannot be used: {error.strerror}.") from error
 
 
 def build_tracer(settings: Settings) -> Tracer:
@@ -110,11 +125,18 @@ def check_files_dir(settings: Settings) -> None:
         raise SettingsError(f"FILES_DIR {folder} holds Waymark's data or settings. Name a folder beside them.")
 
 
-def build_tools(settings: Settings) -> list[BaseTool]:
+def check_tools(settings: Settings) -> None:
+    """Refuse settings with which no tools can be built. Raises SettingsError."""
     check_files_dir(settings)
     for field, names in (("tools_enabled", settings.tools_enabled), ("tools_approval", settings.tools_approval)):
         if not set(names or ()) <= set(TOOL_NAMES):
             raise SettingsError(f"{settings.name_source(field)} must be a list of tools' names: {', '.join(TOOL_NAMES)}.")
+
+
+def build_tools(settings: Settings) -> "list[BaseTool]":
+    from agent.tools.registry import select_tools  # noqa: PLC0415  (see load_agent)
+
+    check_tools(settings)
     return select_tools(
         tavily_api_key=settings.tavily_api_key,
         tavily_base_url=settings.tavily_base_url,
@@ -148,10 +170,10 @@ def build_agents(settings: Settings, models: ConfiguredModels) -> Agents:
                 reason = "its branches are branches of the conversation"
                 raise SettingsError(f"{place} tools in waymark.toml: {tool} is a tool of the main agent alone: {reason}.")
         try:
-            models.load_model(definition.model)
+            models.check_model(definition.model)
         except ModelConfigurationError as error:
             raise SettingsError(f"{place} model in waymark.toml cannot be used. {error}") from error
-    if settings.tools_enabled is not None and ask_agent.name not in settings.tools_enabled:
+    if settings.tools_enabled is not None and ASK_AGENT not in settings.tools_enabled:
         return {}
     configured = {
         name: Agent(name, definition.instructions, definition.tools, definition.description, definition.model)
@@ -160,7 +182,26 @@ def build_agents(settings: Settings, models: ConfiguredModels) -> Agents:
     return BUILT_IN_AGENTS | configured
 
 
-def build_mcp_servers(settings: Settings) -> list[McpServer]:
+def load_agent(settings: Settings, models: ConfiguredModels) -> LoadedAgent:
+    """Import the agent's libraries, and build the parts that need them. It takes as long as half of the rest of the start.
+
+    The settings were checked before (see `create_app`).
+    """
+    switch_off_library_tracing()
+    from agent.graph.graph import build_graph  # noqa: PLC0415
+    from agent.tools.mcp import McpServers  # noqa: PLC0415
+    from agent.tools.registry import select_graph_tools  # noqa: PLC0415
+
+    tools, approval, numbers = build_tools(settings), set(settings.tools_approval or ()), settings.message_numbers
+    mcp = McpServers(_build_mcp_servers(settings), tools, approval)
+    graph_tools = select_graph_tools(settings.tools_enabled, numbers)
+    models.load_offered()
+    return LoadedAgent(build_graph(tools, approval=approval, graph_tools=graph_tools, numbers=numbers), mcp)
+
+
+def _build_mcp_servers(settings: Settings) -> "list[McpServer]":
+    from agent.tools.mcp import McpServer  # noqa: PLC0415
+
     return [
         McpServer(
             name,

@@ -3,12 +3,12 @@
 The thread's settings hold them. An empty value follows the app's settings.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Protocol, Self
-
-from langchain_core.language_models import BaseChatModel
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from agent.context.window import MAX_TOKENS_FIELDS
 from agent.models.errors import ModelConfigurationError
@@ -16,6 +16,9 @@ from agent.models.parameters import DEFAULT_PARAMETERS, InvalidParameterError, M
 from agent.time_travel.policy import POLICIES, Policy
 from checkpoints import StateError, Thread, serde
 from checkpoints.limits import MAX_INSTRUCTIONS_CHARS
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 
 class ModelCatalog(Protocol):
@@ -88,7 +91,7 @@ class ThreadSettings:
         chosen.read_parameters()
         return chosen
 
-    def changes_since(self, before: "ThreadSettings") -> dict[str, str]:
+    def changes_since(self, before: ThreadSettings) -> dict[str, str]:
         """Return the changed values, in the form of a thread's settings."""
         return {key: value for key, value in asdict(self).items() if value != getattr(before, key)}
 

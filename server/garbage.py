@@ -17,8 +17,14 @@ MAX_IDLE_SHARE = 0.02  # of a processor: a few streams at most
 
 def postpone_full_passes() -> None:
     """Leave the objects of today alone, which live to the end, and make full passes rare."""
-    gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, YOUNG_PASSES, MIDDLE_PASSES)
+    resume_passes()
+
+
+def resume_passes() -> None:
+    """Collect again, now that everything is imported (app.py switches the collector off), and leave its objects alone."""
+    gc.freeze()
+    gc.enable()
 
 
 async def collect_when_idle() -> None:

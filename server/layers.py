@@ -19,7 +19,7 @@ def serve_page_at(prefix: str, server: ASGIApp) -> ASGIApp:
     return serve_page
 
 
-def add_lifespan(app: ASGIApp, start: Callable[[], None], close: Callable[[], Awaitable[None]]) -> ASGIApp:
+def add_lifespan(app: ASGIApp, close: Callable[[], Awaitable[None]]) -> ASGIApp:
     """Wrap the app with the lifespan of the process. Dash's own handling would answer every unknown path with the page."""
 
     async def serve_lifespan(scope: Scope, receive: Receive, send: Send) -> None:
@@ -27,7 +27,6 @@ def add_lifespan(app: ASGIApp, start: Callable[[], None], close: Callable[[], Aw
             await app(scope, receive, send)
             return
         await receive()
-        start()
         await send({"type": "lifespan.startup.complete"})
         await receive()
         await close()

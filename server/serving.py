@@ -4,7 +4,7 @@ import asyncio
 import logging
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from functools import partial
 
@@ -34,11 +34,15 @@ def open_listener(host: str, port: int) -> socket.socket:
     return listener
 
 
-def serve_until_signal(asgi: ASGIApp, listener: socket.socket, announce: Callable[[], None]) -> None:
-    """Serve until the process receives a signal to end. `announce` is called once the page can be opened."""
+def serve_until_signal(
+    asgi: ASGIApp, listener: socket.socket, announce: Callable[[], None], finish_start: Callable[[], Awaitable[None]]
+) -> None:
+    """Serve until the process receives a signal to end. `announce` is called once the page can be opened.
+
+    `finish_start` runs beside the page from then on. Its error ends the server, and is raised.
+    """
     # An answer's token passes the lock some twenty times. Beside an import of 10 MB, each pass took the default 5 ms.
     sys.setswitchinterval(MAX_LOOP_WAIT_SECONDS)
-    garbage.postpone_full_passes()
     config = uvicorn.Config(
         asgi,
         http=partial(BoundedHttpProtocol, handshakes=HandshakeQueue()),  # type: ignore[arg-type]  # called like the class
@@ -57,17 +61,33 @@ def serve_until_signal(asgi: ASGIApp, listener: socket.socket, announce: Callabl
     with ExitStack() as opened, asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         # uvloop accepts one connection of each listener in a turn. A new one waited behind all work of a thousand others.
         copies = [opened.enter_context(listener.dup()) for _ in range(ACCEPTS_PER_TURN - 1)]
-        runner.run(_AnnouncingServer(config, announce).serve([listener, *copies]))
+        server = _AnnouncingServer(config, announce, finish_start)
+        runner.run(server.serve([listener, *copies]))
+    if server.failure is not None:
+        raise server.failure
 
 
 class _AnnouncingServer(uvicorn.Server):
     """A server that announces that the page can be opened."""
 
-    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, announce: Callable[[], None], finish_start: Callable[[], Awaitable[None]]
+    ) -> None:
         super().__init__(config)
         self._announce = announce
+        self._finish_start = finish_start
+        self.failure: Exception | None = None  # of the end of the start
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        self._collecting = asyncio.create_task(garbage.collect_when_idle())  # it ends with the loop
         self._announce()
+        self._background = asyncio.create_task(self._run_background())  # it ends with the loop
+
+    async def _run_background(self) -> None:
+        try:
+            await self._finish_start()
+        except Exception as error:  # noqa: BLE001  (raised again once the server has ended)
+            self.failure, self.should_exit = error, True
+            return
+        garbage.postpone_full_passes()  # now that everything is imported
+        await garbage.collect_when_idle()

@@ -6,7 +6,7 @@ Third-party files come from the installed packages: none is copied, none is fetc
 import hashlib
 import re
 from functools import cache
-from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
 from pygments.formatters import HtmlFormatter
@@ -14,13 +14,22 @@ from pygments.formatters import HtmlFormatter
 from server.bundle import ENTRY, build_bundle, build_lazy_module, is_lazy
 from server.static_serving import PageFiles, StaticFile
 
-_BOOTSTRAP = Path(str(files("flask_bootstrap"))) / "static" / "bootstrap5"
 _ASSETS = Path(__file__).parent.parent / "assets"
 _MODULES = _ASSETS / "modules"
 # The browser's rooms, floor by floor: a module imports only from its own room and from those before it.
 ROOMS = ("lib", "page", "settings", "message", "transcript", "composer", "timeline", "threads")
 _MEDIA_TYPES = {"mjs": "text/javascript", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml; charset=utf-8"}
 _ICON_LIST = re.compile(r"export const ICONS = \[(.*?)\]", re.DOTALL)
+
+
+def _find_bootstrap() -> Path:
+    """Return the folder of Bootstrap's files. An import of its package would run Flask, Jinja and WTForms."""
+    package = find_spec("flask_bootstrap")
+    assert package, "requirements.txt names Bootstrap-Flask"
+    return Path(str(package.origin)).parent / "static" / "bootstrap5"
+
+
+_BOOTSTRAP = _find_bootstrap()
 
 
 @cache

@@ -25,6 +25,7 @@ INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")  # no key of the person
 PRELOADED = [
     *("app", "tests.app_process", "alembic.context", "uvicorn.lifespan.on"),
     *("uvicorn.protocols.http.auto", "uvicorn.protocols.websockets.auto"),
+    *("agent.graph.graph", "agent.tools.mcp", "agent.demo.model", "agent.models.openai"),
 ]
 
 

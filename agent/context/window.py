@@ -1,15 +1,20 @@
 """A model's window, and the part of a conversation that fits it."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
 from agent.context.request import read_position
 from agent.context.tokens import estimate_tokens, read_size_note, sum_tokens
 from agent.context.usage import readable_usage
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 DEFAULT_WINDOW_TOKENS = 100_000
 DEFAULT_ANSWER_TOKENS = 16_384

@@ -4,6 +4,8 @@ A connection that is cut in mid-answer looks like success to the libraries, and 
 guessing. Here an answer counts only when the provider reports that it is finished, and arguments only when they are JSON.
 """
 
+from __future__ import annotations
+
 import asyncio
 import json
 import logging
@@ -11,12 +13,10 @@ import uuid
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, InvalidToolCall, ToolCall
 from langchain_core.messages.ai import add_ai_message_chunks
-from langchain_core.runnables import Runnable
 
 from agent.context.numbering import NumberStripper, strip_number
 from agent.context.usage import combine_usage
@@ -32,7 +32,11 @@ from agent.models.think_tags import SplitPiece
 from checkpoints import serde
 from checkpoints.limits import MAX_ARGUMENT_LEVELS, MAX_CALLS, is_deeper, to_label
 
-BoundModel = Runnable[LanguageModelInput, AIMessage]
+if TYPE_CHECKING:
+    from langchain_core.language_models import LanguageModelInput
+    from langchain_core.runnables import Runnable
+
+BoundModel: TypeAlias = "Runnable[LanguageModelInput, AIMessage]"
 _CUT_OFF_TEXTS: dict[str | None, str] = {
     "length": "The answer reached the model's length limit.",
     "content_filter": "The model provider's content filter stopped this answer.",

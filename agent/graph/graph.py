@@ -8,12 +8,12 @@ from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.runnables import RunnableConfig
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 from langchain_core.tools import BaseTool
 from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
@@ -30,20 +30,26 @@ from agent.context.request import (
 )
 from agent.context.window import find_window, fit_to_window
 from agent.graph.answer import BoundModel, stream_answer
-from agent.graph.state import AgentState, Limits, Recorder, RunContext
+from agent.graph.state import Recorder, RunContext
 from agent.graph.tool_calls import run_tool_calls
 from agent.models.errors import refuses_files, refuses_tools
 from agent.models.parameters import read_parameters
 from agent.models.reasoning import identify_source, restore_reasoning, select_reasoning
 from agent.settings import ChosenModel
-from agent.time_travel.protocol import MOVE_NAMES
 from agent.tools.approval import find_unanswered_calls
-from agent.tools.ask_agent import ask_agent
-from agent.tools.fork import fork
+from agent.tools.names import ASK_AGENT, FORK, MOVE_NAMES
 from agent.tools.registry import GRAPH_TOOLS
 from checkpoints import files
 
 MAX_BOUND_MODELS = 64  # models with their tools that stay bound, as many as the catalogue keeps
+
+
+class AgentState(TypedDict):
+    """The messages of the acting agent, as the model may see them."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
 Graph = CompiledStateGraph[AgentState, RunContext, AgentState, AgentState]
 
 
@@ -179,7 +185,7 @@ def _make_ids_unique(answer: AIMessage, recorder: Recorder) -> AIMessage:
 
 def _list_agent_tools(tools: Sequence[BaseTool], graph_tools: Sequence[BaseTool], context: RunContext) -> list[BaseTool]:
     """List the tools of the agent that acts."""
-    means = {ask_agent.name: context.delegator, fork.name: context.fork_explorer}
+    means = {ASK_AGENT: context.delegator, FORK: context.fork_explorer}
     possible = [tool for tool in graph_tools if means.get(tool.name, context.time_travel) is not None]
     return [tool for tool in (*tools, *possible) if context.tool_names is None or tool.name in context.tool_names]
 
@@ -200,11 +206,6 @@ def _count_answer(context: RunContext) -> None:
     context.run_usage.check_answer(context.reserved_answers)
     context.own_usage.answers += 1
     context.run_usage.answers += 1
-
-
-def build_config(limits: Limits) -> RunnableConfig:
-    """Set the library's limit of nodes, high enough that a run reaches its own limit of answers first."""
-    return {"recursion_limit": 2 * limits.run.answers + 2}
 
 
 # LangGraph runs plain functions in the loop's pool of threads, where a tool that hangs would keep every run waiting.

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Protocol, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from langchain_core.messages import AnyMessage, BaseMessage, ToolCall
-from langgraph.graph.message import add_messages
+from langchain_core.messages import BaseMessage, ToolCall
 
 from agent.context.attachments import FileReader
 from agent.graph.budgets import AGENT_OWNER, RUN_OWNER, Budget, BudgetUsage, RunUsage
@@ -17,16 +16,13 @@ from agent.tracing.run_trace import RunTrace, make_null_trace
 from checkpoints import MAIN, MessageStatus
 from checkpoints.limits import MAX_ANSWER_CHARS, MAX_RESULT_CHARS
 
+if TYPE_CHECKING:
+    from langchain_core.runnables import RunnableConfig
+
 T = TypeVar("T")
 _RUN_BUDGET = Budget(answers=500, calls=1_000, seconds=3_600.0)
 _AGENT_BUDGET = Budget(answers=100, calls=200, seconds=1_800.0)
 _BRANCH_BUDGET = Budget(answers=50, calls=100, seconds=600.0)
-
-
-class AgentState(TypedDict):
-    """The messages of the acting agent, as the model may see them."""
-
-    messages: Annotated[list[AnyMessage], add_messages]
 
 
 class Recorder(Protocol):
@@ -139,3 +135,16 @@ class RunContext:
     fork_explorer: ForkExplorer | None = None  # None: this agent does not fork
     is_unattended: bool = False  # no person can approve: calls that need approval are refused
     reserved_answers: int = 0  # answers of the run kept for the agents that wait for this one
+
+
+class AgentGraph(Protocol):
+    """The graph as its runs use it (see graph), which takes long to import."""
+
+    async def ainvoke(self, input: Any, config: "RunnableConfig", *, context: RunContext) -> Any:
+        """Run the agent on its messages, `{"messages": [...]}`, to its end. Return them with its answers."""
+        ...
+
+
+def build_config(limits: Limits) -> "RunnableConfig":
+    """Set the library's limit of nodes, high enough that a run reaches its own limit of answers first."""
+    return {"recursion_limit": 2 * limits.run.answers + 2}

@@ -21,11 +21,11 @@ from agent.graph.budgets import LimitReached
 from agent.graph.decisions import apply_decision, is_begun, needs_decision, settle_call
 from agent.graph.state import RunContext, ToolOutcome
 from agent.time_travel.moves import MoveRefused
-from agent.time_travel.protocol import MOVE_NAMES
 from agent.tools.approval import AwaitingDecision, find_unanswered_calls
 from agent.tools.ask_agent import ask_agent
 from agent.tools.fork import fork
 from agent.tools.invocation import invoke_tool, run_within
+from agent.tools.names import MOVE_NAMES
 from agent.tools.time_travel import TIME_TRAVEL_TOOLS, list_checkpoints, save_checkpoint
 from checkpoints import serde
 from checkpoints.text import shorten_for_model

@@ -1,16 +1,19 @@
 """The catalogue of chat models: it resolves a spec to a model. Only this folder names providers."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from langchain_core.language_models import BaseChatModel
-
-from agent.demo.model import DemoChatModel
 from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys, is_present
 from agent.models.pacing import StreamPacer
 from agent.models.parameters import DEFAULT_PARAMETERS, ModelParameters, apply_parameters
 from agent.models.providers import PROVIDERS, load_provider_model
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 DEFAULT_OPENAI_MODEL = "gpt-5.4-mini"  # the newest small model with tools in Chat Completions
 DEMO_SPEC = "demo"
@@ -20,8 +23,8 @@ MAX_ADJUSTED_MODELS = 64  # models with parameters of conversations that stay lo
 class ConfiguredModels:
     """The models that a person may choose from, by their specs (see `load_chat_model`).
 
-    The models of `specs` load at once, so that a wrong setting is reported at the start: raises ModelConfigurationError.
-    Other models load at their first use.
+    The models of `specs` are checked at once, so that a wrong setting is reported at the start: raises
+    ModelConfigurationError. `load_offered` loads them; others load at their first use.
     """
 
     def __init__(
@@ -33,29 +36,47 @@ class ConfiguredModels:
         demo_seconds_per_token: float = 0.02,
         parameters: ModelParameters = DEFAULT_PARAMETERS,
         offered_source: str = "MODELS_OFFERED",
+        prepare: Callable[[], object] = lambda: None,
     ) -> None:
         """`parameters` are those of every model, where a conversation has none of its own.
 
-        `offered_source` is the setting that names the offered models, for errors.
+        `offered_source` is the setting that names the offered models, for errors. `prepare` is called before a model is
+        loaded, on the thread that loads it.
         """
         self._keys = keys
+        self._prepare = prepare
         self._pacer = StreamPacer()
         self._demo_seconds_per_token = demo_seconds_per_token
         self.parameters = parameters
         self._loaded_models: dict[str, BaseChatModel] = {}
         self._adjust_model = lru_cache(MAX_ADJUSTED_MODELS)(
-            lambda spec, chosen: apply_parameters(self.load_model(spec), chosen)
+            lambda spec, chosen: _apply_parameters(spec, self.load_model(spec), chosen)
         )
         self.default_spec = default or choose_default_spec(keys)
         self.specs = tuple(dict.fromkeys((self.default_spec, *offered, DEMO_SPEC)))
         for name in self.specs:
-            self._load_named_model(name, "MODEL" if name == self.default_spec else offered_source)
+            self.check_model(name, "MODEL" if name == self.default_spec else offered_source)
+
+    def check_model(self, spec: str | None, source: str = "The model") -> None:
+        """Refuse the spec of a model that cannot be loaded, without the libraries of OpenAI and of the demo.
+
+        Only its own package can refuse another provider's model, which is loaded for it. Raises ModelConfigurationError.
+        """
+        wanted = spec or self.default_spec
+        if not check_spec(wanted, self._keys, source):
+            self._load_named_model(wanted, source)
+
+    def load_offered(self) -> None:
+        """Load the models of `specs`."""
+        for name in self.specs:
+            self._load_named_model(name, "MODEL")
 
     def load_model(self, spec: str | None = None, parameters: ModelParameters = DEFAULT_PARAMETERS) -> BaseChatModel:
         """Return the model of a spec with a conversation's parameters, the same one each time; None: the default.
 
         Raises ModelConfigurationError.
         """
+        self._prepare()
         wanted = spec or self.default_spec
         if parameters != DEFAULT_PARAMETERS:
             return self._adjust_model(wanted, parameters)
@@ -66,8 +87,13 @@ class ConfiguredModels:
         if spec not in self._loaded_models:
             seconds = self._demo_seconds_per_token
             loaded = load_chat_model(spec, self._keys, self._pacer, demo_seconds_per_token=seconds, source=source)
-            self._loaded_models[spec] = apply_parameters(loaded, self.parameters)
+            self._loaded_models[spec] = _apply_parameters(spec, loaded, self.parameters)
         return self._loaded_models[spec]
+
+
+def _apply_parameters(spec: str, model: BaseChatModel, parameters: ModelParameters) -> BaseChatModel:
+    """Return a model with these parameters, which the demo ignores."""
+    return model if spec == DEMO_SPEC else apply_parameters(model, parameters)
 
 
 def choose_default_spec(keys: ProviderKeys) -> str:
@@ -77,6 +103,28 @@ def choose_default_spec(keys: ProviderKeys) -> str:
     if is_present(keys.azure_openai_api_key) and keys.azure_openai_endpoint:
         return f"azure:{keys.azure_openai_deployment_name or ''}"
     return "demo"
+
+
+def check_spec(spec: str, keys: ProviderKeys, source: str) -> bool:
+    """Check the spec of a model and its keys. Return whether nothing else can be wrong with it, as with other packages.
+
+    Raises ModelConfigurationError, whose text names the `source` of the spec.
+    """
+    provider, _, name = spec.strip().partition(":")
+    match provider:
+        case "demo" if not name:
+            return True
+        case "openai" | "openai-responses" if name:
+            keys.require_openai(name)
+            return True
+        case "azure" | "azure-responses":
+            keys.require_azure(name or keys.azure_openai_deployment_name)
+            return True
+        case known if known in PROVIDERS and name:
+            return False
+    raise ModelConfigurationError(
+        f"{source} must be openai:NAME, azure:DEPLOYMENT, demo or another PROVIDER:NAME, not {spec[:80]!r}."
+    )
 
 
 def load_chat_model(
@@ -90,14 +138,16 @@ def load_chat_model(
     """Return the model of a spec: `demo`, or a provider, a colon and the provider's name for the model.
 
     `openai` and `azure` use Chat Completions, unless the model needs Responses. `openai-responses` and `azure-responses`
-    always use Responses. The other providers are in `providers.PROVIDERS`. Raises ModelConfigurationError, whose text names
-    the `source` of the spec.
+    always use Responses. The other providers are in `providers.PROVIDERS`. Raises as `check_spec` does.
     """
+    check_spec(spec, keys, source)
     provider, _, name = spec.strip().partition(":")
     match provider:
-        case "demo" if not name:
+        case "demo":
+            from agent.demo.model import DemoChatModel  # noqa: PLC0415  imports LangChain's models
+
             return DemoChatModel(seconds_per_token=demo_seconds_per_token)
-        case "openai" | "openai-responses" if name:
+        case "openai" | "openai-responses":
             from agent.models.openai import load_openai_model  # noqa: PLC0415  the import takes half a second
 
             return load_openai_model(name, keys, pacer or StreamPacer(), responses=provider != "openai")
@@ -106,8 +156,5 @@ def load_chat_model(
 
             deployment = name or keys.azure_openai_deployment_name
             return load_azure_model(deployment, keys, pacer or StreamPacer(), responses=provider != "azure")
-        case known if known in PROVIDERS and name:
+        case _:
             return load_provider_model(provider, name, keys)
-    raise ModelConfigurationError(
-        f"{source} must be openai:NAME, azure:DEPLOYMENT, demo or another PROVIDER:NAME, not {spec[:80]!r}."
-    )

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from pydantic import SecretStr
 
+from agent.models.errors import ModelConfigurationError
+
 
 @dataclass(frozen=True)
 class ProviderKeys:
@@ -22,6 +24,21 @@ class ProviderKeys:
     azure_openai_reasoning_effort: str | None = None
     idle_seconds: float = 60.0
     other_keys: Mapping[str, SecretStr] = field(default_factory=dict)
+
+    def require_openai(self, name: str) -> None:
+        """Raise `ModelConfigurationError` where a model of OpenAI, or of a compatible server, lacks a setting."""
+        if not is_present(self.openai_api_key) and not self.openai_base_url:
+            raise ModelConfigurationError(f"OPENAI_API_KEY is missing; openai:{name[:80]} needs it.")
+
+    def require_azure(self, deployment: str | None) -> str:
+        """Return the deployment. Raise `ModelConfigurationError` where it lacks a setting."""
+        if not deployment:
+            raise ModelConfigurationError("AZURE_OPENAI_DEPLOYMENT_NAME is missing, or write MODEL=azure:DEPLOYMENT.")
+        if not self.azure_openai_endpoint:
+            raise ModelConfigurationError(f"AZURE_OPENAI_ENDPOINT is missing; azure:{deployment[:80]} needs it.")
+        if not is_present(self.azure_openai_api_key):
+            raise ModelConfigurationError(f"AZURE_OPENAI_API_KEY is missing; azure:{deployment[:80]} needs it.")
+        return deployment
 
 
 def is_present(key: SecretStr | None) -> bool:

@@ -12,7 +12,6 @@ from openai import DefaultHttpxClient, Timeout
 from pydantic import SecretStr
 
 from agent.certificates import load_certificates
-from agent.models.errors import ModelConfigurationError
 from agent.models.json_streams import JsonCompletions, JsonResponses
 from agent.models.keys import ProviderKeys, is_present
 from agent.models.paced_client import make_paced_client
@@ -31,8 +30,7 @@ _RESPONSES_ONLY = ("gpt-5.5", "gpt-5.6", "gpt-6", "gpt-5-pro", "gpt-5.2-pro", "g
 
 def load_openai_model(name: str, keys: ProviderKeys, pacer: StreamPacer, *, responses: bool = False) -> BaseChatModel:
     """Return a model of OpenAI or of a compatible server. `responses`: use Responses even if Chat Completions would do."""
-    if not is_present(keys.openai_api_key) and not keys.openai_base_url:
-        raise ModelConfigurationError(f"OPENAI_API_KEY is missing; openai:{name[:80]} needs it.")
+    keys.require_openai(name)
     needed = keys.openai_base_url is None and (name.startswith(_RESPONSES_ONLY) or "codex" in name)
     model = _OpenAIModel(
         model=name,
@@ -47,12 +45,7 @@ def load_azure_model(
     deployment: str | None, keys: ProviderKeys, pacer: StreamPacer, *, responses: bool = False
 ) -> BaseChatModel:
     """Return a deployment on Azure."""
-    if not deployment:
-        raise ModelConfigurationError("AZURE_OPENAI_DEPLOYMENT_NAME is missing, or write MODEL=azure:DEPLOYMENT.")
-    if not keys.azure_openai_endpoint:
-        raise ModelConfigurationError(f"AZURE_OPENAI_ENDPOINT is missing; azure:{deployment[:80]} needs it.")
-    if not is_present(keys.azure_openai_api_key):
-        raise ModelConfigurationError(f"AZURE_OPENAI_API_KEY is missing; azure:{deployment[:80]} needs it.")
+    deployment = keys.require_azure(deployment)
     model = _AzureModel(
         azure_deployment=deployment,
         model=deployment,  # often the model's own name, which determines its window

@@ -1,18 +1,20 @@
 """Parameters of a model's requests, for the app and for one conversation. None leaves the choice to the provider."""
 
+from __future__ import annotations
+
 import json
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args
-
-from langchain_core.language_models import BaseChatModel
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from agent.context.window import MAX_TOKENS_FIELDS
-from agent.demo.model import DemoChatModel
 from agent.models.errors import ModelConfigurationError
 from checkpoints.limits import MAX_EXTRA_BODY_CHARS
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 REASONING_EFFORTS: tuple[ReasoningEffort, ...] = get_args(ReasoningEffort)
@@ -70,10 +72,10 @@ def parse_parameters(values: Mapping[str, str]) -> ModelParameters:
 def apply_parameters(model: BaseChatModel, parameters: ModelParameters) -> BaseChatModel:
     """Return the model with these parameters. A parameter that its package does not know is left out.
 
-    Raises `UnsupportedParameterError` for an extra body that cannot be sent: it may be essential. The demo ignores it.
+    Raises `UnsupportedParameterError` for an extra body that cannot be sent: it may be essential.
     """
     known = type(model).model_fields
-    if parameters.extra_body is not None and "extra_body" not in known and not isinstance(model, DemoChatModel):
+    if parameters.extra_body is not None and "extra_body" not in known:
         raise UnsupportedParameterError(
             f"{type(model).__name__} takes no extra body; remove it from the model's parameters."
         )

@@ -1,14 +1,15 @@
 """Models of providers whose LangChain package is installed separately."""
 
+from __future__ import annotations
+
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from langchain_core.language_models import BaseChatModel
-
-from agent.models.anthropic import build_anthropic_class
 from agent.models.errors import ModelConfigurationError
-from agent.models.fallbacks import ReasoningFallback
 from agent.models.keys import ProviderKeys
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 PROVIDERS = {  # the package, its class, and the name of the key
     "anthropic": ("langchain_anthropic", "ChatAnthropic", "ANTHROPIC_API_KEY"),
@@ -46,7 +47,6 @@ def load_provider_model(provider: str, name: str, keys: ProviderKeys) -> BaseCha
         _refuse_redirects(model)
     except ValueError:  # also pydantic's; its text shows the values
         raise ModelConfigurationError(f"{package} is not set up for {spec}.") from None
-    assert isinstance(model, BaseChatModel)
     return model
 
 
@@ -59,6 +59,9 @@ def _refuse_redirects(model: BaseChatModel) -> None:
 
 def _keep_reasoning(model_class: type[BaseChatModel]) -> type[BaseChatModel]:
     """Return a subclass that keeps and sends back what its package drops, and leaves out what the server refuses."""
+    from agent.models.anthropic import build_anthropic_class  # noqa: PLC0415  imports LangChain's models
+    from agent.models.fallbacks import ReasoningFallback  # noqa: PLC0415  as above
+
     bases = {base.__name__ for base in model_class.__mro__}
     if "ChatAnthropic" in bases and hasattr(model_class, "_get_request_payload"):
         return build_anthropic_class(model_class)

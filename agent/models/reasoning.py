@@ -1,16 +1,20 @@
 """Reasoning in a model's stream, and in the requests that give it back to the model that made it."""
 
+from __future__ import annotations
+
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, BaseMessage, HumanMessage
 
 from agent.models.think_tags import SplitPiece, ThinkSplitter, split_thought
 from checkpoints.reasoning import REASONING_KEY, Item, Reasoning
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
 
 WIRE_KEY = "waymark_wire"  # in a chunk's additional_kwargs: fields of Chat Completions that the library drops
 TEXT_FIELDS = ("reasoning_content", "reasoning")

@@ -10,8 +10,7 @@ from agent.context.prompts import COMPACTION_PROMPT
 from agent.context.request import UNKNOWN_RESULT_TEXT
 from agent.events import HeadMoved
 from agent.graph.budgets import MAIN_KEY
-from agent.graph.graph import Graph, build_config
-from agent.graph.state import Limits, RunContext
+from agent.graph.state import AgentGraph, Limits, RunContext, build_config
 from agent.run import compaction
 from agent.run.announcer import MoveAnnouncer
 from agent.run.blocking import BlockingPool
@@ -41,7 +40,7 @@ class RunDriver:
     store: Store
     runs: Runs
     hub: RunHub
-    graph: Graph
+    graph: AgentGraph
     catalog: ModelCatalog
     inputs: RunInputs
     limits: Limits

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from langchain_core.messages import HumanMessage
 
 from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle
-from agent.graph.graph import Graph
-from agent.graph.state import Limits
+from agent.graph.state import AgentGraph, Limits
 from agent.run.active_runs import ActiveRuns
 from agent.run.announcer import MoveAnnouncer
 from agent.run.blocking import BlockingPool
@@ -180,7 +179,7 @@ def build_runner(
     store: Store,
     runs: Runs,
     hub: RunHub,
-    graph: Graph,
+    graph: AgentGraph,
     catalog: ModelCatalog,
     *,
     blocking: BlockingPool,

@@ -18,17 +18,16 @@ from agent.context.prompts import AGENT_PROMPT, MEMORY_MOVES_TEXT, compose_syste
 from agent.context.request import build_request
 from agent.context.window import find_window
 from agent.graph.budgets import LimitReached
-from agent.graph.graph import Graph, build_config
-from agent.graph.state import Limits, RunContext, ToolOutcome
+from agent.graph.state import AgentGraph, Limits, RunContext, ToolOutcome, build_config
 from agent.marks import CallKey, QuestionMark
 from agent.settings import ChosenModel, ModelCatalog
 from agent.subagents.agents import Agent, Agents, describe_agents
 from agent.subagents.failure import HelperFailure
 from agent.time_travel.dependence import list_call_ids
-from agent.time_travel.protocol import MOVE_NAMES, PathChanged
+from agent.time_travel.protocol import PathChanged
 from agent.time_travel.scopes import load_memory
 from agent.tools.approval import AwaitingDecision, find_unanswered_calls
-from agent.tools.ask_agent import ask_agent
+from agent.tools.names import ASK_AGENT, MOVE_NAMES
 from checkpoints import MAIN, Message, MessageStatus, Store, pluralize
 
 _FIRST_READ_MESSAGES = 60  # messages
@@ -81,7 +80,7 @@ def find_undecided_calls(open_calls: Iterable[OpenCall]) -> list[OpenCall]:
     return [
         each
         for each in _skip_calls_behind_moves(open_calls)
-        if each.question is None and not (each.call["name"] == ask_agent.name and each.call["args"].get("agent") in at_work)
+        if each.question is None and not (each.call["name"] == ASK_AGENT and each.call["args"].get("agent") in at_work)
     ]
 
 
@@ -130,7 +129,7 @@ class SubAgents:
     store: Store
     catalog: ModelCatalog
     default_model: ChosenModel  # the conversation's, for agents without a model of their own
-    graph: Graph
+    graph: AgentGraph
     limits: Limits
     describe_failure: Callable[[BaseException, str], HelperFailure]  # given the failed part of the run
 
@@ -142,7 +141,7 @@ class SubAgents:
         others = [each for each in self.agents.values() if each is not agent]
         prompt = AGENT_PROMPT.format(name=agent.name, instructions=agent.instructions)
         general = f"{prompt}\n\n{MEMORY_MOVES_TEXT}" if moves else prompt
-        return compose_system_text(general, agents=describe_agents(others) if ask_agent.name in agent.tools else "")
+        return compose_system_text(general, agents=describe_agents(others) if ASK_AGENT in agent.tools else "")
 
     def load_memory(self, agent: Agent, model: ChosenModel, *, moves: bool) -> list[Message]:
         """Load the end of an agent's memory that fits its model's window. Blocks.

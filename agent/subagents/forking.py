@@ -15,8 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCa
 
 from agent.context.request import build_request
 from agent.graph.budgets import BRANCH_OWNER, BudgetUsage
-from agent.graph.graph import Graph, build_config
-from agent.graph.state import Limits, Recorder, RunContext, ToolOutcome
+from agent.graph.state import AgentGraph, Limits, Recorder, RunContext, ToolOutcome, build_config
 from agent.marks import AttemptMark
 from agent.subagents.delegation import load_last_turn
 from agent.subagents.failure import HelperFailure
@@ -44,7 +43,7 @@ class RunForkExplorer:
     store: Store
     runs: Runs
     run: Run
-    graph: Graph
+    graph: AgentGraph
     load_system_text: Callable[[], str]  # the instructions on a branch; blocks
     describe_failure: Callable[[BaseException, str], HelperFailure]  # given the failed part of the run
     publish_head: Callable[[int], None]  # publishes the thread's new version

@@ -15,13 +15,12 @@ from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle, format_number
 from agent.marks import MoveKind, MoveMark, SummaryMark
 from agent.time_travel.dependence import find_dependents
 from agent.time_travel.notes import format_note
-from agent.tools.calculator import calculator
-from agent.tools.time_travel import MOVE_TOOLS, save_checkpoint
+from agent.tools.names import CALCULATOR, MOVE_NAMES, SAVE_CHECKPOINT
 from checkpoints import MAIN, Message, files, serde
 
 MAX_SOURCES = 20
 # These tools return no external text. A list of checkpoints does: a file may have named them.
-_TRUSTED_TOOLS = frozenset(tool.name for tool in (*MOVE_TOOLS, save_checkpoint, calculator))
+_TRUSTED_TOOLS = MOVE_NAMES | {SAVE_CHECKPOINT, CALCULATOR}
 MAX_NOTE_CHARS = 20_000
 _POSITION = re.compile(r"\[m(?:sg_)?(0|[1-9][0-9]{0,8})\]|(?:m(?:sg_)?)?(0|[1-9][0-9]{0,8})", re.ASCII)
 

@@ -11,7 +11,6 @@ from agent.time_travel.moves import Move
 from agent.time_travel.policy import Policy
 from agent.tools.approval import Decision
 
-MOVE_NAMES = frozenset({"goto", "rewind"})
 T = TypeVar("T")
 
 

@@ -14,10 +14,8 @@ from agent.tools.read_file import make_read_file_tool
 from agent.tools.time_travel import TIME_TRAVEL_TOOLS, describe_positions
 from agent.tools.web_search import make_web_search_tool
 
-PLAIN: tuple[BaseTool, ...] = (calculator,)  # tools that need no settings: add a new one here
+PLAIN: tuple[BaseTool, ...] = (calculator,)  # tools that need no settings: add a new one here, and to names.py
 GRAPH_TOOLS: tuple[BaseTool, ...] = (ask_agent, fork, *TIME_TRAVEL_TOOLS)  # the graph of a run carries them out
-MAIN_AGENT_TOOLS = frozenset({fork.name})  # its branches are branches of the conversation
-TOOL_NAMES = (*(tool.name for tool in PLAIN), "web_search", "read_file", *(tool.name for tool in GRAPH_TOOLS))
 
 
 def select_tools(

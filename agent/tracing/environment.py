@@ -3,18 +3,23 @@
 import os
 from collections.abc import MutableMapping
 
-import langsmith
-
 # LangSmith reads both of the first, as switches for tracing and as the address of its gateway to models; FastAPI and the
 # parts of OpenTelemetry that carry traces to Langfuse read the next two; OpenAI's client logs whole requests.
 PREFIXES = ("LANGSMITH_", "LANGCHAIN_", "OTEL_", "FASTAPI_OTEL_", "OPENAI_LOG")
 
 
+def remove_tracing_variables(environ: MutableMapping[str, str] = os.environ) -> None:
+    """Remove the variables from the process's environment."""
+    for name in [name for name in environ if name.upper().startswith(PREFIXES)]:
+        del environ[name]
+
+
 def switch_off_library_tracing(environ: MutableMapping[str, str] = os.environ) -> None:
-    """Remove the variables from the process's environment, and switch LangSmith off for every thread and task.
+    """Remove the variables, and switch LangSmith off for every thread and task. It is imported for that.
 
     LangSmith remembers a variable that it has read, and the imports read some.
     """
-    for name in [name for name in environ if name.upper().startswith(PREFIXES)]:
-        del environ[name]
+    remove_tracing_variables(environ)
+    import langsmith  # noqa: PLC0415  (half of the agent's imports)
+
     langsmith.configure(enabled=False)

@@ -1,13 +1,18 @@
 """The events that a run reports to its tracer. Times are nanoseconds since 1970."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from langchain_core.messages import AIMessage, AnyMessage, InvalidToolCall, ToolCall, ToolMessage
-from langchain_core.tools import BaseTool
 
 from agent.time_travel.policy import TimeTravelEvent
 from checkpoints import MAIN, Branch, Checkpoint, Operation, OperationKind, RunState
+
+if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
 
 SYSTEM_PROMPT_NAME = "system"  # the name of the prompt that every request begins with
 JUDGE_PROMPT_NAME = "judge"  # the name of the judge's prompt

@@ -1,13 +1,15 @@
 """The trace of one run. Its nodes report each step here, and a tracer receives the step when it has ended."""
 
+from __future__ import annotations
+
 import logging
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import time_ns
+from typing import TYPE_CHECKING
 
 from langchain_core.messages import AIMessage, AnyMessage, InvalidToolCall, ToolCall, ToolMessage
-from langchain_core.tools import BaseTool
 
 from agent.tools.approval import STOPPED_TEXT
 from agent.tracing.events import (
@@ -22,6 +24,9 @@ from agent.tracing.events import (
 )
 from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import MAIN, Operation, RunState
+
+if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
 
 _log = logging.getLogger(__name__)
 
@@ -77,7 +82,7 @@ class RunTrace:
     def _work_id(self) -> str:
         return self._work.id if self._work is not None else ""
 
-    def for_agent(self, agent: str, system_text: str, call_id: str = "", title: str = "") -> "RunTrace":
+    def for_agent(self, agent: str, system_text: str, call_id: str = "", title: str = "") -> RunTrace:
         """Return a trace for a sub-agent or a branch; several work at the same time.
 
         With the id of the call that began the work, the steps lie below that call.

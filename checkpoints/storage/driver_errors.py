@@ -4,7 +4,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import psycopg
 import sqlalchemy as sa
 
 from checkpoints.errors import ContendedError, StoreUnavailableError, TakesTooLongError
@@ -72,6 +71,8 @@ def _explain_sqlite_error(name: str, error: BaseException) -> str:
 
 
 def _explain_postgresql_error(error: BaseException) -> str:
+    import psycopg  # noqa: PLC0415  (not with SQLite, see postgresql.py)
+
     state = getattr(error, "sqlstate", None) or ""
     known = {"53100": _DISK_FULL, "55P03": LOCKED, "25006": READ_ONLY_TEXT}
     if state in known:

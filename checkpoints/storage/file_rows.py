@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 
 from checkpoints.files import File, find_file_hashes, hash_bytes
 from checkpoints.storage import schema
@@ -16,7 +16,7 @@ REFERENCES_FILE = schema.message.c.body.contains('"file":"sha256:', autoescape=T
 def write_files(connection: sa.Connection, files: Iterable[File], now: int) -> None:
     """Write each file once. A damaged row of the same hash is repaired."""
     table = schema.file
-    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    insert = _load_insert(connection.dialect.name)
     # In one order everywhere: two transactions that wait for each other's rows would be a deadlock.
     for _, file in sorted({file.hash: file for file in files}.items()):
         row = {"hash": file.hash, "media_type": file.media_type, "size": len(file.data), "bytes": file.data}
@@ -25,6 +25,15 @@ def write_files(connection: sa.Connection, files: Iterable[File], now: int) -> N
         differs = sa.or_(table.c.bytes != new.bytes, table.c.media_type != new.media_type)
         columns = {name: new[name] for name in ("media_type", "size", "bytes")}
         connection.execute(statement.on_conflict_do_update(index_elements=["hash"], set_=columns, where=differs))
+
+
+def _load_insert(dialect: str) -> Callable[[sa.Table], Any]:
+    """Return the `insert` of a dialect, which can update a row that is there."""
+    if dialect == "postgresql":
+        from sqlalchemy.dialects.postgresql import insert  # noqa: PLC0415  (not with SQLite, see postgresql.py)
+
+        return insert
+    return sqlite.insert
 
 
 def select_files(connection: sa.Connection, hashes: Collection[str]) -> dict[str, bytes]:

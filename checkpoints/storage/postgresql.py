@@ -1,11 +1,13 @@
-"""The parts for PostgreSQL: its engine, its time limits, and the claim that keeps a database to one server."""
+"""The parts for PostgreSQL: its engine, its time limits, and the claim that keeps a database to one server.
+
+The driver and SQLAlchemy's dialect are imported with the first engine: with SQLite they would be a tenth of the start.
+"""
 
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import sqlalchemy as sa
-from psycopg.types.string import StrDumperUnknown
 from sqlalchemy.pool import NullPool
 
 from checkpoints import serde
@@ -94,24 +96,12 @@ class Claim:
 
 
 def _make_session_setup(max_wait_seconds: int) -> Callable[[Any, object], None]:
+    from checkpoints.storage.sanitizing_dumper import SanitizingDumper  # noqa: PLC0415
+
     def set_up_session(connection: Any, _record: object) -> None:
-        connection.adapters.register_dumper(str, _SanitizingDumper)
+        connection.adapters.register_dumper(str, SanitizingDumper)
         connection.autocommit = True
         connection.execute(f"SET lock_timeout = '{max_wait_seconds}s'")
         connection.autocommit = False
 
     return set_up_session
-
-
-class _SanitizingDumper(StrDumperUnknown):
-    """Replace NUL and lone surrogates in the values of queries, such as a typed address: they find nothing instead of
-    failing.
-
-    PostgreSQL's TEXT can contain neither. Values to be written lose them in `serde.sanitize_text`.
-    """
-
-    def dump(self, obj: str) -> Any:
-        try:
-            return super().dump(serde.sanitize_text(obj) if "\0" in obj else obj)
-        except UnicodeEncodeError:
-            return super().dump(serde.sanitize_text(obj))

@@ -7,7 +7,7 @@ from typing import TypedDict
 from agent.marks import AttemptMark
 from agent.subagents.forking import is_final_answer
 from agent.time_travel.dependence import list_call_ids
-from agent.tools.fork import fork
+from agent.tools.names import FORK
 from checkpoints import Branch, Message, Store
 from checkpoints.limits import MAX_CALLS
 
@@ -53,4 +53,4 @@ def _views(begun: list[tuple[int, Branch, Message]]) -> list[AttemptView]:
 def _find_fork_calls(message: Message) -> list[str]:
     """Return the `fork` calls among the shown calls of an answer."""
     named = {call["id"]: call["name"] for call in message.body["data"].get("tool_calls") or []}
-    return [call_id for call_id in list_call_ids(message)[:MAX_CALLS] if named.get(call_id) == fork.name]
+    return [call_id for call_id in list_call_ids(message)[:MAX_CALLS] if named.get(call_id) == FORK]

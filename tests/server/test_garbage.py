@@ -4,7 +4,7 @@ import asyncio
 import gc
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from typing import Any
@@ -21,6 +21,16 @@ def serving_process() -> Iterator[None]:
     yield
     gc.set_threshold(*thresholds)
     gc.unfreeze()
+
+
+@pytest.mark.parametrize("go_on", [garbage.postpone_full_passes, garbage.resume_passes])
+def test_the_collector_that_the_start_switched_off_works_again(go_on: Callable[[], None]) -> None:
+    gc.disable()
+    try:
+        go_on()
+        assert gc.isenabled()
+    finally:
+        gc.enable()
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from starlette.types import Receive, Scope, Send
 
 from server import serving
 from server.bounded_log import MAX_LINES
@@ -69,11 +70,31 @@ def test_while_it_serves_no_thread_keeps_the_lock_for_the_default_time(monkeypat
 
     async def answer(*_: object) -> None: ...
 
+    async def load_nothing() -> None: ...
+
     monkeypatch.setattr(serving._AnnouncingServer, "serve", record)
     with serving.open_listener("127.0.0.1", 0) as listener:
-        serving.serve_until_signal(answer, listener, lambda: None)
+        serving.serve_until_signal(answer, listener, lambda: None, load_nothing)
     assert seen == [pytest.approx(serving.MAX_LOOP_WAIT_SECONDS)]
     assert seen[0] <= 0.001
+
+
+def test_an_error_at_the_end_of_the_start_ends_the_server_and_is_raised() -> None:
+    events: list[str] = []
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        assert scope["type"] == "lifespan"
+        for event in ("startup", "shutdown"):
+            await receive()
+            events.append(event)
+            await send({"type": f"lifespan.{event}.complete"})
+
+    async def fail() -> None:
+        raise LookupError("the agent")
+
+    with serving.open_listener("127.0.0.1", 0) as listener, pytest.raises(LookupError, match="the agent"):
+        serving.serve_until_signal(answer, listener, lambda: events.append("announced"), fail)
+    assert events == ["startup", "announced", "shutdown"]
 
 
 def test_a_thousand_connections_are_accepted_in_few_turns_of_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,9 +115,11 @@ def test_a_thousand_connections_are_accepted_in_few_turns_of_the_loop(monkeypatc
 
     async def answer(*_: object) -> None: ...
 
+    async def finish() -> None: ...
+
     monkeypatch.setattr(serving._AnnouncingServer, "serve", accept_all)
     with serving.open_listener("127.0.0.1", 0) as listener:
-        serving.serve_until_signal(answer, listener, lambda: None)
+        serving.serve_until_signal(answer, listener, lambda: None, finish)
     assert turns < count / 4
 
 

@@ -1,4 +1,4 @@
-"""The revisions of the schema: a database is recognised, and migrated or left unchanged."""
+"""The revisions of the schema: a database is recognised, and made, migrated or left unchanged."""
 
 import os
 import sqlite3
@@ -7,15 +7,19 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from checkpoints.errors import StoreUnavailableError
-from checkpoints.storage import postgresql, sqlite
+from checkpoints.storage import postgresql, schema, sqlite
 
 FOLDER = Path(__file__).parent
 _MAX_WAIT_SECONDS = 600  # for another process that makes the same revision
 NEWEST_REVISION = "0008"  # the newest file in versions/; a test compares the two
+_REVISION_TABLE = (  # as Alembic makes it
+    "CREATE TABLE alembic_version "
+    "(version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
+)
 
 
 def upgrade_schema(engine: sa.Engine, path: Path | None = None) -> None:
-    """Migrate a database to the newest schema. A file (at `path`) is backed up first.
+    """Migrate a database to the newest schema. A file (at `path`) is backed up first, a new one is made.
 
     Raises `StoreUnavailableError` for a database of a newer Waymark or of another program, and leaves it unchanged.
     """
@@ -32,7 +36,10 @@ def upgrade_schema(engine: sa.Engine, path: Path | None = None) -> None:
             check_revision(found, name)
             if path is not None:
                 _copy_before_upgrade(connection, path.with_name(f"{path.stem}-before-{NEWEST_REVISION}.db"))
-    _run_migrations(engine)
+    if path is not None and not tables:
+        _create_newest(engine)
+    else:
+        run_migrations(engine)
 
 
 def check_file(path: Path) -> None:
@@ -66,7 +73,16 @@ def check_revision(revision: str, name: object) -> None:
         raise StoreUnavailableError(f"{name} was written by a newer Waymark (schema {revision}); it was left untouched.")
 
 
-def _run_migrations(engine: sa.Engine) -> None:
+def _create_newest(engine: sa.Engine) -> None:
+    """Make the tables of the newest revision in a new file. A test compares them with those of the migrations."""
+    with engine.connect().execution_options(writing=True) as connection, connection.begin():
+        schema.metadata.create_all(connection)
+        connection.exec_driver_sql(_REVISION_TABLE)
+        connection.exec_driver_sql("INSERT INTO alembic_version VALUES (?)", (NEWEST_REVISION,))
+
+
+def run_migrations(engine: sa.Engine) -> None:
+    """Run the migrations that the database has not seen."""
     from alembic import command  # noqa: PLC0415  (0.4 s that only a migration pays)
     from alembic.config import Config  # noqa: PLC0415
 

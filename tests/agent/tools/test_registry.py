@@ -2,12 +2,19 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from agent.context.numbering import NumberStyle
-from agent.tools.registry import GRAPH_TOOLS, TOOL_NAMES, select_graph_tools
+from agent.tools.ask_agent import ask_agent
+from agent.tools.calculator import calculator
+from agent.tools.fork import fork
+from agent.tools.names import ASK_AGENT, CALCULATOR, FORK, SAVE_CHECKPOINT, TOOL_NAMES
+from agent.tools.registry import GRAPH_TOOLS, select_graph_tools, select_tools
+from agent.tools.time_travel import save_checkpoint
 from checkpoints import RunState
 from tests.agent.running import Running, model_at, running
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
@@ -32,9 +39,15 @@ def offered(fake: FakeOpenAI) -> set[str]:
     return {tool["function"]["name"] for tool in fake.requests[0]["tools"]}
 
 
-def test_every_tool_has_a_name_for_the_settings() -> None:
-    names = {"goto", "rewind", "fork", "save_checkpoint", "list_checkpoints", "ask_agent"}
-    assert names == {tool.name for tool in GRAPH_TOOLS} < set(TOOL_NAMES)
+def test_every_tool_has_a_name_for_the_settings(tmp_path: Path) -> None:
+    tools = select_tools(tavily_api_key=SecretStr("tvly-x"), tavily_base_url=None, files_dir=tmp_path)
+    assert [tool.name for tool in (*tools, *GRAPH_TOOLS)] == list(TOOL_NAMES)
+    assert (calculator.name, fork.name, ask_agent.name, save_checkpoint.name) == (
+        CALCULATOR,
+        FORK,
+        ASK_AGENT,
+        SAVE_CHECKPOINT,
+    )
 
 
 @pytest.mark.parametrize("enabled", [(), ("goto",), ("save_checkpoint", "list_checkpoints"), ("fork",)])

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 from checkpoints import Database, Store, StoreBusyError, StoreInUseError, StoreUnavailableError, TakesTooLongError
-from checkpoints.storage import database, driver_errors, migrations, schema, thread_rows
+from checkpoints.storage import database, driver_errors, migrations, schema, sqlite, thread_rows
 from checkpoints.storage.database import retry_contended
 from tests.checkpoints.conversations import dump, names, new, talked, texts
 from tests.checkpoints.storage.revisions import revert_schema
@@ -144,20 +145,41 @@ def test_a_database_from_before_attached_files_is_brought_up_and_keeps_what_it_h
     now.close()
 
 
-def test_the_migrations_make_the_tables_that_the_code_uses(lasting_store: Store) -> None:
-    with lasting_store.database.begin_read() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []
+@pytest.fixture
+def migrated(tmp_path: Path) -> Iterator[sa.Engine]:
+    """A file whose tables the migrations made, from the first revision on."""
+    engine = sqlite.create_engine(sqlite.make_address(tmp_path / "migrated.db", mode="rwc"), 1)
+    migrations.run_migrations(engine)
+    yield engine
+    engine.dispose()
 
 
-def test_the_migrations_make_the_same_indices_and_conditions(memory_store: Store, file_store: Store) -> None:
-    assert _definitions(memory_store) == _definitions(file_store)
+def test_the_migrations_make_the_tables_that_the_code_uses(migrated: sa.Engine, lasting_store: Store) -> None:
+    for engine in (migrated, lasting_store.database.engine):
+        with engine.connect() as connection:
+            assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []
 
 
-def _definitions(store: Store) -> set[tuple[str, ...]]:
+def test_a_new_file_has_the_tables_and_the_conditions_that_the_migrations_make(
+    migrated: sa.Engine, file_store: Store
+) -> None:
+    assert _definitions(file_store.database.engine) == _definitions(migrated)
+
+
+def _definitions(engine: sa.Engine) -> set[tuple[str, ...]]:
     """What SQLite says of each table and index, in words whose order does not matter."""
-    query = sa.text("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND tbl_name != 'alembic_version'")
-    with store.database.begin_read() as connection:
-        return {tuple(sorted(re.findall(r"[\w'=]+", sql))) for sql in connection.scalars(query)}
+    with engine.connect() as connection:
+        made = connection.scalars(sa.text("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"))
+        return {tuple(sorted(re.findall(r"[\w'=]+", sql))) for sql in made}
+
+
+def test_a_new_file_is_made_without_the_package_of_the_migrations(file: Path) -> None:
+    code = (
+        "import sys, pathlib; from checkpoints import Database; Database.open_file(pathlib.Path(sys.argv[1])).close();"
+        "print('alembic' in sys.modules)"
+    )
+    child = subprocess.run([sys.executable, "-c", code, file], capture_output=True, text=True, check=True)
+    assert child.stdout == "False\n"
 
 
 def test_the_newest_migration_is_the_one_that_the_code_asks_for() -> None:
