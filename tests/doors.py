@@ -18,7 +18,7 @@ from pydantic import Field
 from agent.settings import ThreadSettings
 from checkpoints import Caller, Run, StateError, Store, limits
 from checkpoints.interchange import reading, transfer, waymark
-from components.page import show_location
+from components.page import read_panels
 from components.page_state import PageLocation
 from components.rendering import Renderer
 from components.services import Services
@@ -82,7 +82,7 @@ class Conversation:
     def view(self) -> tuple[int, int]:
         """Show the whole page; return the statements and the characters that it took."""
         with counting(self.chat.store) as statements:
-            shown = show_location(self.services, PageLocation(self.chat.thread_id, {}))
+            shown = read_panels(self.services, PageLocation(self.chat.thread_id, {}))
         return len(statements), len(to_json_plotly(shown))
 
 

@@ -117,6 +117,7 @@ def test_stop_keeps_what_was_there(talking: Page) -> None:
     talking.stop_button.click()
     expect(talking.stop_button).to_have_count(0)
     expect(talking.tab.get_by_text("This answer was cut off")).to_be_visible()
+    talking.expect_messages(2)
     kept = Message("assistant", "partial", "The first line stands.")
     assert _last(talking).role == kept.role
     assert _last(talking).state == kept.state
