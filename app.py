@@ -86,7 +86,15 @@ ROUTES = (
 )
 ALLOWED_ROUTES = AllowedRoutes(
     paths=frozenset(
-        {"/", "/_dash-layout", "/_dash-dependencies", CALLBACK_PATH, "/api/panels", session_routes.SESSIONS_PATH}
+        {
+            "/",
+            "/_dash-layout",
+            "/_dash-dependencies",
+            CALLBACK_PATH,
+            "/api/panels",
+            "/api/events",
+            session_routes.SESSIONS_PATH,
+        }
     ),
     prefixes=("/api/threads/", "/api/requests/", "/api/actions/", UPLOADS_PREFIX, f"{session_routes.SESSIONS_PATH}/"),
     page_prefixes=("/t/",),

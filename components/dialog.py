@@ -112,5 +112,6 @@ def close_on(app: Dash, identifier: str, *inputs: Input) -> None:
         Output(identifier, "is_open", allow_duplicate=True),
         *inputs,
         Input(page_state.Ids.URL, "pathname"),
+        State(identifier, "is_open"),
         prevent_initial_call=True,
     )

@@ -7,13 +7,14 @@ their own, so that no number of them takes the place of a page that reads.
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 MAX_THREAD_PAGES = 20  # that read, of one conversation
 MAX_PAGES = 200  # that read, of all conversations
 MAX_UNREAD_THREAD_PAGES = 10
 MAX_UNREAD_PAGES = 50
 
-PageTask = asyncio.Task[None]
+PageTask = asyncio.Task[Any]
 
 
 class OpenPages:

@@ -5,7 +5,7 @@ import contextlib
 import json
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 
 from fastapi import FastAPI
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -18,6 +18,8 @@ from components.services import Services
 from components.thread_frames import stream_frames
 
 MAX_SEND_SECONDS = 10.0  # until a page has read what is sent; one that does not read is closed
+START_PAGES = ""  # the place of pages that show no conversation yet
+MAX_THREAD_ID_CHARS = 100
 CLOSE_THREAD_GONE = 4404
 CLOSE_TRY_AGAIN = 1013
 
@@ -34,12 +36,46 @@ def add_route(server: FastAPI, services: Services) -> None:
         With `?expected`, the page has sent its first message a moment ago: the conversation may not be there yet.
         """
         await socket.accept()
-        await _serve_page(socket, services, pages, thread_id)
+        await _serve_page(socket, services, pages, thread_id, is_expected="expected" in socket.query_params)
+
+    @server.websocket("/api/events")
+    async def serve_expected_events(socket: WebSocket) -> None:
+        """Send the events of the conversation that the page names when its first message begins it."""
+        await socket.accept()
+        await _serve_start_page(socket, services, pages)
 
 
-async def _serve_page(socket: WebSocket, services: Services, pages: OpenPages, thread_id: str) -> None:
+async def _serve_start_page(socket: WebSocket, services: Services, pages: OpenPages) -> None:
+    if thread_id := await _wait_for_name(socket, pages):
+        await _serve_page(socket, services, pages, thread_id, is_expected=True)
+
+
+async def _wait_for_name(socket: WebSocket, pages: OpenPages) -> str | None:
+    """Return the conversation that the page names; None if it closed, or has lost its place."""
+    naming = asyncio.create_task(_receive_name(socket))
+    with pages.enter(START_PAGES, naming):
+        try:
+            await asyncio.wait({naming})
+        finally:
+            naming.cancel()
+        if pages.was_replaced(naming):
+            await _close(socket, CLOSE_TRY_AGAIN)
+    return None if naming.cancelled() else naming.result()
+
+
+async def _receive_name(socket: WebSocket) -> str | None:
+    with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+        name = await socket.receive_text()
+        return name if len(name) <= MAX_THREAD_ID_CHARS else None
+    return None
+
+
+async def _serve_page(
+    socket: WebSocket, services: Services, pages: OpenPages, thread_id: str, *, is_expected: bool = False
+) -> None:
     receipt = secrets.token_hex(8)
-    sending = asyncio.create_task(_send_frames(socket, services, thread_id, receipt))
+    frames = stream_frames(services, thread_id, is_expected=is_expected)
+    sending = asyncio.create_task(_send_frames(socket, frames, receipt))
     closing = asyncio.create_task(_wait_for_close(socket, receipt, lambda: pages.note_receipt(sending)))
     with pages.enter(thread_id, sending):
         await asyncio.wait({sending, closing}, return_when=asyncio.FIRST_COMPLETED)
@@ -52,10 +88,9 @@ async def _serve_page(socket: WebSocket, services: Services, pages: OpenPages, t
         _log.error("a page of thread %s got no more events", thread_id, exc_info=error)
 
 
-async def _send_frames(socket: WebSocket, services: Services, thread_id: str, receipt: str) -> None:
+async def _send_frames(socket: WebSocket, stream: AsyncGenerator[Frame], receipt: str) -> None:
     """Send the frames. The first one carries a receipt, which a page that reads sends back."""
-    is_expected = "expected" in socket.query_params
-    async with contextlib.aclosing(stream_frames(services, thread_id, is_expected=is_expected)) as frames:
+    async with contextlib.aclosing(stream) as frames:
         try:
             async for frame in frames:
                 receipts = {"receipt": receipt} if frame["kind"] == "hello" else {}

@@ -24,6 +24,28 @@ function recordVersion(thread, frame) {
   newest = { thread, version: frame.version, unseen: isShown(frame) ? unseen : frame.version };
 }
 
+/** The socket of a start page, open before its first message. It then follows the conversation that it names. */
+let prepared = null;
+
+/** Open a socket for the conversation that a first message will begin. @returns {void} */
+export function prepareSocket() {
+  if (prepared === null || prepared.readyState === WebSocket.CLOSED) prepared = createSocket("/api/events");
+}
+
+/** @returns {WebSocket|null} the prepared socket; null if it is not open */
+function takePrepared() {
+  const socket = prepared;
+  prepared = null;
+  if (socket?.readyState === WebSocket.OPEN) return socket;
+  socket?.close();
+  return null;
+}
+
+function createSocket(path) {
+  const key = readPageKey();
+  return new WebSocket(`${location.origin.replace(/^http/, "ws")}${path}`, key ? ["waymark", key] : []); // a socket cannot carry a header
+}
+
 /**
  * @param {string} thread
  * @param {Listeners} on
@@ -32,7 +54,14 @@ function recordVersion(thread, frame) {
  */
 export function followThread(thread, on, isExpected) {
   const following = new ThreadSocket(thread, on, isExpected ? "?expected" : "");
-  following.open();
+  const socket = takePrepared();
+  if (socket && isExpected) {
+    socket.send(thread);
+    following.attach(socket);
+  } else {
+    socket?.close();
+    following.open();
+  }
   return () => following.stop();
 }
 
@@ -57,9 +86,11 @@ class ThreadSocket {
 
   open() {
     clearTimeout(this.#retryTimer);
-    const key = readPageKey();
-    const address = `${location.origin.replace(/^http/, "ws")}/api/threads/${encodeURIComponent(this.#thread)}/events${this.#query}`;
-    this.#socket = new WebSocket(address, key ? ["waymark", key] : []); // a socket cannot carry a header
+    this.attach(createSocket(`/api/threads/${encodeURIComponent(this.#thread)}/events${this.#query}`));
+  }
+
+  attach(socket) {
+    this.#socket = socket;
     this.#socket.onmessage = (event) => this.#receive(JSON.parse(event.data));
     this.#socket.onclose = (event) => this.#lose(event);
   }

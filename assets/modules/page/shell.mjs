@@ -90,9 +90,9 @@ export function focusInDialog(isOpen, elementId) {
   return getNoUpdate();
 }
 
-/** Clientside callback: close the dialog, whatever triggered it. */
-export function closeDialog() {
-  return false;
+/** Clientside callback: close the dialog, whatever triggered it. The last value is whether it is open. */
+export function closeDialog(...values) {
+  return values.at(-1) ? false : getNoUpdate();
 }
 
 /** Show or hide the buttons behind "More" on a phone. */

@@ -2,7 +2,7 @@
 import { expectThread } from "../lib/expected-thread.mjs";
 import { reportFirstWord } from "../lib/first-word.mjs";
 import { refreshPanels } from "../lib/page-requests.mjs";
-import { followThread } from "../lib/socket.mjs";
+import { followThread, prepareSocket } from "../lib/socket.mjs";
 import { showOutageIfUnreachable } from "../page/outage.mjs";
 import { EMPTY_STREAM, hasRunEnd, nextStream } from "./conversation.mjs";
 import { LiveText } from "./live.mjs";
@@ -37,7 +37,7 @@ export function useStream(thread, data) {
   }, [data]); // once per delivery, not per frame
 
   useEffect(() => {
-    if (thread === null) return undefined;
+    if (thread === null) return prepareSocket();
     const refreshing = createRefresher(thread, latest);
     const onFrame = (frame) => {
       showFrame(frame, { live, reasoning }, dispatch, latest.current.version);

@@ -8,22 +8,21 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from starlette.datastructures import QueryParams
 
-from checkpoints import Thread
+from checkpoints import Caller, Thread
 from components.broadcasts import Frame
 from components.routes import stream
 from components.routes.open_pages import MAX_UNREAD_THREAD_PAGES, OpenPages
 from components.services import Services
+from components.thread_frames import stream_frames
 from tests.components.parts import open_services
 
 
 class Socket:
     """A page's socket that sends back no receipt, unless it is told to. It closes when the server closes it."""
 
-    def __init__(self, query: str = "", receipt: Callable[[Frame], str] | None = None) -> None:
+    def __init__(self, receipt: Callable[[Frame], str] | None = None) -> None:
         self._receipt, self._receipts = receipt, asyncio.Queue[str]()
-        self.query_params = QueryParams(query)
         self.sent: list[Frame] = []
         self.code: int | None = None
 
@@ -31,6 +30,10 @@ class Socket:
         self.sent.append(json.loads(text))
         if self._receipt:
             self._receipts.put_nowait(self._receipt(self.sent[-1]))
+
+    def receive(self, text: str) -> None:
+        """Let the page send a text."""
+        self._receipts.put_nowait(text)
 
     async def receive_text(self) -> str:
         return await self._receipts.get()
@@ -111,6 +114,42 @@ def test_only_a_page_that_sends_its_receipt_back_keeps_its_place(receipt: Callab
     asyncio.run(story())
 
 
+def test_a_start_page_follows_the_conversation_that_it_names() -> None:
+    async def story() -> None:
+        async with asyncio.timeout(60), open_services() as parts:
+            thread_id, socket, pages = str(uuid.uuid4()), Socket(), OpenPages()
+            serving = asyncio.create_task(stream._serve_start_page(socket, parts, pages))  # type: ignore[arg-type]
+            socket.receive(thread_id)
+            while not socket.sent:  # noqa: ASYNC110  (as above)
+                await asyncio.sleep(0.005)
+            assert (socket.sent[0]["kind"], socket.sent[0]["version"]) == ("hello", 0)
+            await parts.runner.send(None, "hello", caller=Caller(request_id=thread_id))
+            while "end" not in [frame["kind"] for frame in socket.sent]:  # noqa: ASYNC110  (as above)
+                await asyncio.sleep(0.005)
+            assert [frame["message"]["text"] for frame in socket.sent if frame["kind"] == "start"] == ["hello"]
+            serving.cancel()
+            await asyncio.gather(serving, return_exceptions=True)
+
+    asyncio.run(story())
+
+
+def test_start_pages_have_few_places_and_a_name_that_is_none_ends_them() -> None:
+    async def story() -> None:
+        async with asyncio.timeout(60), open_services() as parts:
+            sockets: list[Any] = [Socket() for _ in range(MAX_UNREAD_THREAD_PAGES + 1)]
+            pages = OpenPages()
+            serving = [asyncio.create_task(stream._serve_start_page(each, parts, pages)) for each in sockets]
+            await serving[0]
+            assert [each.code for each in sockets] == [1013] + [None] * MAX_UNREAD_THREAD_PAGES
+            sockets[1].receive("x" * (stream.MAX_THREAD_ID_CHARS + 1))
+            await serving[1]
+            for task in serving[2:]:
+                task.cancel()
+            await asyncio.gather(*serving, return_exceptions=True)
+
+    asyncio.run(story())
+
+
 def test_the_page_of_a_conversation_that_is_gone_is_closed_for_good() -> None:
     async def story() -> None:
         async with asyncio.timeout(60), open_services() as parts:
@@ -123,7 +162,6 @@ def test_the_page_of_a_conversation_that_is_gone_is_closed_for_good() -> None:
 
 def test_a_page_that_does_not_read_is_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
     class Silent:
-        query_params = QueryParams("")
         begun = 0
 
         async def send_text(self, text: str) -> None:
@@ -133,7 +171,8 @@ def test_a_page_that_does_not_read_is_let_go_of(monkeypatch: pytest.MonkeyPatch)
     async def story() -> None:
         async with asyncio.timeout(30), open_services() as parts:
             silent: Any = Silent()
-            await stream._send_frames(silent, parts, parts.store.create_thread().id, "receipt")
+            frames = stream_frames(parts, parts.store.create_thread().id)
+            await stream._send_frames(silent, frames, "receipt")
             assert silent.begun == 1
 
     monkeypatch.setattr(stream, "MAX_SEND_SECONDS", 0.05)
