@@ -9,7 +9,6 @@ from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import JSONB
 
 from checkpoints import serde
 from checkpoints.history import Place
@@ -61,7 +60,7 @@ def _make_statement(
 ) -> sa.Insert:
     rows = sa.bindparam(_LIST, type_=sa.Text)
     listed = (
-        sa.func.jsonb_array_elements(sa.cast(rows, JSONB)) if dialect == "postgresql" else sa.func.json_each(rows)
+        sa.func.json_array_elements(sa.cast(rows, sa.JSON)) if dialect == "postgresql" else sa.func.json_each(rows)
     ).table_valued("value")
 
     def read_value(index: int, name: str) -> sa.ColumnElement[Any]:

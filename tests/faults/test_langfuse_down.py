@@ -71,7 +71,8 @@ def test_a_turn_and_the_exit_go_on_whatever_langfuse_does(
     assert asyncio.run(turn(tracer)) is RunState.DONE
     assert closing(tracer) < GIVEN_UP
     said = [record for record in caplog.records if record.levelno >= logging.WARNING]
-    assert len(said) <= 1, caplog.text
+    # A broken connection has two kinds of errors, by what the client was doing, and each is told once.
+    assert len(said) == len({record.args for record in said}) <= 2, caplog.text
     assert SECRET not in caplog.text
     assert PUBLIC not in caplog.text
 

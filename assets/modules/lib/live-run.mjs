@@ -19,8 +19,10 @@ export function recordRun(thread, { kind, version, run }) {
   if (state !== known || (state !== null && version !== undefined)) set({ thread, state, version: version ?? liveRun.version });
 }
 
-/** Forget the run: the connection is lost. */
-export const forgetRun = () => set({ thread: null, state: null, version: 0 });
+/** Forget a run in progress: the connection is lost, and its end may be missed. */
+export function forgetRun() {
+  if (liveRun.state === "running") set({ ...liveRun, state: null });
+}
 
 const subscribe = (listener) => {
   listeners.add(listener);

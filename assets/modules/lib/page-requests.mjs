@@ -6,14 +6,14 @@ import { showToast } from "./toast.mjs";
 
 const NOT_DONE_TEXT = "That did not work. Reload the page and try again.";
 
-/** The page as Dash knows it. It learns a new address after the browser: see `sendAction`. */
-const page = { pathname: location.pathname, update: null, window: null };
+/** The page as Dash knows it. `begun` is the address of a conversation that has begun and is not shown yet: see `sendAction`. */
+const page = { pathname: location.pathname, update: null, window: null, begun: null };
 let newestRead = 0;
 let shownRead = 0;
 
 /**
- * Send an action, and apply its reply. The address of a conversation that begins is in the browser at once; the page
- * follows it after the first word, because reading every panel would delay that.
+ * Send an action, and apply its reply. The page goes to a conversation that begins after the first word, because reading
+ * every panel would delay that. Until then, actions name its address.
  * @param {string} list the id of the list
  * @param {object} action
  */
@@ -25,8 +25,8 @@ export async function sendAction(list, action) {
   if (!head) return;
   const isBeginning = action.type === "send" && location.pathname === "/" && Boolean(head.data.go);
   if (!isBeginning) return setProperties({ head });
-  history.pushState(null, "", head.data.go);
-  afterFirstWord(() => setProperties({ head }));
+  page.begun = head.data.go;
+  afterFirstWord(() => page.begun && setProperties({ head })); // unless the user went elsewhere
 }
 
 /**
@@ -36,7 +36,7 @@ export async function sendAction(list, action) {
  * @param {object|undefined} shownWindow the messages that the transcript holds
  */
 export async function readPanels(pathname, update, shownWindow) {
-  Object.assign(page, { pathname, update: update ?? null, window: shownWindow ?? null });
+  Object.assign(page, { pathname, update: update ?? null, window: shownWindow ?? null, begun: null });
   newestRead += 1;
   const number = newestRead;
   const reply = await post("/api/panels", { ...describePage(), pathname });
@@ -60,10 +60,10 @@ export function refreshPanels(address) {
  * @param {{go?: string}|undefined} head
  */
 export function navigate(head) {
-  return head?.go && head.go !== page.pathname ? head.go : window.dash_clientside.no_update;
+  return head?.go && head.go !== location.pathname ? head.go : window.dash_clientside.no_update;
 }
 
-const describePage = () => ({ pathname: location.pathname, update: page.update, window: page.window });
+const describePage = () => ({ pathname: page.begun ?? location.pathname, update: page.update, window: page.window });
 
 /** @returns {Promise<object|null>} null without a usable reply, of which the user knows then */
 async function post(address, body) {

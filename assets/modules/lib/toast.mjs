@@ -15,6 +15,6 @@ export function showUpdateToast(update) {
   const { text, undo } = update.toast;
   setProps("toast-text", { children: text });
   setProps("toast-undo", { style: undo ? {} : { display: "none" } });
-  setProps("toast-where", { data: undo });
+  if (undo) setProps("toast-where", { data: undo });
   setProps("toast", { is_open: true });
 }
