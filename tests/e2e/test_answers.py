@@ -359,10 +359,17 @@ def test_a_page_shows_the_server_that_it_reads(shared_server: Server, visit: Vis
             received.append(json.loads(frame).get("receipt"))
             socket.send(frame)
 
+        def note(text: str | bytes) -> None:
+            sent.append(text)
+            server.send(text)
+
         server.on_message(deliver)
-        socket.on_message(lambda receipt: sent.append(receipt))  # noqa: PLW0108  (a built-in function is not taken)
+        socket.on_message(note)
 
     page.tab.route_web_socket(re.compile("/events"), connect)
+    page.reload()  # a start page opens its socket at once, and names the conversation later
     page.say("Hello")
-    assert sent == [receipt for receipt in received if receipt]
-    assert sent
+    name, *receipts = sent
+    assert page.tab.url.endswith(f"/t/{name!s}")
+    assert receipts == [receipt for receipt in received if receipt]
+    assert receipts
