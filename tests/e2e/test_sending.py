@@ -224,7 +224,7 @@ def test_a_message_that_was_under_way_at_a_reload_is_sent_once(page: Page) -> No
 
 @pytest.mark.slow
 def test_a_message_that_is_lost_after_leaving_comes_back_to_its_own_conversation(page: Page) -> None:
-    page.say("Tell me of tunnels")
+    page.say("Tell me of left luggage")
     network = Network(page)
     network.hold()
     page.composer.fill("And of bridges")
@@ -235,7 +235,7 @@ def test_a_message_that_is_lost_after_leaving_comes_back_to_its_own_conversation
     network.lose()
     expect(page.toast).to_contain_text("The server does not answer.")
     expect(page.composer).to_have_value("Something else")
-    page.tab.get_by_role("link", name="Tell me of tunnels").click()
+    page.tab.get_by_role("link", name="Tell me of left luggage").click()
     expect(page.composer).to_have_value("And of bridges")
 
 
