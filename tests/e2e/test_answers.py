@@ -227,6 +227,20 @@ def test_a_click_before_the_panels_have_read_the_end_counts_with_what_is_seen(
     assert [message.text for message in page.messages()] == ["First", "Again it is."]
 
 
+def test_what_is_sent_when_stop_has_gone_is_sent_although_the_panels_are_behind(
+    talking: Page, fake_openai: FakeOpenAI
+) -> None:
+    with panels_held_back(talking):
+        talking.stop_button.click()
+        expect(talking.stop_button).to_have_count(0)
+        talking.composer.fill("Another one")
+        talking.composer.press("Enter")
+        expect(talking.queued).to_contain_text("Another one")
+    talking.expect_messages(3)
+    expect(talking.composer).to_have_value("")
+    fake_openai.release()
+
+
 def test_what_waits_goes_back_into_the_field_when_the_answer_is_stopped(talking: Page, fake_openai: FakeOpenAI) -> None:
     talking.composer.fill("Another one")
     talking.composer.press("Enter")

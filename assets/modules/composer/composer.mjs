@@ -87,7 +87,7 @@ function useMessages(props, data, field) {
     // Empty the field at once, not with the reply: a second press would send the same text as a second message.
     const message = field.takeMessage();
     if (message.text.trim() === "" && message.files.length === 0) return;
-    if (isRepeated || isBusy()) queue.addToQueue(message);
+    if (isRepeated || isBusy()) queue.addToQueue(message, !isRunning && !isRepeated);
     else sending.send(message);
   };
   return { sending, isSending, isRunning, queue, send };

@@ -31,12 +31,14 @@ export function useQueue(data, { pending, problem, send }, isBusy, field, drafts
     if (!hasChangedThread && !isRefused && (pending !== null || isBusy())) return;
     clearQueued(hasChangedThread ? previousThread : thread);
     if (hasChangedThread) drafts.putBack({ ...queued, thread: previousThread });
-    else if (isRefused || data.rest !== "done") field.putBack(queued);
+    else if (isRefused || (data.rest !== "done" && !queued.isAfterEnd)) field.putBack(queued);
     else send(queued);
   }, [data, pending, problem, queued]);
 
-  const addToQueue = ({ text, files }) => {
-    const message = { text: joinTexts(queued?.text, text), files: [...(queued?.files ?? []), ...files], op: queued?.op ?? createOperationId() };
+  /** `isAfterEnd`: the stream has shown the end of the answer, and only the panels are behind. */
+  const addToQueue = ({ text, files }, isAfterEnd) => {
+    const all = { text: joinTexts(queued?.text, text), files: [...(queued?.files ?? []), ...files] };
+    const message = { ...all, op: queued?.op ?? createOperationId(), isAfterEnd: queued?.isAfterEnd ?? isAfterEnd };
     setQueued(message);
     storeUnsent("queue", thread, { ...message, files: message.files.length });
   };
