@@ -29,6 +29,7 @@ def _begin_to_talk(page: Page, fake_openai: FakeOpenAI) -> Page:
     fake_openai.script(Say(POEM))
     page.send("Write me a poem")
     expect(page.live).to_contain_text("The first line stands.")
+    expect(page.tab).to_have_url(re.compile("/t/"))  # it follows the first word
     return page
 
 
