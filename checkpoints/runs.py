@@ -8,7 +8,6 @@ from functools import partial
 
 import sqlalchemy as sa
 
-from checkpoints import files, serde
 from checkpoints.changes import run_changes
 from checkpoints.changes.alternatives import check_room_after
 from checkpoints.changes.append import HEAD, choose_append_kind, make_append
@@ -16,14 +15,13 @@ from checkpoints.changes.preconditions import check_caller, check_repeated
 from checkpoints.changes.run_changes import make_partial_messages
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import ConflictError
-from checkpoints.files import File
 from checkpoints.model import Draft, Message, NewMessage, Run, RunState
 from checkpoints.operation import USER, Caller, OperationKind, Receipt
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.reasoning import Reasoning
-from checkpoints.storage import file_rows, message_rows, operation_rows, run_rows, schema, thread_rows
+from checkpoints.run_reader import RunReader
+from checkpoints.storage import message_rows, operation_rows, run_rows, schema, thread_rows
 from checkpoints.storage.database import retry_contended
-from checkpoints.store import Store
 
 _run_table = schema.run
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -35,11 +33,19 @@ def _choose_thread_id(caller: Caller) -> str | None:
     return request_id if _UUID.fullmatch(request_id) else None
 
 
-class Runs:
-    """The runs of a store's threads."""
+def _find_begun_run(connection: sa.Connection, thread_id: str | None, run_id: str, message: NewMessage | None) -> Run | None:
+    """Return the run that the same request has begun. Raises `RequestReusedError` for another text under its id."""
+    begun = run_rows.select_run(connection, run_id)
+    if begun is None:
+        return None
+    if thread_id not in (None, begun.thread_id):  # another caller's request, which this one may not see
+        raise ConflictError(begun.thread_id, 0, 0)
+    check_repeated(connection, operation_rows.find_request(connection, begun.thread_id, run_id), message)
+    return begun
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+
+class Runs(RunReader):
+    """The runs of a store's threads."""
 
     @retry_contended
     def begin_run(
@@ -64,10 +70,7 @@ class Runs:
         """
         run_id = caller.request_id or self._store.new_id()
         with self._store.database.begin_write(run_id) as connection:
-            if (begun := run_rows.select_run(connection, run_id)) is not None:
-                if thread_id not in (None, begun.thread_id):  # another caller's request, which this one may not see
-                    raise ConflictError(begun.thread_id, 0, 0)
-                check_repeated(connection, operation_rows.find_request(connection, begun.thread_id, run_id), message)
+            if (begun := _find_begun_run(connection, thread_id, run_id, message)) is not None:
                 return begun
             if thread_id:
                 loaded = thread_rows.load_thread(connection, thread_id)
@@ -248,35 +251,6 @@ class Runs:
             last_messages = make_partial_messages(run.draft.text, Reasoning(run.draft.reasoning))
             self._close_run(connection, run, run_rows.RunEnd(RunState.INTERRUPTED), last_messages)
             return run
-
-    def get_latest_run(self, thread_id: str) -> Run | None:
-        """Return the run that is at work in the thread, or else the newest one that ended at the head.
-
-        A failed summary counts until it is dismissed.
-        """
-        with self._store.database.begin_read() as connection:
-            head_id = thread_rows.select_thread(connection, thread_id).head_id
-            return run_rows.select_latest_run(connection, thread_id, head_id)
-
-    def read_sent_files(self, request_id: str) -> list[File]:
-        """Return the undamaged files of the message that a request has sent; none for any other request."""
-        with self._store.database.begin_read() as connection:
-            run = run_rows.select_run(connection, request_id)
-            sent = operation_rows.find_request(connection, run.thread_id, request_id) if run else None
-            content = message_rows.find_content(connection, sent.result) if sent and sent.result else None
-            parts = files.find_file_parts(serde.parse_leniently(content)) if content else []
-            contents = file_rows.select_files(connection, {part["file"] for part in parts})
-        return [files.parse_file(part["name"], contents[part["file"]]) for part in parts if part["file"] in contents]
-
-    def list_running_threads(self) -> set[str]:
-        """Return the ids of the threads that are being answered."""
-        with self._store.database.begin_read() as connection:
-            return set(connection.scalars(sa.select(_run_table.c.thread_id).where(_run_table.c.state == RunState.RUNNING)))
-
-    def list_waiting_threads(self) -> set[str]:
-        """Return the ids of the threads whose newest run at their head waits for a person's decision."""
-        with self._store.database.begin_read() as connection:
-            return run_rows.select_waiting_threads(connection)
 
     @retry_contended
     def dismiss_latest(self, thread_id: str) -> None:

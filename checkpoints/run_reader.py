@@ -1,0 +1,45 @@
+"""Runs, read only."""
+
+import sqlalchemy as sa
+
+from checkpoints import files, serde
+from checkpoints.files import File
+from checkpoints.model import Run, RunState
+from checkpoints.storage import file_rows, message_rows, operation_rows, run_rows, schema, thread_rows
+from checkpoints.store import Store
+
+
+class RunReader:
+    """The runs of a store's threads: all that can be asked about them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def get_latest_run(self, thread_id: str) -> Run | None:
+        """Return the run that is at work in the thread, or else the newest one that ended at the head.
+
+        A failed summary counts until it is dismissed.
+        """
+        with self._store.database.begin_read() as connection:
+            head_id = thread_rows.select_thread(connection, thread_id).head_id
+            return run_rows.select_latest_run(connection, thread_id, head_id)
+
+    def read_sent_files(self, request_id: str) -> list[File]:
+        """Return the undamaged files of the message that a request has sent; none for any other request."""
+        with self._store.database.begin_read() as connection:
+            run = run_rows.select_run(connection, request_id)
+            sent = operation_rows.find_request(connection, run.thread_id, request_id) if run else None
+            content = message_rows.find_content(connection, sent.result) if sent and sent.result else None
+            parts = files.find_file_parts(serde.parse_leniently(content)) if content else []
+            contents = file_rows.select_files(connection, {part["file"] for part in parts})
+        return [files.parse_file(part["name"], contents[part["file"]]) for part in parts if part["file"] in contents]
+
+    def list_running_threads(self) -> set[str]:
+        """Return the ids of the threads that are being answered."""
+        with self._store.database.begin_read() as connection:
+            return set(connection.scalars(sa.select(schema.run.c.thread_id).where(schema.run.c.state == RunState.RUNNING)))
+
+    def list_waiting_threads(self) -> set[str]:
+        """Return the ids of the threads whose newest run at their head waits for a person's decision."""
+        with self._store.database.begin_read() as connection:
+            return run_rows.select_waiting_threads(connection)
