@@ -6,7 +6,7 @@
  */
 import { Composer } from "./modules/composer/composer.mjs";
 import { Icon } from "./modules/lib/icons.mjs";
-import { navigate, readPanels } from "./modules/lib/page-requests.mjs";
+import { readPanels } from "./modules/lib/page-requests.mjs";
 import { showUpdateToast } from "./modules/lib/toast.mjs";
 import { watchExports } from "./modules/page/exporting.mjs";
 import { watchFileLinks } from "./modules/page/file-links.mjs";
@@ -15,7 +15,7 @@ import { Log, requestLog } from "./modules/page/log.mjs";
 import { watchLostFocus } from "./modules/page/lost-focus.mjs";
 import { watchRequests } from "./modules/page/request-timeout.mjs";
 import { watchSessions } from "./modules/page/sessions.mjs";
-import { closeDialog, focusInDialog, toggleSheet, watchShell } from "./modules/page/shell.mjs";
+import { closeDialog, focusInDialog, navigate, toggleSheet, watchShell } from "./modules/page/shell.mjs";
 import { cycleTheme, watchSystemTheme } from "./modules/page/theme.mjs";
 import { OutageBanner } from "./modules/page/outage.mjs";
 import { watchUploads } from "./modules/page/upload.mjs";

@@ -55,14 +55,6 @@ export function refreshPanels(address) {
   setProperties({ head: { data: { tick: Date.now() / 1000, ...kept } } });
 }
 
-/**
- * Clientside callback: navigate to the address that a command returned, unless the page is already there.
- * @param {{go?: string}|undefined} head
- */
-export function navigate(head) {
-  return head?.go && head.go !== location.pathname ? head.go : window.dash_clientside.no_update;
-}
-
 const describePage = () => ({ pathname: page.begun ?? location.pathname, update: page.update, window: page.window });
 
 /** @returns {Promise<object|null>} null without a usable reply, of which the user knows then */

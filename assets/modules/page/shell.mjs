@@ -95,6 +95,14 @@ export function closeDialog(...values) {
   return values.at(-1) ? false : getNoUpdate();
 }
 
+/**
+ * Clientside callback: navigate to the address that a command returned, unless the page is already there.
+ * @param {{go?: string}|undefined} head
+ */
+export function navigate(head) {
+  return head?.go && head.go !== location.pathname ? head.go : getNoUpdate();
+}
+
 /** Show or hide the buttons behind "More" on a phone. */
 function showMore(shown) {
   document.getElementById("show-more")?.setAttribute("aria-expanded", String(shown));
