@@ -1,7 +1,6 @@
 """The page's own requests: no change of one is an error of the server, and a reply has all that the page needs."""
 
 import asyncio
-import copy
 import logging
 import random
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 
 from components import page, page_requests
 from tests.rounds import Rounds
-from tests.server.test_dash_requests import change
+from tests.server.test_dash_requests import spoil
 from tests.test_app import JSON, opened, post_action, post_json, request_panels
 
 SAVE = {"type": "save", "op": "1", "version": 1, "name": "a place", "description": ""}
@@ -66,9 +65,7 @@ def test_no_change_of_an_action_is_an_error_of_the_server(tmp_path: Path, rounds
             for _ in range(rounds(300)):
                 list_id, kind = chance.choice(kinds)
                 body: JSON = {"pathname": "/t/x", "update": {"tick": 1}, "window": None, "action": {**SAVE, "type": kind}}
-                request = copy.deepcopy(body)
-                for _ in range(chance.randint(1, 3)):
-                    change(request, chance)
+                request = spoil(body, chance)
                 answer = await post_json(browser, f"/api/actions/{list_id}", request)
                 assert answer.status_code < 500, request
 

@@ -70,6 +70,7 @@ def test_an_upload_is_dropped_when_its_time_is_over(monkeypatch: pytest.MonkeyPa
         identifier = await kept.receive(pieces(10))
         while kept.find(identifier):  # noqa: ASYNC110  (nothing here listens)
             await asyncio.sleep(0.001)
+        assert kept._bytes == 0
 
     asyncio.run(asyncio.wait_for(story(), 60))
 

@@ -65,7 +65,9 @@ def test_a_second_process_is_refused(file_store: Store, file: Path) -> None:
 
 def test_a_closed_database_lets_another_in(file: Path) -> None:
     Database.open_file(file).close()
-    Database.open_file(file).close()
+    reopened = Database.open_file(file)
+    assert Store(reopened).list_threads() == []
+    reopened.close()
 
 
 def test_a_folder_that_cannot_be_written_is_refused_in_one_sentence() -> None:

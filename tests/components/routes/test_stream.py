@@ -143,6 +143,7 @@ def test_start_pages_have_few_places_and_a_name_that_is_none_ends_them() -> None
             assert [each.code for each in sockets] == [1013] + [None] * MAX_UNREAD_THREAD_PAGES
             sockets[1].receive("x" * (stream.MAX_THREAD_ID_CHARS + 1))
             await serving[1]
+            assert sockets[1].sent == []
             for task in serving[2:]:
                 task.cancel()
             await asyncio.gather(*serving, return_exceptions=True)
