@@ -47,6 +47,12 @@ MAX_ALTERNATIVES = 200  # of one message, the newest of them
 MAX_DOCUMENT_VALUES = 1_000_000  # brackets and commas outside of texts; an answer and its items hold at most 750,000
 MAX_FILE_LEVELS = 100  # of objects and lists within one another, in a file that is imported
 
+# Search
+MAX_QUERY_CHARS = 500  # of a query; a longer one is cut
+MAX_QUERY_WORDS = 32
+MAX_INDEXED_WORDS = 100_000  # of a message, with its tool calls and attached texts: those that can be found
+MAX_SEARCH_HITS = 50  # of one search
+
 
 def to_number(value: Any) -> int | None:
     """Return a whole number from 0 on; None for any other value."""

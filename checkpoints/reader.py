@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from datetime import datetime
 from itertools import chain
 
 import sqlalchemy as sa
@@ -9,10 +10,13 @@ import sqlalchemy as sa
 from checkpoints import history
 from checkpoints.changes import branches, undo
 from checkpoints.history import Place
+from checkpoints.limits import MAX_SEARCH_HITS
 from checkpoints.model import Branch, Checkpoint, Difference, Message, Removal, Thread
 from checkpoints.operation import USER, Operation, OperationKind
 from checkpoints.progress import Report, ignore_progress
-from checkpoints.storage import checkpoint_rows, file_rows, message_rows, operation_rows, schema, thread_rows
+from checkpoints.search.query import parse_query
+from checkpoints.search.result import MessagePlace, SearchResult
+from checkpoints.storage import checkpoint_rows, file_rows, message_rows, operation_rows, schema, search_hits, thread_rows
 from checkpoints.storage.database import Database
 
 _USER_TURN_KINDS = (OperationKind.APPEND, OperationKind.EDIT, OperationKind.RETRY, OperationKind.REPLACE)
@@ -267,6 +271,18 @@ class Reader:
         """Return the undo that `redo` would reverse, if any, abridged."""
         with self.database.begin_read() as connection:
             return undo.select_redoable(connection, thread_id, abridged=True)
+
+    def search(
+        self, text: str, now: datetime, *, owner: str = "local", this: str | None = None, limit: int = MAX_SEARCH_HITS
+    ) -> SearchResult:
+        """Find messages and checkpoints of an owner (see search.query); `this` is the conversation of `in:this`."""
+        with self.database.begin_read() as connection:
+            return search_hits.search(connection, parse_query(text, now), owner, this, limit)
+
+    def locate_message(self, thread_id: str, message_id: str) -> MessagePlace:
+        """Find where the page shows any message of a thread. Raises `MessageNotFoundError`."""
+        with self.database.begin_read() as connection:
+            return search_hits.locate_message(connection, thread_id, message_id)
 
     def preview_removal(self, thread_id: str, checkpoint_id: str) -> Removal:
         """Return the messages and checkpoints that restoring this checkpoint would remove, with their agents and prompt."""

@@ -17,7 +17,7 @@ from checkpoints.model import UNTITLED, Json, NewId, NewMessage, Thread, clean_n
 from checkpoints.operation import USER, Caller, OperationKind, Receipt
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.reader import Reader
-from checkpoints.storage import operation_rows, schema, thread_rows
+from checkpoints.storage import operation_rows, schema, search_index, thread_rows
 from checkpoints.storage.database import Database, retry_contended
 
 _ALWAYS_ALLOW = ("time_travel", "allow")  # permitted in one conversation only
@@ -294,6 +294,15 @@ class Store(Reader):
     def import_into(self, thread_id: str, fill: ChangeBody, *, caller: Caller = USER) -> Receipt:
         """Replace a conversation's messages by those that `fill` writes. Undo brings the old ones back."""
         return self._run_change(thread_id, OperationKind.IMPORT, caller, fill)
+
+    @retry_contended
+    def index_portion(self) -> bool:
+        """Index some of the messages that the search does not know yet; return whether there were any.
+
+        Databases of earlier versions, large imports and forks have such messages.
+        """
+        with self.database.begin_write("search") as connection:
+            return search_index.index_portion(connection)
 
     @retry_contended
     def _run_change(

@@ -4,7 +4,7 @@ from checkpoints.changes.transaction import Transaction
 from checkpoints.history import Path
 from checkpoints.model import Node, Thread
 from checkpoints.operation_detail import OperationDetail
-from checkpoints.storage import checkpoint_rows, copies, message_rows
+from checkpoints.storage import checkpoint_rows, copies, message_rows, search_index
 
 
 def copy_path(transaction: Transaction, source: Thread, path: Path) -> str:
@@ -26,6 +26,7 @@ def _copy_messages(transaction: Transaction, path: Path) -> list[Node]:
     nodes = [Node(transaction.new_id(), segment, depth) for depth in range(path.length)]
     if copies.copy_messages(transaction.connection, transaction.thread.id, path.places, nodes) < path.length:
         raise message_rows.find_damage(transaction.connection, path)
+    search_index.add_messages(transaction.connection, [node.place for node in nodes])
     return nodes
 
 

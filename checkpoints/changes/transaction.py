@@ -19,7 +19,7 @@ from checkpoints.model import Branch, Checkpoint, Json, NewId, NewMessage, Node,
 from checkpoints.operation import Caller, Operation, OperationKind, Receipt, RowChange
 from checkpoints.operation_detail import NO_DETAIL, OperationDetail
 from checkpoints.progress import Report, ignore_progress
-from checkpoints.storage import checkpoint_rows, file_rows, message_rows, operation_rows, schema, thread_rows
+from checkpoints.storage import checkpoint_rows, file_rows, message_rows, operation_rows, schema, search_index, thread_rows
 from checkpoints.storage.batches import select_in_batches
 
 _UPDATE_ROW: Final = {  # one mutable row, by its id
@@ -38,6 +38,7 @@ _RESERVE_POSITIONS: Final = (
 _COUNT_BRANCHES: Final = (
     sa.select(sa.func.count()).select_from(schema.branch).where(schema.branch.c.thread_id == sa.bindparam("id"))
 )
+_INDEXED_COLUMNS: Final = frozenset({"name", "description", "deleted_at"})  # of a checkpoint: see search_index
 _INSERT_ROWS: Final = {name: sa.insert(table) for name, table in schema.MOVABLE_TABLES.items()}
 
 
@@ -190,6 +191,7 @@ class Transaction:
         """Write messages whose places are known, parents first, together with their files."""
         file_rows.write_files(self.connection, (file for each in messages for file in each.content.files), self.now)
         message_rows.insert_messages(self.connection, self.thread.id, messages, report)
+        search_index.add_messages(self.connection, [each.node.place for each in messages])
 
     def _allocate_position(self, parent: Node | None, *, is_last: bool) -> tuple[int, int]:
         """Return the place of a next message: in the parent's segment if the parent is its last one, else in a new one."""
@@ -264,6 +266,7 @@ class Transaction:
     def run_body(self, kind: OperationKind, body: "ChangeBody") -> Receipt:
         """Run `body` and record the operation."""
         result = body(self)
+        self._index_checkpoints()
         operation = Operation(
             thread_id=self.thread.id,
             version=self._raise_version(),
@@ -279,6 +282,13 @@ class Transaction:
         )
         operation_rows.insert_operation(self.connection, operation, self.caller.request_id)
         return Receipt(operation)
+
+    def _index_checkpoints(self) -> None:
+        """Index the checkpoints that the change has made, described, deleted or brought back."""
+        search_index.update_checkpoints(
+            self.connection,
+            {each.id for each in self.changes if each.table == "checkpoint" and not _INDEXED_COLUMNS.isdisjoint(each.after)},
+        )
 
     def _raise_version(self) -> int:
         """Write the thread's next version, and return it. Raises `ConflictError` if another change wrote it first."""

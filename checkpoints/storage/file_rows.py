@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
-from checkpoints.files import File, find_file_hashes, hash_bytes
+from checkpoints.files import TEXT_TYPE, File, find_file_hashes, hash_bytes
 from checkpoints.storage import schema
 from checkpoints.storage.batches import select_in_batches
 
@@ -41,9 +41,18 @@ def select_files(connection: sa.Connection, hashes: Collection[str]) -> dict[str
     return {hash_: data for hash_, data in _select_file_rows(connection, hashes) if hash_bytes(data) == hash_}
 
 
-def _select_file_rows(connection: sa.Connection, hashes: Collection[str]) -> Iterator[tuple[str, bytes]]:
+def select_texts(connection: sa.Connection, hashes: Collection[str]) -> dict[str, bytes]:
+    """Return the bytes of those of these files that are texts, as `select_files` does."""
+    is_text = schema.file.c.media_type == TEXT_TYPE
+    return {hash_: data for hash_, data in _select_file_rows(connection, hashes, is_text) if hash_bytes(data) == hash_}
+
+
+def _select_file_rows(
+    connection: sa.Connection, hashes: Collection[str], *conditions: sa.ColumnElement[bool]
+) -> Iterator[tuple[str, bytes]]:
     table = schema.file.c
-    for row in select_in_batches(connection, sa.select(table.hash, table.bytes), table.hash, hashes):
+    query = sa.select(table.hash, table.bytes).where(*conditions)
+    for row in select_in_batches(connection, query, table.hash, hashes):
         yield row.hash, bytes(row.bytes)
 
 

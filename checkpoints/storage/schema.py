@@ -5,7 +5,19 @@ The conditions of partial indexes are named for SQLite alone: an option of Postg
 migrations make every index.
 """
 
+from typing import Any
+
 import sqlalchemy as sa
+
+
+class SearchVector(sa.types.UserDefinedType[str]):
+    """PostgreSQL's `tsvector`, read and written as text."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_: Any) -> str:
+        return "TSVECTOR"
+
 
 metadata = sa.MetaData(naming_convention={"ix": "ix_%(table_name)s_%(column_0_N_name)s"})
 
@@ -159,3 +171,31 @@ run = sa.Table(
         sqlite_where=sa.text("state = 'running'"),
     ),
 )
+
+# What can be searched for: one row for each message, by its place, and for each listed checkpoint. See search_index.
+search_entry = sa.Table(
+    "search_entry",
+    metadata,
+    sa.Column("number", sa.Integer, primary_key=True),  # ascends as the entries are written
+    sa.Column("segment", sa.Integer),
+    sa.Column("depth", sa.Integer),
+    sa.Column("checkpoint_id", sa.Text),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    # PostgreSQL: the words with their positions. SQLite: the words of a checkpoint, and of a message their checksum.
+    sa.Column("words", sa.Text().with_variant(SearchVector(), "postgresql"), nullable=False),
+    sa.UniqueConstraint("segment", "depth", name="uq_search_entry_segment_depth"),
+    sa.UniqueConstraint("checkpoint_id", name="uq_search_entry_checkpoint_id"),
+)
+
+# The segments whose messages are still to be indexed, from a depth on.
+search_pending = sa.Table(
+    "search_pending",
+    metadata,
+    sa.Column("segment", sa.Integer, sa.ForeignKey("segment.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    sa.Column("depth", sa.Integer, nullable=False),
+)
+
+# The index of SQLite: words by the number of their entry. It has no text of its own. "ascii" divides at spaces, because the
+# words contain no other separator; see checkpoints.search.words.
+SEARCH_WORDS = "CREATE VIRTUAL TABLE search_words USING fts5(words, content='', tokenize='ascii')"
+sa.event.listen(search_entry, "after_create", sa.DDL(SEARCH_WORDS).execute_if(dialect="sqlite"))  # type: ignore[no-untyped-call]

@@ -17,7 +17,7 @@ from checkpoints.errors import RunActiveError, StoreUnavailableError
 from checkpoints.model import Thread
 from checkpoints.operation import Caller, Operation, OperationKind
 from checkpoints.progress import Progress, Report, StepCounter, ignore_progress
-from checkpoints.storage import file_rows, operation_rows, schema, thread_rows
+from checkpoints.storage import file_rows, operation_rows, schema, search_index, thread_rows
 from checkpoints.storage.database import Database
 from checkpoints.storage.high_water_mark import ERASED
 from checkpoints.store import new_id
@@ -98,6 +98,7 @@ def erase(
             _erase_rows(connection, erasure, messages)
         for hash_ in lost_files:
             connection.execute(sa.delete(schema.file).where(schema.file.c.hash == hash_))
+        search_index.merge_words(connection)
         for name in _INDEXES:
             connection.exec_driver_sql(f"DROP INDEX {name}")
         if connection.dialect.name == "sqlite":
@@ -214,6 +215,7 @@ def _select_orphan_files(connection: sa.Connection, erasures: Sequence[_ThreadEr
 
 def _erase_rows(connection: sa.Connection, erasure: _ThreadErasure, messages: StepCounter) -> None:
     thread_id = erasure.thread.id
+    search_index.remove_checkpoints(connection, erasure.checkpoints)
     if erasure.is_whole:
         for table in _TABLES_OF_THREAD:
             if table is schema.message:
@@ -249,13 +251,13 @@ def _erase_messages_of_thread(connection: sa.Connection, thread_id: str, message
 
 
 def _erase_messages(connection: sa.Connection, messages: StepCounter, *conditions: sa.ColumnElement[bool]) -> None:
-    """Erase the messages that meet these conditions, in portions."""
-    ids = sa.select(_message_columns.id).where(*conditions).limit(_MAX_ERASED_ROWS)
-    portion = sa.delete(schema.message).where(_message_columns.id.in_(ids))
-    erased = _MAX_ERASED_ROWS
-    while erased == _MAX_ERASED_ROWS:
-        erased = connection.execute(portion).rowcount
-        messages.add(erased)
+    """Erase the messages that meet these conditions, and their words, in portions."""
+    columns = (_message_columns.id, _message_columns.segment, _message_columns.depth)
+    query = sa.select(*columns).where(*conditions).limit(_MAX_ERASED_ROWS)
+    while portion := connection.execute(query).all():
+        search_index.remove_messages(connection, [(row.segment, row.depth) for row in portion])
+        connection.execute(sa.delete(schema.message).where(_message_columns.id.in_([row.id for row in portion])))
+        messages.add(len(portion))
 
 
 def _vacuum_file(engine: sa.Engine) -> None:

@@ -288,6 +288,7 @@ def test_a_checkpoint_costs_one_row_whatever_the_length(store: Store) -> None:
     assert {name: after[name] - before[name] for name in after if after[name] != before[name]} == {
         "checkpoint": 1,
         "operation": 1,
+        "search_entry": 1,
     }
 
 

@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 
 _REVERSALS = {
+    "0009": ["DROP TABLE IF EXISTS search_words", "DROP TABLE search_entry", "DROP TABLE search_pending"],
     "0008": ["ALTER TABLE run DROP COLUMN draft_reasoning"],
     "0007": ["ALTER TABLE run DROP COLUMN usage", "DROP INDEX ix_run_thread_id_waiting"],
     "0006": ["ALTER TABLE run DROP COLUMN error_details"],

@@ -159,7 +159,13 @@ def migrated(tmp_path: Path) -> Iterator[sa.Engine]:
 def test_the_migrations_make_the_tables_that_the_code_uses(migrated: sa.Engine, lasting_store: Store) -> None:
     for engine in (migrated, lasting_store.database.engine):
         with engine.connect() as connection:
-            assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []
+            context = MigrationContext.configure(connection, opts={"include_name": _is_described})
+            assert compare_metadata(context, schema.metadata) == []
+
+
+def _is_described(name: str | None, _kind: str, _parents: object) -> bool:
+    """The index of the search is not of SQLAlchemy's tables."""
+    return not (name or "").startswith(("search_words", "ix_search_entry_words"))
 
 
 def test_a_new_file_has_the_tables_and_the_conditions_that_the_migrations_make(

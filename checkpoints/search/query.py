@@ -1,0 +1,160 @@
+"""The query that a user types: words, “phrases”, -exclusions, `or`, beginnings of words, and filters.
+
+The grammar is that of PostgreSQL's `websearch_to_tsquery`, with filters: every text is a query, and none is an error.
+A filter with an unknown value is a text like any other.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from checkpoints.limits import MAX_QUERY_CHARS, MAX_QUERY_WORDS
+from checkpoints.search.words import list_words
+
+MIN_PREFIX_CHARS = 3  # a shorter beginning is one of too many words
+Role = Literal["user", "assistant", "tool", "note", "checkpoint"]
+Feature = Literal["file", "image", "code", "link", "tool"]
+ROLES: Mapping[str, Role] = {
+    **{"user": "user", "me": "user", "you": "user", "assistant": "assistant", "ai": "assistant", "agent": "assistant"},
+    **{"tool": "tool", "note": "note", "checkpoint": "checkpoint"},
+}
+FEATURES: Mapping[str, Feature] = {"file": "file", "image": "image", "code": "code", "link": "link", "tool": "tool"}
+THIS = "this"  # the open conversation, in the filter `in:`
+_PIECE = re.compile(r'(?P<minus>-?)(?:(?P<key>[a-zA-Z]+):)?(?:"(?P<phrase>[^"]*)(?P<end>"?)|(?P<word>[^\s"]+))')
+_DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
+_OR = ("or", "|")
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """Words in sequence. The last one of a prefix term is the beginning of a word."""
+
+    words: tuple[str, ...]
+    is_prefix: bool = False
+    is_excluded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """A parsed query: one of the alternatives must hold with all its terms, and every filter."""
+
+    alternatives: tuple[tuple[Term, ...], ...] = ()
+    roles: tuple[Role, ...] = ()  # one of these
+    features: tuple[Feature, ...] = ()  # all of these
+    places: tuple[str, ...] = ()  # conversations by words of their titles, or `THIS`; one of these
+    before: datetime | None = None
+    after: datetime | None = None  # the first moment that counts
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is searched for."""
+        filters = self.roles or self.features or self.places or self.before or self.after
+        return not filters and not any(self.wanted_terms)
+
+    @property
+    def wanted_terms(self) -> tuple[Term, ...]:
+        """The terms to be marked in a snippet."""
+        return tuple(term for terms in self.alternatives for term in terms if not term.is_excluded)
+
+
+def parse_query(text: str, now: datetime) -> SearchQuery:
+    """Parse a query, cut to its limits. A last word that is still being typed is the beginning of a word."""
+    text = text[:MAX_QUERY_CHARS]
+    alternatives: list[list[Term]] = [[]]
+    filters = _Filters(now)
+    words_left = MAX_QUERY_WORDS
+    for found in _PIECE.finditer(text):
+        if found["word"] and found[0].lower() in _OR:
+            alternatives.append([])
+        elif not found["minus"] and filters.take(found["key"], _read_value(found)):
+            continue
+        elif words := list_words(found[0])[:words_left]:
+            words_left -= len(words)
+            is_open = found.end() == len(text) and not found["end"]
+            alternatives[-1].append(_make_term(words, found, is_open))
+    return filters.build(tuple(tuple(terms) for terms in alternatives if terms))
+
+
+def _read_value(found: re.Match[str]) -> str:
+    return str(found["word"] or found["phrase"] or "").strip()
+
+
+def _make_term(words: list[str], found: re.Match[str], is_open: bool) -> Term:
+    may_continue = is_open or (found["word"] or "").endswith("*")
+    is_prefix = may_continue and len(words[-1]) >= MIN_PREFIX_CHARS and not found["minus"]
+    return Term(tuple(words), is_prefix, bool(found["minus"]))
+
+
+class _Filters:
+    """Collects the filters of one query."""
+
+    def __init__(self, now: datetime) -> None:
+        self._now = now
+        self._roles: list[Role] = []
+        self._features: list[Feature] = []
+        self._places: list[str] = []
+        self._before: datetime | None = None
+        self._after: datetime | None = None
+
+    def take(self, key: str | None, value: str) -> bool:
+        """Take a filter, and return whether it is one."""
+        takers: Mapping[str, Callable[[str], bool]] = {
+            "role": self._take_role,
+            "has": self._take_feature,
+            "in": self._take_place,
+            "before": self._take_before,
+            "after": self._take_after,
+        }
+        taker = takers.get((key or "").lower())
+        return taker is not None and bool(value) and taker(value)
+
+    def _take_role(self, value: str) -> bool:
+        role = ROLES.get(value.lower())
+        self._roles += [role] if role else []
+        return role is not None
+
+    def _take_feature(self, value: str) -> bool:
+        feature = FEATURES.get(value.lower())
+        self._features += [feature] if feature else []
+        return feature is not None
+
+    def _take_place(self, value: str) -> bool:
+        self._places.append(THIS if value.lower() == THIS else value)
+        return True
+
+    def _take_before(self, value: str) -> bool:
+        if (span := _parse_date(value, self._now)) is not None:
+            self._before = span[0]
+        return span is not None
+
+    def _take_after(self, value: str) -> bool:
+        if (span := _parse_date(value, self._now)) is not None:
+            self._after = span[1]
+        return span is not None
+
+    def build(self, alternatives: tuple[tuple[Term, ...], ...]) -> SearchQuery:
+        return SearchQuery(
+            alternatives, tuple(self._roles), tuple(self._features), tuple(self._places), self._before, self._after
+        )
+
+
+def _parse_date(value: str, now: datetime) -> tuple[datetime, datetime] | None:
+    """Return the first moment of a day, a month or a year in UTC, and the first moment after it; None for another text."""
+    today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    days_ago = {"today": 0, "yesterday": 1}.get(value.lower())
+    if days_ago is not None:
+        day = today - timedelta(days=days_ago)
+        return day, day + timedelta(days=1)
+    if (found := _DATE.fullmatch(value)) is None:
+        return None
+    year, month, day_of_month = (int(part) if part else None for part in found.groups())
+    try:
+        first = datetime(year or 0, month or 1, day_of_month or 1, tzinfo=UTC)
+        if day_of_month:
+            return first, first + timedelta(days=1)
+        next_year, next_month = (first.year + 1, 1) if not month or month == 12 else (first.year, month + 1)
+        return first, first.replace(year=next_year, month=next_month)
+    except (ValueError, OverflowError):  # the 31st of February, the year 0 or 10000
+        return None

@@ -1,0 +1,46 @@
+"""What a search finds, as values."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from checkpoints.search.query import Role
+from checkpoints.search.snippet import Snippet
+
+# On the current path; on the path of another branch; on no path, after a restore, an edit or an undo.
+Standing = Literal["current", "branch", "left"]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A message or a checkpoint that was found. `branch` names a branch that has it, where the current one has not."""
+
+    thread_id: str
+    title: str  # of the conversation
+    role: Role
+    message_id: str  # of a checkpoint, the message that it stands on
+    depth: int
+    checkpoint_id: str | None
+    name: str  # of a checkpoint
+    snippet: Snippet
+    created_at: datetime
+    standing: Standing
+    branch: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The hits of a query, the best first. `is_pending`: messages are still to be indexed."""
+
+    hits: tuple[SearchHit, ...]
+    has_more: bool
+    is_pending: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePlace:
+    """Where the page shows a message: it, the answer whose card has it, or the last message before it that is shown."""
+
+    message_id: str | None  # None: the conversation shares nothing with it
+    standing: Standing
+    branch: str

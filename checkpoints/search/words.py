@@ -1,0 +1,58 @@
+"""The words of a text, as they are indexed and searched for on every database.
+
+A word is a run of letters and digits without case and accents. A character of a script without spaces is a word of its
+own, so that a longer word there is a phrase. Both databases get these words alone, and have no rules of their own.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+MAX_WORD_CHARS = 64  # of a longer word, such as a key in base64, the beginning counts
+# Thai, Lao, Burmese, Khmer, kana and ideographs.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_ACCENTS = "\u0300-\u036f"
+_ASCII_WORD = re.compile("[A-Za-z0-9]+")
+_WORD = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[^\W_]|[{_ACCENTS}])+")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A folded word, and its place in the text."""
+
+    text: str
+    start: int
+    end: int
+
+
+def iterate_words(text: str) -> Iterator[Word]:
+    """Yield the words of a text in order."""
+    if text.isascii():
+        for found in _ASCII_WORD.finditer(text):
+            yield Word(found[0].lower()[:MAX_WORD_CHARS], found.start(), found.end())
+        return
+    for found in _WORD.finditer(text):
+        if folded := _fold_word(found[0]):
+            yield Word(folded, found.start(), found.end())
+
+
+def list_words(text: str) -> list[str]:
+    """Return the folded words of a text in order."""
+    if text.isascii():
+        return [word[:MAX_WORD_CHARS] for word in _ASCII_WORD.findall(text.lower())]
+    return [folded for word in _WORD.findall(text) if (folded := _fold_word(word))]
+
+
+def _fold_word(word: str) -> str:
+    return word.lower()[:MAX_WORD_CHARS] if word.isascii() else _fold_letters(word[: 2 * MAX_WORD_CHARS])
+
+
+@lru_cache(4096)
+def _fold_letters(word: str) -> str:
+    """Fold compatibility forms, accents and case; what is neither letter nor digit afterwards is left out."""
+    folded = unicodedata.normalize("NFKD", word).casefold()
+    return "".join(each for each in folded if each.isalnum())[:MAX_WORD_CHARS]

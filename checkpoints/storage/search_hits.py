@@ -1,0 +1,182 @@
+"""The reading half of the search: candidates from the index, checked, ranked, and with their snippets.
+
+The newest candidates are taken, because no index finds the best of a million in time, and ranked: those whose terms are
+near one another first, results of tools last, and the newest first.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from checkpoints import files, history
+from checkpoints.history import EMPTY_PATH, Path, Place
+from checkpoints.limits import MAX_SEARCH_HITS
+from checkpoints.model import MAIN, Message, Node
+from checkpoints.search import content
+from checkpoints.search.query import THIS, SearchQuery
+from checkpoints.search.result import MessagePlace, SearchHit, SearchResult, Standing
+from checkpoints.search.snippet import make_snippet
+from checkpoints.search.words import list_words
+from checkpoints.storage import file_rows, message_rows, search_index, search_syntax, thread_rows
+
+_MAX_THREADS = 10_000  # whose titles are looked at
+_MAX_NAMED_THREADS = 20  # that `in:` finds by their titles
+_MAX_CARD_MESSAGES = 200  # between an answer and a message that its cards hold
+_ANY_TIME = 2**62
+_COLUMNS = (
+    "SELECT e.number, e.created_at, t.id AS thread_id, t.title, e.segment, e.depth, "
+    "c.id AS checkpoint_id, c.name, c.description, c.message_id, c.segment AS at_segment, c.depth AS at_depth "
+)
+# CROSS JOIN: SQLite keeps this order, in which the index gives the newest first and only as many as are needed.
+_SQLITE = sa.text(
+    f"{_COLUMNS} FROM search_words w CROSS JOIN search_entry e ON e.number = w.rowid "
+    "LEFT JOIN message m ON m.segment = e.segment AND m.depth = e.depth LEFT JOIN checkpoint c ON c.id = e.checkpoint_id "
+    "CROSS JOIN thread t ON t.id = coalesce(m.thread_id, c.thread_id) "
+    "WHERE search_words MATCH :match AND e.created_at >= :after AND e.created_at < :before "
+    "AND t.owner = :owner AND t.deleted_at IS NULL ORDER BY w.rowid DESC LIMIT :most"
+)
+_POSTGRESQL = sa.text(
+    f"{_COLUMNS} FROM search_entry e "
+    "LEFT JOIN message m ON m.segment = e.segment AND m.depth = e.depth LEFT JOIN checkpoint c ON c.id = e.checkpoint_id "
+    "JOIN thread t ON t.id = coalesce(m.thread_id, c.thread_id) "
+    "WHERE e.words @@ CAST(:match AS tsquery) AND e.created_at >= :after AND e.created_at < :before "
+    "AND t.owner = :owner AND t.deleted_at IS NULL ORDER BY e.number DESC LIMIT :most"
+)
+
+
+def search(
+    connection: sa.Connection, query: SearchQuery, owner: str, this: str | None, most: int = MAX_SEARCH_HITS
+) -> SearchResult:
+    """Find what an owner has; `this` is the conversation that `in:this` means."""
+    is_pending = search_index.is_pending(connection)
+    thread_ids = _find_threads(connection, query, owner, this)
+    is_postgresql = connection.dialect.name == "postgresql"
+    match = (search_syntax.write_tsquery if is_postgresql else search_syntax.write_match)(query, thread_ids)
+    if query.is_empty or not match or thread_ids == []:
+        return SearchResult((), False, is_pending)
+    values = {
+        "match": match,
+        "owner": owner,
+        "after": thread_rows.from_time(query.after) if query.after else -_ANY_TIME,
+        "before": thread_rows.from_time(query.before) if query.before else _ANY_TIME,
+        "most": min(most, MAX_SEARCH_HITS) + 1,
+    }
+    found = connection.execute(_POSTGRESQL if is_postgresql else _SQLITE, values).all()
+    rows = [row for row in found[: min(most, MAX_SEARCH_HITS)] if thread_ids is None or row.thread_id in thread_ids]
+    return SearchResult(tuple(_rank(_build_hits(connection, rows, query))), len(found) > most, is_pending)
+
+
+def _find_threads(connection: sa.Connection, query: SearchQuery, owner: str, this: str | None) -> list[str] | None:
+    """Return the conversations that the query names, in which alone it searches; None if it names none."""
+    if not query.places:
+        return None
+    found = {this} if this and THIS in query.places else set[str]()
+    named = [list_words(place) for place in query.places if place != THIS]
+    for thread in thread_rows.select_threads(connection, owner, _MAX_THREADS) if named else ():
+        title = list_words(thread.title)
+        if any(words and _contains(title, words) for words in named) and len(found) < _MAX_NAMED_THREADS:
+            found.add(thread.id)
+    return sorted(found)
+
+
+def _contains(title: Sequence[str], words: Sequence[str]) -> bool:
+    """Return whether each of these words begins one of the title's."""
+    return all(any(each.startswith(word) for each in title) for word in words)
+
+
+def _build_hits(connection: sa.Connection, rows: Sequence[sa.Row[Any]], query: SearchQuery) -> list[SearchHit]:
+    """Build the hits of rows, without damaged messages."""
+    messages = message_rows.select_messages_at(connection, [(r.segment, r.depth) for r in rows if r.segment is not None])
+    contents = _select_contents(connection, messages.values())
+    nodes = {row.number: _find_node(row, messages) for row in rows}
+    places = _describe_places(connection, rows, nodes)
+    hits = []
+    for row in rows:
+        node, message = nodes[row.number], messages.get((row.segment, row.depth))
+        if node is None or (message is not None and message.damaged):
+            continue
+        texts = [row.name, row.description] if message is None else content.list_texts(message.body, contents)
+        standing, branch = places[node.place]
+        hits.append(
+            SearchHit(
+                thread_id=row.thread_id,
+                title=row.title,
+                role="checkpoint" if message is None else content.read_role(message.body),
+                message_id=node.id,
+                depth=node.depth,
+                checkpoint_id=row.checkpoint_id,
+                name=row.name or "",
+                snippet=make_snippet("\n".join(texts), query.wanted_terms),
+                created_at=thread_rows.to_time(row.created_at),
+                standing=standing,
+                branch=branch,
+            )
+        )
+    return hits
+
+
+def _select_contents(connection: sa.Connection, messages: Collection[Message]) -> dict[str, bytes]:
+    parts = (part for each in messages for part in files.find_file_parts(each.body["data"].get("content")))
+    hashes = {part["file"] for part in parts}
+    return file_rows.select_texts(connection, hashes) if hashes else {}
+
+
+def _find_node(row: sa.Row[Any], messages: Mapping[Place, Message]) -> Node | None:
+    """Return where a hit stands; None if the database has lost its message."""
+    if row.checkpoint_id is not None:
+        return Node(row.message_id, row.at_segment, row.at_depth)
+    message = messages.get((row.segment, row.depth))
+    return Node(message.id, message.segment, message.depth) if message else None
+
+
+def _rank(hits: Sequence[SearchHit]) -> list[SearchHit]:
+    return sorted(hits, key=lambda hit: (-hit.snippet.terms, hit.role == "tool"))  # stable: the newest are first
+
+
+def _describe_places(
+    connection: sa.Connection, rows: Sequence[sa.Row[Any]], nodes: Mapping[int, Node | None]
+) -> dict[Place, tuple[Standing, str]]:
+    """Return whether the current path has each place, or which branch."""
+    by_thread: dict[str, list[Node]] = defaultdict(list)
+    for row in rows:
+        if (node := nodes[row.number]) is not None:
+            by_thread[row.thread_id].append(node)
+    found: dict[Place, tuple[Standing, str]] = {}
+    for thread_id, of_thread in by_thread.items():
+        path = _load_path(connection, thread_id)
+        found |= {node.place: ("current", "") for node in of_thread if node in path}
+        found |= _find_branches(connection, thread_id, [node.place for node in of_thread if node not in path])
+    return found
+
+
+def _load_path(connection: sa.Connection, thread_id: str) -> Path:
+    loaded = thread_rows.load_thread(connection, thread_id)
+    if loaded.head_node is None:
+        return EMPTY_PATH
+    return history.trace_path(loaded.head_node, thread_rows.select_segment_parents(connection, thread_id))
+
+
+def _find_branches(connection: sa.Connection, thread_id: str, places: Sequence[Place]) -> dict[Place, tuple[Standing, str]]:
+    if not places:
+        return {}
+    branches = [(branch.name, head) for branch, head in thread_rows.select_branch_heads(connection, thread_id) if head]
+    parents = thread_rows.select_segment_parents(connection, thread_id)
+    beyond = history.find_heads_beyond(places, [head for _, head in branches], parents, 1)
+    return {place: ("branch", branches[beyond[place][0]][0]) if beyond[place] else ("left", "") for place in places}
+
+
+def locate_message(connection: sa.Connection, thread_id: str, message_id: str) -> MessagePlace:
+    """Find where the page shows a message. Raises `ThreadNotFoundError`, `MessageNotFoundError`."""
+    thread_rows.select_thread(connection, thread_id)
+    parents = thread_rows.select_segment_parents(connection, thread_id)
+    node, path = thread_rows.select_node(connection, message_id, thread_id), _load_path(connection, thread_id)
+    assert node is not None
+    shared = history.measure_common_length(history.trace_path(node, parents), path)
+    standing: tuple[Standing, str] = (
+        ("current", "") if node in path else _find_branches(connection, thread_id, [node.place])[node.place]
+    )
+    before = message_rows.select_messages(connection, path, last=_MAX_CARD_MESSAGES, before=shared)
+    shown = next((each.id for each in reversed(before) if each.agent == MAIN and each.type != "tool"), None)
+    return MessagePlace(shown, *standing)

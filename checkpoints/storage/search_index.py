@@ -1,0 +1,234 @@
+"""The index of the search: what is written to it, and removed, in the transaction of what it indexes.
+
+A message is written once, so it is indexed once. A change that writes many messages queues their segments in the same
+transaction; `index_portion` indexes them afterwards, as it does for databases of earlier versions. An index without a text
+of its own is told what it forgets: SQLite's words are computed again, and compared by their checksum.
+"""
+
+import zlib
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
+
+import sqlalchemy as sa
+
+from checkpoints import files
+from checkpoints.history import Place
+from checkpoints.search import content
+from checkpoints.storage import file_rows, schema
+from checkpoints.storage.batches import select_in_batches
+from checkpoints.storage.search_syntax import write_vector
+
+MAX_ENTRIES_AT_ONCE = 200  # that a change writes itself
+_MAX_PORTION_MESSAGES = 200
+_MAX_PORTION_CHARS = 500_000
+_entry, _pending, _message, _checkpoint = (
+    schema.search_entry.c,
+    schema.search_pending.c,
+    schema.message.c,
+    schema.checkpoint.c,
+)
+_INSERT_ENTRIES = sa.insert(schema.search_entry)
+_INSERT_WORDS = sa.text("INSERT INTO search_words (rowid, words) VALUES (:number, :words)")
+_DELETE_WORDS = sa.text("INSERT INTO search_words (search_words, rowid, words) VALUES ('delete', :number, :words)")
+_DELETE_ALL_WORDS = sa.text("INSERT INTO search_words (search_words) VALUES ('delete-all')")
+_MERGE_WORDS = sa.text("INSERT INTO search_words (search_words) VALUES ('optimize')")
+_LAST_NUMBER = sa.select(sa.func.coalesce(sa.func.max(_entry.number), 0))
+_MESSAGE_COLUMNS = (_message.segment, _message.depth, _message.thread_id, _message.body, _message.created_at)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedMessage:
+    """A stored message, as the index reads it."""
+
+    segment: int
+    depth: int
+    thread_id: str
+    body: str
+    created_at: int  # microseconds since 1970
+
+
+def add_messages(connection: sa.Connection, places: Collection[Place]) -> None:
+    """Index messages that this transaction has written, with their files; queue them if they are many."""
+    if len(places) > MAX_ENTRIES_AT_ONCE:
+        _queue_places(connection, places)
+        return
+    query = sa.select(*_MESSAGE_COLUMNS)
+    rows = select_in_batches(connection, query, sa.tuple_(_message.segment, _message.depth), places)
+    _index_messages(connection, sorted(map(_to_message, rows), key=attrgetter("segment", "depth")))
+
+
+def update_checkpoints(connection: sa.Connection, checkpoint_ids: Collection[str]) -> None:
+    """Index these checkpoints as they are now; if they are many, forget them and queue them. A deleted one has no entry."""
+    if len(checkpoint_ids) <= MAX_ENTRIES_AT_ONCE:
+        _index_checkpoints(connection, checkpoint_ids)
+        return
+    remove_checkpoints(connection, checkpoint_ids)
+    query = sa.select(_checkpoint.segment, _checkpoint.depth).where(_checkpoint.deleted_at.is_(None))
+    rows = select_in_batches(connection, query, _checkpoint.id, checkpoint_ids)
+    _queue_places(connection, {(row.segment, row.depth) for row in rows})
+
+
+def _index_messages(connection: sa.Connection, messages: Sequence[IndexedMessage]) -> None:
+    words = _list_words(connection, messages)
+    rows = [
+        {"segment": each.segment, "depth": each.depth, "checkpoint_id": None, "created_at": each.created_at}
+        for each in messages
+    ]
+    _insert(connection, rows, words, [_checksum(each) for each in words])
+
+
+def _index_checkpoints(connection: sa.Connection, checkpoint_ids: Collection[str]) -> None:
+    remove_checkpoints(connection, checkpoint_ids)
+    query = sa.select(
+        _checkpoint.id, _checkpoint.name, _checkpoint.description, _checkpoint.thread_id, _checkpoint.created_at
+    ).where(_checkpoint.deleted_at.is_(None))
+    found = list(select_in_batches(connection, query, _checkpoint.id, checkpoint_ids))
+    words = [content.list_checkpoint_words(row.name, row.description, row.thread_id) for row in found]
+    rows = [{"segment": None, "depth": None, "checkpoint_id": row.id, "created_at": row.created_at} for row in found]
+    _insert(connection, rows, words, [" ".join(each) for each in words])
+
+
+def _insert(connection: sa.Connection, rows: list[dict[str, Any]], words: Sequence[list[str]], kept: Sequence[str]) -> None:
+    """Write entries with their words; `kept` is what SQLite's entries keep of them."""
+    if not rows:
+        return
+    if connection.dialect.name == "postgresql":
+        connection.execute(_INSERT_ENTRIES, [row | {"words": write_vector(w)} for row, w in zip(rows, words, strict=True)])
+        return
+    first = connection.execute(_LAST_NUMBER).scalar_one() + 1  # one transaction writes at a time
+    entries = [row | {"number": n, "words": k} for n, (row, k) in enumerate(zip(rows, kept, strict=True), first)]
+    connection.execute(_INSERT_ENTRIES, entries)
+    connection.execute(_INSERT_WORDS, [{"number": n, "words": " ".join(w)} for n, w in enumerate(words, first)])
+
+
+def _to_message(columns: Sequence[Any]) -> IndexedMessage:
+    return IndexedMessage(*columns)
+
+
+def _list_words(connection: sa.Connection, messages: Sequence[IndexedMessage]) -> list[list[str]]:
+    hashes = {hash_ for each in messages for hash_ in files.find_file_hashes(each.body)}
+    contents = file_rows.select_texts(connection, hashes) if hashes else {}
+    return [content.list_message_words(each.body, each.thread_id, contents) for each in messages]
+
+
+def _checksum(words: Iterable[str]) -> str:
+    return f"{zlib.crc32(' '.join(words).encode()):08x}"
+
+
+def remove_checkpoints(connection: sa.Connection, checkpoint_ids: Collection[str]) -> None:
+    query = sa.select(_entry.number, _entry.words)
+    found = list(select_in_batches(connection, query, _entry.checkpoint_id, checkpoint_ids))
+    _remove(connection, [row.number for row in found], [row.words for row in found])
+
+
+def remove_messages(connection: sa.Connection, places: Collection[Place]) -> None:
+    """Remove the entries of messages that are about to be erased, while the messages and their files are there."""
+    join = sa.and_(_message.segment == _entry.segment, _message.depth == _entry.depth)
+    query = sa.select(_entry.number, _entry.words, *_MESSAGE_COLUMNS).join_from(schema.search_entry, schema.message, join)
+    found = list(select_in_batches(connection, query, sa.tuple_(_entry.segment, _entry.depth), places))
+    if connection.dialect.name == "postgresql":
+        _remove(connection, [row.number for row in found], [])
+        return
+    words = _list_words(connection, [_to_message(row[2:]) for row in found])
+    if all(row.words == _checksum(each) for row, each in zip(found, words, strict=True)):
+        _remove(connection, [row.number for row in found], [" ".join(each) for each in words])
+    else:  # a damaged message, or other rules for words: what is to be forgotten is not known
+        queue_everything(connection)
+
+
+def _remove(connection: sa.Connection, numbers: Sequence[int], words: Sequence[str]) -> None:
+    if not numbers:
+        return
+    if connection.dialect.name == "sqlite":
+        connection.execute(_DELETE_WORDS, [{"number": n, "words": w} for n, w in zip(numbers, words, strict=True)])
+    connection.execute(
+        sa.delete(schema.search_entry).where(_entry.number == sa.bindparam("of_number")), [{"of_number": n} for n in numbers]
+    )
+
+
+def merge_words(connection: sa.Connection) -> None:
+    """Rewrite SQLite's index without the words that it was told to forget: until then they are in its file."""
+    if connection.dialect.name == "sqlite":
+        connection.execute(_MERGE_WORDS)
+
+
+def queue_everything(connection: sa.Connection) -> None:
+    """Empty the index, and queue all segments."""
+    if connection.dialect.name == "sqlite":
+        connection.execute(_DELETE_ALL_WORDS)
+    connection.execute(sa.delete(schema.search_entry))
+    connection.execute(sa.delete(schema.search_pending))
+    every = sa.select(schema.segment.c.id, sa.literal(0))
+    connection.execute(sa.insert(schema.search_pending).from_select(["segment", "depth"], every))
+
+
+def _queue_places(connection: sa.Connection, places: Iterable[Place]) -> None:
+    first: dict[int, int] = {}
+    for segment, depth in places:
+        first[segment] = min(depth, first.get(segment, depth))
+    query = sa.select(_pending.segment, _pending.depth)
+    queued = {row.segment: row.depth for row in select_in_batches(connection, query, _pending.segment, first)}
+    new = [{"segment": segment, "depth": depth} for segment, depth in first.items() if segment not in queued]
+    if new:
+        connection.execute(sa.insert(schema.search_pending), new)
+    for segment, depth in first.items():
+        if depth < queued.get(segment, depth):
+            _move_queue(connection, segment, depth)
+
+
+def _move_queue(connection: sa.Connection, segment: int, depth: int) -> None:
+    connection.execute(sa.update(schema.search_pending).where(_pending.segment == segment).values(depth=depth))
+
+
+def is_pending(connection: sa.Connection) -> bool:
+    """Return whether messages are still to be indexed."""
+    return connection.execute(sa.select(_pending.segment).limit(1)).first() is not None
+
+
+def index_portion(connection: sa.Connection) -> bool:
+    """Index some of the queued messages, with the checkpoints on them; return whether any were queued.
+
+    The oldest are first: the numbers of the entries ascend with time.
+    """
+    queue = sa.select(schema.search_pending).order_by(_pending.segment).limit(1)
+    if (queued := connection.execute(queue).first()) is None:
+        return False
+    portion, last = _select_portion(connection, queued.segment, queued.depth)
+    if last is None:
+        connection.execute(sa.delete(schema.search_pending).where(_pending.segment == queued.segment))
+        return True
+    _move_queue(connection, queued.segment, last + 1)
+    _index_messages(connection, portion)
+    _index_checkpoints(connection, _select_checkpoint_ids(connection, queued.segment, queued.depth, last))
+    return True
+
+
+def _select_portion(connection: sa.Connection, segment: int, depth: int) -> tuple[list[IndexedMessage], int | None]:
+    """Return the next messages of a segment that have no entry, and the depth of the last message looked at."""
+    join = sa.and_(_entry.segment == _message.segment, _entry.depth == _message.depth)
+    query = (
+        sa.select(*_MESSAGE_COLUMNS, _entry.number)
+        .join_from(schema.message, schema.search_entry, join, isouter=True)
+        .where(_message.segment == segment, _message.depth >= depth)
+        .order_by(_message.depth)
+        .limit(_MAX_PORTION_MESSAGES)
+    )
+    portion: list[IndexedMessage] = []
+    chars, last = 0, None
+    for *columns, number in connection.execute(query, execution_options={"yield_per": 20}):
+        message = _to_message(columns)
+        portion += [message] if number is None else []
+        chars, last = chars + len(message.body), message.depth
+        if chars > _MAX_PORTION_CHARS:
+            break
+    return portion, last
+
+
+def _select_checkpoint_ids(connection: sa.Connection, segment: int, first: int, last: int) -> list[str]:
+    """Return the checkpoints on a part of a segment."""
+    join = sa.and_(_checkpoint.thread_id == _message.thread_id, _checkpoint.message_id == _message.id)
+    on_part = (_message.segment == segment, _message.depth.between(first, last))
+    query = sa.select(_checkpoint.id).join_from(schema.message, schema.checkpoint, join).where(*on_part)
+    return list(connection.scalars(query.order_by(_checkpoint.position)))

@@ -1,0 +1,76 @@
+"""Queries and words in the syntax of each database. They are made of words alone, so nobody's text is ever parsed."""
+
+from collections.abc import Iterable, Sequence
+
+from checkpoints.search import content
+from checkpoints.search.query import ROLES, SearchQuery, Term
+
+_MAX_POSITION = 16_383  # of PostgreSQL; phrases beyond are not found there
+_MAX_POSITIONS = 255  # of one word
+_MAX_VECTOR_BYTES = 900_000  # PostgreSQL takes one megabyte
+Group = tuple[str, ...]  # marks, of which one is there
+
+
+def write_vector(words: Sequence[str]) -> str:
+    """Write words as a `tsvector` of PostgreSQL."""
+    positions: dict[str, list[str]] = {}
+    size = 0
+    for place, word in enumerate(words, 1):
+        found = positions.get(word, [])
+        size += 2 if found else len(word.encode()) + 8
+        if len(found) < _MAX_POSITIONS and (size < _MAX_VECTOR_BYTES or content.is_mark(word)):
+            found.append(str(min(place, _MAX_POSITION)))
+            positions[word] = found
+    return " ".join(f"'{word}':{','.join(found)}" for word, found in positions.items())
+
+
+def write_match(query: SearchQuery, thread_ids: Sequence[str] | None) -> str:
+    """Write a query in the syntax of SQLite's FTS5; empty if nothing can be found."""
+    groups = _list_groups(query, thread_ids)
+    alternatives = []
+    for terms in _list_alternatives(query):
+        wanted = [_join(" OR ", (f'"{mark}"' for mark in group)) for group in groups]
+        wanted += [_write_phrase(term) for term in terms if not term.is_excluded]
+        excluded = [_write_phrase(term) for term in terms if term.is_excluded]
+        if wanted:
+            alternatives.append(" NOT ".join([_join(" AND ", wanted), *excluded]))
+    return _join(" OR ", alternatives) if alternatives else ""
+
+
+def write_tsquery(query: SearchQuery, thread_ids: Sequence[str] | None) -> str:
+    """Write a query as a `tsquery` of PostgreSQL; empty if nothing can be found."""
+    groups = _list_groups(query, thread_ids)
+    alternatives = []
+    for terms in _list_alternatives(query):
+        wanted = [_join(" | ", (f"'{mark}'" for mark in group)) for group in groups]
+        wanted += [_write_sequence(term) for term in terms if not term.is_excluded]
+        excluded = [f"!({_write_sequence(term)})" for term in terms if term.is_excluded]
+        if wanted:
+            alternatives.append(_join(" & ", [*wanted, *excluded]))
+    return _join(" | ", alternatives) if alternatives else ""
+
+
+def _list_alternatives(query: SearchQuery) -> Sequence[Sequence[Term]]:
+    return query.alternatives or ((),)
+
+
+def _list_groups(query: SearchQuery, thread_ids: Sequence[str] | None) -> list[Group]:
+    """Return the groups of marks that every alternative needs. A query of dates alone asks for every role."""
+    groups: list[Group] = [(content.mark_feature(feature),) for feature in query.features]
+    if thread_ids is not None:
+        groups.append(tuple(map(content.mark_thread, thread_ids)))
+    roles = query.roles or (() if query.alternatives or groups else tuple(sorted(set(ROLES.values()))))
+    return [tuple(map(content.mark_role, roles)), *groups] if roles else groups
+
+
+def _join(operator: str, parts: Iterable[str]) -> str:
+    return f"({operator.join(parts)})"
+
+
+def _write_phrase(term: Term) -> str:
+    return f'"{" ".join(term.words)}"{" *" if term.is_prefix else ""}'
+
+
+def _write_sequence(term: Term) -> str:
+    words = [f"'{word}'" for word in term.words]
+    return f"({' <-> '.join(words)}{':*' if term.is_prefix else ''})"
