@@ -45,6 +45,7 @@ from components.routes import (
     health,
     replaced_messages,
     request_progress,
+    search,
     stream,
     thread_usage,
     uploads,
@@ -81,6 +82,7 @@ ROUTES = (
     agent_transcript,
     whole_text,
     request_progress,
+    search,
     uploads,
     health,
 )
@@ -93,6 +95,7 @@ ALLOWED_ROUTES = AllowedRoutes(
             CALLBACK_PATH,
             "/api/panels",
             "/api/events",
+            search.SEARCH_PATH,
             session_routes.SESSIONS_PATH,
         }
     ),
@@ -125,6 +128,7 @@ class App:
         """Load the agent, and open the sessions of the MCP servers. Until then, runs wait (see loading)."""
         agent = await self.services.run_blocking(self.loader.load)
         agent.mcp.start()
+        self.services.start_indexing()
 
     async def close(self) -> None:
         """Interrupt the runs, and release the database."""
@@ -165,6 +169,7 @@ def create_app(
 
 async def _close_parts(services: Services, loader: AgentLoader) -> None:
     await services.runner.close()
+    await services.search_indexing.close()
     if loader.agent is not None:
         await loader.agent.mcp.close()
     await services.run_blocking(services.tracer.close)

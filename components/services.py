@@ -21,6 +21,7 @@ from components import page_state
 from components.broadcasts import Broadcasts
 from components.long_requests import LongRequests
 from components.rendering import Renderer
+from components.search_indexing import SearchIndexing
 from components.shared_reads import SharedReads
 from components.uploads import Uploads
 
@@ -68,6 +69,7 @@ class Services:
     broadcasts: Broadcasts = field(default_factory=Broadcasts)
     long_requests: LongRequests = field(default_factory=LongRequests)
     uploads: Uploads = field(default_factory=Uploads)
+    search_indexing: SearchIndexing = field(default_factory=SearchIndexing)
     version_reads: SharedReads[int] = field(default_factory=SharedReads)
     # A separate thread: a health check must be answered while all others are busy.
     health: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="waymark-health"))
@@ -101,6 +103,10 @@ class Services:
             return (await self.read_snapshot(self.store.get_thread, thread_id)).version
 
         return await self.version_reads.share(thread_id, read)
+
+    def start_indexing(self) -> None:
+        """Index what is queued for the search, in the background."""
+        self.search_indexing.ensure_running(lambda: self.run_blocking(self.store.index_portion))
 
     async def check(self) -> None:
         """Check the database. Raises `StoreUnavailableError`."""

@@ -1,12 +1,14 @@
-/** The palette finds positions and actions by a few letters. This module also has the positions to go back to, and the list of keys. */
+/** The palette finds positions and actions by a few letters, and every message by its words. This module also has the positions to go back to, and the list of keys. */
 import { GO_BACK, listCommands } from "../lib/commands.mjs";
 import { ReadingDialog, useDialog } from "../lib/dialog.lazy.mjs";
 import { formatCount, formatNumber } from "../lib/format.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { HitLine, SEARCH_HINT, SearchState, openHit, useSearch } from "./search.lazy.mjs";
 
 const { Fragment, createElement: h, useEffect, useId, useMemo, useState } = window.React;
 
-const GROUPS = ["Actions", GO_BACK, "Branches", "Conversations"];
+const [FOUND_CHECKPOINTS, FOUND_MESSAGES] = ["Checkpoints found", "Messages found"];
+const GROUPS = ["Actions", GO_BACK, "Branches", "Conversations", FOUND_CHECKPOINTS, FOUND_MESSAGES];
 const MAX_LINES = 50; // typing more letters narrows a longer list
 const MODIFIER_KEY = /Mac|iP(hone|ad)/.test(navigator.platform) ? "⌘" : "Ctrl";
 const KEYS = [
@@ -39,12 +41,18 @@ function matchWords(commands, text) {
   return commands.filter(({ group, name }) => words.every((word) => `${group} ${name}`.toLowerCase().includes(word)));
 }
 
+/** @param {import("./search.lazy.mjs").Hit[]} hits @returns {import("../lib/types.mjs").Command[]} a line for each hit */
+function listHits(hits) {
+  const lines = hits.map((hit) => ({ group: hit.checkpoint === null ? FOUND_MESSAGES : FOUND_CHECKPOINTS, name: hit.title, hit, run: () => openHit(hit) }));
+  return groupCommands(lines);
+}
+
 /** @param {{onlyBack?: boolean, onClose: () => void}} props */
 export function Palette({ onlyBack = false, onClose }) {
   const id = useId();
   const dialog = useDialog(onClose);
   const commands = useMemo(() => (onlyBack ? listCommands().filter(({ group }) => group === GO_BACK) : groupCommands([...listCommands(), ...listButtons()])), []);
-  const { matches, lines, selected, onType, onStep } = useLines(commands, dialog);
+  const { matches, lines, selected, found, text, onType, onStep } = useLines(commands, dialog, onlyBack);
   const choose = (command) => {
     onClose();
     command.run();
@@ -69,24 +77,25 @@ export function Palette({ onlyBack = false, onClose }) {
         { id: `${id}-list`, role: "listbox", tabIndex: -1, "aria-label": name, onMouseDown: (event) => event.preventDefault() }, // the field keeps the focus
         GROUPS.filter((group) => lines.some((command) => command.group === group)).map((group) => h(Group, { key: group, group, lines, selected, id, onChoose: choose })),
       ),
-      h(PaletteFoot, { total: commands.length, matches, onlyBack }),
+      h(PaletteFoot, { total: commands.length, matches, lines, found, text, onlyBack }),
     ),
   );
 }
 
-/** Filter the lines by the typed text, and track the selected line. */
-function useLines(commands, dialog) {
+/** Filter the lines by the typed text, search for it, and track the selected line. */
+function useLines(commands, dialog, onlyBack) {
   const [text, setText] = useState("");
   const [position, setPosition] = useState(0);
   const matches = matchWords(commands, text);
-  const lines = matches.slice(0, MAX_LINES);
+  const found = useSearch(onlyBack ? "" : text);
+  const lines = [...matches.slice(0, MAX_LINES), ...listHits(found.hits)];
   const selected = Math.min(position, lines.length - 1);
   useEffect(() => {
     dialog.current.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
   }, [selected, text]);
   const onType = (typed) => (setText(typed), setPosition(0));
   const onStep = (step) => setPosition((selected + step + lines.length) % lines.length);
-  return { matches, lines, selected, onType, onStep };
+  return { matches, lines, selected, found, text, onType, onStep };
 }
 
 function SearchField({ id, name, lines, selected, onType, onKeyDown }) {
@@ -105,26 +114,29 @@ function SearchField({ id, name, lines, selected, onType, onKeyDown }) {
   });
 }
 
-function PaletteFoot({ total, matches, onlyBack }) {
-  const emptyText = total === 0 ? "There is nothing to go back to yet." : "No matches.";
+function PaletteFoot({ total, matches, lines, found, text, onlyBack }) {
+  const emptyText = total === 0 ? "There is nothing to go back to yet." : found.isSearching ? "Searching…" : "No matches.";
   return h(
     Fragment,
     null,
-    total > 0 && h("p", { className: "visually-hidden", role: "status" }, `${formatCount(matches.length, "line")} found`),
+    total > 0 && !found.isSearching && h("p", { className: "visually-hidden", role: "status" }, `${formatCount(lines.length, "line")} found`),
     matches.length > MAX_LINES && h("p", { className: "palette-foot quiet" }, `… and ${formatNumber(matches.length - MAX_LINES)} more. Type to narrow.`),
-    matches.length === 0 && h("p", { className: "pane-empty", role: "status" }, emptyText),
+    lines.length === 0 && !found.failed && h("p", { className: "pane-empty", role: "status" }, emptyText),
+    h(SearchState, { found, className: "palette-foot quiet" }),
+    !onlyBack && text === "" && h("p", { className: "palette-foot quiet" }, SEARCH_HINT),
     onlyBack && h("p", { className: "palette-foot quiet" }, "Nothing happens until you confirm."),
   );
 }
 
 /** The lines of one group under its heading. @param {{group: string, lines: import("../lib/types.mjs").Command[], selected: number, id: string, onChoose: Function}} props */
 function Group({ group, lines, selected, id, onChoose }) {
+  const now = Date.now();
   const line = (command, index) =>
     command.group === group &&
     h(
       "div",
-      { key: index, id: `${id}-${index}`, role: "option", "aria-selected": index === selected, onClick: () => onChoose(command) },
-      h("span", { className: "palette-name" }, command.name),
+      { key: index, id: `${id}-${index}`, role: "option", className: command.hit && "palette-hit", "aria-selected": index === selected, onClick: () => onChoose(command) },
+      command.hit ? h(HitLine, { hit: command.hit, now }) : h("span", { className: "palette-name" }, command.name),
       command.detail && h("span", { className: "palette-detail" }, command.detail),
     );
   return h("div", { role: "group", "aria-label": group }, h("div", { className: "palette-group", "aria-hidden": true }, group), lines.map(line));

@@ -1,4 +1,6 @@
 /** Scroll to a message that another panel requests. */
+import { takeWantedMessage } from "../lib/show-message.mjs";
+
 const { useCallback, useEffect, useLayoutEffect, useRef } = window.React;
 
 const LATEST = "(latest)"; // in the place of a message's id; no message has it
@@ -48,11 +50,15 @@ export function useScrollToMessage(data, act, { scroller, jumpToEnd, stopFollowi
       act("show", { message });
     }
   }, [act, show, stopFollowing, showLatest]);
-  useShowRequests(onShow);
+  useShowRequests(onShow, data.thread);
   return showLatest;
 }
 
-function useShowRequests(onShow) {
+function useShowRequests(onShow, thread) {
+  useEffect(() => {
+    const message = thread && takeWantedMessage(thread);
+    if (message) onShow({ detail: { message } });
+  }, [thread, onShow]);
   useEffect(() => {
     document.addEventListener("waymark-show", onShow);
     return () => {

@@ -1,0 +1,96 @@
+/** The search over all conversations: its requests, its lines, and the way to what was found. Snippets are text, never HTML. */
+import { formatAge } from "../lib/format.mjs";
+import { showMessage } from "../lib/show-message.mjs";
+import { loadStyle } from "../lib/style.lazy.mjs";
+import { showToast } from "../lib/toast.mjs";
+import { closeSheets } from "./shell.mjs";
+
+const { Fragment, createElement: h, useEffect, useState } = window.React;
+
+const TYPING_PAUSE_MS = 120;
+const INDEXING_PAUSE_MS = 1500; // until a search is repeated while messages are being indexed
+const NOTHING = { text: "", hits: [], more: false, pending: false };
+const ROLES = { user: "You", assistant: "Assistant", tool: "Tool result", note: "Note", checkpoint: "Checkpoint" };
+const UNREADABLE_TEXT = "The search did not answer. Please try again.";
+const LEFT_TEXT = "This message was left behind. The conversation is shown at the place where it left.";
+export const SEARCH_HINT = "Finds every message. Narrow by role:user, has:code, in:this, before:2025-06, after:today, a “phrase” in quotes, or -without.";
+
+loadStyle(new URL("./search.lazy.css", import.meta.url));
+
+/**
+ * @typedef {{thread: string, title: string, role: string, message: string, checkpoint: string|null, name: string,
+ *   parts: {text: string, marked: boolean}[], time: string, standing: "current"|"branch"|"left", branch: string}} Hit
+ */
+
+const getOpenThread = () => document.getElementById("transcript")?.dataset.thread ?? "";
+
+/**
+ * Search while the user types. Until a reply comes, the hits of the text before are kept.
+ * @param {string} text
+ * @returns {{hits: Hit[], more: boolean, pending: boolean, isSearching: boolean, failed: boolean}}
+ */
+export function useSearch(text) {
+  const [found, setFound] = useState(NOTHING);
+  const wanted = text.trim() === "" ? "" : text;
+  useEffect(() => {
+    if (wanted === "") return setFound(NOTHING);
+    const controller = new AbortController();
+    const search = async () => {
+      const reply = await fetchHits(wanted, controller.signal);
+      if (controller.signal.aborted) return;
+      setFound({ text: wanted, ...reply });
+      if (reply.pending) timer = setTimeout(search, INDEXING_PAUSE_MS);
+    };
+    let timer = setTimeout(search, TYPING_PAUSE_MS);
+    return () => (clearTimeout(timer), controller.abort());
+  }, [wanted]);
+  return { ...found, hits: wanted === "" ? [] : found.hits, isSearching: wanted !== found.text };
+}
+
+async function fetchHits(text, signal) {
+  try {
+    const reply = await fetch(`/api/search?${new URLSearchParams({ q: text, thread: getOpenThread() })}`, { signal });
+    if (reply.ok) return await reply.json();
+  } catch {
+    if (signal.aborted) return NOTHING;
+  }
+  return { ...NOTHING, failed: true };
+}
+
+/** Open what was found, and tell where that is. @param {Hit} hit */
+export async function openHit(hit) {
+  closeSheets({ restoreFocus: false });
+  const address = `/api/threads/${encodeURIComponent(hit.thread)}/messages/${encodeURIComponent(hit.message)}/place`;
+  const reply = await fetch(address).catch(() => null);
+  if (!reply?.ok) return showToast(reply?.status === 404 ? "This message is no longer there." : UNREADABLE_TEXT);
+  const { message, standing, branch } = await reply.json();
+  showMessage(hit.thread, message);
+  if (standing === "branch") showToast(`This message is on the branch “${branch}”. The conversation is shown at the place where that begins.`);
+  if (standing === "left") showToast(LEFT_TEXT);
+}
+
+/** One hit: its conversation, and its snippet with marks. @param {{hit: Hit, now: number}} props */
+export function HitLine({ hit, now }) {
+  const standing = { left: "left behind", branch: `on branch “${hit.branch}”` }[hit.standing];
+  const mark = ({ text, marked }, index) => (marked ? h("mark", { key: index }, text) : text);
+  return h(
+    Fragment,
+    null,
+    h(
+      "span",
+      { className: "hit-head" },
+      h("span", { className: "hit-title" }, hit.checkpoint === null ? hit.title : `${hit.name} · ${hit.title}`),
+      h("span", { className: "hit-facts" }, [ROLES[hit.role], standing, formatAge(hit.time, now)].filter(Boolean).join(" · ")),
+    ),
+    h("span", { className: "hit-snippet", dir: "auto" }, hit.parts.map(mark)),
+  );
+}
+
+/** The state of a search below its hits. @param {{found: ReturnType<typeof useSearch>, className: string}} props */
+export function SearchState({ found, className }) {
+  const line = (text) => h("p", { className, role: "status" }, text);
+  if (found.failed) return line(UNREADABLE_TEXT);
+  if (found.pending) return line("Older messages are being indexed; more may be found in a moment.");
+  if (found.more) return line("More was found. Add words or filters to narrow.");
+  return null;
+}

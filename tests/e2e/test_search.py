@@ -1,0 +1,120 @@
+"""Finding anything: by keyboard alone, in any conversation, also what was left behind; and nothing found ever runs."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from checkpoints import Database, Store
+from tests.checkpoints.conversations import new, talked
+from tests.checkpoints.storage.revisions import revert_schema
+from tests.e2e.conftest import Visit
+from tests.e2e.server import Server
+from tests.e2e.test_accessibility import expect_accessible
+from tests.e2e.test_keys import palette
+from tests.e2e.waymark import Page
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+PHONE: Any = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "has_touch": True, "is_mobile": True}
+HOSTILE = "<img src=x onerror=alert(1)><b>kingfisher</b><script>window.ran=1</script>[x](javascript:alert(2)) 🦜 \u202e"
+
+
+@pytest.fixture(scope="module")
+def filled_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server whose database is of an earlier version: a long conversation, one with a branch, and hostile texts."""
+    folder = tmp_path_factory.mktemp("search")
+    fill_database(folder / "data" / "waymark.db")
+    server = Server(folder)
+    server.start()
+    yield server
+    server.stop()
+    assert "Traceback" not in server.log()
+
+
+def fill_database(file: Path) -> None:
+    database = Database.open_file(file)
+    store = Store(database)
+    long = store.create_thread(title="A long walk").id
+    lines = [f"step {number}" for number in range(300)]
+    lines[20] = "We saw an ocelot in the garden"
+    store.append(long, new(*lines))
+    left = talked(store, "Plan a trip", "Where to?", "A pangolin reserve", "Good.")
+    store.restore(left, store.list_checkpoints(left)[0].id)
+    store.rename_thread(left, "Trip")
+    store.append(store.create_thread(title="<i>Hostile</i>").id, new(HOSTILE, "no"))
+    with database.begin_write() as connection:
+        revert_schema(connection, "0008")
+    database.close()
+
+
+@pytest.fixture
+def page(filled_server: Server, visit: Visit) -> Page:
+    return visit(filled_server)
+
+
+def search(page: Page, text: str, found: str) -> Locator:
+    """Type into the palette, and return the line with what is to be found."""
+    palette(page).fill(text)
+    line = page.tab.get_by_role("option").filter(has_text=found)
+    expect(line).to_have_count(1)
+    return line
+
+
+def test_a_message_of_another_conversation_is_opened_by_keyboard_alone(page: Page) -> None:
+    line = search(page, '"an ocel', "We saw an ocelot in the garden")
+    expect(line.locator("mark")).to_have_text("an ocelot")
+    expect(page.tab.get_by_role("group", name="Messages found")).to_contain_text("A long walk")
+    expect_accessible(page, "what was found")
+    page.tab.keyboard.press("Enter")
+    expect(page.tab.locator("article[data-place]")).to_contain_text("We saw an ocelot in the garden")
+    expect(page.tab.locator("article[data-place]")).to_be_in_viewport()
+    expect(page.tab.locator("#thread-title")).to_have_text("A long walk")
+    expect(page.dialog).to_have_count(0)
+
+
+def test_a_message_of_the_open_conversation_is_brought_into_view(page: Page) -> None:
+    search(page, "ocelot", "We saw an ocelot in the garden").click()
+    expect(page.tab.locator("article[data-place]")).to_be_in_viewport()
+    search(page, "in:this step 299", "step 299")
+    page.tab.keyboard.press("Enter")
+    expect(page.tab.locator("article[data-place]")).to_contain_text("step 299")
+    expect(page.tab.locator("article[data-place]")).to_be_in_viewport()
+
+
+def test_what_was_left_behind_says_so_and_opens_where_it_left(page: Page) -> None:
+    line = search(page, "pangolin", "A pangolin reserve")
+    expect(line).to_contain_text("left behind")
+    page.tab.keyboard.press("Enter")
+    expect(page.toast).to_contain_text("This message was left behind.")
+    expect(page.tab.locator("article[data-place]")).to_contain_text("Where to?")
+
+
+def test_a_checkpoint_is_found_by_its_name(page: Page) -> None:
+    search(page, "role:checkpoint where", "after Where to?")
+    expect(page.tab.get_by_role("group", name="Checkpoints found")).to_contain_text("Trip")
+    page.tab.keyboard.press("Enter")
+    expect(page.tab.locator("article[data-place]")).to_contain_text("Where to?")
+
+
+def test_nothing_in_a_query_or_a_snippet_runs(page: Page) -> None:
+    line = search(page, "kingfisher", "kingfisher")
+    expect(line).to_contain_text("<img src=x onerror=alert(1)><b>kingfisher</b><script>window.ran=1</script>")
+    expect(line.locator("mark")).to_have_text("kingfisher")
+    assert page.tab.locator(".palette-hit :is(img, script, b, a)").count() == 0
+    for text in ("<script>window.ran=1</script>", '" OR 1=1 --', "'; DROP TABLE message; --", "a & | !", "in:<b>x</b> y"):
+        page.tab.get_by_role("combobox").fill(text)
+        expect(page.dialog).to_contain_text("No matches.")
+    assert page.tab.evaluate("window.ran") is None
+
+
+def test_what_is_found_can_be_read_on_a_phone_in_the_dark(filled_server: Server, visit: Visit) -> None:
+    page = visit(filled_server, color_scheme="dark", **PHONE)
+    line = search(page, "ocelot", "We saw an ocelot in the garden")
+    expect_accessible(page, "what was found on a phone in the dark")
+    box = line.bounding_box()
+    assert box is not None
+    assert (box["x"] >= 0, box["x"] + box["width"] <= 390) == (True, True)
+    line.tap()
+    expect(page.tab.locator("article[data-place]")).to_be_in_viewport()
