@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from agent.tracing.environment import switch_off_library_tracing
-from benchmarks import beside, history, machine, page, states, streams
+from benchmarks import beside, history, machine, page, search, states, streams
 from benchmarks.measuring import Report
 from benchmarks.report import markdown
 
@@ -19,6 +19,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--states", action="store_true", help="only the states")
     parser.add_argument("--history", action="store_true", help="only the history on both databases")
+    parser.add_argument("--search", action="store_true", help="only the search over a million messages")
     parser.add_argument("--page", action="store_true", help="only the page")
     parser.add_argument("--streams", action="store_true", help="only conversations that stream at once")
     parser.add_argument("--beside", action="store_true", help="only conversations that stream beside a burden")
@@ -28,7 +29,7 @@ def main(arguments: list[str]) -> int:
     switch_off_library_tracing()  # its work would be measured as well
     report = Report()
     browser_version = None
-    everything = not (chosen.states or chosen.history or chosen.page or chosen.streams or chosen.beside)
+    everything = not (chosen.states or chosen.history or chosen.page or chosen.streams or chosen.beside or chosen.search)
     with tempfile.TemporaryDirectory(prefix="waymark-benchmarks-") as folder:
         if everything or chosen.page:
             browser_version = page.measure(report, Path(folder), quick=chosen.quick)
@@ -40,6 +41,8 @@ def main(arguments: list[str]) -> int:
             states.measure(report, Path(folder), quick=chosen.quick)
         if everything or chosen.history:
             history.measure(report, Path(folder), quick=chosen.quick)
+        if everything or chosen.search:
+            search.measure(report, Path(folder), quick=chosen.quick)
     text = markdown(report, machine.described(browser_version))
     chosen.out.write_text(text, encoding="utf-8")
     print(text)

@@ -12,6 +12,7 @@ import { closeSheets } from "../page/shell.mjs";
 const { createElement: h, useEffect, useState } = window.React;
 
 const MAX_TITLE_CHARS = 200;
+const Found = lazy(() => import("./found.lazy.mjs"), "Found", "The search could not be loaded. Please try again.");
 const Deleted = lazy(() => import("./deleted.lazy.mjs"), "Deleted", "The deleted conversations could not be loaded. Please try again.");
 
 /** @param {{id: string, data?: {threads: ThreadItem[], current: string|null}, reply?: import("../lib/types.mjs").DeletedItem[], setProps: Function}} props */
@@ -19,6 +20,7 @@ export function Threads(props) {
   const { threads, current } = props.data ?? { threads: [], current: null };
   const act = useActions(props);
   const now = useNow();
+  const [text, setText] = useState("");
 
   const open = (type, fields) => {
     act(type, fields);
@@ -38,16 +40,34 @@ export function Threads(props) {
       icon("plus-lg"),
       h("span", null, "New conversation"),
     ),
+    h(SearchField, { text, onType: setText }),
     h(
       "div",
       { className: "threads-scroll", tabIndex: 0, role: "region", "aria-label": "List of conversations" },
       threads.length === 0 && h("p", { className: "pane-empty" }, "Your conversations will appear here."),
-      groupByAge(threads, now).map(({ name, items }) =>
+      groupByAge(matchTitles(threads, text), now).map(({ name, items }) =>
         h("section", { key: name, "aria-label": name }, h("h3", null, name), h("ul", null, items.map(row))),
       ),
-      h(DeletedFold, { deleted: props.reply, threads, act, onBringBack: (thread) => open("bring-back", thread) }),
+      text.trim() !== "" && h(Found, { text, now }),
+      text.trim() === "" && h(DeletedFold, { deleted: props.reply, threads, act, onBringBack: (thread) => open("bring-back", thread) }),
     ),
   );
+}
+
+/** @returns the threads whose titles contain all words of the text */
+function matchTitles(threads, text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return threads.filter(({ title }) => words.every((word) => title.toLowerCase().includes(word)));
+}
+
+function SearchField({ text, onType }) {
+  const onKeyDown = (event) => {
+    if (event.key !== "Escape" || text === "") return;
+    event.preventDefault(); // else the same Escape would close the sheet
+    onType("");
+  };
+  const names = { placeholder: "Search", "aria-label": "Search conversations and messages" };
+  return h("input", { type: "search", className: "form-control thread-search", value: text, autoComplete: "off", ...names, onKeyDown, onChange: (event) => onType(event.target.value) });
 }
 
 /** List the conversations as commands of the palette. @returns {import("../lib/types.mjs").Command[]} */

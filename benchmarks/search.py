@@ -1,0 +1,172 @@
+"""The search over a million messages on both databases: the time of queries, and what the index costs."""
+
+import itertools
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from unittest.mock import patch
+
+from langchain_core.messages import AIMessage, HumanMessage
+
+from benchmarks.databases import KINDS, Fresh, Kind, Place, places
+from benchmarks.measuring import Bar, Report, Samples, Section, milliseconds
+from checkpoints import Database, NewMessage, Store, serde
+from checkpoints.storage import search_index
+
+MESSAGES, QUICK_MESSAGES = 1_000_000, 20_000
+SAMPLE = 5_000  # messages, written with and without the index
+OF_A_CONVERSATION = 100  # messages
+VOCABULARY = 50_000  # words, as often as Zipf's law says
+TEXTS = 20_000  # different ones, of 120 words
+RUNS = 40  # queries of each kind
+BAR_MS = 100.0
+HEAD = ("", *(f"{kind}, {what}" for kind in KINDS for what in ("median", "slowest of 40")))
+
+
+@dataclass(frozen=True)
+class Language:
+    """Words, the most frequent first, and texts made of them."""
+
+    words: Sequence[str]
+    texts: Sequence[str]
+
+    @classmethod
+    def build(cls) -> "Language":
+        chance = random.Random(11)
+        letters = "etaoinshrdlucmfwypvbgkjqxz"
+        made = {
+            "".join(chance.choices(letters[: chance.randint(6, 26)], k=chance.randint(2, 10))) for _ in range(VOCABULARY)
+        }
+        words = sorted(made, key=lambda word: (len(word), word))
+        shares = list(itertools.accumulate(1 / (place + 1.5) for place in range(len(words))))
+        return cls(words, [" ".join(chance.choices(words, cum_weights=shares, k=120)) for _ in range(TEXTS)])
+
+    def list_queries(self, thread_ids: Sequence[str]) -> dict[str, Callable[[random.Random], tuple[str, str]]]:
+        """Return makers of a query and of its open conversation, by what they ask for."""
+
+        def word(chance: random.Random, first: int, last: int) -> str:
+            return chance.choice(self.words[first : min(last, len(self.words))])
+
+        return {
+            "a word in every second message": lambda chance: (f"{word(chance, 0, 3)} ", ""),
+            "a word in one of 10,000": lambda chance: (f"{word(chance, 20_000, 40_000)} ", ""),
+            "two frequent words": lambda chance: (f"{word(chance, 0, 20)} {word(chance, 20, 100)} ", ""),
+            "three words of any kind": lambda chance: (
+                f"{word(chance, 0, 100)} {word(chance, 100, 1_000)} {word(chance, 1_000, 9_000)} ",
+                "",
+            ),
+            "a phrase from a message": lambda chance: (f'"{" ".join(chance.choice(self.texts).split()[9:12])}"', ""),
+            "the beginning of a word, 3 letters": lambda chance: (word(chance, 2_000, 40_000)[:3].ljust(3, "e"), ""),
+            "the beginning of a word, 5 letters": lambda chance: (word(chance, 10_000, 40_000)[:5], ""),
+            "a frequent word without another": lambda chance: (f"{word(chance, 10, 50)} -{word(chance, 0, 3)} ", ""),
+            "a frequent word, role:user": lambda chance: (f"role:user {word(chance, 0, 50)} ", ""),
+            "a frequent word, in:this": lambda chance: (f"in:this {word(chance, 0, 50)} ", chance.choice(thread_ids)),
+            "a frequent word, before: the first": lambda chance: (f"before:2020 {word(chance, 100, 200)} ", ""),
+            "nothing that is there": lambda chance: ("zzzzzzzzzzzzz ", ""),
+        }
+
+
+def measure(report: Report, folder: Path, *, quick: bool) -> None:
+    """Add the bars and the table of the search to the report."""
+    language, count = Language.build(), QUICK_MESSAGES if quick else MESSAGES
+    section = Section(f"Search: {count:,} messages of 120 words", HEAD)
+    columns: list[dict[str, tuple[str, str]]] = []
+    with places(folder) as fresh:
+        for kind in KINDS:
+            with _filled(fresh(kind), language, count) as (store, thread_ids):
+                columns.append(_measure_queries(report, section, kind, store, language, thread_ids))
+            section.remarks.append(_measure_cost(fresh, kind, language))
+            report.note_load()
+    for name in columns[0]:
+        section.rows.append((name, *itertools.chain.from_iterable(column[name] for column in columns)))
+    report.sections.append(section)
+
+
+@contextmanager
+def _filled(place: Place, language: Language, count: int) -> Iterator[tuple[Store, list[str]]]:
+    database = place.open()
+    store = Store(database)
+    is_postgresql = place.kind == "PostgreSQL"
+    if is_postgresql:  # made afterwards, in a tenth of the time
+        _execute(database, "DROP INDEX ix_search_entry_words")
+    thread_ids = _fill(store, language, count)
+    if is_postgresql:
+        _execute(database, "CREATE INDEX ix_search_entry_words ON search_entry USING gin (words)")
+    database.close()
+    place.settled_bytes()  # merges the log, and analyses the tables of PostgreSQL, as its own housekeeping does
+    database = place.open()
+    try:
+        yield Store(database), thread_ids
+    finally:
+        database.close()
+        place.remove()
+
+
+def _execute(database: Database, statement: str) -> None:
+    with database.begin_write() as connection:
+        connection.exec_driver_sql(statement)
+
+
+def _fill(store: Store, language: Language, count: int) -> list[str]:
+    chance, kinds = random.Random(5), (HumanMessage, AIMessage)
+    bodies = [serde.to_body(kinds[place % 2](text)) for place, text in enumerate(language.texts)]
+    thread_ids = []
+    for _ in range(0, count, OF_A_CONVERSATION):
+        thread_ids.append(store.create_thread().id)
+        store.append(thread_ids[-1], [NewMessage(body) for body in chance.choices(bodies, k=OF_A_CONVERSATION)])
+    return thread_ids
+
+
+def _measure_queries(
+    report: Report, section: Section, kind: Kind, store: Store, language: Language, thread_ids: Sequence[str]
+) -> dict[str, tuple[str, str]]:
+    column = {}
+    slowest = 0.0
+    for name, make_query in language.list_queries(thread_ids).items():
+        took = _time_queries(store, make_query)
+        column[name] = (f"{took.median:,.1f} ms", f"{max(took.values):,.1f} ms")
+        slowest = max(slowest, took.median)
+    bar = Bar(f"search over a million messages, {kind}, the slowest kind of query", slowest, BAR_MS, "ms")
+    report.bars += [bar] if len(thread_ids) * OF_A_CONVERSATION == MESSAGES else []
+    return column
+
+
+def _time_queries(store: Store, make_query: Callable[[random.Random], tuple[str, str]]) -> Samples:
+    chance = random.Random(3)
+    values = []
+    for _ in range(RUNS):
+        text, this = make_query(chance)
+        values += milliseconds(lambda text=text, this=this: _search(store, text, this), 1).values  # type: ignore[misc]
+    return Samples(tuple(values))
+
+
+def _search(store: Store, text: str, this: str) -> None:
+    store.search(text, datetime.now(UTC), this=this or None, limit=30)
+
+
+def _measure_cost(fresh: Fresh, kind: Kind, language: Language) -> str:
+    """Write the same messages with and without the index."""
+    with_index = _write_sample(fresh(kind), language)
+    with patch.object(search_index, "add_messages", lambda *_: None):
+        without = _write_sample(fresh(kind), language)
+    microseconds, size = (each - other for each, other in zip(with_index, without, strict=True))
+    return (
+        f"{kind}: the index takes {microseconds:,.0f} µs and {size:,.0f} bytes of each message, "
+        f"which without it takes {without[0]:,.0f} µs and {without[1]:,.0f} bytes."
+    )
+
+
+def _write_sample(place: Place, language: Language) -> tuple[float, float]:
+    """Return the microseconds and the bytes of a message."""
+    database = place.open()
+    start = time.perf_counter()
+    _fill(Store(database), language, SAMPLE)
+    seconds = time.perf_counter() - start
+    database.close()
+    size = place.settled_bytes()
+    place.remove()
+    return seconds / SAMPLE * 1e6, size / SAMPLE
