@@ -14,7 +14,7 @@ const MODIFIER_KEY = /Mac|iP(hone|ad)/.test(navigator.platform) ? "⌘" : "Ctrl"
 const KEYS = [
   [["Enter"], "send"],
   [["Shift", "Enter"], "begin a new line"],
-  [[MODIFIER_KEY, "K"], "find a place or an action"],
+  [[MODIFIER_KEY, "K"], "find a message, a place or an action"],
   [[MODIFIER_KEY, "S"], "save a checkpoint"],
   [["Esc", "Esc"], "in the empty field: choose a place to go back to"],
   [["Alt", "↑"], "show the checkpoint before"],

@@ -1,0 +1,48 @@
+"""What a search finds, as the page gets it."""
+
+import asyncio
+from datetime import UTC, datetime
+
+from checkpoints import Store, StoreBusyError
+from checkpoints.search.snippet import Snippet
+from components.routes import search
+from components.search_indexing import SearchIndexing
+from tests.checkpoints.conversations import talked
+
+
+def test_a_snippet_is_split_at_its_marks_whatever_its_characters() -> None:
+    parts = search.split_snippet(Snippet("🦜 <b>red</b> 🦜", ((5, 8),), 1))
+    assert [(part["text"], part["marked"]) for part in parts] == [("🦜 <b>", False), ("red", True), ("</b> 🦜", False)]
+    assert search.split_snippet(Snippet("", (), 0)) == []
+
+
+def test_a_hit_names_its_conversation_and_where_it_stands(memory_store: Store) -> None:
+    thread_id = talked(memory_store, "a", "b", "left walrus", "d")
+    memory_store.restore(thread_id, memory_store.list_checkpoints(thread_id)[0].id)
+    view = search.describe_result(memory_store.search("walrus", datetime.now(UTC)))
+    (hit,) = view["hits"]
+    assert (hit["thread"], hit["title"], hit["role"], hit["standing"]) == (thread_id, "Talk", "user", "left")
+    assert (view["more"], view["pending"]) == (False, False)
+
+
+def test_indexing_goes_on_until_nothing_is_queued_and_begins_again_after_an_outage() -> None:
+    portions = iter([True, StoreBusyError(), True, False])
+
+    async def index_portion() -> bool:
+        portion = next(portions)
+        if isinstance(portion, Exception):
+            raise portion
+        return portion
+
+    async def index() -> list[object]:
+        indexing = SearchIndexing()
+        for _ in range(2):
+            indexing.ensure_running(index_portion)
+            indexing.ensure_running(index_portion)  # is at work already
+            task = indexing._task
+            assert task is not None
+            await task
+        await indexing.close()
+        return list(portions)
+
+    assert asyncio.run(index()) == []
