@@ -234,7 +234,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{limits.MAX_CALLS} tool calls in one message, {limits.MAX_ALTERNATIVES} alternatives at one place",
         "A redaction": f"{redaction.MAX_PATTERNS} patterns of {redaction.MAX_PATTERN_CHARS} characters",
         "A search": f"{limits.MAX_QUERY_CHARS} characters and {limits.MAX_QUERY_WORDS} words of a query, "
-        f"the newest {limits.MAX_SEARCH_HITS} matches; the first {limits.MAX_INDEXED_WORDS:,} words of a message with its attached texts",
+        f"the newest {limits.MAX_SEARCH_HITS} matches; "
+        f"the first {limits.MAX_INDEXED_WORDS:,} words of a message with its attached texts",
         "A reading of the database": f"{MAX_READ_SECONDS:g} seconds, then a sentence",
     }
     assert read_limits_table() == expected

@@ -15,3 +15,17 @@ def select_in_batches(
     wanted = list(values)
     for start in range(0, len(wanted), _BATCH_SIZE):
         yield from connection.execute(query.where(key.in_(wanted[start : start + _BATCH_SIZE])))
+
+
+def select_at_places(
+    connection: sa.Connection,
+    query: sa.Select[Any],
+    segment: sa.ColumnElement[int],
+    depth: sa.ColumnElement[int],
+    places: Collection[tuple[int, int]],
+) -> Iterator[sa.Row[Any]]:
+    """Return the rows of a query at one of these places. SQLite would read the whole table for a pair in a list."""
+    wanted = list(places)
+    for start in range(0, len(wanted), _BATCH_SIZE):
+        is_there = (sa.and_(segment == s, depth == d) for s, d in wanted[start : start + _BATCH_SIZE])
+        yield from connection.execute(query.where(sa.or_(*is_there)))

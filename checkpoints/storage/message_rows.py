@@ -15,7 +15,7 @@ from checkpoints.history import Path, Place
 from checkpoints.model import MAIN, Message, MessageStatus, NewMessage, Node
 from checkpoints.progress import Report, StepCounter, count_steps, ignore_progress
 from checkpoints.storage import schema, thread_rows
-from checkpoints.storage.batches import select_in_batches
+from checkpoints.storage.batches import select_at_places
 
 _MAX_PROMPT_SEARCH_MESSAGES = 200
 _MAX_INSERTED_ROWS = 1000  # between two reports
@@ -268,7 +268,7 @@ def select_ids_at(connection: sa.Connection, places: Collection[Place]) -> dict[
 
 def _select_at(connection: sa.Connection, query: sa.Select[Any], places: Collection[Place]) -> Iterator[sa.Row[Any]]:
     table = schema.message.c
-    return select_in_batches(connection, query, sa.tuple_(table.segment, table.depth), places)
+    return select_at_places(connection, query, table.segment, table.depth, places)
 
 
 def select_all_messages(connection: sa.Connection, thread_id: str, report: Report = ignore_progress) -> list[Message]:

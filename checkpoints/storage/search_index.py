@@ -17,7 +17,7 @@ from checkpoints import files
 from checkpoints.history import Place
 from checkpoints.search import content
 from checkpoints.storage import file_rows, schema
-from checkpoints.storage.batches import select_in_batches
+from checkpoints.storage.batches import select_at_places, select_in_batches
 from checkpoints.storage.search_syntax import write_vector
 
 MAX_ENTRIES_AT_ONCE = 200  # that a change writes itself
@@ -55,7 +55,7 @@ def add_messages(connection: sa.Connection, places: Collection[Place]) -> None:
         _queue_places(connection, places)
         return
     query = sa.select(*_MESSAGE_COLUMNS)
-    rows = select_in_batches(connection, query, sa.tuple_(_message.segment, _message.depth), places)
+    rows = select_at_places(connection, query, _message.segment, _message.depth, places)
     _index_messages(connection, sorted(map(_to_message, rows), key=attrgetter("segment", "depth")))
 
 
@@ -127,7 +127,7 @@ def remove_messages(connection: sa.Connection, places: Collection[Place]) -> Non
     """Remove the entries of messages that are about to be erased, while the messages and their files are there."""
     join = sa.and_(_message.segment == _entry.segment, _message.depth == _entry.depth)
     query = sa.select(_entry.number, _entry.words, *_MESSAGE_COLUMNS).join_from(schema.search_entry, schema.message, join)
-    found = list(select_in_batches(connection, query, sa.tuple_(_entry.segment, _entry.depth), places))
+    found = list(select_at_places(connection, query, _entry.segment, _entry.depth, places))
     if connection.dialect.name == "postgresql":
         _remove(connection, [row.number for row in found], [])
         return
