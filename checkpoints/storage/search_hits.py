@@ -11,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from checkpoints import files, history
+from checkpoints.errors import ThreadNotFoundError
 from checkpoints.history import EMPTY_PATH, Path, Place
 from checkpoints.limits import MAX_SEARCH_HITS
 from checkpoints.model import MAIN, Message, Node
@@ -37,19 +38,27 @@ _SQLITE = sa.text(
     "WHERE search_words MATCH :match AND e.created_at >= :after AND e.created_at < :before "
     "AND t.owner = :owner AND t.deleted_at IS NULL ORDER BY w.rowid DESC LIMIT :most"
 )
-_POSTGRESQL = sa.text(
+_POSTGRESQL = (
     f"{_COLUMNS} FROM search_entry e "
     "LEFT JOIN message m ON m.segment = e.segment AND m.depth = e.depth LEFT JOIN checkpoint c ON c.id = e.checkpoint_id "
     "JOIN thread t ON t.id = coalesce(m.thread_id, c.thread_id) "
     "WHERE e.words @@ CAST(:match AS tsquery) AND e.created_at >= :after AND e.created_at < :before "
-    "AND t.owner = :owner AND t.deleted_at IS NULL ORDER BY e.number DESC LIMIT :most"
+    "AND t.owner = :owner AND t.deleted_at IS NULL "
 )
+# PostgreSQL cannot tell how frequent words are together. Among the newest entries, frequent ones are found without the
+# index; where these have too few, the index finds all of a rare one. The sum keeps it from reading all entries in order.
+_NEWEST_ENTRIES = 20_000
+_POSTGRESQL_NEWEST = sa.text(
+    f"{_POSTGRESQL} AND e.number > (SELECT max(number) FROM search_entry) - :newest ORDER BY e.number DESC LIMIT :most"
+)
+_POSTGRESQL_ALL = sa.text(f"{_POSTGRESQL} ORDER BY e.number + 0 DESC LIMIT :most")
 
 
 def search(
     connection: sa.Connection, query: SearchQuery, owner: str, this: str | None, most: int = MAX_SEARCH_HITS
 ) -> SearchResult:
     """Find what an owner has; `this` is the conversation that `in:this` means."""
+    most = min(most, MAX_SEARCH_HITS)
     is_pending = search_index.is_pending(connection)
     thread_ids = _find_threads(connection, query, owner, this)
     is_postgresql = connection.dialect.name == "postgresql"
@@ -61,10 +70,13 @@ def search(
         "owner": owner,
         "after": thread_rows.from_time(query.after) if query.after else -_ANY_TIME,
         "before": thread_rows.from_time(query.before) if query.before else _ANY_TIME,
-        "most": min(most, MAX_SEARCH_HITS) + 1,
+        "most": most + 1,
+        "newest": _NEWEST_ENTRIES,
     }
-    found = connection.execute(_POSTGRESQL if is_postgresql else _SQLITE, values).all()
-    rows = [row for row in found[: min(most, MAX_SEARCH_HITS)] if thread_ids is None or row.thread_id in thread_ids]
+    found = connection.execute(_POSTGRESQL_NEWEST if is_postgresql else _SQLITE, values).all()
+    if is_postgresql and len(found) <= most:
+        found = connection.execute(_POSTGRESQL_ALL, values).all()
+    rows = [row for row in found[:most] if thread_ids is None or row.thread_id in thread_ids]
     return SearchResult(tuple(_rank(_build_hits(connection, rows, query))), len(found) > most, is_pending)
 
 
@@ -152,7 +164,10 @@ def _describe_places(
 
 
 def _load_path(connection: sa.Connection, thread_id: str) -> Path:
-    loaded = thread_rows.load_thread(connection, thread_id)
+    try:
+        loaded = thread_rows.load_thread(connection, thread_id)
+    except ThreadNotFoundError:  # the database has lost its branch: what else was found is shown
+        return EMPTY_PATH
     if loaded.head_node is None:
         return EMPTY_PATH
     return history.trace_path(loaded.head_node, thread_rows.select_segment_parents(connection, thread_id))
