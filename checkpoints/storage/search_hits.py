@@ -48,9 +48,8 @@ _POSTGRESQL = (
 # PostgreSQL cannot tell how frequent words are together. Among the newest entries, frequent ones are found without the
 # index; where these have too few, the index finds all of a rare one. The sum keeps it from reading all entries in order.
 _NEWEST_ENTRIES = 20_000
-_POSTGRESQL_NEWEST = sa.text(
-    f"{_POSTGRESQL} AND e.number > (SELECT max(number) FROM search_entry) - :newest ORDER BY e.number DESC LIMIT :most"
-)
+_AMONG_NEWEST = "AND e.number > (SELECT max(number) FROM search_entry) - :newest ORDER BY e.number DESC LIMIT :most"
+_POSTGRESQL_NEWEST = sa.text(f"{_POSTGRESQL} {_AMONG_NEWEST}")
 _POSTGRESQL_ALL = sa.text(f"{_POSTGRESQL} ORDER BY e.number + 0 DESC LIMIT :most")
 
 
