@@ -45,7 +45,6 @@ from components.routes import (
     health,
     replaced_messages,
     request_progress,
-    stream,
     thread_usage,
     uploads,
     whole_text,
@@ -71,7 +70,6 @@ _log = logging.getLogger(__name__)
 MAX_PAGE_REQUEST_BYTES = 2 * 6 * MAX_MESSAGE_CHARS + 100_000  # a message and a text that fills the composer, all in escapes
 MAX_POOL_THREADS = 4  # for changes and runs: one writes at a time anyway; see services.Readers for all that only reads
 ROUTES = (
-    stream,
     thread_usage,
     replaced_messages,
     comparison,

@@ -12,8 +12,9 @@ from plotly.io.json import to_json_plotly
 from starlette.responses import Response
 
 from checkpoints import StoreUnavailableError, TakesTooLongError
-from components import page_requests, page_state
+from components import page_requests, page_state, turns
 from components.actions import ActionList, Handlers, Refusal, refuse_with_toast
+from components.broadcasts import Frame
 from components.panel import Panel
 from components.panels import (
     branches,
@@ -32,6 +33,7 @@ from components.panels import (
     undo_redo,
 )
 from components.properties import Properties
+from components.routes import stream
 from components.services import Services
 from components.widgets import TRANSCRIPT_ID, Icon
 
@@ -181,6 +183,20 @@ def read_panels(services: Services, location: page_state.PageLocation) -> Proper
     return shown
 
 
+def describe_turn(services: Services, thread_id: str, run_id: str) -> Frame | None:
+    """Describe the changes of all panels after a turn; None if the page has to read every panel."""
+    turn = turns.read_turn(services, thread_id, run_id)
+    if turn is None:
+        return None
+    properties: Properties = {}
+    data: dict[str, turns.DataChange] = {}
+    for panel in PANELS:
+        changes = panel.show_turn(services, turn)
+        properties |= changes.properties
+        data |= changes.data
+    return {"base": turn.base_version, "properties": properties, "data": data}
+
+
 def build_filled_layout(services: Services, pathname: str) -> Component:
     """Return the layout filled with the data of an address, so that the panels need no request of their own."""
     whole = layout()
@@ -197,6 +213,7 @@ def add_route(server: FastAPI, services: Services) -> None:
     one the panels request their data as soon as they are mounted.
     """
     page_requests.add_routes(server, services, LISTS, read_panels)
+    stream.add_route(server, services, describe_turn)
 
     @server.get("/_dash-layout")
     async def get_layout(request: Request) -> Response:

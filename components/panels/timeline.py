@@ -12,6 +12,7 @@ from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
 from components.panel import Panel
 from components.services import Services
+from components.turns import DataChange, Turn, TurnChanges
 from components.views import list_rows
 from components.widgets import TIMELINE_ID, Timeline
 
@@ -44,6 +45,15 @@ SHOWN = ((Ids.LIST, "data"),)
 
 def show(services: Services, location: page_state.PageLocation) -> tuple[dict[str, Any]]:
     return (_read_timeline(services, location.thread_id),)
+
+
+def show_turn(_: Services, turn: Turn) -> TurnChanges:
+    length = turn.messages[-1].depth + 1 if turn.messages else 0
+    change: DataChange = {"fields": {"version": turn.thread.version, "save": _describe_saving(turn.thread)}}
+    if turn.thread.version > turn.base_version:  # the head is at a new message
+        branch = {"id": turn.thread.branch_id, "messages": length, "shared": length}
+        change |= {"items": {"branches": [branch]}, "every": {"checkpoints": {"here": False}}}
+    return TurnChanges({}, {Ids.LIST: change})
 
 
 def register(app: Dash, services: Services) -> None:
@@ -114,8 +124,12 @@ def _read_timeline(services: Services, thread_id: str | None) -> dict[str, Any]:
     return {
         **_describe_branch_portion(store, thread, PORTION_BRANCHES),
         "checkpoints": [list_rows.describe_checkpoint(c, is_current=c.id in current[-1:]) for c in checkpoints],
-        "save": {"enabled": thread.head_id is not None, "reason": None if thread.head_id else NOTHING_TO_SAVE},
+        "save": _describe_saving(thread),
     }
+
+
+def _describe_saving(thread: Thread) -> dict[str, Any]:
+    return {"enabled": thread.head_id is not None, "reason": None if thread.head_id else NOTHING_TO_SAVE}
 
 
 def _read_branch_portion(store: Store, thread_id: str, count: int) -> dict[str, Any]:
@@ -138,4 +152,4 @@ def _describe_branch_portion(store: Store, thread: Thread, count: int) -> dict[s
     }
 
 
-PANEL = Panel(register=register, dialogs=dialogs, shown=SHOWN, show=show, actions=ACTIONS)
+PANEL = Panel(register=register, dialogs=dialogs, shown=SHOWN, show=show, show_turn=show_turn, actions=ACTIONS)

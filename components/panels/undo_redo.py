@@ -10,7 +10,9 @@ from dash.development.base_component import Component
 from checkpoints import Caller, Removal, RunState, StateError, Store, ThreadNotFoundError
 from components import dialog, page_state
 from components.panel import Panel
+from components.properties import Properties
 from components.services import Services
+from components.turns import Turn, TurnChanges
 from components.views import operations
 from components.widgets import TIMELINE_ID, Icon
 
@@ -63,8 +65,21 @@ def show(services: Services, location: page_state.PageLocation) -> tuple[bool, s
     run = services.runs.get_latest_run(location.thread_id) if location.thread_id and length else None
     if run and run.state is RunState.RUNNING:
         return True, STOP_FIRST_HINT, True, STOP_FIRST_HINT, length == 0
+    return *_describe_buttons(undo, redo), length == 0
+
+
+def show_turn(services: Services, turn: Turn) -> TurnChanges:
+    undo, redo, length = _read_undo_state(services.store, turn.thread.id)
+    shown: Properties = {}
+    for (identifier, name), value in zip(SHOWN, (*_describe_buttons(undo, redo), length == 0), strict=True):
+        shown.setdefault(identifier, {})[name] = value
+    return TurnChanges(shown, {})
+
+
+def _describe_buttons(undo: str | None, redo: str | None) -> tuple[bool, str, bool, str]:
+    """Return whether Undo is disabled, and its title; and the same of Redo."""
     undo_title, redo_title = f"Undo {undo}" if undo else "Nothing to undo", f"Redo {redo}" if redo else "Nothing to redo"
-    return undo is None, undo_title, redo is None, redo_title, length == 0
+    return undo is None, undo_title, redo is None, redo_title
 
 
 def register(app: Dash, services: Services) -> None:
@@ -138,4 +153,4 @@ def _read_undo_state(store: Store, thread_id: str | None) -> tuple[str | None, s
     return operations.describe_undo(store.find_undoable(thread_id)), operations.describe_undo(redoable), length
 
 
-PANEL = Panel(register=register, dialogs=dialogs, shown=SHOWN, show=show)
+PANEL = Panel(register=register, dialogs=dialogs, shown=SHOWN, show=show, show_turn=show_turn)
