@@ -17,7 +17,7 @@ StateError
 ├── DamagedMessageError      a stored message does not fit its hash: it is not shown, and nothing is built on it
 ├── InvalidFileError         a file that cannot be attached
 ├── DamagedFileError         an attached file that is missing, or does not fit its hash
-├── ExportTooLargeError      an export that is too large to be imported
+├── ExportTooLargeError      an export that would be too large
 ├── BackupError              a backup that was not made
 ├── InvalidDocumentError     an import that is refused; the text names the field
 ├── InvalidRedactionError    a pattern that cannot be searched for
@@ -142,7 +142,7 @@ class DamagedFileError(StateError):
 
 
 class ExportTooLargeError(StateError):
-    """With its files, the export would be too large to be imported."""
+    """With its files, or with words redacted almost everywhere, the export would be too large."""
 
 
 class BackupError(StateError):

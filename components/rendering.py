@@ -7,15 +7,12 @@ import asyncio
 import json
 import logging
 import signal
-import subprocess
 import sys
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from hashlib import sha256
-from multiprocessing.connection import Pipe
-from pathlib import Path
 from threading import Lock
 
 from components.views.markdown import (
@@ -26,6 +23,7 @@ from components.views.markdown import (
     render_markdown,
     to_plain_html,
 )
+from components.worker_process import WorkerProcess
 
 MAX_WORKERS = 2  # of some 25 MiB each; the second is started when the first is at work
 MAX_TEXT_SECONDS = 1.0  # of a worker's processor
@@ -35,49 +33,7 @@ MAX_HTML_BYTES = 4_000_000  # of one text
 MAX_CACHED_CHARS = 16_000_000  # of HTML
 
 _COMMAND = (sys.executable, "-m", "components.render_worker")
-_ROOT = Path(__file__).parent.parent
 _log = logging.getLogger(__name__)
-
-
-class _Worker:
-    """One process, and our end of the socket to it. The other end closes with us, however we end."""
-
-    def __init__(self, command: Sequence[str]) -> None:
-        self._connection, theirs = Pipe()
-        with theirs:
-            handle = theirs.fileno()
-            self._process = subprocess.Popen(  # noqa: S603  (no word of the command comes from outside)
-                [*command, str(handle)],
-                cwd=_ROOT,
-                pass_fds=[handle],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl+C in the terminal is for the server alone
-            )
-
-    @property
-    def is_alive(self) -> bool:
-        return self._process.poll() is None
-
-    def ask(self, request: bytes, max_wait_seconds: float) -> bytes:
-        """Raises `EOFError` or `OSError` when the process ended or its answer is too large, `TimeoutError` when none came.
-        After any of them it is of no more use.
-        """
-        self._connection.send_bytes(request)
-        if not self._connection.poll(max_wait_seconds):
-            raise TimeoutError
-        return self._connection.recv_bytes(MAX_HTML_BYTES)
-
-    def kill(self) -> None:
-        """End the process at once. A thread that waits for its answer gets an error."""
-        self._process.kill()
-
-    def close(self) -> int:
-        """End the process, if it has not ended, and return the code that it ended with."""
-        self._process.kill()
-        self._connection.close()
-        return self._process.wait()
 
 
 class _Workers:
@@ -87,8 +43,8 @@ class _Workers:
         self._command, self._max_wait_seconds = command, max_wait_seconds
         self._threads = ThreadPoolExecutor(MAX_WORKERS, thread_name_prefix="rendering")
         self._lock = Lock()
-        self._idle: list[_Worker] = []
-        self._busy: list[_Worker] = []
+        self._idle: list[WorkerProcess] = []
+        self._busy: list[WorkerProcess] = []
         self._closed = False
 
     def submit(self, request: bytes) -> Future[bytes | None]:
@@ -111,7 +67,7 @@ class _Workers:
     def _ask(self, request: bytes) -> bytes | None:
         worker = self._take()
         try:
-            answer = worker.ask(request, self._max_wait_seconds)
+            answer = worker.ask(request, self._max_wait_seconds, MAX_HTML_BYTES)
         except (EOFError, OSError) as error:
             code = worker.close()
             with self._lock:
@@ -126,7 +82,7 @@ class _Workers:
             self._idle.append(worker)
         return answer
 
-    def _take(self) -> _Worker:
+    def _take(self) -> WorkerProcess:
         with self._lock:
             if self._closed:
                 raise TimeoutError
@@ -136,7 +92,7 @@ class _Workers:
                     break
                 worker.close()
             else:
-                worker = _Worker(self._command)
+                worker = WorkerProcess(self._command)
             self._busy.append(worker)
             return worker
 

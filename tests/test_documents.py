@@ -23,9 +23,9 @@ from agent.time_travel.policy import MAX_MOVES_PER_TURN
 from agent.tools import mcp_messages, remote_tool
 from app import ALLOWED_ROUTES
 from checkpoints import limits
-from checkpoints.interchange import redaction
+from checkpoints.interchange import document_redaction, redaction
 from commands import parse_arguments
-from components import uploads
+from components import redacted_exports, redaction_worker, uploads
 from components.routes import open_pages
 from components.services import MAX_READ_SECONDS
 from components.views import shown_text
@@ -232,7 +232,10 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{limits.MAX_CONVERSATIONS} conversations, "
         f"{limits.MAX_BRANCHES_AND_CHECKPOINTS:,} branches and checkpoints together, "
         f"{limits.MAX_CALLS} tool calls in one message, {limits.MAX_ALTERNATIVES} alternatives at one place",
-        "A redaction": f"{redaction.MAX_PATTERNS} patterns of {redaction.MAX_PATTERN_CHARS} characters",
+        "A redaction": f"{redaction.MAX_PATTERNS} patterns of {redaction.MAX_PATTERN_CHARS} characters, "
+        f"{document_redaction.MAX_REDACTED_PLACES:,} places; on the page {redacted_exports.MAX_REDACTION_SECONDS:g} s of a "
+        f"processor and {redaction_worker.MAX_MEMORY_BYTES // 10**9} GB, {redacted_exports.MAX_AT_ONCE} exports at once and "
+        f"{redacted_exports.MAX_WAITING} that wait",
         "A reading of the database": f"{MAX_READ_SECONDS:g} seconds, then a sentence",
     }
     assert read_limits_table() == expected

@@ -8,6 +8,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from checkpoints import NotFoundError, StateError, StoreUnavailableError, TakesTooLongError
 from checkpoints.errors import DamagedFileError, DamagedMessageError
+from components.redacted_exports import TooManyExportsError
 
 
 class MalformedActionError(Exception):
@@ -20,6 +21,7 @@ STATUS_CODES: dict[type[StateError], int] = {  # an error that is not listed tak
     DamagedFileError: 410,
     StoreUnavailableError: 503,
     TakesTooLongError: 503,
+    TooManyExportsError: 503,
     StateError: 400,
 }
 
