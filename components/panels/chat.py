@@ -95,6 +95,7 @@ def _read_transcript(
         prices=services.prices,
         attempts=fork_attempts.read_attempts(store, thread_id, messages),
         to_html=services.renderer.page(),
+        portions=window["count"] // message_window.WINDOW_MESSAGES,
     )
     return {
         "thread": thread_id,

@@ -13,7 +13,9 @@ from components.views import tool_cards
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/messages/{message_id}/text")
     async def get_text(thread_id: str, message_id: str, part: str = "", call: str = "") -> Response:
-        """Return one text of a message: its own, its reasoning, or a call's arguments. The guard has checked the request."""
+        """Return one text of a message: its own, its reasoning, a call's arguments or all its calls. The guard has checked
+        the request.
+        """
         found = await services.read_snapshot(_read_text, services.store, thread_id, message_id, part, call)
         return PlainTextResponse(found)
 
@@ -32,5 +34,7 @@ def find_text(message: BaseMessage, part: str, call_id: str) -> str | None:
     if part == "reasoning" and isinstance(message, AIMessage):
         reasoning = Reasoning.of(message)
         return reasoning.text.strip() if reasoning else None
+    if part == "calls" and tool_cards.count_calls(message):
+        return tool_cards.format_calls(message)
     calls = tool_cards.list_shown_calls(message) if part == "arguments" else []
-    return next((tool_cards.format_arguments(call) for call in calls if (call["id"] or "") == call_id), None)
+    return next((tool_cards.format_arguments(call) for call in calls if tool_cards.cut_id(call) == call_id), None)

@@ -4,7 +4,7 @@ import { useFetch } from "../lib/fetch.lazy.mjs";
 import { icon } from "../lib/icons.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { Prose } from "./prose.mjs";
-import { ShowAll } from "./show-all.mjs";
+import { ShowAll, ShowAllCalls } from "./show-all.mjs";
 
 const { Fragment, createElement: h, useState } = window.React;
 const { createPortal } = window.ReactDOM;
@@ -61,6 +61,7 @@ function SubagentMessage({ message, Tool }) {
     message.html !== "" && h(Prose, { html: message.html }),
     h(ShowAll, { more: message.more }),
     message.tools.length > 0 && h("div", { className: "tools" }, message.tools.map((tool) => h(Tool, { key: tool.id, tool, act: null }))),
+    h(ShowAllCalls, { more: message.more_tools }),
   );
 }
 
