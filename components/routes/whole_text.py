@@ -19,6 +19,12 @@ def add_route(server: FastAPI, services: Services) -> None:
         found = await services.read_snapshot(_read_text, services.store, thread_id, message_id, part, call)
         return PlainTextResponse(found)
 
+    @server.get("/api/threads/{thread_id}/checkpoints/{checkpoint_id}/description")
+    async def get_description(thread_id: str, checkpoint_id: str) -> Response:
+        """Return the whole description of a checkpoint. The guard has checked the request."""
+        checkpoint = await services.read_snapshot(services.store.get_checkpoint, thread_id, checkpoint_id)
+        return PlainTextResponse(checkpoint.description)
+
 
 def _read_text(store: Store, thread_id: str, message_id: str, part: str, call: str) -> str:
     text = find_text(store.get_message(thread_id, message_id).intact.langchain, part, call)

@@ -33,12 +33,14 @@
  *   model: string, demo: string|null, meter: MeterView|null,
  *   max_chars: number}} ComposerData
  *
- * @typedef {{id: string, name: string, description: string, created_by: "user"|"agent"|"judge"|"system", time: string,
+ * @typedef {{id: string, name: string, position: number, description: string, more: MoreView|null, created_by: "user"|"agent"|"judge"|"system", time: string,
  *   messages: number, message: string|null, tokens: number|null, pinned: boolean, here: boolean}} CheckpointView
  * @typedef {{id: string, name: string, current: boolean, messages: number, shared: number}} BranchView
  * @typedef {{thread: string|null, version: number, branch_count: number, branches: BranchView[]}} BranchPortion  the newest
  *   branches and the current one; `branch_count` is of all
- * @typedef {BranchPortion & {checkpoints: CheckpointView[], save: {enabled: boolean, reason: string|null}}} TimelineData
+ * @typedef {{thread: string|null, checkpoint_count: number, checkpoints: CheckpointView[], words?: string}} CheckpointPortion  the
+ *   newest, the pinned and the current one, oldest first; `checkpoint_count` is of all (with words: of all that contain them)
+ * @typedef {BranchPortion & CheckpointPortion & {save: {enabled: boolean, reason: string|null}}} TimelineData
  *
  * @typedef {{id: string, title: string, updated: string, running: boolean, waiting: boolean}} ThreadItem
  * @typedef {ThreadItem & {version: number}} DeletedItem
