@@ -30,7 +30,7 @@ from tests.doors import DOORS, Conversation, Door, talking
 from tests.rounds import given_examples
 
 MAX_VIEW_STATEMENTS = 80
-MAX_REPLY_CHARS = 6 * MAX_VIEW_CHARS  # JSON writes a "<" as six characters
+MAX_REPLY_CHARS = 7 * MAX_VIEW_CHARS  # JSON writes a "<" as six characters; and the frame
 MAX_VIEW_SECONDS = 1.0  # of this process, without those that format
 MAX_FORMATTING_SECONDS = rendering.MAX_PAGE_SECONDS + rendering.MAX_TEXT_SECONDS + 1  # of a view, with starts of processes
 QUICK = ("a message", "a deep file")
