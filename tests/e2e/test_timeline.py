@@ -246,7 +246,7 @@ def test_a_long_history_comes_in_portions(server: Server, visit: Visit) -> None:
     lines = page.dialog.get_by_test_id("change")
     expect(lines).to_have_count(200)
     page.dialog.get_by_role("button", name="Show more").click()
-    expect(lines).to_have_count(252)
+    expect(lines).to_have_count(254)
     expect(lines.last).to_contain_text("Asked “Hello”")
 
 
