@@ -33,7 +33,7 @@ class PageLocation:
 
 
 class UndoTarget(TypedDict):
-    """A change: the thread, and the version that it made."""
+    """The last change that the page shows: the thread, and the version that it made."""
 
     thread: str
     version: int

@@ -26,10 +26,10 @@ from components.views.markdown import (
 from components.worker_process import WorkerProcess
 
 MAX_WORKERS = 2  # of some 25 MiB each; the second is started when the first is at work
-MAX_TEXT_SECONDS = 1.0  # of a worker's processor
-MAX_PAGE_SECONDS = 2.0  # for all messages of one view
+MAX_TEXT_SECONDS = 0.35  # of a worker's processor
+MAX_PAGE_SECONDS = 0.35  # for all messages of one view; the text that is begun last has its own seconds all the same
 MAX_WAIT_SECONDS = 10.0  # by the clock: for a worker that is stopped, or many that wait for one
-MAX_HTML_BYTES = 4_000_000  # of one text
+MAX_HTML_BYTES = 500_000  # of one text
 MAX_CACHED_CHARS = 16_000_000  # of HTML
 
 _COMMAND = (sys.executable, "-m", "components.render_worker")
@@ -137,12 +137,15 @@ class Renderer:
         self._cache = _Cache()
 
     def page(self) -> Callable[[str], str]:
-        """Return a function that formats the texts of one view, with MAX_PAGE_SECONDS for all. It blocks."""
+        """Return a function that formats the texts of one view, with MAX_PAGE_SECONDS for all. It blocks.
+
+        Every text that is begun is kept, formatted or not: so the views of a page come to an end with its texts.
+        """
         seconds_left = MAX_PAGE_SECONDS
 
         def to_html_in_time(text: str) -> str:
             nonlocal seconds_left
-            html, cost_seconds = self._to_html(text, min(seconds_left, MAX_TEXT_SECONDS))
+            html, cost_seconds = self._to_html(text, is_in_time=seconds_left > 0)
             seconds_left -= cost_seconds
             return html
 
@@ -151,7 +154,7 @@ class Renderer:
     async def look(self, text: str, definitions: Definitions) -> tuple[Look, float] | None:
         """Format a growing text, and return the seconds that it took; None where it took too long."""
         try:
-            future = asyncio.wrap_future(self._submit(text, definitions, MAX_TEXT_SECONDS))
+            future = asyncio.wrap_future(self._submit(text, definitions))
             answer = await asyncio.wait_for(future, self._max_wait_seconds)
         except TimeoutError:
             return None
@@ -164,8 +167,8 @@ class Renderer:
         """End the processes. From now on only cheap texts are formatted."""
         self._workers.close()
 
-    def _to_html(self, text: str, max_seconds: float) -> tuple[str, float]:
-        """Return the HTML of `text`, and the seconds that it took."""
+    def _to_html(self, text: str, *, is_in_time: bool) -> tuple[str, float]:
+        """Return the HTML of `text`, and the seconds that it took. Without time, only a cheap text is begun."""
         if len(text) > MAX_FORMATTED_CHARS:
             return to_plain_html(text), 0.0
         key = sha256(text.encode("utf-8", "surrogatepass")).digest()
@@ -175,28 +178,26 @@ class Renderer:
         if is_cheap(text):
             started = time.thread_time()
             html, cost_seconds = render_markdown(text), time.thread_time() - started
-        elif max_seconds <= 0:
+        elif not is_in_time:
             return to_plain_html(text), 0.0
         else:
             try:
-                html, cost_seconds = self._ask(text, max_seconds)
+                html, cost_seconds = self._ask(text)
             except (TimeoutError, CancelledError):
                 return to_plain_html(text), 0.0
-            if html is None and max_seconds < MAX_TEXT_SECONDS:  # the others took its time: the next view tries again
-                return to_plain_html(text), cost_seconds
         self._cache.keep(key, html)
         return to_plain_html(text) if html is None else html, cost_seconds
 
-    def _ask(self, text: str, max_seconds: float) -> tuple[str | None, float]:
-        future = self._submit(text, None, max_seconds)
+    def _ask(self, text: str) -> tuple[str | None, float]:
+        future = self._submit(text, None)
         try:
             answer = future.result(self._max_wait_seconds)
         finally:
             future.cancel()  # if it still waits for a worker
         if answer is None:
-            return None, max_seconds
+            return None, MAX_TEXT_SECONDS
         cost_seconds, *look = json.loads(answer)
         return Look(*look).tail, cost_seconds
 
-    def _submit(self, text: str, definitions: Definitions | None, max_seconds: float) -> Future[bytes | None]:
-        return self._workers.submit(json.dumps([max_seconds, text, definitions]).encode())
+    def _submit(self, text: str, definitions: Definitions | None) -> Future[bytes | None]:
+        return self._workers.submit(json.dumps([MAX_TEXT_SECONDS, text, definitions]).encode())

@@ -11,7 +11,7 @@ from checkpoints.files import File
 from checkpoints.interchange.import_limits import (
     check_alternatives,
     check_branch_and_checkpoint_count,
-    check_call_count,
+    check_calls,
     check_message_count,
 )
 from checkpoints.interchange.waymark import BranchPart, CheckpointPart, Document, FilePart, MessagePart, hash_contents
@@ -134,7 +134,7 @@ def _check_messages(document: Document, on_message: Callable[[], object]) -> dic
 def _check_body(body: dict[str, Any], field: str, files_by_hash: Mapping[str, File]) -> None:
     if set(body) != {"type", "data"} or not isinstance(body["data"], dict):
         raise InvalidDocumentError('must have exactly "type" and "data"', field)
-    check_call_count(body, field)
+    check_calls(body, field)
     content = body["data"].get("content")
     for index, part in enumerate(content if isinstance(content, list) else ()):
         if files.is_file_part(part) and body["type"] == "human":

@@ -98,13 +98,14 @@ def _read_transcript(
     notice = operations.describe_notice(chat_actions.find_notice_operation(store, thread_id))
     if notice and notice["op"] == closed_notice:
         notice = None
+    portions = window["count"] // message_window.WINDOW_MESSAGES
     run = services.runs.get_latest_run(thread_id)
     state = run.state if run and not later else None  # a running or waiting call is at the end of the conversation
     return {
         "thread": thread_id,
         "version": thread.version,
         "title": thread.title,
-        "messages": _describe_messages(services, thread_id, messages, state),
+        "messages": _describe_messages(services, thread_id, messages, state, portions),
         "earlier": earlier,
         "later": later,
         "run": list_rows.describe_run(run),
@@ -114,7 +115,7 @@ def _read_transcript(
 
 
 def _describe_messages(
-    services: Services, thread_id: str, messages: Sequence[Message], state: RunState | None
+    services: Services, thread_id: str, messages: Sequence[Message], state: RunState | None, portions: int = 1
 ) -> list[message_view.MessageView]:
     store = services.store
     extras = message_view.MessageExtras(
@@ -127,6 +128,7 @@ def _describe_messages(
         prices=services.prices,
         attempts=fork_attempts.read_attempts(store, thread_id, messages),
         to_html=services.renderer.page(),
+        portions=portions,
     )
     return message_view.describe_messages(messages, extras)
 

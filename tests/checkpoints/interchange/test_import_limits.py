@@ -20,6 +20,7 @@ COUNTS: dict[str, Callable[[str], int]] = {  # of an export, by the limit
     "MAX_BRANCHES_AND_CHECKPOINTS": lambda text: sum(len(json.loads(text)[name]) for name in ("branches", "checkpoints")),
     "MAX_ALTERNATIVES": lambda _: 2,
     "MAX_CALLS": lambda _: 1,
+    "MAX_LABEL_CHARS": lambda _: len("call"),
     "MAX_FILE_LEVELS": lambda text: next(levels for levels in range(99) if not is_deeper(json.loads(text), levels)),
 }
 
