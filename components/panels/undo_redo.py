@@ -81,7 +81,7 @@ def _register_clear(app: Dash, services: Services) -> None:
         State(page_state.Ids.URL, "pathname"),
         prevent_initial_call=True,
     )
-    async def open_dialog(_: int, pathname: str) -> Any:
+    async def open_dialog(_: int, pathname: str | None) -> Any:
         thread_id = page_state.parse_thread_id(pathname)
         if thread_id is None:
             return no_update
@@ -115,7 +115,7 @@ def _register_undo(app: Dash, services: Services) -> None:
         @app.callback(
             page_state.update_output(), Input(identifier, "n_clicks"), State(TIMELINE_ID, "data"), prevent_initial_call=True
         )
-        async def undo_or_redo(_: int, timeline: dict[str, Any], change: Any = verb) -> page_state.PageUpdate:
+        async def undo_or_redo(_: int, timeline: page_state.UndoTarget, change: Any = verb) -> page_state.PageUpdate:
             try:
                 done = await services.apply_change(
                     change, timeline["thread"], caller=Caller(expected_version=timeline["version"])
