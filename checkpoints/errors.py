@@ -13,6 +13,7 @@ StateError
 ├── NothingToUndoError
 ├── CurrentBranchError       the current branch cannot be deleted
 ├── TooManyAlternativesError a place of the conversation has as many next messages as can be imported
+├── TooManyValuesError       a message or a state of more values than can be imported
 ├── DamagedOperationError    the record of a change cannot be read: it cannot be undone
 ├── DamagedMessageError      a stored message does not fit its hash: it is not shown, and nothing is built on it
 ├── InvalidFileError         a file that cannot be attached
@@ -109,6 +110,11 @@ class CurrentBranchError(StateError):
 class TooManyAlternativesError(StateError, ValueError):
     def __init__(self, limit: int) -> None:
         super().__init__(f"There are {limit} alternatives at this place already, the most that there may be.")
+
+
+class TooManyValuesError(StateError, ValueError):
+    def __init__(self, noun: str, limit: int) -> None:
+        super().__init__(f"A {noun} holds more than {limit:,} values, which is too many.")
 
 
 class DamagedMessageError(StateError):

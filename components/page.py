@@ -35,6 +35,7 @@ from components.panels import (
 from components.properties import Properties
 from components.routes import stream
 from components.services import Services
+from components.shapes import check_arguments
 from components.widgets import TRANSCRIPT_ID, Icon
 
 INDEX_TEMPLATE = """<!DOCTYPE html>
@@ -94,8 +95,8 @@ LISTS = {
 
 
 class Page(Dash):
-    """Dash without the scripts that this page does not use (a tenth of the time until it is ready). Every callback also runs
-    `after_each` at its end, even when it failed.
+    """Dash without the scripts that this page does not use (a tenth of the time until it is ready). Every callback gets its
+    values in the types of its parameters, and runs `after_each` at its end, even when it failed.
     """
 
     after_each: Callable[[], None]
@@ -108,10 +109,12 @@ class Page(Dash):
         register = super().callback(*parts, **options)
 
         def wrap_callback(function: Callable[..., Awaitable[Any]]) -> Any:
+            check_values = check_arguments(function)
+
             @wraps(function)
             async def run_callback(*values: Any) -> Any:
                 try:
-                    return await function(*values)
+                    return await function(*check_values(values))
                 finally:
                     self.after_each()
 

@@ -226,20 +226,23 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "Tokens, and other whole numbers from outside": f"{limits.MAX_TOKENS:,}, and {limits.MAX_NUMBER:,}; "
         "a larger one counts as unknown",
         "Reasoning of one answer": f"{limits.MAX_REASONING_CHARS:,} characters of text, {limits.MAX_ITEMS_CHARS:,} "
-        f"characters and {limits.MAX_ITEM_LEVELS} levels of the provider's items",
+        f"characters, {limits.MAX_ITEM_VALUES:,} values and {limits.MAX_ITEM_LEVELS} levels of the provider's items",
         "Agent moves": f"{MAX_MOVES_PER_TURN} between two messages of the user, {MAX_NOTE_CHARS:,} characters of a "
         "message after the move",
         "One fork": f"{forking.MAX_PROMPTS} prompts of {forking.MAX_PROMPT_CHARS:,} characters, "
         f"{forking.MAX_BRANCH_ANSWER_CHARS:,} characters of each result, {forking.MAX_BRANCHES_PER_RUN} branches of one run",
-        "Arguments of one tool call": f"{limits.MAX_ARGUMENT_LEVELS} levels of nesting",
+        "Arguments of tool calls": f"{limits.MAX_ARGUMENT_LEVELS} levels of nesting, {limits.MAX_ARGUMENT_VALUES:,} values "
+        "in all calls of one answer",
         "One tool call": f"`LIMITS_TOOL_SECONDS`, {run.max_result_chars:,} characters of result",
         "`/compact`": f"{MAX_FOCUS_CHARS:,} characters of what to keep",
+        "A state that the library saves": f"{limits.MAX_SAVED_VALUES:,} values in one message, and in the further keys",
         "Alternatives at one place": f"{limits.MAX_ALTERNATIVES}, from a person, an agent or a file",
         "An import": f"{limits.MAX_DOCUMENT_BYTES / 1e6:g} MB, {limits.MAX_FILE_LEVELS} levels of nesting, "
         f"{limits.MAX_DOCUMENT_VALUES:,} values, {limits.MAX_DOCUMENT_MESSAGES:,} messages, "
         f"{limits.MAX_CONVERSATIONS} conversations, "
         f"{limits.MAX_BRANCHES_AND_CHECKPOINTS:,} branches and checkpoints together, "
         f"{limits.MAX_CALLS} tool calls in one message with {limits.MAX_LABEL_CHARS} characters of a name or an id, "
+        f"{limits.MAX_PART_VALUES:,} values in one message, one checkpoint or the settings, "
         f"{limits.MAX_ALTERNATIVES} alternatives at one place",
         "A redaction": f"{redaction.MAX_PATTERNS} patterns of {redaction.MAX_PATTERN_CHARS} characters, "
         f"{document_redaction.MAX_REDACTED_PLACES:,} places; on the page {redacted_exports.MAX_REDACTION_SECONDS:g} s of a "

@@ -39,6 +39,10 @@ def _check_limits(document: Json, text: str) -> None:
     raw = text.encode()
     check_byte_count(len(raw))
     strict_json.check_value_count(raw)
+    strict_json.check_part(document["thread"], "thread")
+    for name in ("messages", "checkpoints"):
+        for index, part in enumerate(document[name]):
+            strict_json.check_part(part, f"{name}[{index}]")
     strict_json.check_levels(document)
 
 

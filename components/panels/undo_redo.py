@@ -95,7 +95,7 @@ def _register_clear(app: Dash, services: Services) -> None:
         State(page_state.Ids.URL, "pathname"),
         prevent_initial_call=True,
     )
-    async def open_dialog(_: int, pathname: str) -> Any:
+    async def open_dialog(_: int, pathname: str | None) -> Any:
         thread_id = page_state.parse_thread_id(pathname)
         if thread_id is None:
             return no_update
