@@ -52,8 +52,8 @@ class Page:
         self.wait_until_ready()
 
     def wait_until_ready(self) -> None:
-        self.composer.wait_for()
         expect(self.tab.locator("#transcript .log")).to_be_visible()
+        expect(self.tab.locator("[data-slot][inert]")).to_have_count(0)
 
     # Talking
 

@@ -59,7 +59,7 @@ def assets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return copy
 
 
-EAGER_FILES = ("waymark.mjs", "early.js", "favicon.svg", "modules/lib/icons.mjs", "modules/page/shell.css")
+EAGER_FILES = ("waymark.mjs", "favicon.svg", "modules/lib/icons.mjs", "modules/page/shell.css")
 LAZY_FILES = ("modules/page/palette.lazy.mjs", "modules/page/palette.lazy.css")
 
 
@@ -74,7 +74,7 @@ def test_a_changed_file_changes_the_addresses(name: str, assets: Path) -> None:
 
 def test_the_files_are_the_frame_s_and_the_lazy_ones() -> None:
     eager = {path for path in load_page_files().files if ".lazy." not in path}
-    assert eager == {"early.js", "waymark.css", "waymark.mjs", "icons.svg", "favicon.svg", "sign-in.js"}
+    assert eager == {"waymark.css", "waymark.mjs", "icons.svg", "favicon.svg", "sign-in.js"}
     lazy = {path.relative_to(ROOT / "assets").as_posix() for path in (ROOT / "assets").rglob("*.lazy.*")}
     assert set(load_page_files().files) - eager == lazy
 

@@ -1,6 +1,7 @@
 /** The page's requests: an action of a list, and the reading of all panels. A reply has properties of components to set. */
 import { afterFirstWord } from "./first-word.mjs";
 import { TOO_LONG, watchReply } from "./late-reply.mjs";
+import { setProperties } from "./properties.mjs";
 import { reportLostRequest } from "./request.mjs";
 import { showToast } from "./toast.mjs";
 
@@ -68,11 +69,4 @@ async function post(address, body) {
   }
   reportLostRequest();
   return null;
-}
-
-/** Set properties of several components in one rendering. */
-function setProperties(properties) {
-  window.ReactDOM.unstable_batchedUpdates(() => {
-    for (const [id, values] of Object.entries(properties)) window.dash_clientside.set_props(id, values);
-  });
 }

@@ -1,4 +1,5 @@
 /** Upload a file to import. Dash's own upload would send it inside the JSON of a request, and with each step again. */
+import { setProperties } from "../lib/properties.mjs";
 import { uploadContent, UploadRefusedError } from "../lib/uploads.mjs";
 import { followRequest } from "./long-request.mjs";
 
@@ -20,11 +21,11 @@ function takeFile(event) {
 }
 
 async function importFile(file) {
-  window.dash_clientside.set_props("toast", { is_open: false }); // about the previous file
+  setProperties({ toast: { is_open: false } }); // about the previous file
   try {
     if (file.size > MAX_IMPORT_BYTES) throw new UploadRefusedError(`The file is larger than ${MAX_IMPORT_BYTES / 1_000_000} MB.`);
     const id = await followRequest(IMPORT, (headers, _, signal) => uploadContent("import", file, { headers, signal }));
-    window.dash_clientside.set_props("import-file", { data: { id, name: file.name } });
+    setProperties({ "import-file": { data: { id, name: file.name } } });
   } catch (error) {
     showProblem(`${file.name} was not imported. ${describeFailure(error)}`);
   }
@@ -37,7 +38,7 @@ function describeFailure(error) {
 
 function showProblem(text) {
   const head = { tick: Date.now() / 1000, toast: { text, kind: "problem", undo: null } };
-  window.dash_clientside.set_props("head", { data: head });
+  setProperties({ head: { data: head } });
 }
 
 export function watchUploads() {
