@@ -59,7 +59,8 @@
     };
   });
 
-  ["Threads", "Transcript", "Composer", "Timeline", "Log", "Settings", "OutageBanner", "Icon", "Slot"].forEach(function (name) {
+  var panels = ["Threads", "Transcript", "Composer", "Timeline"];
+  panels.concat(["Log", "Settings", "OutageBanner", "Icon", "ImportButton", "Slot"]).forEach(function (name) {
     waymark[name] = function (props) {
       var state = React.useState(false);
       // Not in the first render, even if the module is there: Dash shows no change of another component (a toast, for

@@ -21,7 +21,7 @@ import { closeDialog, focusInDialog, navigate, toggleSheet, watchShell } from ".
 import { Slot } from "./modules/page/slot.mjs";
 import { cycleTheme, watchSystemTheme } from "./modules/page/theme.mjs";
 import { OutageBanner } from "./modules/page/outage.mjs";
-import { watchUploads } from "./modules/page/upload.mjs";
+import { ImportButton } from "./modules/page/upload.mjs";
 import { Settings } from "./modules/settings/settings.mjs";
 import { Threads } from "./modules/threads/threads.mjs";
 import { Timeline } from "./modules/timeline/timeline.mjs";
@@ -31,11 +31,10 @@ const clientside = { cycleTheme, focusInDialog, toggleSheet, navigate, closeDial
 const panels = { Threads, Transcript, Composer, Timeline };
 const forwarders = Object.fromEntries(Object.entries(panels).map(([name, Panel]) => [name, inOwnRoot(name, Panel)]));
 
-window.waymark.provide({ ...forwarders, Log, Settings, OutageBanner, Icon, Slot, clientside });
+window.waymark.provide({ ...forwarders, Log, Settings, OutageBanner, Icon, ImportButton, Slot, clientside });
 watchSystemTheme();
 watchShell();
 watchKeys();
-watchUploads();
 watchExports();
 watchFileLinks();
 watchSessions();

@@ -4,9 +4,10 @@ import re
 from html import escape
 from typing import Any
 
-from components.widgets import Icon, SettingsButton
+from components.widgets import Icon, ImportButton, SettingsButton
 
 EARLY_SCRIPTS = ("/deps/react@", "/deps/react-dom@")  # scripts that the page's own modules need
+_BUTTON_ICONS = {SettingsButton: "sliders", ImportButton: "upload"}  # buttons of our own components
 _ATTRIBUTES = {"className": "class"}
 _SOURCE = re.compile(r'<script src="([^"]+)"></script>')
 _THEME_ICONS = (("sun", "light"), ("moon-stars", "dark"), ("circle-half", "system"))
@@ -20,19 +21,18 @@ def render_html(part: Any, files: str) -> str:
         return "".join(render_html(each, files) for each in part)
     if isinstance(part, Icon):
         return _render_icon(part.name, files)  # type: ignore[attr-defined]
-    if isinstance(part, SettingsButton):
-        return f'<button class="btn">{_render_icon("sliders", files)}</button>'
+    if type(part) in _BUTTON_ICONS:
+        return f'<button class="btn">{_render_icon(_BUTTON_ICONS[type(part)], files)}</button>'
     described = part.to_plotly_json()
-    is_html = described["namespace"] == "dash_html_components"
-    tag = described["type"].lower() if is_html else "div"
-    props = {name: value for name, value in described["props"].items() if name != "children"}
-    attributes = "".join(_render_attribute(_ATTRIBUTES.get(name, name), props[name]) for name in (props if is_html else ()))
-    return f"<{tag}{attributes}>{render_html(described['props'].get('children'), files)}</{tag}>"
+    tag, props = described["type"].lower(), described["props"]
+    attributes = "".join(_render_attribute(name, value) for name, value in props.items() if name != "children")
+    return f"<{tag}{attributes}>{render_html(props.get('children'), files)}</{tag}>"
 
 
 def _render_attribute(name: str, value: Any) -> str:
     if value is None or value is False:
         return ""
+    name = _ATTRIBUTES.get(name, name)
     return f" {name}" if value is True else f' {name}="{escape(str(value))}"'
 
 

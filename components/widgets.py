@@ -51,6 +51,10 @@ class SettingsButton(_Widget):
     _type = "Settings"
 
 
+class ImportButton(_Widget):
+    _type = "ImportButton"
+
+
 class OutageBanner(_Widget):
     _type = "OutageBanner"
 

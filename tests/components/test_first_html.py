@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from dash import dcc, html
+from dash import html
 
 from components.first_html import render_html, split_scripts
-from components.widgets import Icon, SettingsButton
+from components.widgets import Icon, ImportButton, SettingsButton
 
 FILES = "/assets/1"
 SPRITE = f"{FILES}/icons.svg"
@@ -29,14 +29,8 @@ def test_children_are_rendered_in_order_and_escaped() -> None:
 def test_icons_are_those_of_the_sprite() -> None:
     assert render_html(Icon(name="list"), FILES).count(f'href="{SPRITE}#list"') == 1
     assert [render_html(Icon(name="theme"), FILES).count(f"{SPRITE}#{name}") for name in ("sun", "moon-stars")] == [1, 1]
-    assert f'href="{SPRITE}#sliders"' in render_html(SettingsButton(id="settings"), FILES)
-
-
-def test_other_components_of_dash_are_their_children_alone() -> None:
-    assert (
-        render_html(dcc.Upload(html.Button("Import"), id="upload", accept=".json"), FILES)
-        == "<div><button>Import</button></div>"
-    )
+    for button, name in ((SettingsButton(id="settings"), "sliders"), (ImportButton(id="upload"), "upload")):
+        assert f'href="{SPRITE}#{name}"' in render_html(button, FILES)
 
 
 def test_react_runs_first_and_dash_s_own_scripts_are_only_named() -> None:

@@ -264,11 +264,6 @@ class Page:
 
     def choose_import(self, path: Path) -> None:
         """Choose a file to import; a preview or a refusal follows."""
-        self.wait_for_upload()
         with self.tab.expect_file_chooser() as chooser:
             self.tab.get_by_role("button", name="Import", exact=True).click()
         chooser.value.set_files(path)
-
-    def wait_for_upload(self) -> None:
-        """Dash fetches its upload when the page is there already; until then the button is only a button."""
-        self.tab.locator("#upload input").wait_for(state="attached")
