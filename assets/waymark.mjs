@@ -28,8 +28,9 @@ import { Timeline } from "./modules/timeline/timeline.mjs";
 import { Transcript } from "./modules/transcript/transcript.mjs";
 
 const clientside = { cycleTheme, focusInDialog, toggleSheet, navigate, closeDialog, requestLog, readPanels, showUpdateToast };
-const panels = { Threads, Transcript, Composer, Timeline };
-const forwarders = Object.fromEntries(Object.entries(panels).map(([name, Panel]) => [name, inOwnRoot(name, Panel)]));
+const conversation = { Transcript, Composer };
+const others = { Threads, Timeline };
+const forwarders = Object.fromEntries(Object.entries({ ...conversation, ...others }).map(([name, Panel]) => [name, inOwnRoot(name, Panel)]));
 
 window.waymark.provide({ ...forwarders, Log, Settings, OutageBanner, Icon, ImportButton, Slot, clientside });
 watchSystemTheme();
@@ -40,4 +41,4 @@ watchFileLinks();
 watchSessions();
 watchRequests();
 watchLostFocus();
-showFirstPage(panels);
+showFirstPage(conversation, others);

@@ -7,15 +7,26 @@ const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const waitForPaint = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 const createElement = (name, properties) => Object.assign(document.createElement(name), properties);
 
-/** Show the panels as soon as their data is there, then begin Dash. @param {Object<string, Function>} panels components by their names */
-export async function showFirstPage(panels) {
+/**
+ * Show the conversation as soon as its data is there, the other panels after it is painted, then begin Dash.
+ * @param {Object<string, Function>} conversation components by their names
+ * @param {Object<string, Function>} others
+ */
+export async function showFirstPage(conversation, others) {
   const sources = Array.from(document.querySelectorAll("script[data-src]"), ({ dataset }) => dataset.src);
   document.head.append(...sources.map((href) => createElement("link", { rel: "preload", as: "script", href })));
-  const painted = window.waymark.layout.then((layout) => showLayout(panels, layout)).then(waitForPaint);
-  await Promise.race([painted.catch(() => undefined), wait(MAX_WAIT_MS)]);
+  await Promise.race([paintPanels(conversation, others).catch(() => undefined), wait(MAX_WAIT_MS)]);
   window.waymark.fetchEarly("/_dash-dependencies");
   await runScripts(sources);
   window.renderer = new window.DashRenderer();
+}
+
+async function paintPanels(conversation, others) {
+  const layout = await window.waymark.layout;
+  showLayout(conversation, layout);
+  await waitForPaint();
+  showLayout(others, layout);
+  await waitForPaint();
 }
 
 /** Run scripts in their order. */

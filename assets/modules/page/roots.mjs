@@ -24,14 +24,14 @@ export function inOwnRoot(name, Panel) {
 }
 
 /**
- * Show the panels with the properties of the layout that Dash will show.
+ * Show panels with the properties of the layout that Dash will show, unless Dash has.
  * @param {Object<string, Function>} panels components by their names
  * @param {object} layout as Dash receives it
  */
 export function showLayout(panels, layout) {
   const components = listComponents(layout);
   for (const { props } of components) showInSlot(props);
-  const shown = components.filter(({ type, namespace }) => namespace === "waymark" && type in panels);
+  const shown = components.filter(({ type, namespace }) => namespace === "waymark" && type in panels && !roots.has(type));
   flushSync(() => shown.forEach(({ type, props }) => render(type, panels[type], props)));
 }
 
