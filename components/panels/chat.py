@@ -43,7 +43,7 @@ class Ids(StrEnum):
 
 
 def layout() -> Component:
-    return html.Div([Transcript(id=Ids.TRANSCRIPT), Composer(id=Ids.COMPOSER), dcc.Store(id=Ids.WINDOW)], className="chat")
+    return html.Div([Transcript(id=Ids.TRANSCRIPT), Composer(id=Ids.COMPOSER), dcc.Store(id=Ids.WINDOW)])
 
 
 def build_start_page() -> dict[str, Any]:

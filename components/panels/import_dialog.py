@@ -5,7 +5,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash import Dash, Input, Output, State, dcc, no_update
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, ModalBody, ModalFooter
 
@@ -21,7 +21,7 @@ from components.panels import import_preview
 from components.services import Services
 from components.uploads import UploadGoneError
 from components.views import operations
-from components.widgets import Icon
+from components.widgets import ImportButton
 
 
 class Ids(StrEnum):
@@ -35,9 +35,7 @@ class Ids(StrEnum):
 
 
 def buttons() -> list[Component]:
-    name: Any = {"aria-label": "Import"}
-    choose = html.Button(Icon(name="upload"), className="btn", title="Import a conversation", **name)
-    return [dcc.Upload(choose, id=Ids.UPLOAD, accept=".json,application/json")]
+    return [ImportButton(id=Ids.UPLOAD)]
 
 
 def dialogs() -> list[Component]:

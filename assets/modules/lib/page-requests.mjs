@@ -2,6 +2,7 @@
 import { changeData } from "./data-changes.mjs";
 import { afterFirstWord } from "./first-word.mjs";
 import { TOO_LONG, watchReply } from "./late-reply.mjs";
+import { setProperties } from "./properties.mjs";
 import { reportLostRequest } from "./request.mjs";
 import { showToast } from "./toast.mjs";
 
@@ -61,16 +62,16 @@ export function refreshPanels(address) {
 /**
  * Apply a turn's changes to the panels.
  * @param {{properties: object, data: Record<string, import("./data-changes.mjs").DataChange>}} turn
- * @returns {boolean} whether it was done: a reading of the panels that is under way could overwrite it
+ * @returns {boolean} whether it was done: a reading of the panels that is under way could overwrite it, and Dash may not be there
  */
 export function applyTurn({ properties, data }) {
-  if (openReads > 0) return false;
+  if (openReads > 0 || Object.keys(data).some((id) => !getData(id))) return false;
   const changed = Object.entries(data).map(([id, change]) => [id, { data: changeData(getData(id), change) }]);
   setProperties({ ...properties, ...Object.fromEntries(changed) });
   return true;
 }
 
-const getData = (id) => window.dash_component_api.getLayout(id).props.data;
+const getData = (id) => window.dash_component_api?.getLayout(id)?.props.data;
 
 const describePage = () => ({ pathname: page.begun ?? location.pathname, update: page.update, window: page.window });
 
@@ -85,11 +86,4 @@ async function post(address, body) {
   }
   reportLostRequest();
   return null;
-}
-
-/** Set properties of several components in one rendering. */
-function setProperties(properties) {
-  window.ReactDOM.unstable_batchedUpdates(() => {
-    for (const [id, values] of Object.entries(properties)) window.dash_clientside.set_props(id, values);
-  });
 }
