@@ -36,7 +36,7 @@ check: setup-dev
 	@$(BIN)/python -m supply.registry
 
 bench: setup-dev whole-browser
-	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks $(ARGS)
 
 setup: $(VENV)/run
 setup-dev: $(VENV)/dev

@@ -46,7 +46,6 @@ from components.routes import (
     replaced_messages,
     request_progress,
     search,
-    stream,
     thread_usage,
     uploads,
     whole_text,
@@ -60,11 +59,11 @@ from server import garbage, session_routes
 from server.dash_backend import make_backend
 from server.dash_requests import CALLBACK_PATH, PAGE_REQUEST_PREFIXES, CallbackCheck, DashRequests
 from server.guard import AllowedRoutes, Guard
-from server.headers import build_security_policy
+from server.headers import build_security_policy, hash_script
 from server.layers import add_lifespan, serve_page_at
 from server.serving import open_listener, serve_until_signal
 from server.sign_in import SignIn
-from server.static_files import load_page_files
+from server.static_files import load_frame, load_inline_scripts, load_page_files
 from server.static_serving import ASSETS_PREFIX, LIBRARIES_PREFIX, PageFiles, serve_static_files
 from server.terminal import configure_log
 
@@ -72,7 +71,6 @@ _log = logging.getLogger(__name__)
 MAX_PAGE_REQUEST_BYTES = 2 * 6 * MAX_MESSAGE_CHARS + 100_000  # a message and a text that fills the composer, all in escapes
 MAX_POOL_THREADS = 4  # for changes and runs: one writes at a time anyway; see services.Readers for all that only reads
 ROUTES = (
-    stream,
     thread_usage,
     replaced_messages,
     comparison,
@@ -218,7 +216,7 @@ def _build_guard(services: Services, hosts: frozenset[str], sign_in: SignIn | No
     page_files = load_page_files()
     session_routes.add_routes(server, sign_in)
     dash = _build_dash(server, services, page_files)
-    policy = build_security_policy(dash.csp_hashes())
+    policy = build_security_policy(map(hash_script, load_inline_scripts().values()))
     return Guard(
         serve_static_files(
             LongRequestLayer(DashRequests(serve_page_at("/t/", server), dash), services.long_requests), page_files
@@ -250,7 +248,7 @@ def _build_dash(server: FastAPI, services: Services, page_files: PageFiles) -> D
         title="Waymark",
         update_title=None,  # type: ignore[arg-type]  # its documented off switch
         include_assets_files=False,  # the frame names them
-        index_string=page.build_index(page_files.root),
+        index_string=page.build_index(load_frame(), page_files.root),
         meta_tags=page.META_TAGS,
         enable_mcp=False,
         on_error=page_requests.report_error,

@@ -1,10 +1,10 @@
-/* Runs before the first paint, as a classic script in <head>.
+/* Runs before the first paint, as an inline script in <head>: a file would delay the first request for data.
  *
  * 1. Sets the theme, so that a dark page never flashes white.
- * 2. Puts stand-ins on window.waymark. Dash fetches its layout while the browser still fetches our modules.
- *    Whichever is first, a stand-in waits for the module and then renders the real component.
- * 3. Adds the page's key to every request. The cookie alone, which browsers send to every port of this host, opens nothing.
- * 4. Requests what Dash will request first: a preload could not carry the key.
+ * 2. Adds the page's key to every request. The cookie alone, which browsers send to every port of this host, opens nothing.
+ * 3. Requests the layout, which our panels show before Dash does: a preload could not carry the key.
+ * 4. Puts stand-ins on window.waymark. Whichever is first, Dash or our modules, a stand-in waits for the module and then
+ *    renders the real component.
  */
 (function () {
   "use strict";
@@ -37,13 +37,21 @@
       return reply;
     });
   };
-  ["/_dash-layout", "/_dash-dependencies"].forEach(function (address) {
-    var reply = window.fetch(address);
-    reply.catch(function () {}); // Dash reports it
-    earlyReplies[address] = reply;
-  });
 
   var waymark = (window.waymark = { clientside: {} });
+  waymark.fetchEarly = function (address) {
+    earlyReplies[address] = window.fetch(address);
+    earlyReplies[address].catch(function () {}); // Dash reports it
+    return earlyReplies[address];
+  };
+  waymark.layout = waymark.fetchEarly("/_dash-layout").then(function (reply) {
+    var layout = reply.json();
+    reply.json = function () {
+      return layout; // Dash gets the same objects: new ones would look like new data
+    };
+    return layout;
+  });
+  waymark.layout.catch(function () {});
   var ready = new Promise(function (resolve) {
     waymark.provide = function (parts) {
       waymark.parts = parts;
@@ -51,7 +59,8 @@
     };
   });
 
-  ["Threads", "Transcript", "Composer", "Timeline", "Log", "Settings", "OutageBanner", "Icon"].forEach(function (name) {
+  var panels = ["Threads", "Transcript", "Composer", "Timeline"];
+  panels.concat(["Log", "Settings", "OutageBanner", "Icon", "ImportButton", "Slot"]).forEach(function (name) {
     waymark[name] = function (props) {
       var state = React.useState(false);
       // Not in the first render, even if the module is there: Dash shows no change of another component (a toast, for

@@ -10,36 +10,35 @@ import { readPanels } from "./modules/lib/page-requests.mjs";
 import { showUpdateToast } from "./modules/lib/toast.mjs";
 import { watchExports } from "./modules/page/exporting.mjs";
 import { watchFileLinks } from "./modules/page/file-links.mjs";
+import { showFirstPage } from "./modules/page/first-page.mjs";
 import { watchKeys } from "./modules/page/keys.mjs";
 import { Log, requestLog } from "./modules/page/log.mjs";
 import { watchLostFocus } from "./modules/page/lost-focus.mjs";
 import { watchRequests } from "./modules/page/request-timeout.mjs";
+import { inOwnRoot } from "./modules/page/roots.mjs";
 import { watchSessions } from "./modules/page/sessions.mjs";
 import { closeDialog, focusInDialog, navigate, toggleSheet, watchShell } from "./modules/page/shell.mjs";
+import { Slot } from "./modules/page/slot.mjs";
 import { cycleTheme, watchSystemTheme } from "./modules/page/theme.mjs";
 import { OutageBanner } from "./modules/page/outage.mjs";
-import { watchUploads } from "./modules/page/upload.mjs";
+import { ImportButton } from "./modules/page/upload.mjs";
 import { Settings } from "./modules/settings/settings.mjs";
 import { Threads } from "./modules/threads/threads.mjs";
 import { Timeline } from "./modules/timeline/timeline.mjs";
 import { Transcript } from "./modules/transcript/transcript.mjs";
 
 const clientside = { cycleTheme, focusInDialog, toggleSheet, navigate, closeDialog, requestLog, readPanels, showUpdateToast };
-const parts = { Threads, Transcript, Composer, Timeline, Log, Settings, OutageBanner, Icon, clientside };
+const conversation = { Transcript, Composer };
+const others = { Threads, Timeline };
+const forwarders = Object.fromEntries(Object.entries({ ...conversation, ...others }).map(([name, Panel]) => [name, inOwnRoot(name, Panel)]));
 
-if (window.waymark?.provide) {
-  window.waymark.provide(parts);
-} else {
-  // Without early.js (on a test page, for example) the components are put there directly.
-  window.waymark = parts;
-  window.dash_clientside = Object.assign(window.dash_clientside ?? {}, { waymark: clientside });
-}
+window.waymark.provide({ ...forwarders, Log, Settings, OutageBanner, Icon, ImportButton, Slot, clientside });
 watchSystemTheme();
 watchShell();
 watchKeys();
-watchUploads();
 watchExports();
 watchFileLinks();
 watchSessions();
 watchRequests();
 watchLostFocus();
+showFirstPage(conversation, others);

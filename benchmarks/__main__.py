@@ -9,6 +9,7 @@ from pathlib import Path
 from agent.tracing.environment import switch_off_library_tracing
 from benchmarks import beside, history, machine, page, search, states, streams
 from benchmarks.measuring import Report
+from benchmarks.peers import comparison
 from benchmarks.report import markdown
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
@@ -21,6 +22,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--history", action="store_true", help="only the history on both databases")
     parser.add_argument("--search", action="store_true", help="only the search over a million messages")
     parser.add_argument("--page", action="store_true", help="only the page")
+    parser.add_argument("--peers", action="store_true", help="only the page beside its peers, which are installed first")
     parser.add_argument("--streams", action="store_true", help="only conversations that stream at once")
     parser.add_argument("--beside", action="store_true", help="only conversations that stream beside a burden")
     parser.add_argument("--quick", action="store_true", help="fewer runs, and nothing that takes minutes")
@@ -29,10 +31,13 @@ def main(arguments: list[str]) -> int:
     switch_off_library_tracing()  # its work would be measured as well
     report = Report()
     browser_version = None
-    everything = not (chosen.states or chosen.history or chosen.page or chosen.streams or chosen.beside or chosen.search)
+    kinds = (chosen.states, chosen.history, chosen.search, chosen.page, chosen.peers, chosen.streams, chosen.beside)
+    everything = not any(kinds)
     with tempfile.TemporaryDirectory(prefix="waymark-benchmarks-") as folder:
         if everything or chosen.page:
             browser_version = page.measure(report, Path(folder), quick=chosen.quick)
+        if everything or chosen.peers:
+            browser_version = comparison.measure(report, Path(folder), quick=chosen.quick)
         if everything or chosen.streams:
             streams.measure(report, Path(folder), quick=chosen.quick)
         if everything or chosen.beside:

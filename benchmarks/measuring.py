@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-Unit = Literal["ms", "MB", "MiB", "×", "KiB", "s", "tokens"]
+Unit = Literal["ms", "MB", "MiB", "×", "KiB", "s", "tokens", "texts"]
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """The fake model in a separate process, so that the server's times exclude it."""
 
 import multiprocessing
-import time
 from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Any, Self
@@ -15,16 +14,17 @@ def _serve(pipe: Connection) -> None:
         while (order := pipe.recv()) is not None:
             name, argument = order
             if name == "say":
-                fake.script(Say(argument))
+                fake.script(*[Say(argument["text"])] * argument["times"])
+                fake.token_delay = argument["token_delay"]
             elif name == "hold":
                 fake.hold(after_tokens=1)
             elif name == "release":
                 fake.release()
-            pipe.send((fake.first_byte_times[-1:], fake.last_byte_times[-1:]))
+            pipe.send((fake.request_times[-1:], fake.first_byte_times[-1:]))
 
 
 class ModelServer:
-    """A fake model. `say` sets the next answer, sent at once; `hold` stops it after the first token until `release`."""
+    """A fake model. `say` sets the next answers; `hold` stops them after the first token until `release`."""
 
     def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")
@@ -40,8 +40,9 @@ class ModelServer:
         self._pipe.send(None)
         self._process.join(10)
 
-    def say(self, text: str) -> None:
-        self._order("say", text)
+    def say(self, text: str, *, times: int = 1, token_delay: float = 0.0) -> None:
+        """Set the next answers. `token_delay`: seconds before each token."""
+        self._order("say", {"text": text, "times": times, "token_delay": token_delay})
 
     def hold(self) -> None:
         self._order("hold")
@@ -49,20 +50,11 @@ class ModelServer:
     def release(self) -> None:
         self._order("release")
 
-    def first_byte(self) -> float:
-        """Return the start of the newest answer, in milliseconds since 1970."""
-        first, _ = self._order("times")
-        return _epoch(first[0])
+    def own_milliseconds(self) -> float:
+        """Return the milliseconds from the newest request to the first byte of its answer."""
+        asked, answered = self._order("times")
+        return float(answered[0] - asked[0]) * 1000
 
-    def last_byte(self) -> float:
-        _, last = self._order("times")
-        return _epoch(last[0])
-
-    def _order(self, name: str, argument: str = "") -> Any:
+    def _order(self, name: str, argument: dict[str, Any] | None = None) -> Any:
         self._pipe.send((name, argument))
         return self._pipe.recv()
-
-
-def _epoch(moment: float) -> float:
-    """Convert a perf_counter time, which all processes of a machine share, to the page's clock."""
-    return (time.time() - time.perf_counter() + moment) * 1000

@@ -1,9 +1,11 @@
 /* Put into the page before its own scripts: takes the times at which things were really painted. */
 (function () {
   "use strict";
-  const LONGEST_MS = 30_000;
+  const LONGEST_MS = 120_000;
+  const places = window.probePlaces;
   const keys = [];
   let entered = 0;
+  let clicked = 0;
 
   // A task posted while a frame is being made runs right after that frame; anything else must first wait for the next one.
   const afterFrame = [];
@@ -33,40 +35,55 @@
   function when(test) {
     return new Promise((resolve, reject) => {
       setTimeout(() => reject(new Error(`not painted within ${LONGEST_MS} ms: ${test}`)), LONGEST_MS);
+      let isWaiting = false;
       const look = () => {
+        isWaiting = false;
         if (!test()) return;
         observer.disconnect();
-        painted(resolve);
+        post(() => resolve(performance.now()));
       };
-      const observer = new MutationObserver(look);
-      observer.observe(document, { subtree: true, childList: true, characterData: true });
-      look();
+      // Once for each frame: looking after every token would cost more than some pages do.
+      const lookInFrame = () => {
+        if (inFrame) return look();
+        if (!isWaiting) request(look);
+        isWaiting = true;
+      };
+      const observer = new MutationObserver(lookInFrame);
+      observer.observe(document, { subtree: true, childList: true, characterData: true, attributeFilter: ["disabled"] });
+      lookInFrame();
     });
   }
 
   const last = (selector) => Array.from(document.querySelectorAll(selector)).at(-1);
-  const answer = () => last('[data-testid="message"][data-role="assistant"]')?.textContent ?? "";
-  const composer = () => document.querySelector('textarea[data-testid="composer"]:enabled');
+  const textOf = (selector) => last(selector)?.textContent ?? "";
 
   addEventListener("keydown", (event) => {
     if (event.key === "Enter") entered = event.timeStamp;
     else painted((time) => keys.push(time - event.timeStamp));
   }, true);
+  addEventListener("click", (event) => (clicked = event.timeStamp), true);
 
   window.probe = {
     keys,
     entered: () => entered,
-    /** Milliseconds since 1970, on the clock that other processes of the machine have too. */
-    epoch: (time) => performance.timeOrigin + time,
-    clockError: () => performance.timeOrigin + performance.now() - Date.now(),
-    answerHas: (text) => when(() => answer().includes(text)),
+    clicked: () => clicked,
+    answerHas: (text) => when(() => textOf(places.answer).includes(text)),
     /** The first word, and the last, of an answer to come. */
     expect(first, end) {
       window.probe.first = window.probe.answerHas(first);
       window.probe.whole = window.probe.answerHas(end);
     },
-    usable: when(() => composer() && last('article[data-testid="message"]')?.textContent.includes("The end of this conversation.")),
+    /** The last message of a conversation to come. */
+    expectEnd(text) {
+      window.probe.end = when(() => textOf(places.message).includes(text));
+    },
+    /** A message that holds this text. */
+    expectShown(text) {
+      window.probe.shown = when(() => [...document.querySelectorAll(places.message)].some((each) => each.textContent.includes(text)));
+    },
+    usable: when(() => document.querySelector(places.composer)),
     transferred: () =>
       [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")].map((entry) => entry.transferSize),
   };
+  if (places.end) window.probe.expectEnd(places.end);
 })();

@@ -1,4 +1,4 @@
-"""The real server as a separate process: its start time, its memory, and its login."""
+"""Servers as separate processes: their start times, their memory, and Waymark's login."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -23,26 +23,29 @@ LONGEST_START = 60.0  # seconds
 APP = (str(ROOT / "app.py"),)
 
 
-class WaymarkServer:
-    """`python app.py`, or another program, on a data folder.
+class Server:
+    """A program that serves HTTP, as a separate process.
 
-    `ready_seconds` is from the command to the first 200 of /healthz.
+    `{port}` in its command and its environment is replaced by a free port. `ready_seconds` is from the command to the first
+    200 of the path `health`.
     """
 
-    def __init__(self, data: Path, *, program: Sequence[str] = APP, **settings: str) -> None:
+    def __init__(self, command: Sequence[str], folder: Path, environment: Mapping[str, str], *, health: str = "/") -> None:
         self.port = _free_port()
-        self.link = ""
-        environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-        environment |= {"DATA_DIR": str(data), "PORT": str(self.port)} | settings
-        data.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        settings = {name: value.format(port=self.port) for name, value in environment.items()}
         start = time.perf_counter()
-        # In the data folder, which has no .env: the measurement must not depend on the machine.
         self._process = subprocess.Popen(
-            [sys.executable, *program], cwd=data, env=environment, stdout=subprocess.PIPE, text=True
+            [part.format(port=self.port) for part in command],
+            cwd=folder,
+            env=inherited | settings,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        self.ready_seconds = self._wait(start)
+        self.ready_seconds = self._wait(start, health)
 
     def __enter__(self) -> Self:
         return self
@@ -79,16 +82,18 @@ class WaymarkServer:
         return [root, *root.children(recursive=True)]
 
     def _read(self) -> None:
-        """Read the login link, and keep the pipe empty."""
+        """Keep the pipe empty."""
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            if line.strip().startswith("http"):
-                self.link = line.strip()
+            self.read_line(line.strip())
 
-    def _wait(self, start: float) -> float:
+    def read_line(self, line: str) -> None:
+        """Take note of a line of the program's output."""
+
+    def _wait(self, start: float, health: str) -> float:
         while (elapsed := time.perf_counter() - start) < LONGEST_START:
             try:
-                with urllib.request.urlopen(f"{self.address}/healthz", timeout=5) as answer:
+                with urllib.request.urlopen(f"{self.address}{health}", timeout=5) as answer:
                     if answer.status == 200:
                         return time.perf_counter() - start
             except (urllib.error.URLError, ConnectionError):
@@ -97,6 +102,20 @@ class WaymarkServer:
                 break
         self._process.kill()
         raise RuntimeError(f"the server did not start within {elapsed:.0f} s")
+
+
+class WaymarkServer(Server):
+    """`python app.py`, or another program, on a data folder; `link` opens its page."""
+
+    def __init__(self, data: Path, *, program: Sequence[str] = APP, **settings: str) -> None:
+        self.link = ""
+        # In the data folder, which has no .env: the measurement must not depend on the machine.
+        environment = {"DATA_DIR": str(data), "PORT": "{port}"} | settings
+        super().__init__([sys.executable, *program], data, environment, health="/healthz")
+
+    def read_line(self, line: str) -> None:
+        if line.startswith("http"):
+            self.link = line
 
 
 def _free_port() -> int:

@@ -13,11 +13,12 @@ StateError
 ├── NothingToUndoError
 ├── CurrentBranchError       the current branch cannot be deleted
 ├── TooManyAlternativesError a place of the conversation has as many next messages as can be imported
+├── TooManyValuesError       a message or a state of more values than can be imported
 ├── DamagedOperationError    the record of a change cannot be read: it cannot be undone
 ├── DamagedMessageError      a stored message does not fit its hash: it is not shown, and nothing is built on it
 ├── InvalidFileError         a file that cannot be attached
 ├── DamagedFileError         an attached file that is missing, or does not fit its hash
-├── ExportTooLargeError      an export that is too large to be imported
+├── ExportTooLargeError      an export that would be too large
 ├── BackupError              a backup that was not made
 ├── InvalidDocumentError     an import that is refused; the text names the field
 ├── InvalidRedactionError    a pattern that cannot be searched for
@@ -111,6 +112,11 @@ class TooManyAlternativesError(StateError, ValueError):
         super().__init__(f"There are {limit} alternatives at this place already, the most that there may be.")
 
 
+class TooManyValuesError(StateError, ValueError):
+    def __init__(self, noun: str, limit: int) -> None:
+        super().__init__(f"A {noun} holds more than {limit:,} values, which is too many.")
+
+
 class DamagedMessageError(StateError):
     """A message's bytes do not fit its hash. `depth` is its position on its path, from 0."""
 
@@ -142,7 +148,7 @@ class DamagedFileError(StateError):
 
 
 class ExportTooLargeError(StateError):
-    """With its files, the export would be too large to be imported."""
+    """With its files, or with words redacted almost everywhere, the export would be too large."""
 
 
 class BackupError(StateError):

@@ -28,10 +28,12 @@ MAX_FILE_NAME_CHARS = 200
 MAX_ANSWER_CHARS = 500_000  # its calls' arguments included
 MAX_CALLS = 128  # of one message: the page shows as many
 MAX_ARGUMENT_LEVELS = 80  # in the arguments of a call: an export puts its own levels around them
+MAX_ARGUMENT_VALUES = 8_000  # of all calls of one answer
 MAX_RESULT_CHARS = 100_000  # of one tool call
 MAX_REASONING_CHARS = 500_000  # of one answer's reasoning
 MAX_ITEMS_CHARS = 1_000_000  # of the provider's items in it, as JSON
 MAX_ITEM_LEVELS = 20  # of objects and lists within one another
+MAX_ITEM_VALUES = 8_000  # of all these items
 
 # Settings and instructions
 MAX_INSTRUCTIONS_CHARS = 8_000  # of one conversation
@@ -44,7 +46,9 @@ MAX_DOCUMENT_MESSAGES = 100_000
 MAX_CONVERSATIONS = 200  # in one file
 MAX_BRANCHES_AND_CHECKPOINTS = 10_000  # together
 MAX_ALTERNATIVES = 200  # of one message, the newest of them
-MAX_DOCUMENT_VALUES = 1_000_000  # brackets and commas outside of texts; an answer and its items hold at most 750,000
+MAX_DOCUMENT_VALUES = 1_000_000  # brackets and commas outside of texts
+MAX_PART_VALUES = 20_000  # of one message, one checkpoint or the settings: each is converted in one call
+MAX_SAVED_VALUES = 19_900  # of one message, or the further keys, of a saved state: an export puts its own fields around them
 MAX_FILE_LEVELS = 100  # of objects and lists within one another, in a file that is imported
 
 # Search
@@ -82,12 +86,17 @@ def is_deeper(value: Any, levels: int) -> bool:
 
 def has_more_values(value: Any, limit: int) -> bool:
     """Return whether JSON consists of more than `limit` values, counting every object, list, text and number."""
+    return count_values(value, limit) > limit
+
+
+def count_values(value: Any, limit: int) -> int:
+    """Count the objects, lists, texts and numbers of JSON, and stop soon after `limit`."""
     waiting, count = [value], 0
     while waiting and count <= limit:
         each = waiting.pop()
         count += 1
         if isinstance(each, (dict, list)):
             if len(each) > limit:
-                return True
+                return count + len(each)
             waiting.extend(each.values() if isinstance(each, dict) else each)
-    return count > limit
+    return count

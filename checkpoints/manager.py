@@ -8,8 +8,15 @@ from itertools import takewhile
 from langchain_core.messages import BaseMessage
 
 from checkpoints import serde
-from checkpoints.errors import CheckpointNotFoundError, ConflictError, NothingToSaveError, RunActiveError
+from checkpoints.errors import (
+    CheckpointNotFoundError,
+    ConflictError,
+    NothingToSaveError,
+    RunActiveError,
+    TooManyValuesError,
+)
 from checkpoints.interchange import reading, transfer
+from checkpoints.limits import MAX_SAVED_VALUES, has_more_values
 from checkpoints.model import Checkpoint, Json, NewMessage, State
 from checkpoints.operation import Caller
 from checkpoints.storage.database import Database
@@ -35,7 +42,7 @@ class CheckpointManager:
         """Save a state, writing only the messages that the conversation does not contain yet.
 
         Without a state, a checkpoint of the current head is made, at the cost of one row. Raises `NothingToSaveError`
-        for a state without messages, `TypeError` or `ValueError` for one that JSON cannot carry.
+        for a state without messages, `TypeError` or `ValueError` for one that JSON cannot carry, and `TooManyValuesError`.
         """
         if state is None:
             made = self._store.save(self._thread_id, name=name, description=description, caller=self._caller)
@@ -45,9 +52,10 @@ class CheckpointManager:
         if not messages:
             raise NothingToSaveError
         extra = serde.require_exact({key: value for key, value in state.items() if key != "messages"})
+        _check_values(extra, "state")
         while True:
             kept = self._shared_prefix_length(messages)
-            new = [NewMessage(serde.to_body(message)) for message in messages[kept:]]
+            new = [NewMessage(_to_checked_body(message)) for message in messages[kept:]]
             seen = self._known_version if self._caller.expected_version is None else self._caller.expected_version
             by = replace(self._caller, expected_version=seen)  # `kept` holds for that version alone
             try:
@@ -133,6 +141,17 @@ class CheckpointManager:
                 break
             length += 1
         return length
+
+
+def _to_checked_body(message: BaseMessage) -> Json:
+    body = serde.to_body(message)
+    _check_values(body, "message")
+    return body
+
+
+def _check_values(value: Json, noun: str) -> None:
+    if has_more_values(value, MAX_SAVED_VALUES):
+        raise TooManyValuesError(noun, MAX_SAVED_VALUES)
 
 
 def _equal_messages(one: BaseMessage, other: BaseMessage) -> bool:

@@ -192,6 +192,15 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckpointPortion:
+    """Some of the checkpoints that a branch shows, oldest first: the newest, the pinned, and that of the head."""
+
+    checkpoints: list[Checkpoint]
+    count: int  # of all
+    current_id: str | None  # of the newest one at the head
+
+
+@dataclass(frozen=True, slots=True)
 class Difference:
     """Two paths of one thread: the number of messages that both begin with, and the messages of each after these."""
 

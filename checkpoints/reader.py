@@ -11,7 +11,7 @@ from checkpoints import history
 from checkpoints.changes import branches, undo
 from checkpoints.history import Place
 from checkpoints.limits import MAX_SEARCH_HITS
-from checkpoints.model import Branch, Checkpoint, Difference, Message, Removal, Thread
+from checkpoints.model import Branch, Checkpoint, CheckpointPortion, Difference, Message, Removal, Thread
 from checkpoints.operation import USER, Operation, OperationKind
 from checkpoints.progress import Report, ignore_progress
 from checkpoints.search.query import parse_query
@@ -122,6 +122,12 @@ class Reader:
         with self.database.begin_read() as connection:
             thread, path = thread_rows.load_current_path(connection, thread_id)
             return checkpoint_rows.select_visible_checkpoints(connection, thread, path, self.database)
+
+    def list_checkpoint_portion(self, thread_id: str, count: int, words: str = "") -> CheckpointPortion:
+        """Return the newest of the checkpoints that the current branch shows, as `select_checkpoint_portion` does."""
+        with self.database.begin_read() as connection:
+            thread, path = thread_rows.load_current_path(connection, thread_id)
+            return checkpoint_rows.select_checkpoint_portion(connection, thread, path, count, words, self.database)
 
     def map_checkpoint_depths(self, thread_id: str) -> dict[str, int]:
         """Return the depths of the current branch's checkpoints, by name.

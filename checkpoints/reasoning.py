@@ -54,7 +54,7 @@ class Reasoning:
     def to_kwargs(self) -> dict[str, Any]:
         """Return the additional_kwargs that carry it; empty without reasoning.
 
-        Items that are too large, too deep or not JSON are left out together: a part of them would be refused.
+        Items that are too large, too deep, too many or not JSON are left out together: a part of them would be refused.
         """
         kept = {
             "text": serde.sanitize_text(self.text[:limits.MAX_REASONING_CHARS]),
@@ -108,6 +108,8 @@ def _rename_items(value: Any, new_ids: Mapping[str, str]) -> Any:
 
 
 def _bound_items(items: dict[str, Any]) -> dict[str, Any]:
+    if limits.has_more_values(items, limits.MAX_ITEM_VALUES):
+        return {}
     try:
         exact = serde.require_exact(items)
         is_small = len(serde.to_canonical(exact)) <= limits.MAX_ITEMS_CHARS

@@ -4,48 +4,67 @@ A list (transcript, timeline, threads, composer, log) reports an action as `{typ
 handlers of its actions; `page` joins them, and `page_requests` runs them.
 """
 
-import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 from dash.exceptions import PreventUpdate
+from typing_extensions import TypedDict
 
 from checkpoints import Caller, StateError
 from components import page_state
-from components.routes.errors import MalformedActionError
 from components.services import Services, read_caller
+from components.shapes import Count, MalformedRequestError, check_shape
 
-_TEXTS = ("type", "op", "text", "message", "thread", "title", "name", "description", "branch", "checkpoint", "call")
-TEXT_FIELDS = frozenset((*_TEXTS, "kind", "side"))
-_OBJECTS: Mapping[str, type] = {"files": list, "choice": dict, "seen": dict}
-FIELD_TYPES: Mapping[str, type] = {**_OBJECTS, "version": int, "count": int, "good": bool}
-_log = logging.getLogger(__name__)
+_NULL_FIELDS = ("version", "good", "choice", "files")  # in which null has a meaning, or means nothing
+
+
+class NamedUpload(TypedDict):
+    """A file that an action brings, by the id of its upload."""
+
+    id: str
+    name: str
+
+
+class _Fields(TypedDict, total=False):
+    """The fields of all actions."""
+
+    type: str | None
+    op: str | None
+    version: Count | None
+    text: str | None
+    message: str | None
+    thread: str | None
+    title: str | None
+    name: str | None
+    description: str | None
+    branch: str | None
+    checkpoint: str | None
+    call: str | None
+    kind: str | None
+    side: str | None
+    focus: str | None
+    message_id: str | None
+    pinned: bool | None
+    always: bool | None
+    good: bool | None
+    count: Count | None
+    choice: dict[str, Any] | None
+    seen: dict[str, Any] | None
+    files: list[NamedUpload] | None
 
 
 class ActionFields(dict[str, Any]):
     """The fields of an action. A field that is not there is an error of the request, and not of ours."""
 
     def __missing__(self, key: str) -> Any:
-        raise MalformedActionError(key)
+        raise MalformedRequestError(key)
 
     @classmethod
     def check(cls, fields: Any) -> Self:
-        """Return the fields with the types that the handlers rely on. Raises MalformedActionError."""
-        if not isinstance(fields, dict):
-            raise MalformedActionError("action")
-        given = {key: value for key, value in fields.items() if value is not None or key not in TEXT_FIELDS}
-        for key, value in given.items():
-            kind = str if key in TEXT_FIELDS else FIELD_TYPES.get(key)
-            if kind is not None and value is not None and not isinstance(value, kind):
-                raise MalformedActionError(key)
-        if not all(map(_names_upload, given.get("files") or [])):
-            raise MalformedActionError("files")
-        return cls(given)
-
-
-def _names_upload(file: Any) -> bool:
-    return isinstance(file, dict) and isinstance(file.get("id"), str) and isinstance(file.get("name"), str)
+        """Return the fields that handlers know, in their shapes. Raises MalformedRequestError."""
+        given = check_shape(_Fields, fields, "action")
+        return cls({key: value for key, value in given.items() if value is not None or key in _NULL_FIELDS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +80,7 @@ class Action:
 
     @classmethod
     def parse(cls, given: Any, page_thread_id: str | None, **page: Any) -> Self:
-        """Raises MalformedActionError."""
+        """Raises MalformedRequestError."""
         fields = ActionFields.check(given)
         return cls(str(fields["type"]), fields, read_caller(fields), page_thread_id, **page)
 
@@ -110,11 +129,10 @@ class ActionList:
 
 
 async def run_action(services: Services, actions: ActionList, action: Action) -> Answer:
-    """Run the handler of an action. A refusal becomes the list's way to report it."""
+    """Run the handler of an action. A refusal becomes the list's way to report it. Raises MalformedRequestError."""
     handler = actions.handlers.get(action.kind)
     if handler is None:
-        _log.warning("the list %s has no action %.40r", actions.list_id, action.kind)
-        return Answer()
+        raise MalformedRequestError("type")
     try:
         return await handler(services, action)
     except StateError as error:

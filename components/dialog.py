@@ -7,11 +7,14 @@ from typing import Any, Self
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, Modal, ModalBody, ModalFooter, ModalHeader, ModalTitle
+from typing_extensions import TypedDict
 
 from checkpoints import Caller, StateError
 from components import page_state
+from components.actions import ActionFields
 from components.properties import set_properties
 from components.services import read_caller
+from components.shapes import Count, check_arguments, check_shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,12 @@ class Subject:
         """Return the subject that an action names."""
         return cls(thread_id, str(fields["op"]), read_caller(fields).expected_version, fields)
 
+    @classmethod
+    def parse(cls, value: Any) -> Self | None:
+        """Return the subject that the page sends back; None without one. Raises `MalformedRequestError`."""
+        given = check_shape(_SubjectValues | None, value, "subject")
+        return None if given is None else cls(**{**given, "fields": ActionFields.check(given["fields"])})
+
     @property
     def caller(self) -> Caller:
         return Caller(request_id=self.request_id, expected_version=self.version)
@@ -36,6 +45,13 @@ class Subject:
     def unversioned_caller(self) -> Caller:
         """Return the caller of a change that no other change can conflict with."""
         return Caller(request_id=self.request_id)
+
+
+class _SubjectValues(TypedDict):
+    thread_id: str
+    request_id: str
+    version: Count | None
+    fields: dict[str, Any]
 
 
 Confirm = Callable[..., Awaitable[page_state.PageUpdate]]  # gets the subject, then the values of the states
@@ -74,6 +90,7 @@ def register_confirmation(
 ) -> None:
     """Close the dialog on Cancel, and run `confirm` on Confirm or one of `inputs`. A refusal becomes a toast."""
     register_dialog(app, identifier, first)
+    check_values = check_arguments(confirm)
 
     @app.callback(
         page_state.update_output(),
@@ -85,11 +102,13 @@ def register_confirmation(
         prevent_initial_call=True,
     )
     async def run_confirmation(*values: Any) -> tuple[Any, bool]:
-        subject, *choices = values[1 + len(inputs) :]
+        given, *choices = values[1 + len(inputs) :]
+        subject = Subject.parse(given)
         if subject is None:
             return no_update, False
+        arguments = check_values([subject, *choices])
         try:
-            return await confirm(Subject(**subject), *choices), False
+            return await confirm(*arguments), False
         except StateError as error:
             return page_state.report_problem(str(error)), False
 

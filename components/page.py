@@ -12,8 +12,9 @@ from plotly.io.json import to_json_plotly
 from starlette.responses import Response
 
 from checkpoints import StoreUnavailableError, TakesTooLongError
-from components import page_requests, page_state
+from components import first_html, page_requests, page_state, turns
 from components.actions import ActionList, Handlers, Refusal, refuse_with_toast
+from components.broadcasts import Frame
 from components.panel import Panel
 from components.panels import (
     branches,
@@ -32,25 +33,11 @@ from components.panels import (
     undo_redo,
 )
 from components.properties import Properties
+from components.routes import stream
 from components.services import Services
-from components.widgets import TRANSCRIPT_ID, Icon
+from components.shapes import check_arguments
+from components.widgets import TRANSCRIPT_ID, Icon, Slot
 
-INDEX_TEMPLATE = """<!DOCTYPE html>
-<html lang="en">
-  <head>
-    {%metas%}
-    <title>{%title%}</title>
-    <link rel="icon" type="image/svg+xml" href="ASSETS/favicon.svg">
-    <script src="ASSETS/early.js"></script>
-    <link rel="stylesheet" href="ASSETS/waymark.css">
-    {%css%}
-    <script type="module" src="ASSETS/waymark.mjs"></script>
-  </head>
-  <body>
-    {%app_entry%}
-    <footer>{%config%}{%scripts%}{%renderer%}</footer>
-  </body>
-</html>"""
 META_TAGS = [{"name": "viewport", "content": "width=device-width, initial-scale=1, interactive-widget=resizes-content"}]
 UNUSED_SCRIPTS = ("/deps/polyfill@", "/dash_table/")  # scripts: for browsers older than modules, and for tables
 PANELS: tuple[Panel, ...] = (
@@ -92,24 +79,27 @@ LISTS = {
 
 
 class Page(Dash):
-    """Dash without the scripts that this page does not use (a tenth of the time until it is ready). Every callback also runs
-    `after_each` at its end, even when it failed.
+    """Dash without the scripts that this page does not use (a tenth of the time until it is ready). Every callback gets its
+    values in the types of its parameters, and runs `after_each` at its end, even when it failed.
     """
 
     after_each: Callable[[], None]
 
-    def interpolate_index(self, *, scripts: str, **parts: str) -> str:  # type: ignore[override]  # Dash names each
-        used = [line for line in scripts.splitlines() if not any(name in line for name in UNUSED_SCRIPTS)]
-        return super().interpolate_index(scripts="\n".join(used), **parts)  # type: ignore[no-untyped-call,no-any-return]
+    def interpolate_index(self, *, scripts: str, css: str, renderer: str, **parts: str) -> str:  # type: ignore[override]  # Dash names each
+        head, foot = first_html.split_scripts(scripts, UNUSED_SCRIPTS)
+        renderer = renderer.replace("application/javascript", "text/plain")  # first-page.mjs begins it
+        return super().interpolate_index(scripts=foot, css=css + head, renderer=renderer, **parts)  # type: ignore[no-untyped-call,no-any-return]
 
     def callback(self, *parts: Any, **options: Any) -> Callable[..., Any]:
         register = super().callback(*parts, **options)
 
         def wrap_callback(function: Callable[..., Awaitable[Any]]) -> Any:
+            check_values = check_arguments(function)
+
             @wraps(function)
             async def run_callback(*values: Any) -> Any:
                 try:
-                    return await function(*values)
+                    return await function(*check_values(values))
                 finally:
                     self.after_each()
 
@@ -118,58 +108,51 @@ class Page(Dash):
         return wrap_callback
 
 
-def build_index(assets: str) -> str:
-    """Build the page's frame. `assets` is the start of the addresses of the page's own files."""
-    return INDEX_TEMPLATE.replace("ASSETS", assets)
+def build_index(frame: str, files: str) -> str:
+    """Fill the page's frame (assets/index.html). `files` is the start of the addresses of the page's own files."""
+    bars = {"topbar": _build_topbar(), "conversation-bar": _build_conversation_bar()}
+    for name, bar in bars.items():
+        frame = frame.replace(f"{{%{name}%}}", first_html.render_html(bar, files))
+    return frame.replace("{%assets%}", files)
 
 
 def layout() -> Component:
+    """Return the components of Dash. The frame has their places: see `Slot`, and assets/modules/page/roots.mjs."""
     return html.Div(
         [
             page_state.layout(),
-            _build_topbar(),
-            html.Nav(threads.layout(), className="pane pane-threads", **_aria_labelledby("threads-heading")),
-            html.Main([_build_conversation_bar(), chat.layout()], className="pane pane-chat"),
-            html.Aside(timeline.layout(), className="pane pane-timeline", **_aria_labelledby("timeline-heading")),
+            Slot(_build_topbar(), name="topbar"),
+            Slot(_build_conversation_bar(), name="conversation-bar"),
+            threads.layout(),
+            chat.layout(),
+            timeline.layout(),
             *(each for panel in PANELS for each in panel.dialogs()),
-        ],
-        id="shell",
-        className="shell",
+        ]
     )
 
 
-def _build_topbar() -> Component:
-    return html.Header(
-        [
-            html.Button(Icon(name="list"), id="show-threads", className="only-narrow", **_aria_label("Conversations")),
-            html.A(html.Span("Waymark", className="brand-name"), href="/", className="brand"),
-            html.Div(className="topbar-space"),
-            html.Button(Icon(name="person"), id="sessions", title="Sessions", **_aria_label("Sessions")),
-            html.Button(Icon(name="theme"), id="theme", title="Theme: light, dark or system", **_aria_label("Theme")),
-            html.Button(
-                Icon(name="signpost-split"), id="show-timeline", className="only-narrow", **_aria_label("Checkpoints")
-            ),
-        ],
-        className="topbar",
-    )
+def _build_topbar() -> list[Component]:
+    return [
+        html.Button(Icon(name="list"), id="show-threads", className="only-narrow", **_aria_label("Conversations")),
+        html.A(html.Span("Waymark", className="brand-name"), href="/", className="brand"),
+        html.Div(className="topbar-space"),
+        html.Button(Icon(name="person"), id="sessions", title="Sessions", **_aria_label("Sessions")),
+        html.Button(Icon(name="theme"), id="theme", title="Theme: light, dark or system", **_aria_label("Theme")),
+        html.Button(Icon(name="signpost-split"), id="show-timeline", className="only-narrow", **_aria_label("Checkpoints")),
+    ]
 
 
-def _build_conversation_bar() -> Component:
+def _build_conversation_bar() -> list[Component]:
     """Build the conversation's bar. On a phone, a menu holds the buttons that are seldom needed."""
     undo, redo, clear = undo_redo.buttons()
     more = [clear, *(button for panel in PANELS for button in panel.buttons())]
     names: Any = {"aria-expanded": "false", "aria-controls": "more", **_aria_label("Conversation menu")}
     show = html.Button(Icon(name="three-dots"), id="show-more", className="btn only-phone", **names)
-    title = html.H1(id=chat.Ids.TITLE)
-    return html.Div([title, undo, redo, html.Div(more, id="more"), show], className="topbar conversation-bar")
+    return [html.H1(id=chat.Ids.TITLE), undo, redo, html.Div(more, id="more"), show]
 
 
 def _aria_label(name: str) -> Any:
     return {"aria-label": name}
-
-
-def _aria_labelledby(identifier: str) -> Any:
-    return {"aria-labelledby": identifier}
 
 
 def read_panels(services: Services, location: page_state.PageLocation) -> Properties:
@@ -179,6 +162,20 @@ def read_panels(services: Services, location: page_state.PageLocation) -> Proper
         for (identifier, name), value in zip(panel.shown, panel.show(services, location), strict=True):
             shown.setdefault(identifier, {})[name] = value
     return shown
+
+
+def describe_turn(services: Services, thread_id: str, run_id: str) -> Frame | None:
+    """Describe the changes of all panels after a turn; None if the page has to read every panel."""
+    turn = turns.read_turn(services, thread_id, run_id)
+    if turn is None:
+        return None
+    properties: Properties = {}
+    data: dict[str, turns.DataChange] = {}
+    for panel in PANELS:
+        changes = panel.show_turn(services, turn)
+        properties |= changes.properties
+        data |= changes.data
+    return {"base": turn.base_version, "properties": properties, "data": data}
 
 
 def build_filled_layout(services: Services, pathname: str) -> Component:
@@ -197,6 +194,7 @@ def add_route(server: FastAPI, services: Services) -> None:
     one the panels request their data as soon as they are mounted.
     """
     page_requests.add_routes(server, services, LISTS, read_panels)
+    stream.add_route(server, services, describe_turn)
 
     @server.get("/_dash-layout")
     async def get_layout(request: Request) -> Response:
@@ -234,7 +232,7 @@ def register(app: Page, services: Services) -> None:
     )
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "toggleSheet"),
-        Output("shell", "key"),
+        Output("show-threads", "key"),
         Input("show-threads", "n_clicks"),
         Input("show-timeline", "n_clicks"),
     )

@@ -8,23 +8,32 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Required, Self
 
 from dash.exceptions import PreventUpdate
 from fastapi import FastAPI, Request
 from plotly.io.json import to_json_plotly
 from starlette.responses import Response
+from typing_extensions import TypedDict
 
 from checkpoints import StateError, StoreBusyError, StoreUnavailableError
 from components import page_state
 from components.actions import Action, ActionList, run_action
 from components.panels import outage, toast
 from components.properties import Properties, collect_properties, set_properties
-from components.routes.errors import MalformedActionError
 from components.services import Services
+from components.shapes import MalformedRequestError, check_shape
+from components.views.message_window import MessageWindow
 
 ReadPanels = Callable[[Services, page_state.PageLocation], Properties]
 _log = logging.getLogger(__name__)
+
+
+class _Body(TypedDict, total=False):
+    pathname: Required[str]
+    update: page_state.PageUpdate | None
+    window: MessageWindow | None
+    action: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,23 +43,18 @@ class PageRequest:
     action: Any
     thread_id: str | None  # that the page's address names
     last_update: page_state.PageUpdate
-    window: dict[str, Any] | None
+    window: MessageWindow | None
 
     @classmethod
     async def read(cls, request: Request) -> Self:
-        """Raises `MalformedActionError`."""
+        """Raises `MalformedRequestError`."""
         try:
-            fields = json.loads(await request.body())
+            body = json.loads(await request.body())
         except (ValueError, RecursionError):
-            raise MalformedActionError("body") from None
-        if not isinstance(fields, dict):
-            raise MalformedActionError("body")
-        pathname, update, window = fields.get("pathname"), fields.get("update") or {}, fields.get("window")
-        if not isinstance(pathname, str):
-            raise MalformedActionError("pathname")
-        if not isinstance(update, dict) or not isinstance(window, dict | None):
-            raise MalformedActionError("update")
-        return cls(fields.get("action"), page_state.parse_thread_id(pathname), update, window)  # type: ignore[arg-type]
+            raise MalformedRequestError("body") from None
+        fields: _Body = check_shape(_Body, body, "body")
+        thread_id, update = page_state.parse_thread_id(fields["pathname"]), fields.get("update")
+        return cls(fields.get("action"), thread_id, update or page_state.PageUpdate(), fields.get("window"))
 
 
 def add_routes(server: FastAPI, services: Services, lists: Mapping[str, ActionList], read_panels: ReadPanels) -> None:
@@ -60,7 +64,7 @@ def add_routes(server: FastAPI, services: Services, lists: Mapping[str, ActionLi
         page = await PageRequest.read(request)
         actions = lists.get(list_id)
         if actions is None:
-            raise MalformedActionError("list")
+            raise MalformedRequestError("list")
         action = Action.parse(page.action, page.thread_id, last_update=page.last_update, window=page.window)
         return await _answer(services, lambda: _run_listed_action(services, actions, action))
 
@@ -77,7 +81,7 @@ def report_error(error: Exception) -> None:
     is_outage = isinstance(error, StoreUnavailableError) and not isinstance(error, StoreBusyError)
     if is_outage:  # the log has it (see Database), and the page shows a banner
         return
-    if isinstance(error, MalformedActionError):
+    if isinstance(error, MalformedRequestError):
         raise error  # its route answers it
     if isinstance(error, StateError):  # an expected refusal, in a sentence
         toast.show_toast(str(error))
@@ -99,7 +103,17 @@ async def _answer(services: Services, work: Callable[[], Awaitable[Properties]])
             report_error(error)
         finally:
             outage.report_outage(services.store.database)
-    return Response(to_json_plotly(properties), media_type="application/json")
+    return Response(_to_json(properties), media_type="application/json")
+
+
+def _to_json(properties: Properties) -> str:
+    """Serialize a reply. One that JSON cannot carry becomes a sentence, as any other error does."""
+    try:
+        return str(to_json_plotly(properties))
+    except (TypeError, ValueError) as error:
+        with collect_properties() as reported:
+            report_error(error)
+        return str(to_json_plotly(reported))
 
 
 async def _run_listed_action(services: Services, actions: ActionList, action: Action) -> Properties:

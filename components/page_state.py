@@ -5,17 +5,20 @@ read the thread again.
 """
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, TypedDict
+from typing import Any
 from urllib.parse import unquote
 
 from dash import Output, dcc, html
 from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
+from typing_extensions import TypedDict
 
 from checkpoints import serde
 from checkpoints.limits import MAX_MESSAGE_CHARS
+from components.shapes import Count
 
 
 class Ids(StrEnum):
@@ -29,14 +32,14 @@ class PageLocation:
 
     thread_id: str | None
     last_update: "PageUpdate"
-    window: dict[str, Any] | None = None
+    window: Mapping[str, Any] | None = None
 
 
 class UndoTarget(TypedDict):
-    """A change: the thread, and the version that it made."""
+    """The last change that the page shows: the thread, and the version that it made."""
 
     thread: str
-    version: int
+    version: Count
 
 
 class ToastMessage(TypedDict):

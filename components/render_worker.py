@@ -16,7 +16,7 @@ from pygments.lexer import Lexer
 
 from components.views import markdown
 
-MAX_COLOUR_SECONDS = 0.5  # for all code of a text
+MAX_COLOUR_SECONDS = 0.15  # for all code of a text
 MAX_TAIL_COLOUR_SECONDS = 0.1
 
 

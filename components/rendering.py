@@ -7,15 +7,12 @@ import asyncio
 import json
 import logging
 import signal
-import subprocess
 import sys
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from hashlib import sha256
-from multiprocessing.connection import Pipe
-from pathlib import Path
 from threading import Lock
 
 from components.views.markdown import (
@@ -26,58 +23,17 @@ from components.views.markdown import (
     render_markdown,
     to_plain_html,
 )
+from components.worker_process import WorkerProcess
 
 MAX_WORKERS = 2  # of some 25 MiB each; the second is started when the first is at work
-MAX_TEXT_SECONDS = 1.0  # of a worker's processor
-MAX_PAGE_SECONDS = 2.0  # for all messages of one view
+MAX_TEXT_SECONDS = 0.35  # of a worker's processor
+MAX_PAGE_SECONDS = 0.35  # for all messages of one view; the text that is begun last has its own seconds all the same
 MAX_WAIT_SECONDS = 10.0  # by the clock: for a worker that is stopped, or many that wait for one
-MAX_HTML_BYTES = 4_000_000  # of one text
+MAX_HTML_BYTES = 500_000  # of one text
 MAX_CACHED_CHARS = 16_000_000  # of HTML
 
 _COMMAND = (sys.executable, "-m", "components.render_worker")
-_ROOT = Path(__file__).parent.parent
 _log = logging.getLogger(__name__)
-
-
-class _Worker:
-    """One process, and our end of the socket to it. The other end closes with us, however we end."""
-
-    def __init__(self, command: Sequence[str]) -> None:
-        self._connection, theirs = Pipe()
-        with theirs:
-            handle = theirs.fileno()
-            self._process = subprocess.Popen(  # noqa: S603  (no word of the command comes from outside)
-                [*command, str(handle)],
-                cwd=_ROOT,
-                pass_fds=[handle],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl+C in the terminal is for the server alone
-            )
-
-    @property
-    def is_alive(self) -> bool:
-        return self._process.poll() is None
-
-    def ask(self, request: bytes, max_wait_seconds: float) -> bytes:
-        """Raises `EOFError` or `OSError` when the process ended or its answer is too large, `TimeoutError` when none came.
-        After any of them it is of no more use.
-        """
-        self._connection.send_bytes(request)
-        if not self._connection.poll(max_wait_seconds):
-            raise TimeoutError
-        return self._connection.recv_bytes(MAX_HTML_BYTES)
-
-    def kill(self) -> None:
-        """End the process at once. A thread that waits for its answer gets an error."""
-        self._process.kill()
-
-    def close(self) -> int:
-        """End the process, if it has not ended, and return the code that it ended with."""
-        self._process.kill()
-        self._connection.close()
-        return self._process.wait()
 
 
 class _Workers:
@@ -87,8 +43,8 @@ class _Workers:
         self._command, self._max_wait_seconds = command, max_wait_seconds
         self._threads = ThreadPoolExecutor(MAX_WORKERS, thread_name_prefix="rendering")
         self._lock = Lock()
-        self._idle: list[_Worker] = []
-        self._busy: list[_Worker] = []
+        self._idle: list[WorkerProcess] = []
+        self._busy: list[WorkerProcess] = []
         self._closed = False
 
     def submit(self, request: bytes) -> Future[bytes | None]:
@@ -111,7 +67,7 @@ class _Workers:
     def _ask(self, request: bytes) -> bytes | None:
         worker = self._take()
         try:
-            answer = worker.ask(request, self._max_wait_seconds)
+            answer = worker.ask(request, self._max_wait_seconds, MAX_HTML_BYTES)
         except (EOFError, OSError) as error:
             code = worker.close()
             with self._lock:
@@ -126,7 +82,7 @@ class _Workers:
             self._idle.append(worker)
         return answer
 
-    def _take(self) -> _Worker:
+    def _take(self) -> WorkerProcess:
         with self._lock:
             if self._closed:
                 raise TimeoutError
@@ -136,7 +92,7 @@ class _Workers:
                     break
                 worker.close()
             else:
-                worker = _Worker(self._command)
+                worker = WorkerProcess(self._command)
             self._busy.append(worker)
             return worker
 
@@ -181,12 +137,15 @@ class Renderer:
         self._cache = _Cache()
 
     def page(self) -> Callable[[str], str]:
-        """Return a function that formats the texts of one view, with MAX_PAGE_SECONDS for all. It blocks."""
+        """Return a function that formats the texts of one view, with MAX_PAGE_SECONDS for all. It blocks.
+
+        Every text that is begun is kept, formatted or not: so the views of a page come to an end with its texts.
+        """
         seconds_left = MAX_PAGE_SECONDS
 
         def to_html_in_time(text: str) -> str:
             nonlocal seconds_left
-            html, cost_seconds = self._to_html(text, min(seconds_left, MAX_TEXT_SECONDS))
+            html, cost_seconds = self._to_html(text, is_in_time=seconds_left > 0)
             seconds_left -= cost_seconds
             return html
 
@@ -195,7 +154,7 @@ class Renderer:
     async def look(self, text: str, definitions: Definitions) -> tuple[Look, float] | None:
         """Format a growing text, and return the seconds that it took; None where it took too long."""
         try:
-            future = asyncio.wrap_future(self._submit(text, definitions, MAX_TEXT_SECONDS))
+            future = asyncio.wrap_future(self._submit(text, definitions))
             answer = await asyncio.wait_for(future, self._max_wait_seconds)
         except TimeoutError:
             return None
@@ -208,8 +167,8 @@ class Renderer:
         """End the processes. From now on only cheap texts are formatted."""
         self._workers.close()
 
-    def _to_html(self, text: str, max_seconds: float) -> tuple[str, float]:
-        """Return the HTML of `text`, and the seconds that it took."""
+    def _to_html(self, text: str, *, is_in_time: bool) -> tuple[str, float]:
+        """Return the HTML of `text`, and the seconds that it took. Without time, only a cheap text is begun."""
         if len(text) > MAX_FORMATTED_CHARS:
             return to_plain_html(text), 0.0
         key = sha256(text.encode("utf-8", "surrogatepass")).digest()
@@ -219,28 +178,26 @@ class Renderer:
         if is_cheap(text):
             started = time.thread_time()
             html, cost_seconds = render_markdown(text), time.thread_time() - started
-        elif max_seconds <= 0:
+        elif not is_in_time:
             return to_plain_html(text), 0.0
         else:
             try:
-                html, cost_seconds = self._ask(text, max_seconds)
+                html, cost_seconds = self._ask(text)
             except (TimeoutError, CancelledError):
                 return to_plain_html(text), 0.0
-            if html is None and max_seconds < MAX_TEXT_SECONDS:  # the others took its time: the next view tries again
-                return to_plain_html(text), cost_seconds
         self._cache.keep(key, html)
         return to_plain_html(text) if html is None else html, cost_seconds
 
-    def _ask(self, text: str, max_seconds: float) -> tuple[str | None, float]:
-        future = self._submit(text, None, max_seconds)
+    def _ask(self, text: str) -> tuple[str | None, float]:
+        future = self._submit(text, None)
         try:
             answer = future.result(self._max_wait_seconds)
         finally:
             future.cancel()  # if it still waits for a worker
         if answer is None:
-            return None, max_seconds
+            return None, MAX_TEXT_SECONDS
         cost_seconds, *look = json.loads(answer)
         return Look(*look).tail, cost_seconds
 
-    def _submit(self, text: str, definitions: Definitions | None, max_seconds: float) -> Future[bytes | None]:
-        return self._workers.submit(json.dumps([max_seconds, text, definitions]).encode())
+    def _submit(self, text: str, definitions: Definitions | None) -> Future[bytes | None]:
+        return self._workers.submit(json.dumps([MAX_TEXT_SECONDS, text, definitions]).encode())

@@ -20,6 +20,7 @@ from checkpoints import Caller, Receipt, Runs, Store
 from components import page_state
 from components.broadcasts import Broadcasts
 from components.long_requests import LongRequests
+from components.redacted_exports import RedactedExports
 from components.rendering import Renderer
 from components.search_indexing import SearchIndexing
 from components.shared_reads import SharedReads
@@ -66,6 +67,7 @@ class Services:
     prices: Prices = field(default_factory=dict)
     renderer: Renderer = field(default_factory=Renderer)  # starts no process before a text is expensive
     readers: Readers = field(default_factory=Readers)
+    redacted_exports: RedactedExports = field(default_factory=RedactedExports)
     broadcasts: Broadcasts = field(default_factory=Broadcasts)
     long_requests: LongRequests = field(default_factory=LongRequests)
     uploads: Uploads = field(default_factory=Uploads)
@@ -113,8 +115,9 @@ class Services:
         await asyncio.get_running_loop().run_in_executor(self.health, self.store.database.check_health)
 
     def close(self) -> None:
-        """Wait for the current work, and end the threads and the processes that render."""
+        """Wait for the current work, and end the threads and the processes that render and redact."""
         self.renderer.close()
+        self.redacted_exports.close()
         self.readers.close()
         self.health.shutdown()
         self.pool.shutdown()

@@ -1,7 +1,8 @@
 """The frames of a conversation: the events of its run, with messages as the page shows them and its text formatted."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+import logging
+from collections.abc import AsyncGenerator, Callable
 from functools import partial
 from itertools import groupby
 
@@ -18,12 +19,13 @@ from agent.events import (
 )
 from agent.run.hub import LiveRun
 from agent.subagents.delegation import load_last_turn
-from checkpoints import MAIN, RunState, ThreadNotFoundError
+from checkpoints import MAIN, RunState, StateError, ThreadNotFoundError
 from components.broadcasts import Frame
 from components.services import Services
 from components.views import fork_attempts, message_view
 from components.views.live_text import StreamingMarkdown
 
+_log = logging.getLogger(__name__)
 MIN_FRAME_SECONDS = 0.04
 FRAME_SECONDS_PER_RUN = 0.005
 MAX_FRAME_SECONDS = 0.25
@@ -32,11 +34,23 @@ MAX_PAUSE_SECONDS = 2.0
 MAX_EXPECTED_SECONDS = 10.0  # until an expected conversation begins
 
 
-async def stream_frames(services: Services, thread_id: str, *, is_expected: bool = False) -> AsyncGenerator[Frame]:
+DescribeTurn = Callable[
+    [Services, str, str], Frame | None
+]  # (…, thread's id, run's id): the changes of the panels after a turn
+
+
+def describe_nothing(_: Services, __: str, ___: str) -> None:
+    """Let the page read every panel after a turn."""
+
+
+async def stream_frames(
+    services: Services, thread_id: str, *, is_expected: bool = False, describe_turn: DescribeTurn = describe_nothing
+) -> AsyncGenerator[Frame]:
     """Yield the frames of one page, without end. Raises `ThreadNotFoundError`; for an expected conversation, `TimeoutError`
     if it does not begin.
     """
-    async with services.broadcasts.follow(thread_id, partial(ThreadFrames, services, thread_id)) as waiting:
+    create_source = partial(ThreadFrames, services, thread_id, describe_turn)
+    async with services.broadcasts.follow(thread_id, create_source) as waiting:
         hello = await waiting.take()
         if is_expected and hello["run"] is not None:  # the page knows no message yet
             yield await _repeat_start(services, thread_id, hello["run"]["id"])
@@ -54,8 +68,8 @@ async def stream_frames(services: Services, thread_id: str, *, is_expected: bool
 class ThreadFrames:
     """A conversation that pages follow, and the formatted text of its answer in progress."""
 
-    def __init__(self, services: Services, thread_id: str) -> None:
-        self._services, self._thread_id = services, thread_id
+    def __init__(self, services: Services, thread_id: str, describe_turn: DescribeTurn = describe_nothing) -> None:
+        self._services, self._thread_id, self._describe_turn = services, thread_id, describe_turn
         self._run_id: str | None = None
         self._stable: list[str] = []
         self._reasoning: list[str] = []
@@ -101,6 +115,8 @@ class ThreadFrames:
             case TextWithdrawn(reasoning):
                 return await self._start_over(reasoning)
         frame = await _build_frame(self._services, self._thread_id, event)
+        if frame is not None and isinstance(event, RunFinished):
+            frame["turn"] = await self._load_turn(event.run_id)
         # Nothing waits between here and the pages: a page that opens gets this frame, or the state after it.
         match event:
             case RunStarted(run_id):
@@ -114,6 +130,16 @@ class ThreadFrames:
                 self._run_id = self._rest = None
                 self._clear_text()
         return frame
+
+    async def _load_turn(self, run_id: str) -> Frame | None:
+        """Load the changes of the panels; None where the page has to read every panel, for example after an outage."""
+        try:
+            return await self._services.read_snapshot(self._describe_turn, self._services, self._thread_id, run_id)
+        except StateError:
+            return None
+        except Exception:  # noqa: BLE001  the page must learn of the end whatever its panels show
+            _log.exception("the changes of run %s cannot be described", run_id)
+            return None
 
     async def _start_over(self, reasoning: str) -> Frame:
         """Build the frame after which the page has all of the reasoning, and no text."""

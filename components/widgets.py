@@ -22,7 +22,7 @@ class _Widget(Component):
     available_wildcard_properties: list[str] = []  # noqa: RUF012
 
     def __init__(self, **props: Any) -> None:
-        self._prop_names = ["id", "data", "action", "reply", "name"]
+        self._prop_names = ["children", "id", "data", "action", "reply", "name"]
         self.available_properties = self._prop_names
         super().__init__(**props)  # type: ignore[no-untyped-call]
 
@@ -51,6 +51,10 @@ class SettingsButton(_Widget):
     _type = "Settings"
 
 
+class ImportButton(_Widget):
+    _type = "ImportButton"
+
+
 class OutageBanner(_Widget):
     _type = "OutageBanner"
 
@@ -59,3 +63,12 @@ class Icon(_Widget):
     """One icon by its name in Bootstrap Icons."""
 
     _type = "Icon"
+
+
+class Slot(_Widget):
+    """The place of components in the first HTML (assets/index.html), by its name there."""
+
+    _type = "Slot"
+
+    def __init__(self, children: list[Component], *, name: str) -> None:
+        super().__init__(children=children, name=name)

@@ -9,9 +9,16 @@ from typing import Any
 from dash import Dash
 from dash.fingerprint import check_fingerprint
 from starlette.responses import PlainTextResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server.request_bodies import has_more_separators, read_body, replay_body
+from server.knocks import KnockLog
+from server.request_bodies import (
+    has_large_number,
+    has_more_separators,
+    read_body,
+    replace_lone_surrogates,
+    replay_body,
+)
 
 CALLBACK_PATH = "/_dash-update-component"
 PAGE_REQUEST_PREFIXES = (CALLBACK_PATH, "/api/actions/", "/api/panels")
@@ -21,22 +28,37 @@ NOT_A_REQUEST_TEXT = "This is not a request of the page.\n"
 
 
 class DashRequests:
-    """The ASGI layer before Dash's server. A request with too many values arrives without a body."""
+    """The ASGI layer before Dash's server. A request with values that no page sends arrives without a body."""
 
     def __init__(self, app: ASGIApp, dash: Dash) -> None:
         self._app = app
         self._dash = dash
+        self._log = KnockLog()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer: Response | None = None
         if scope["type"] == "http" and scope["path"].startswith(PAGE_REQUEST_PREFIXES):
-            body = await read_body(receive) or b""
-            receive = replay_body(b"" if has_more_separators(body, MAX_REQUEST_VALUES) else body, receive)
+            receive = replay_body(clean_body(await read_body(receive) or b""), receive)
+            send = self._note_refusal(scope, send)
         elif scope["type"] == "http" and scope["path"].startswith(PACKAGES_PREFIX):
             self._dash._setup_server()  # type: ignore[no-untyped-call]  # registers the files; Dash does so at its first request
             if not is_registered_file(scope["path"], self._dash.registered_paths):
                 answer = PlainTextResponse("Not Found\n", 404)
         await (answer or self._app)(scope, receive, send)
+
+    def _note_refusal(self, scope: Scope, send: Send) -> Send:
+        async def send_and_note(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == 400:
+                self._log.note_refusal(scope, 400)
+            await send(message)
+
+        return send_and_note
+
+
+def clean_body(body: bytes) -> bytes:
+    """Return the body of a request of the page as the app takes it; an empty one for values that no page sends."""
+    is_refused = has_more_separators(body, MAX_REQUEST_VALUES) or has_large_number(body)
+    return b"" if is_refused else replace_lone_surrogates(body)
 
 
 class CallbackCheck:

@@ -33,6 +33,21 @@ _BOOTSTRAP = _find_bootstrap()
 
 
 @cache
+def load_inline_scripts() -> dict[str, str]:
+    """Read the scripts within the page's frame, by their names in it."""
+    return {name: (_ASSETS / name).read_text() for name in ("early.js", "early-field.js")}
+
+
+@cache
+def load_frame() -> str:
+    """Read the page's frame, with its scripts. The other places in it are filled for Dash."""
+    frame = (_ASSETS / "index.html").read_text()
+    for name, script in load_inline_scripts().items():
+        frame = frame.replace(f"{{%{name}%}}", script)
+    return frame
+
+
+@cache
 def load_page_files() -> PageFiles:
     """Read and build all files, once in a process: a changed file shows after a restart."""
     contents = _build_contents()
@@ -48,7 +63,7 @@ def _build_contents() -> dict[str, str]:
         ENTRY: build_bundle(modules),
         "waymark.css": build_stylesheet(),
         "icons.svg": build_icon_sprite(),
-        **{name: (_ASSETS / name).read_text() for name in ("early.js", "favicon.svg", "sign-in.js")},
+        **{name: (_ASSETS / name).read_text() for name in ("favicon.svg", "sign-in.js")},
         **{path: build_lazy_module(path, text) for path, text in modules.items() if is_lazy(path)},
         **{path.relative_to(_ASSETS).as_posix(): path.read_text() for path in sorted(_MODULES.rglob("*.lazy.css"))},
     }

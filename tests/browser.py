@@ -1,7 +1,7 @@
 """The browser that the tests drive: one that is installed."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,7 +11,8 @@ from tests.app_process import PATIENCE
 
 PATIENCE_MS = 1000 * PATIENCE
 # Debian's headless shell needs half the CPU time of the others: it has no window to draw.
-COMMANDS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+WHOLE_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+COMMANDS = ("chromium-headless-shell", *WHOLE_BROWSERS)
 MAC_APPS = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
@@ -26,11 +27,12 @@ expect.set_options(timeout=PATIENCE_MS)
 @contextmanager
 def open_browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=_find_executable(), args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=find_browser(COMMANDS) or "chromium", args=ARGUMENTS)
         yield browser
         browser.close()
 
 
-def _find_executable() -> str:
-    on_path = filter(None, map(shutil.which, COMMANDS))
-    return next(on_path, None) or next((app for app in MAC_APPS if Path(app).exists()), "chromium")
+def find_browser(commands: Sequence[str]) -> str | None:
+    """Return the path of the first of these commands, or of an application of macOS."""
+    on_path = filter(None, map(shutil.which, commands))
+    return next(on_path, None) or next((app for app in MAC_APPS if Path(app).exists()), None)

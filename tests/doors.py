@@ -9,14 +9,14 @@ from typing import Any
 
 import sqlalchemy as sa
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.messages import AIMessageChunk, BaseMessage, HumanMessage
 from langchain_core.messages.tool import ToolCallChunk
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from plotly.io.json import to_json_plotly
 from pydantic import Field
 
 from agent.settings import ThreadSettings
-from checkpoints import Caller, Run, StateError, Store, limits
+from checkpoints import Caller, CheckpointManager, Run, StateError, Store, limits, serde
 from checkpoints.interchange import reading, transfer, waymark
 from components.page import read_panels
 from components.page_state import PageLocation
@@ -25,6 +25,7 @@ from components.services import Services
 from tests.agent.running import Only, Running, running, tool
 from tests.checkpoints import shapes
 from tests.checkpoints.conversations import new
+from tests.checkpoints.interchange.test_reading import write_part
 
 NO_WORKER = ("false",)  # a text that is not cheap is shown as it was written: rendering has tests of its own
 Chunk = AIMessageChunk
@@ -163,6 +164,14 @@ async def answer_levels(talk: Conversation, _: str, size: int) -> object:
     return result if result.status == "error" else None  # type: ignore[attr-defined]
 
 
+async def answer_values(talk: Conversation, _: str, size: int) -> object:
+    """Answer with two calls that share the limit."""
+    first, second = ({"a": [0] * (each - 2)} for each in (size // 2, size - size // 2))
+    await talk.ask([call(0, json.dumps(first)), call(1, json.dumps(second)), CALLS_END])
+    results = [message.langchain for message in talk.chat.path() if message.type == "tool"]
+    return next((each for each in results if each.status == "error"), None)  # type: ignore[attr-defined]
+
+
 async def answer_names(talk: Conversation, letter: str, size: int) -> object:
     return await talk.ask([call(0, name=letter * size), CALLS_END])
 
@@ -213,6 +222,16 @@ async def answer_again(talk: Conversation, _: str, size: int) -> object:
         raise
 
 
+async def save_state(talk: Conversation, _: str, size: int) -> object:
+    """Save a state with a message of so many values through the library, and as many in its further keys."""
+    message = HumanMessage("x", additional_kwargs={"row": [0] * (size - 6)})
+    assert limits.count_values(serde.to_body(message), 10**6) == size
+    messages = [*(each.langchain for each in talk.chat.path()), message]
+    return CheckpointManager(talk.chat.store, talk.chat.thread_id).save_checkpoint(
+        {"messages": messages, "row": [0] * (size - 2)}
+    )
+
+
 def import_shape(write: Callable[[int], str]) -> Offer:
     async def offer(talk: Conversation, _: str, size: int) -> object:
         receipt = transfer.import_thread(talk.chat.store, reading.read_document(write(size)))
@@ -251,12 +270,15 @@ DOORS = {
     "the reasoning of an answer": Door(limits.MAX_ANSWER_CHARS - 4, answer_reasoning, shown_limit=limits.MAX_ANSWER_CHARS),
     "calls": Door(limits.MAX_CALLS, answer_calls),
     "arguments": Door(limits.MAX_ARGUMENT_LEVELS, answer_levels),
+    "values in arguments": Door(limits.MAX_ARGUMENT_VALUES, answer_values),
     "a provider's name": Door(limits.MAX_LABEL_CHARS, answer_names, is_cut=True),
     "tokens": Door(limits.MAX_TOKENS, answer_usage, is_cut=True),
     "a result": Door(limits.MAX_RESULT_CHARS, return_result, is_cut=True),
     "answers to one message": Door(limits.MAX_ALTERNATIVES, answer_again),
     "a file with alternatives": Door(limits.MAX_ALTERNATIVES, import_shape(shapes.split)),
     "a file with calls": Door(limits.MAX_CALLS, import_shape(lambda calls: shapes.calling(calls, 1))),
+    "a file with values": Door(limits.MAX_PART_VALUES, import_shape(lambda values: write_part("messages", values))),
+    "a saved state": Door(limits.MAX_SAVED_VALUES, save_state),
     "a deep file": Door(limits.MAX_FILE_LEVELS, import_shape(write_settings)),
     "a file with a title": Door(limits.MAX_NAME_CHARS, import_shape(write_title)),
 }

@@ -1,24 +1,114 @@
 """Input at a limit goes through everything that a conversation does; beyond the limit it is refused with the number.
 
-The cost of a view is counted in statements and characters. Seconds are measured in benchmarks/.
+The cost of a view is counted in statements and characters, and for the dearest documents in processor seconds, its own and
+those of the processes that format. A busy machine changes none of them.
 """
 
 import asyncio
+import json
+import resource
+import time
+from collections.abc import Callable
 
 import pytest
 from hypothesis import strategies as st
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from plotly.io.json import to_json_plotly
 
 from checkpoints import Database, Run, RunState, StateError, Store
 from checkpoints.interchange import reading, transfer
 from checkpoints.storage import operation_rows
+from components import rendering
+from components.page import read_panels
+from components.page_state import PageLocation
+from components.routes import agent_transcript
+from components.services import Services
+from components.views.shown_text import MAX_SHOWN_CHARS, MAX_VIEW_CALLS, MAX_VIEW_CHARS
+from tests.checkpoints import shapes
+from tests.components.parts import open_services
 from tests.doors import DOORS, Conversation, Door, talking
 from tests.rounds import given_examples
 
 MAX_VIEW_STATEMENTS = 80
-MAX_VIEW_CHARS = 4_000_000  # 128 calls with 20,000 characters of result each, and their frame
+MAX_REPLY_CHARS = 7 * MAX_VIEW_CHARS  # JSON writes a "<" as six characters; and the frame
+MAX_VIEW_SECONDS = 1.0  # of this process, without those that format
+MAX_FORMATTING_SECONDS = rendering.MAX_PAGE_SECONDS + rendering.MAX_TEXT_SECONDS + 1  # of a view, with starts of processes
 QUICK = ("a message", "a deep file")
 LETTERS = ["x", "é", "🙂", "\\", "\n", "<", "[", "|"]
+
+
+TABLE = "|a" * 250 + "|\n" + "|-" * 250 + "|\n" + ("|b" * 250 + "|\n") * 150
+SMALL_TABLES = ("|a" * 250 + "|\n" + "|-" * 250 + "|\n" + "a\n" * 18 + "\n") * 50
+
+
+def repeat(text: str, count: int = 20) -> Callable[[], str]:
+    """So many answers of almost as many characters as the page shows, each another one."""
+    return lambda: shapes.saying([f"{number}\n\n{text}"[: MAX_SHOWN_CHARS - 10] for number in range(count)])
+
+
+def write_calls() -> str:
+    calls = [{"name": "fork", "args": {}, "id": f"call_{number}"} for number in range(128)]
+    return shapes.following([AIMessage("", tool_calls=calls)] * 100)
+
+
+def write_arguments() -> str:
+    call = {"name": "look", "args": {f"k{number}": number for number in range(10_000)}, "id": "a"}
+    return shapes.following([AIMessage("", tool_calls=[call])] * 20)
+
+
+def write_results() -> str:
+    calls = [{"name": "look", "args": {}, "id": f"call_{number}"} for number in range(128)]
+    results = [ToolMessage("<" * 25_000, tool_call_id=f"call_{number}") for number in range(128)]
+    return shapes.following([AIMessage("", tool_calls=calls), *results])
+
+
+DEAR_DOCUMENTS: dict[str, Callable[[], str]] = {
+    "tables": repeat(TABLE),
+    "small tables": repeat(SMALL_TABLES),
+    "images": repeat("![a](http://b/c)" * 5_000),
+    "links": repeat("[a](http://b)" * 5_000),
+    "quotes": repeat("> a\n\n" * 12_000),
+    "code": repeat("```python\n" + "x = 1 + f(y)\n" * 4_000),
+    "brackets": repeat("[" * 60_000),
+    "line breaks": lambda: shapes.following([HumanMessage("\n" * 60_000)] * 60),
+    "calls": write_calls,
+    "arguments": write_arguments,
+    "results": write_results,
+    "checkpoints": lambda: shapes.marked([f"{number}{'x' * 450}" for number in range(5_000)]),
+}
+
+
+def sum_children_seconds() -> float:
+    """Return the processor seconds of all processes that have ended."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
+
+
+async def expect_cheap_views(services: Services, thread_id: str) -> None:
+    """View the page twice, and an agent's memory."""
+    for _ in range(2):
+        own = time.thread_time()
+        with services.store.database.begin_read():
+            shown = read_panels(services, PageLocation(thread_id, {}))
+        memory = agent_transcript._read_agent_transcript(services, thread_id, "main", None, 50)
+        replies = [len(to_json_plotly(shown)), len(json.dumps(memory))]
+        assert max(replies) <= MAX_REPLY_CHARS
+        messages = shown["transcript"]["data"]["messages"]
+        assert sum(len(each["html"]) for each in messages) <= MAX_VIEW_CHARS
+        assert sum(len(each["tools"]) for each in messages) <= MAX_VIEW_CALLS
+        assert time.thread_time() - own < 2 * MAX_VIEW_SECONDS
+
+
+@pytest.mark.parametrize("kind", DEAR_DOCUMENTS)
+def test_a_view_of_the_dearest_document_is_bounded(kind: str) -> None:
+    async def story() -> None:
+        formatting = sum_children_seconds()
+        async with open_services() as services:
+            document = reading.read_document(DEAR_DOCUMENTS[kind]())
+            await expect_cheap_views(services, transfer.import_thread(services.store, document).result)
+        assert sum_children_seconds() - formatting < 4 * MAX_FORMATTING_SECONDS  # two views of the page, two of the memory
+
+    asyncio.run(story())
 
 
 async def refuse(talk: Conversation, door: Door, letter: str, size: int) -> str:
@@ -34,7 +124,7 @@ async def refuse(talk: Conversation, door: Door, letter: str, size: int) -> str:
 
 def expect_bounded_view(talk: Conversation) -> None:
     statements, chars = talk.view()
-    assert (statements <= MAX_VIEW_STATEMENTS, chars <= MAX_VIEW_CHARS) == (True, True), (statements, chars)
+    assert (statements <= MAX_VIEW_STATEMENTS, chars <= MAX_REPLY_CHARS) == (True, True), (statements, chars)
 
 
 def expect_same_elsewhere(talk: Conversation) -> None:

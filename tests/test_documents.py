@@ -23,12 +23,13 @@ from agent.time_travel.policy import MAX_MOVES_PER_TURN
 from agent.tools import mcp_messages, remote_tool
 from app import ALLOWED_ROUTES
 from checkpoints import limits
-from checkpoints.interchange import redaction
+from checkpoints.interchange import document_redaction, redaction
 from commands import parse_arguments
-from components import uploads
-from components.routes import open_pages
+from components import redacted_exports, redaction_worker, uploads
+from components.panels import timeline
+from components.routes import agent_transcript, open_pages
 from components.services import MAX_READ_SECONDS
-from components.views import shown_text
+from components.views import list_rows, markdown, shown_text
 from config import PROVIDER_KEYS, Settings, load_settings
 from server import dash_requests, guard, handshakes, protocol, request_rate
 from tests.agent.running import model_at, running
@@ -192,6 +193,13 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "Instructions from Langfuse": f"{limits.MAX_PROMPT_CHARS:,} characters",
         "The page": f"the first {shown_text.MAX_SHOWN_CHARS:,} characters of a message, "
         f"{shown_text.MAX_SHOWN_DETAIL_CHARS:,} of arguments, a result or reasoning, and a link to all of it",
+        "One view": f"{shown_text.MAX_VIEW_CHARS:,} characters of texts and their HTML and {shown_text.MAX_VIEW_CALLS} "
+        f"calls with cards, newest messages first; {shown_text.MAX_SHORT_CHARS} characters of each text beyond; up to four "
+        "times as much where “earlier” was used",
+        "One table": f"{markdown.MAX_TABLE_CELLS:,} cells; a larger one is shown as it was written",
+        "One portion of a list": f"{timeline.PORTION_CHECKPOINTS} checkpoints, {timeline.PORTION_BRANCHES} branches, "
+        f"{agent_transcript.PORTION_MESSAGES} messages of an agent's memory; "
+        f"{list_rows.MAX_SHOWN_DESCRIPTION_CHARS} characters of a checkpoint's description",
         "One message of an MCP server": f"{mcp_messages.MAX_MESSAGE_BYTES:,} bytes kept while it is read, "
         f"{mcp_messages.MAX_REMOTE_RESULT_CHARS:,} characters of result; a schema of {remote_tool.MAX_SCHEMA_VALUES:,} "
         f"values and {remote_tool.MAX_SCHEMA_CHARS:,} characters",
@@ -218,21 +226,28 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "Tokens, and other whole numbers from outside": f"{limits.MAX_TOKENS:,}, and {limits.MAX_NUMBER:,}; "
         "a larger one counts as unknown",
         "Reasoning of one answer": f"{limits.MAX_REASONING_CHARS:,} characters of text, {limits.MAX_ITEMS_CHARS:,} "
-        f"characters and {limits.MAX_ITEM_LEVELS} levels of the provider's items",
+        f"characters, {limits.MAX_ITEM_VALUES:,} values and {limits.MAX_ITEM_LEVELS} levels of the provider's items",
         "Agent moves": f"{MAX_MOVES_PER_TURN} between two messages of the user, {MAX_NOTE_CHARS:,} characters of a "
         "message after the move",
         "One fork": f"{forking.MAX_PROMPTS} prompts of {forking.MAX_PROMPT_CHARS:,} characters, "
         f"{forking.MAX_BRANCH_ANSWER_CHARS:,} characters of each result, {forking.MAX_BRANCHES_PER_RUN} branches of one run",
-        "Arguments of one tool call": f"{limits.MAX_ARGUMENT_LEVELS} levels of nesting",
+        "Arguments of tool calls": f"{limits.MAX_ARGUMENT_LEVELS} levels of nesting, {limits.MAX_ARGUMENT_VALUES:,} values "
+        "in all calls of one answer",
         "One tool call": f"`LIMITS_TOOL_SECONDS`, {run.max_result_chars:,} characters of result",
         "`/compact`": f"{MAX_FOCUS_CHARS:,} characters of what to keep",
+        "A state that the library saves": f"{limits.MAX_SAVED_VALUES:,} values in one message, and in the further keys",
         "Alternatives at one place": f"{limits.MAX_ALTERNATIVES}, from a person, an agent or a file",
         "An import": f"{limits.MAX_DOCUMENT_BYTES / 1e6:g} MB, {limits.MAX_FILE_LEVELS} levels of nesting, "
         f"{limits.MAX_DOCUMENT_VALUES:,} values, {limits.MAX_DOCUMENT_MESSAGES:,} messages, "
         f"{limits.MAX_CONVERSATIONS} conversations, "
         f"{limits.MAX_BRANCHES_AND_CHECKPOINTS:,} branches and checkpoints together, "
-        f"{limits.MAX_CALLS} tool calls in one message, {limits.MAX_ALTERNATIVES} alternatives at one place",
-        "A redaction": f"{redaction.MAX_PATTERNS} patterns of {redaction.MAX_PATTERN_CHARS} characters",
+        f"{limits.MAX_CALLS} tool calls in one message with {limits.MAX_LABEL_CHARS} characters of a name or an id, "
+        f"{limits.MAX_PART_VALUES:,} values in one message, one checkpoint or the settings, "
+        f"{limits.MAX_ALTERNATIVES} alternatives at one place",
+        "A redaction": f"{redaction.MAX_PATTERNS} patterns of {redaction.MAX_PATTERN_CHARS} characters, "
+        f"{document_redaction.MAX_REDACTED_PLACES:,} places; on the page {redacted_exports.MAX_REDACTION_SECONDS:g} s of a "
+        f"processor and {redaction_worker.MAX_MEMORY_BYTES // 10**9} GB, {redacted_exports.MAX_AT_ONCE} exports at once and "
+        f"{redacted_exports.MAX_WAITING} that wait",
         "A search": f"{limits.MAX_QUERY_CHARS} characters and {limits.MAX_QUERY_WORDS} words of a query, "
         f"the newest {limits.MAX_SEARCH_HITS} matches; "
         f"the first {limits.MAX_INDEXED_WORDS:,} words of a message with its attached texts",

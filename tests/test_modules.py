@@ -136,7 +136,7 @@ def test_every_export_is_a_declaration(module: str) -> None:
     assert len(re.findall(r"^export\b", code, re.MULTILINE)) == len(EXPORT.findall(code)) + (module == "lib/types.mjs")
 
 
-@pytest.mark.parametrize("module", [*ALL, "../waymark.mjs", "../early.js"])
+@pytest.mark.parametrize("module", [*ALL, "../waymark.mjs", "../early.js", "../early-field.js"])
 def test_functions_and_modules_stay_short(module: str) -> None:
     assert len((MODULES / module).read_text().splitlines()) <= MAX_FILE_LINES
     assert [found for found in _measure_functions(_read_code(module)) if found[1] > MAX_FUNCTION_LINES] == []

@@ -6,7 +6,7 @@ from itertools import takewhile
 
 from langchain_core.messages import AIMessage
 
-from agent.context.memory import recall_messages
+from agent.context.recent_messages import read_recent_messages
 from agent.context.request import SIZE_NOTE_KEY
 from agent.context.tokens import count_answer_tokens, estimate_content, estimate_stored_tokens, read_size_note
 from agent.context.usage import context_tokens, readable_usage
@@ -14,7 +14,6 @@ from agent.context.window import Window, find_correction, find_start
 from checkpoints import MAIN, Message, Store
 from checkpoints.reasoning import REASONING_KEY
 
-FIRST_READ_MESSAGES = 400
 TAIL_MESSAGES = 60
 
 
@@ -164,24 +163,3 @@ def _count_stored_answer(stored: Message, *, is_tool_turn: bool) -> int | None:
     ):
         return None
     return context_tokens(usage, sends_reasoning=_sends_reasoning(stored, is_tool_turn=is_tool_turn))
-
-
-def read_recent_messages(
-    store: Store, thread_id: str, max_tokens: int, max_messages: int, agent: str = MAIN
-) -> list[Message]:
-    """Return the end of an agent's memory, as much as a request can hold.
-
-    The end begins with a message of the user or of the calling agent.
-    """
-    count = min(FIRST_READ_MESSAGES, max_messages)
-    while True:
-        path = store.list_messages(thread_id, last=count)
-        agent_messages = recall_messages(path, agent)
-        tokens = sum(map(estimate_stored_tokens, agent_messages))
-        if len(path) < count or count == max_messages or tokens >= max_tokens:
-            break
-        missing = count * (max_tokens - tokens) // max(1, tokens)  # messages, if the earlier ones are like these
-        count = min(max_messages, count + missing * 5 // 4 + 1)
-    if not path or path[0].depth == 0:
-        return agent_messages
-    return agent_messages[next((index for index, message in enumerate(agent_messages) if message.type == "human"), 0) :]

@@ -5,7 +5,7 @@ the store keeps the original messages.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby, zip_longest
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
@@ -35,18 +35,24 @@ class DamagedPathError(DamagedMessageError):
 
 
 def build_request(
-    system: str, path: Sequence[Message], *, continue_answer: bool = False, resume: bool = False
+    system: str,
+    path: Sequence[Message],
+    *,
+    continue_answer: bool = False,
+    resume: bool = False,
+    convert: Callable[[Message], AnyMessage | None] | None = None,
 ) -> list[AnyMessage]:
     """Return the request: the instructions and an agent's messages of the path, with every pair complete.
 
-    With `resume`, the last answer's calls stay as they are, because the run carries some of them out now.
+    With `resume`, the last answer's calls stay as they are, because the run carries some of them out now. `convert` may
+    stand in for `to_sendable`.
 
     System messages of the path are left out: they came from a file, and system text comes from the settings alone. Raises
     `DamagedPathError`.
     """
     if (damaged := next((message for message in path if message.damaged), None)) is not None:
         raise DamagedPathError(damaged.thread_id, damaged.id, damaged.depth)
-    messages = [message for stored in path if (message := _to_sendable(stored)) is not None]
+    messages = [message for message in map(convert or to_sendable, path) if message is not None]
     last = _find_last_calls(messages) if resume else len(messages)
     request = [*complete_tool_pairs(messages[:last]), *messages[last:]]
     if request and not isinstance(
@@ -58,7 +64,8 @@ def build_request(
     return [SystemMessage(system), *request, *([HumanMessage(CONTINUE_TEXT)] if is_cut else [])]
 
 
-def _to_sendable(stored: Message) -> AnyMessage | None:
+def to_sendable(stored: Message) -> AnyMessage | None:
+    """Return a stored message as a request carries it; None if no request can."""
     message = stored.langchain
     if isinstance(message, AIMessage):
         calls = [] if stored.status is MessageStatus.PARTIAL else _repair_calls(message)
@@ -115,6 +122,10 @@ def read_position(message: AnyMessage) -> int | None:
     return int(found[1]) if found else None
 
 
+def _has_calls(message: AIMessage) -> bool:
+    return bool(message.tool_calls or message.invalid_tool_calls)
+
+
 def _repair_calls(message: AIMessage) -> list[ToolCall]:
     """Return all calls in their order, with unreadable arguments as JSON: some servers refuse the whole request otherwise.
 
@@ -137,7 +148,7 @@ def complete_tool_pairs(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     taken: set[str] = set()
     completed: list[AnyMessage] = []
     for message, results in _group_rounds(messages):
-        if not (isinstance(message, AIMessage) and _repair_calls(message)):
+        if not (isinstance(message, AIMessage) and _has_calls(message)):
             completed.append(message)
             continue
         calls, answers, new_ids = [], [], dict[str, str]()
@@ -194,7 +205,7 @@ def _group_rounds(messages: Sequence[AnyMessage]) -> list[tuple[AnyMessage, list
         if isinstance(message, ToolMessage):
             results.append(message)
             continue
-        if isinstance(message, AIMessage) and _repair_calls(message):
+        if isinstance(message, AIMessage) and _has_calls(message):
             results = []
         rounds.append((message, results))
     return rounds

@@ -7,7 +7,7 @@ the same path corrects the estimates.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
 from agent.context import attachments
 from agent.context.request import SIZE_NOTE_KEY
@@ -63,7 +63,3 @@ def estimate_content(content: str | list[Any], calls: Sequence[Any] = ()) -> int
     return (
         len(written.encode(errors="replace")) // BYTES_PER_TOKEN + attachments.estimate_file_tokens(content) + MESSAGE_TOKENS
     )
-
-
-def sum_tokens(messages: Sequence[AnyMessage]) -> int:
-    return sum(map(estimate_tokens, messages))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
 from agent.context.request import read_position
-from agent.context.tokens import estimate_tokens, read_size_note, sum_tokens
+from agent.context.tokens import estimate_tokens, read_size_note
 from agent.context.usage import readable_usage
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 DEFAULT_WINDOW_TOKENS = 100_000
 DEFAULT_ANSWER_TOKENS = 16_384
 MAX_TOKENS_FIELDS = ("max_tokens", "max_output_tokens", "num_predict")  # names that LangChain's packages give it
+_Sized = tuple[AnyMessage, int]  # a message and its estimated tokens
 LEFT_OUT_TEXT = "(This result was left out of the request: the conversation is longer than the model can read.)"
 
 
@@ -78,18 +79,25 @@ def fit_to_window(messages: Sequence[AnyMessage], max_tokens: int) -> ModelReque
     The last turn is always in it. If that turn alone is too long, its old results are replaced by a note; results that the
     model has not answered yet stay.
     """
+    sizes = list(map(estimate_tokens, messages))
     system = [message for message in messages if isinstance(message, SystemMessage)]
-    path = [message for message in messages if not isinstance(message, SystemMessage)]
-    correction = max(find_correction(path), -sum_tokens(messages) // 2)  # no imported file makes a long request a short one
-    spare = max_tokens - correction - sum_tokens(system)
+    path = [sized for sized in zip(messages, sizes, strict=True) if not isinstance(sized[0], SystemMessage)]
+    system_tokens = sum(sizes) - _sum_sizes(path)
+    correction = max(find_correction(messages), -sum(sizes) // 2)  # no imported file makes a long request a short one
+    spare = max_tokens - correction - system_tokens
     sent_path = _empty_old_results(_cut_to_fit(path, spare), spare)
-    first = next((position for message in sent_path if (position := read_position(message)) is not None), 0)
-    return ModelRequest([*system, *sent_path], sum_tokens(system) + sum_tokens(sent_path), correction, first)
+    sent = [*system, *(message for message, _ in sent_path)]
+    first = next((position for message in sent if (position := read_position(message)) is not None), 0)
+    return ModelRequest(sent, system_tokens + _sum_sizes(sent_path), correction, first)
 
 
-def _cut_to_fit(path: Sequence[AnyMessage], max_tokens: int) -> list[AnyMessage]:
-    turns = [isinstance(message, HumanMessage) and read_position(message) is not None for message in path]
-    return list(path[find_start(list(map(estimate_tokens, path)), turns, max_tokens) :])
+def _sum_sizes(path: Sequence[_Sized]) -> int:
+    return sum(size for _, size in path)
+
+
+def _cut_to_fit(path: Sequence[_Sized], max_tokens: int) -> Sequence[_Sized]:
+    turns = [isinstance(message, HumanMessage) and read_position(message) is not None for message, _ in path]
+    return path[find_start([size for _, size in path], turns, max_tokens) :]
 
 
 def find_start(sizes: Sequence[int], turns: Sequence[bool], max_tokens: int) -> int:
@@ -101,12 +109,14 @@ def find_start(sizes: Sequence[int], turns: Sequence[bool], max_tokens: int) -> 
     return next((start for start in begins if to_end[start] <= max_tokens), begins[-1])
 
 
-def _empty_old_results(turn: list[AnyMessage], max_tokens: int) -> list[AnyMessage]:
-    call_positions = (index for index, message in enumerate(turn) if isinstance(message, AIMessage) and message.tool_calls)
+def _empty_old_results(turn: Sequence[_Sized], max_tokens: int) -> list[_Sized]:
+    call_positions = (
+        index for index, (message, _) in enumerate(turn) if isinstance(message, AIMessage) and message.tool_calls
+    )
     newest = max(call_positions, default=0)
-    excess_tokens = sum_tokens(turn) - max_tokens
-    messages: list[AnyMessage] = []
-    for index, message in enumerate(turn):
+    excess_tokens = _sum_sizes(turn) - max_tokens
+    kept: list[_Sized] = []
+    for index, (message, size) in enumerate(turn):
         if (
             excess_tokens > 0
             and index < newest
@@ -114,11 +124,11 @@ def _empty_old_results(turn: list[AnyMessage], max_tokens: int) -> list[AnyMessa
             and len(message.text) > len(LEFT_OUT_TEXT)
         ):
             empty_result = message.model_copy(update={"content": LEFT_OUT_TEXT})
-            excess_tokens -= estimate_tokens(message) - estimate_tokens(empty_result)
-            messages.append(empty_result)
+            kept.append((empty_result, estimate_tokens(empty_result)))
+            excess_tokens -= size - kept[-1][1]
         else:
-            messages.append(message)
-    return messages
+            kept.append((message, size))
+    return kept
 
 
 def find_correction(path: Sequence[AnyMessage]) -> int:

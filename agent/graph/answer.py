@@ -30,7 +30,7 @@ from agent.models.provider_words import read_provider_words
 from agent.models.reasoning import ReasoningReader, identify_source
 from agent.models.think_tags import SplitPiece
 from checkpoints import serde
-from checkpoints.limits import MAX_ARGUMENT_LEVELS, MAX_CALLS, is_deeper, to_label
+from checkpoints.limits import MAX_ARGUMENT_LEVELS, MAX_ARGUMENT_VALUES, MAX_CALLS, count_values, is_deeper, to_label
 
 if TYPE_CHECKING:
     from langchain_core.language_models import LanguageModelInput
@@ -47,7 +47,9 @@ _CUT_OFF_TEXTS: dict[str | None, str] = {
 }
 _FINISHED_REASONS = {"stop", "tool_calls"}
 _ENDING_REASONS = {*_FINISHED_REASONS, "length", "content_filter"}
+NOT_AN_OBJECT = "not a JSON object"
 TOO_DEEP = f"nested deeper than {MAX_ARGUMENT_LEVELS} levels"
+TOO_MANY_VALUES = f"more than {MAX_ARGUMENT_VALUES:,} values in all calls"
 MAX_GRACE_SECONDS = 2.0  # after a finish reason, for the usage: some servers end no stream (maximhq/bifrost#6784)
 _log = logging.getLogger(__name__)
 _EMPTY_STREAM = "No generation chunks were returned"  # of LangChain, for a stream without an answer
@@ -264,24 +266,30 @@ def _read_tool_calls(merged: AIMessageChunk) -> list[ToolCall | InvalidToolCall]
     """Return the calls in the order of the stream."""
     calls: list[ToolCall | InvalidToolCall] = []
     seen: set[str] = set()
+    room = MAX_ARGUMENT_VALUES
     for chunk in merged.tool_call_chunks:
         identifier, name = to_label(chunk["id"]), to_label(chunk["name"]) or "unknown"
         text = serde.sanitize_text(chunk["args"] or "")
         if not identifier or identifier in seen:  # some servers send none, or the same for all
             identifier = f"call_{uuid.uuid4().hex[:24]}"
         seen.add(identifier)
-        arguments = _parse_call_arguments(text)
-        if arguments is None or is_deeper(arguments, MAX_ARGUMENT_LEVELS):
-            error = "not a JSON object" if arguments is None else TOO_DEEP
+        arguments, error = _parse_call_arguments(text, room)
+        if error:
             calls.append(InvalidToolCall(type="invalid_tool_call", name=name, args=text, id=identifier, error=error))
         else:
+            room -= count_values(arguments, room)
             calls.append(ToolCall(name=name, args=arguments, id=identifier))
     return calls
 
 
-def _parse_call_arguments(text: str) -> dict[str, Any] | None:
+def _parse_call_arguments(text: str, max_values: int) -> tuple[dict[str, Any], str]:
+    """Return the arguments, and the error for which they are not used; empty without one."""
     try:
         value = json.loads(text or "{}")
-        return serde.require_exact(serde.sanitize_json(value)) if isinstance(value, dict) else None
+        if isinstance(value, dict) and is_deeper(value, MAX_ARGUMENT_LEVELS):
+            return {}, TOO_DEEP
+        if isinstance(value, dict) and count_values(value, max_values) > max_values:
+            return {}, TOO_MANY_VALUES
+        return (serde.require_exact(serde.sanitize_json(value)), "") if isinstance(value, dict) else ({}, NOT_AN_OBJECT)
     except (ValueError, TypeError, RecursionError):  # also numbers and texts that are JSON but cannot be kept
-        return None
+        return {}, NOT_AN_OBJECT

@@ -16,7 +16,7 @@ from langchain_core.tools import BaseTool, ToolException
 from pydantic import ValidationError
 
 from agent.context.request import NOT_CARRIED_OUT_TEXT, make_message_id
-from agent.graph.answer import TOO_DEEP
+from agent.graph.answer import TOO_DEEP, TOO_MANY_VALUES
 from agent.graph.budgets import LimitReached
 from agent.graph.decisions import apply_decision, is_begun, needs_decision, settle_call
 from agent.graph.state import RunContext, ToolOutcome
@@ -226,9 +226,13 @@ async def _dispatch_call(tools: dict[str, BaseTool], context: RunContext, call: 
 
 
 def _reject_unreadable(call: InvalidToolCall) -> ToolMessage:
-    text = "The arguments were not a JSON object, so the tool was not run. Call it again with valid JSON."
-    if call["error"] == TOO_DEEP:
-        text = f"The arguments were {TOO_DEEP}, so the tool was not run. Call it again with flatter ones."
+    error = call["error"] or ""
+    advice = {TOO_DEEP: "flatter ones", TOO_MANY_VALUES: "fewer of them"}.get(error)
+    text = (
+        f"The arguments were {error}, so the tool was not run. Call it again with {advice}."
+        if advice
+        else "The arguments were not a JSON object, so the tool was not run. Call it again with valid JSON."
+    )
     return ToolMessage(text, tool_call_id=call["id"] or "", name=call["name"], status="error")
 
 

@@ -7,9 +7,10 @@ from functools import lru_cache, partial
 
 from langchain_core.messages import AnyMessage
 
-from agent.context.measurement import Context, measure_context, read_recent_messages
+from agent.context.measurement import Context, measure_context
 from agent.context.numbering import NumberStyle
 from agent.context.prompts import SYSTEM_PROMPT, compose_system_text
+from agent.context.recent_messages import RecentMessages
 from agent.context.request import build_request
 from agent.context.window import Window, find_window
 from agent.graph.state import Limits
@@ -51,13 +52,14 @@ class RunInputs:
         self._tracer = tracer
         self._agents = agents
         self._numbers = numbers
+        self.recent_messages = RecentMessages(store, limits.max_messages)
         self._context_cache = lru_cache(MAX_MEASURED_HEADS)(self._measure_context)
 
     def build_messages(self, thread_id: str, *, resume: bool = False) -> list[AnyMessage]:
         """Build a request for the path as it is now."""
-        return build_request(
-            self.load_system_text(self.load_system_prompt(), thread_id), self.load_recent_messages(thread_id), resume=resume
-        )
+        system_text = self.load_system_text(self.load_system_prompt(), thread_id)
+        path = self.load_recent_messages(thread_id)
+        return build_request(system_text, path, resume=resume, convert=self.recent_messages.convert)
 
     def load_system_prompt(self) -> Prompt:
         return self._tracer.find_prompt(SYSTEM_PROMPT_NAME, SYSTEM_PROMPT)
@@ -101,7 +103,7 @@ class RunInputs:
 
     def load_recent_messages(self, thread_id: str) -> list[Message]:
         window = self._load_window(self._store.get_thread(thread_id))
-        return read_recent_messages(self._store, thread_id, window.tokens, self._limits.max_messages)
+        return self.recent_messages.load(thread_id, window.tokens)
 
     def _load_window(self, thread: Thread) -> Window:
         try:

@@ -1,6 +1,6 @@
 """Preparing a run: its beginning on disk, and the material for its first request. Everything here blocks."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from langchain_core.messages import AnyMessage
@@ -27,6 +27,7 @@ class PreparedRun:
     request: RunRequest
     system_text: str
     path: Sequence[Message]
+    convert: Callable[[Message], AnyMessage | None]  # a message of the path, for a request
     decided_calls: Sequence[OpenCall]  # the calls that waited, where the run begins with a decision about one
     started: RunStarted
     trace: RunTrace
@@ -34,7 +35,8 @@ class PreparedRun:
 
     def build_messages(self) -> list[AnyMessage]:
         """Build the first request. A path that cannot be sent raises here, in the run and not before it."""
-        return build_request(self.system_text, self.path, continue_answer=self.request.continues_answer)
+        continues = self.request.continues_answer
+        return build_request(self.system_text, self.path, continue_answer=continues, convert=self.convert)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,8 @@ class RunPreparer:
         start_event = build_start_event(self.store, run, path, is_asked=is_asked) if self.tracer.is_on else None
         started = RunStarted(run.id, version, path[-1] if is_asked else None)
         trace = RunTrace(self.tracer, run.id, prompt, start_event)
-        return PreparedRun(run, request, system_text, path, decided_calls, started, trace, usage)
+        convert = self.inputs.recent_messages.convert
+        return PreparedRun(run, request, system_text, path, convert, decided_calls, started, trace, usage)
 
 
 def _check_decision(request: RunRequest, waiting_calls: Sequence[OpenCall]) -> None:

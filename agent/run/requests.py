@@ -9,7 +9,7 @@ from langchain_core.messages import HumanMessage
 from agent.run.compaction import SummaryScope
 from agent.tools.approval import Decision
 from checkpoints import HEAD, UNTITLED, Caller, Message, NewMessage, RunActiveError, StateError, files, serde
-from checkpoints.limits import MAX_ARGUMENT_LEVELS, MAX_MESSAGE_CHARS, is_deeper
+from checkpoints.limits import MAX_ARGUMENT_LEVELS, MAX_ARGUMENT_VALUES, MAX_MESSAGE_CHARS, has_more_values, is_deeper
 from checkpoints.text import shorten
 
 MAX_TITLE_CHARS = 60
@@ -39,6 +39,11 @@ class MessageTooLongError(StateError, ValueError):
 class ArgumentsTooDeepError(StateError, ValueError):
     def __init__(self) -> None:
         super().__init__(f"The arguments are nested deeper than {MAX_ARGUMENT_LEVELS} levels.")
+
+
+class TooManyArgumentsError(StateError, ValueError):
+    def __init__(self) -> None:
+        super().__init__(f"The arguments hold more than {MAX_ARGUMENT_VALUES:,} values.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +85,10 @@ def clean_message_text(text: str) -> str:
 
 
 def check_decision(decision: Decision) -> None:
-    """Check a user's own answer or arguments. Raises `MessageTooLongError` and `ArgumentsTooDeepError`."""
+    """Check a user's own answer or arguments. Raises `MessageTooLongError` and the errors of arguments."""
     if is_deeper(decision.arguments, MAX_ARGUMENT_LEVELS):
         raise ArgumentsTooDeepError
+    if has_more_values(decision.arguments, MAX_ARGUMENT_VALUES):
+        raise TooManyArgumentsError
     clean_message_text(decision.text)
     clean_message_text(json.dumps(decision.arguments, ensure_ascii=False))

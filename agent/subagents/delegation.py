@@ -13,8 +13,8 @@ from functools import partial
 
 from langchain_core.messages import AnyMessage, HumanMessage, ToolCall
 
-from agent.context.measurement import read_recent_messages
 from agent.context.prompts import AGENT_PROMPT, MEMORY_MOVES_TEXT, compose_system_text
+from agent.context.recent_messages import read_recent_messages
 from agent.context.request import build_request
 from agent.context.window import find_window
 from agent.graph.budgets import LimitReached

@@ -8,10 +8,11 @@ from pydantic import TypeAdapter, ValidationError
 from checkpoints import files, serde
 from checkpoints.errors import InvalidDocumentError
 from checkpoints.files import File
+from checkpoints.interchange import strict_json
 from checkpoints.interchange.import_limits import (
     check_alternatives,
     check_branch_and_checkpoint_count,
-    check_call_count,
+    check_calls,
     check_message_count,
 )
 from checkpoints.interchange.waymark import BranchPart, CheckpointPart, Document, FilePart, MessagePart, hash_contents
@@ -51,13 +52,21 @@ def _parse_model(value: dict[str, Any]) -> Document:
     emptied: dict[str, Any] = {name: [] for name in lists}
     if lists.get("branches"):
         emptied["branches"] = [_ANY_BRANCH]  # a document has one at least
-    head: Document = _parse_part(_DOCUMENT, {**value, **emptied}, "")
+    rest = {**value, **emptied}
+    for name, part in rest.items():
+        strict_json.check_part(part, name[:80])
+    head: Document = _parse_part(_DOCUMENT, rest, "")
     check_message_count(len(lists["messages"]))
     parts = {
-        name: [_parse_part(_LISTS[name], item, f"{name}[{index}]") for index, item in enumerate(items)]
+        name: [_parse_item(_LISTS[name], item, f"{name}[{index}]") for index, item in enumerate(items)]
         for name, items in lists.items()
     }
     return head.model_copy(update=parts)
+
+
+def _parse_item(model: TypeAdapter[Any], value: Any, field: str) -> Any:
+    strict_json.check_part(value, field)
+    return _parse_part(model, value, field)
 
 
 def _parse_part(model: TypeAdapter[Any], value: Any, field: str) -> Any:
@@ -134,7 +143,7 @@ def _check_messages(document: Document, on_message: Callable[[], object]) -> dic
 def _check_body(body: dict[str, Any], field: str, files_by_hash: Mapping[str, File]) -> None:
     if set(body) != {"type", "data"} or not isinstance(body["data"], dict):
         raise InvalidDocumentError('must have exactly "type" and "data"', field)
-    check_call_count(body, field)
+    check_calls(body, field)
     content = body["data"].get("content")
     for index, part in enumerate(content if isinstance(content, list) else ()):
         if files.is_file_part(part) and body["type"] == "human":

@@ -12,6 +12,7 @@ from checkpoints.limits import (
     MAX_CALLS,
     MAX_DOCUMENT_BYTES,
     MAX_DOCUMENT_MESSAGES,
+    MAX_LABEL_CHARS,
 )
 from checkpoints.model import Json
 
@@ -34,10 +35,14 @@ def _check_limits(document: Json, text: str) -> None:
     check_branch_and_checkpoint_count(len(document["branches"]), len(document["checkpoints"]))
     check_alternatives([message["parent_id"] for message in document["messages"]])
     for index, message in enumerate(document["messages"]):
-        check_call_count(message["message"], f"messages[{index}].message")
+        check_calls(message["message"], f"messages[{index}].message")
     raw = text.encode()
     check_byte_count(len(raw))
     strict_json.check_value_count(raw)
+    strict_json.check_part(document["thread"], "thread")
+    for name in ("messages", "checkpoints"):
+        for index, part in enumerate(document[name]):
+            strict_json.check_part(part, f"{name}[{index}]")
     strict_json.check_levels(document)
 
 
@@ -69,7 +74,14 @@ def check_alternatives(parents: Sequence[str | None]) -> None:
             raise InvalidDocumentError(reason, f"messages[{index}]")
 
 
-def check_call_count(body: dict[str, Any], field: str) -> None:
-    calls = [body["data"].get(kind) for kind in ("tool_calls", "invalid_tool_calls")]
-    if sum(len(each) for each in calls if isinstance(each, list)) > MAX_CALLS:
+def check_calls(body: dict[str, Any], field: str) -> None:
+    """Limit the tool calls of a message, and the names and ids of these calls and of a result."""
+    data = body["data"]
+    lists = [data.get(kind) for kind in ("tool_calls", "invalid_tool_calls")]
+    calls = [call for each in lists if isinstance(each, list) for call in each]
+    if len(calls) > MAX_CALLS:
         raise InvalidDocumentError(f"makes more than {MAX_CALLS} tool calls, which is too many", field)
+    labels = [data.get("name"), data.get("tool_call_id")]
+    labels += [call.get(part) for call in calls if isinstance(call, dict) for part in ("name", "id")]
+    if any(isinstance(label, str) and len(label) > MAX_LABEL_CHARS for label in labels):
+        raise InvalidDocumentError(f"has a name or an id of more than {MAX_LABEL_CHARS} characters", field)

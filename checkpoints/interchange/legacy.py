@@ -9,7 +9,7 @@ from typing import Any
 
 from checkpoints import serde
 from checkpoints.errors import InvalidDocumentError
-from checkpoints.interchange import waymark
+from checkpoints.interchange import strict_json, waymark
 from checkpoints.interchange.tree_builder import TreeBuilder, require_field
 
 _TYPE_NAMES = {
@@ -55,7 +55,7 @@ def _convert_checkpoint(tree: TreeBuilder, identifier: str, entry: Any) -> dict[
         raise InvalidDocumentError("is empty", f"{field}.state.messages")
     if entry.get("message_count", len(messages)) != len(messages):
         raise InvalidDocumentError("does not fit the messages in the file", f"{field}.message_count")
-    return {
+    made = {
         "id": identifier,
         "name": require_field(entry, "name", str, field),
         "description": entry.get("description") or "",
@@ -67,6 +67,8 @@ def _convert_checkpoint(tree: TreeBuilder, identifier: str, entry: Any) -> dict[
         "detached": True,  # listed on any path: every entry was a complete state
         "extra": {key: value for key, value in state.items() if key != "messages"},
     }
+    strict_json.check_part(made, field)
+    return made
 
 
 def _convert_time(text: str, field: str) -> str:
@@ -79,6 +81,7 @@ def _convert_time(text: str, field: str) -> str:
 
 def _convert_body(message: Any, field: str) -> dict[str, Any]:
     """Convert a message. Fields that LangChain does not know are refused rather than dropped."""
+    strict_json.check_part(message, field)
     kind = require_field(message, "type", str, field)
     require_field(message, "content", (str, list), field)
     body = {"type": _TYPE_NAMES.get(kind, kind), "data": {key: value for key, value in message.items() if key != "type"}}

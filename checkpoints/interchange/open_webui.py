@@ -43,11 +43,12 @@ def _convert_chat(entry: Json, field: str) -> Json:
     tree = TreeBuilder()
     places = _build_tree(tree, messages, _parse_timestamp(entry.get("created_at"), _NO_TIME), f"{field}.messages")
     heads = _list_heads(messages, places, history.get("currentId"), field)
-    title = chat.get("title") or entry.get("title") or "New Chat"
+    titles = (holder.get("title") for holder in (chat, entry))
+    title = next((each for each in titles if each and isinstance(each, str)), "New Chat")
     made: Json = {
         "format": waymark.FORMAT,
         "exported_at": datetime.now(UTC).isoformat(),
-        "thread": {"title": str(title)[:MAX_NAME_CHARS]},
+        "thread": {"title": title[:MAX_NAME_CHARS]},
         "messages": list(tree.messages.values()),
         "branches": [
             {"id": f"branch-{index}", "name": f"Branch {index + 1}" if index else "main", "head": head}

@@ -4,13 +4,16 @@ import json
 import math
 import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from checkpoints.errors import InvalidDocumentError
-from checkpoints.limits import MAX_DOCUMENT_VALUES, MAX_FILE_LEVELS, is_deeper
+from checkpoints.limits import MAX_DOCUMENT_VALUES, MAX_FILE_LEVELS, MAX_PART_VALUES, has_more_values, is_deeper
 
 _PIECE_BYTES = 64_000
 _SEPARATORS = (b"[", b"{", b",")
+_TO_COMMAS = bytes.maketrans(b"[{", b",,")
+_NO_SEPARATORS = bytes(set(range(256)) - set(b"[{,}"))
 _DEEP_TEXT = f"The file is nested deeper than {MAX_FILE_LEVELS} levels."
 _TEXT = re.compile(rb'"[^"]*"')
 
@@ -42,9 +45,32 @@ def parse_strictly(raw: bytes) -> Any:
 
 
 def check_value_count(raw: bytes) -> None:
-    """Raise `InvalidDocumentError` for JSON of too many values."""
-    if _has_more_values(raw, MAX_DOCUMENT_VALUES):
-        raise InvalidDocumentError(f"The file holds more than {MAX_DOCUMENT_VALUES:,} values, which is too many.")
+    """Raise `InvalidDocumentError` for JSON of too many values, or too many in a row.
+
+    Between two ends of objects, Python's parser keeps its lock. A row has fewer than two separators for each value.
+    """
+    if _count_separators(raw) <= min(2 * MAX_PART_VALUES, MAX_DOCUMENT_VALUES):  # within texts as well: so few in most files
+        return
+    count = row = longest_row = 0
+    for separators in _iterate_separators(raw):
+        first, *others = map(len, separators.split(b"}"))
+        longest_row = max(longest_row, row + first, *others)
+        row = others[-1] if others else row + first
+        count += first + sum(others)
+        if count > MAX_DOCUMENT_VALUES:
+            raise InvalidDocumentError(f"The file holds more than {MAX_DOCUMENT_VALUES:,} values, which is too many.")
+    if longest_row > 2 * MAX_PART_VALUES:
+        raise InvalidDocumentError(f"One part of the file {_describe_excess()}.")
+
+
+def check_part(value: Any, field: str) -> None:
+    """Raise `InvalidDocumentError` for a part of too many values, before anything converts it in one call."""
+    if has_more_values(value, MAX_PART_VALUES):
+        raise InvalidDocumentError(_describe_excess(), field)
+
+
+def _describe_excess() -> str:
+    return f"holds more than {MAX_PART_VALUES:,} values, which is too many"
 
 
 def check_levels(value: Any) -> None:
@@ -53,21 +79,18 @@ def check_levels(value: Any) -> None:
         raise InvalidDocumentError(_DEEP_TEXT)
 
 
-def _has_more_values(raw: bytes, limit: int) -> bool:
-    """Return whether JSON has more brackets and commas outside of texts. In pieces, because parsing millions of values
-    keeps Python's lock for a second.
+def _iterate_separators(raw: bytes) -> Iterator[bytes]:
+    """Yield the brackets and commas outside of texts, each as a comma, and the ends of objects. In pieces, because a call
+    for millions of values keeps Python's lock for a second.
     """
-    if _count_separators(raw) <= limit:  # within texts as well: so few in most files
-        return False
-    count, start, is_in_text = 0, 0, False
-    while start < len(raw) and count <= limit:
+    start, is_in_text = 0, False
+    while start < len(raw):
         piece = raw[start : start + _PIECE_BYTES]
         if start + len(piece) < len(raw) and (len(piece) - len(piece.rstrip(b"\\"))) % 2:
             piece = piece[:-1]  # the next piece begins with the whole escape
         start += len(piece)
         outside, is_in_text = _cut_texts(piece, is_in_text=is_in_text)
-        count += _count_separators(outside)
-    return count > limit
+        yield outside.translate(_TO_COMMAS, _NO_SEPARATORS)
 
 
 def _count_separators(raw: bytes) -> int:

@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCa
 
 from checkpoints import files, serde
 from checkpoints.interchange import transfer
+from checkpoints.interchange.document_redaction import Redact, redact_document
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.model import MAIN, Json, MessageStatus
 from checkpoints.progress import Report, ignore_progress
@@ -23,10 +24,14 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 
 def export_markdown(
-    store: Store, thread_id: str, redaction: Redaction | None = None, report: Report = ignore_progress
+    store: Store,
+    thread_id: str,
+    redaction: Redaction | None = None,
+    report: Report = ignore_progress,
+    redact: Redact = redact_document,
 ) -> str:
     """Export as Markdown: each text unchanged under its speaker's heading, tool calls folded with their results."""
-    made = transfer.export_current_path(store, thread_id, redaction, report)
+    made = transfer.export_current_path(store, thread_id, redaction, report, redact)
     path = made["messages"]
     messages = [serde.to_message(part["message"]) for part in path]
     results = _pair_results(messages, [part["agent"] for part in path])
@@ -47,7 +52,13 @@ def export_markdown(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def export_jsonl(store: Store, thread_id: str, redaction: Redaction | None = None, report: Report = ignore_progress) -> str:
+def export_jsonl(
+    store: Store,
+    thread_id: str,
+    redaction: Redaction | None = None,
+    report: Report = ignore_progress,
+    redact: Redact = redact_document,
+) -> str:
     """Export as one line, `{"messages": […]}`, in the format of OpenAI's chat API and its fine-tuning.
 
     A tool call is exported only with its result, and only the messages of the user and the main agent are. System messages
@@ -56,7 +67,7 @@ def export_jsonl(store: Store, thread_id: str, redaction: Redaction | None = Non
     """
     path = [
         part
-        for part in transfer.export_current_path(store, thread_id, redaction, report)["messages"]
+        for part in transfer.export_current_path(store, thread_id, redaction, report, redact)["messages"]
         if part["agent"] == MAIN
     ]
     messages = [serde.to_message(part["message"]) for part in path]

@@ -1,117 +1,191 @@
-"""Search for text as people read it: letters in any case and any encoding, any white space, no invisible characters.
+"""Search for many patterns in folded text, in one pass over its pieces.
 
-A text is folded first (NFKC and case folding), and each folded character remembers its place. The search takes time
-proportional to the text, whatever the pattern.
+A pattern is plain text, or a word in which `*` matches any characters. The search takes time proportional to the text, and
+one byte of memory for each of its characters, whatever the patterns.
 """
 
 import re
-import unicodedata
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 
-_TOKEN = re.compile(r"\S+")
-# A letter with its combining marks, or a Hangul syllable in parts: NFKC makes one letter of each.
-_MAX_CLUSTER_CHARS = 32  # Unicode's stream-safe text; putting thousands of marks in order would take quadratic time
-_CLUSTER_TAIL = range(0x1160, 0x1200)
-# Invisible characters that are not of the category Cf: joiners, fillers, and selectors of a letter's variant.
-_CONTROL = re.compile("[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")  # control characters that are no white space
-_INVISIBLE = re.compile("[\u034f\u115f\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+from checkpoints.interchange.text_folding import FoldedPiece, fold_pieces, fold_text
+
+_WORD = re.compile("[^ ]+")
+Span = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class FoldedText:
-    """A text to be searched. `starts` and `ends` are the places of each of its characters in the original."""
+@dataclass(frozen=True)
+class Pattern:
+    """One pattern, folded. Equal patterns find the same."""
 
-    text: str
-    starts: Sequence[int]
-    ends: Sequence[int]
+    parts: tuple[str, ...]  # the text between the stars
+    is_word: bool = False
+    from_start: bool = False
+    to_end: bool = False
 
-    def locate(self, start: int, end: int) -> tuple[int, int]:
-        """Return the span of the original that a span of the folded text stands for; a letter is never cut."""
-        return self.starts[start], self.ends[end - 1]
+    @classmethod
+    def parse(cls, text: str) -> "Pattern":
+        parts = tuple(fold_text(part).strip() for part in text.split("*") if part)
+        return cls(parts, "*" in text, "*" in text and text.startswith("*"), "*" in text and text.endswith("*"))
 
+    @cached_property
+    def pilot(self) -> str:
+        """The part whose absence is noticed soonest: where it is not, the others need not be looked for."""
+        return max(self.parts[1:] or self.parts, key=len, default="")
 
-def fold_text(text: str) -> FoldedText:
-    if text.isascii() and not _CONTROL.search(text):
-        return FoldedText(text.lower(), range(len(text)), range(1, len(text) + 1))
-    folded: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    for start, cluster, end in _split_clusters(text):
-        letters = _fold_cluster(cluster)
-        folded.append(letters)
-        starts += [start] * len(letters)
-        ends += [end] * len(letters)
-    return FoldedText("".join(folded), starts, ends)
-
-
-def _split_clusters(text: str) -> Iterator[tuple[int, str, int]]:
-    """Yield each letter with its marks, without invisible characters, between its places in the text."""
-    start, cluster, end = 0, "", 0
-    for at, character in enumerate(text):
-        kind = _classify(character)
-        if kind == "invisible":
-            continue
-        if cluster and (kind == "letter" or len(cluster) == _MAX_CLUSTER_CHARS):
-            yield start, cluster, end
-            cluster = ""
-        start, cluster, end = (start if cluster else at), cluster + character, at + 1
-    if cluster:
-        yield start, cluster, end
-
-
-@lru_cache(4096)
-def _classify(character: str) -> str:
-    if unicodedata.category(character) == "Cf" or _INVISIBLE.match(character) or _CONTROL.match(character):
-        return "invisible"
-    return "mark" if unicodedata.combining(character) or ord(character) in _CLUSTER_TAIL else "letter"
-
-
-@lru_cache(4096)
-def _fold_cluster(cluster: str) -> str:
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", cluster).casefold())
-
-
-class Matcher:
-    """One pattern: plain text, or a word in which `*` matches any characters."""
-
-    def __init__(self, pattern: str) -> None:
-        self._parts = [_compile_part(part) for part in pattern.split("*") if part]
-        self._is_word = "*" in pattern
-        self._from_start, self._to_end = pattern.startswith("*"), pattern.endswith("*")
-
-    def find_spans(self, folded: FoldedText) -> Iterator[tuple[int, int]]:
-        """Yield the spans of the original text that match."""
-        for start, end in self._find_folded_spans(folded.text):
-            yield folded.locate(start, end)
-
-    def _find_folded_spans(self, text: str) -> Iterator[tuple[int, int]]:
-        if not self._is_word:
-            yield from (found.span() for found in self._parts[0].finditer(text))
-            return
-        for token in _TOKEN.finditer(text):
-            at = token.start()
-            while at < token.end() and (span := self._match_word(text, at, token.end())):
-                yield span
-                at = span[1]
-
-    def _match_word(self, text: str, at: int, end: int) -> tuple[int, int] | None:
-        """Match each part at its earliest position: if that fails, no other position matches, so none is tried."""
-        start = at if self._from_start else None
-        for part in self._parts:
-            if (found := part.search(text, at, end)) is None:
-                return None
-            start = found.start() if start is None else start
-            at = found.end()
-        return at if start is None else start, end if self._to_end else at
+    @cached_property
+    def repeats(self) -> re.Pattern[str]:
+        return re.compile(f"(?:{re.escape(self.parts[0])})++")
 
 
 def is_searchable(pattern: str) -> bool:
     """Return whether every part of a pattern has a character that is not invisible."""
-    return all(fold_text(part).text.strip() for part in pattern.split("*") if part.strip())
+    return all(fold_text(part).strip() for part in pattern.split("*") if part.strip())
 
 
-def _compile_part(part: str) -> re.Pattern[str]:
-    # Possessive: many spaces are passed once, not once for each number of them.
-    return re.compile(r"\s++".join(map(re.escape, fold_text(part).text.split())))
+def mark_matches(patterns: Sequence[Pattern], text: str) -> bytearray | None:
+    """Return a 1 for each character of the text that any pattern matches, and a 0 for each other; None without a match."""
+    marks: bytearray | None = None
+    for start, end in _find_spans(patterns, text):
+        marks = marks or bytearray(len(text))
+        marks[start:end] = b"\1" * (end - start)
+    return marks
+
+
+def _find_spans(patterns: Sequence[Pattern], text: str) -> Iterator[Span]:
+    overlap = max((len(part) for pattern in patterns for part in pattern.parts), default=1)
+    window = _Window("", array("q", [0]), 0, 0)
+    cursors: list[_Cursor] | None = None
+    for piece in fold_pieces(text):
+        window = window.move(piece, overlap)
+        if cursors is None:
+            is_whole = piece.end == len(text)
+            cursors = [_Cursor(each) for each in patterns if not is_whole or each.pilot in window.letters]
+        for cursor in cursors:
+            yield from cursor.find_spans(window)
+    for cursor in cursors or ():
+        if cursor.is_open:
+            yield cursor.start, len(text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """The part of the folded text that is searched now, with the end of what was before, where a match may begin."""
+
+    letters: str
+    starts: "array[int]"  # one more than letters: the end of the last
+    offset: int  # the number of folded letters before
+    word_start: int  # the place in the original where the window's first word begins
+
+    def move(self, piece: FoldedPiece, overlap: int) -> "_Window":
+        cut = max(0, len(self.letters) - overlap)
+        space = self.letters.rfind(" ", 0, cut)
+        before = self.word_start if self.letters else piece.starts[0]
+        word_start = before if space < 0 else self.starts[space + 1]
+        starts = self.starts[cut:-1] + piece.starts
+        starts.append(piece.end)
+        return _Window(self.letters[cut:] + piece.letters, starts, self.offset + cut, word_start)
+
+    def locate(self, start: int, end: int) -> Span:
+        """Return the span of the original that a span of letters stands for. A letter is never cut from its marks."""
+        last = self.starts[end - 1]
+        while end < len(self.letters) and self.starts[end] == last:
+            end += 1
+        return self.starts[start], self.starts[end]
+
+
+class _Cursor:
+    """The state of the search for one pattern, from window to window."""
+
+    def __init__(self, pattern: Pattern) -> None:
+        self._pattern = pattern
+        self._at = 0  # the number of folded letters that are searched
+        self._found = 0  # parts of the current match
+        self._end = self._end_at = 0  # of the last match: its place in the original, and in the folded text
+        self.start = 0  # of the current match, in the original
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether a match goes on to the end of its word, which has not come yet."""
+        return bool(self._found) and self._found == len(self._pattern.parts) and self._pattern.to_end
+
+    def find_spans(self, window: _Window) -> Iterator[Span]:
+        if not self._pattern.is_word:
+            return self._find_text(window)
+        return self._find_word(window) if self._pattern.parts else self._find_any_word(window)
+
+    def _find_text(self, window: _Window) -> Iterator[Span]:
+        (part,) = self._pattern.parts
+        letters, at = window.letters, max(self._at - window.offset, 0)
+        while (start := letters.find(part, at)) >= 0:
+            at = start + len(part)
+            if letters.startswith(part, at) and (run := self._pattern.repeats.match(letters, start)):
+                at = run.end()
+            yield window.locate(start, at)
+        self._at = window.offset + at
+
+    def _find_any_word(self, window: _Window) -> Iterator[Span]:
+        for word in _WORD.finditer(window.letters, max(self._at - window.offset, 0)):
+            yield window.locate(*word.span())
+        self._at = window.offset + len(window.letters)
+
+    def _find_word(self, window: _Window) -> Iterator[Span]:
+        letters, at = window.letters, max(self._at - window.offset, 0)
+        while True:
+            if self._found == 0:
+                at = self._find_first_part(window, at)
+            if self._found == 0:
+                break
+            space = letters.find(" ", at)
+            end = len(letters) if space < 0 else space
+            at = self._find_other_parts(letters, at, end)
+            if self._found == len(self._pattern.parts):
+                at = end if self._pattern.to_end else at
+                if self.is_open and space < 0:
+                    break
+                yield self._finish(window, at)
+            elif space < 0:
+                break
+            else:
+                at, self._found = space, 0
+        self._at = window.offset + at
+
+    def _find_first_part(self, window: _Window, at: int) -> int:
+        """Find each part at its earliest place: if that fails, no other place in the word matches, so none is tried."""
+        part, at = self._pattern.parts[0], self._skip_words(window.letters, at)
+        place = window.letters.find(part, at)
+        if place < 0:
+            return max(at, len(window.letters) - len(part) + 1)
+        self.start = self._find_start(window, place) if self._pattern.from_start else window.starts[place]
+        self._found = 1
+        return place + len(part)
+
+    def _find_other_parts(self, letters: str, at: int, end: int) -> int:
+        for part in self._pattern.parts[self._found :]:
+            place = letters.find(part, at, end)
+            if place < 0:
+                return max(at, end - len(part) + 1)
+            at = place + len(part)
+            self._found += 1
+        return at
+
+    def _finish(self, window: _Window, at: int) -> Span:
+        self._end = window.locate(at - 1, at)[1]
+        self._end_at, self._found = window.offset + at, 0
+        return self.start, self._end
+
+    def _skip_words(self, letters: str, at: int) -> int:
+        """Return the start of the next word that can match, or that does not end in this window."""
+        if len(self._pattern.parts) == 1:
+            return at
+        place = letters.find(self._pattern.pilot, at)
+        space = letters.rfind(" ", at, place if place >= 0 else len(letters))
+        return max(at, space + 1)
+
+    def _find_start(self, window: _Window, place: int) -> int:
+        """Return where the word begins, or the rest of it that follows the last match."""
+        after = max(self._end_at - window.offset, 0)
+        space = window.letters.rfind(" ", after, place)
+        return window.starts[space + 1] if space >= 0 else max(self._end, window.word_start)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from checkpoints import files, limits
 from checkpoints.errors import DamagedFileError, ExportTooLargeError
 from checkpoints.interchange import open_webui, waymark
+from checkpoints.interchange.document_redaction import Redact, redact_document
 from checkpoints.interchange.import_limits import describe_exceeded_limit
 from checkpoints.interchange.import_plan import NothingNewError
 from checkpoints.interchange.importing import make_merge, make_replacement
@@ -66,23 +67,31 @@ def export(store: Store, thread_id: str, redaction: Redaction | None = None, rep
     that only an undo can restore, and no alternatives (‹ 2/3 ›) outside all branches and checkpoints.
 
     Raises `DamagedMessageError` or `DamagedFileError` rather than export damaged content, and `ExportTooLargeError` for
-    attached files that would make it too large to be imported.
+    attached files that would make it too large to be imported, or for words to redact that stand everywhere.
     """
     return write_export(store, thread_id, redaction, report).text
 
 
 def write_export(
-    store: Store, thread_id: str, redaction: Redaction | None = None, report: Report = ignore_progress
+    store: Store,
+    thread_id: str,
+    redaction: Redaction | None = None,
+    report: Report = ignore_progress,
+    redact: Redact = redact_document,
 ) -> Export:
     """Export a conversation as `export` does, and tell whether an import would refuse the file."""
-    document = export_document(store, thread_id, redaction, report)
+    document = export_document(store, thread_id, redaction, report, redact)
     report(Progress("Writing the file"))
     text = waymark.to_json(document)
     return Export(text, describe_exceeded_limit(document, text))
 
 
 def export_document(
-    store: Store, thread_id: str, redaction: Redaction | None = None, report: Report = ignore_progress
+    store: Store,
+    thread_id: str,
+    redaction: Redaction | None = None,
+    report: Report = ignore_progress,
+    redact: Redact = redact_document,
 ) -> Json:
     """Build the document as plain JSON: see `export`."""
     thread, branches, checkpoints, messages = store.load_tree(thread_id, report)
@@ -99,7 +108,7 @@ def export_document(
         ],
         "active": thread.branch_id,
     }
-    made = redaction.redact_document(made, report) if redaction else made
+    made = redact(redaction, made, report) if redaction else made
     if attached := _export_files(store, made["messages"]):
         made = {**made, "files": attached}
     return {**made, "sha256": waymark.hash_contents(made)}
@@ -123,7 +132,11 @@ def _export_files(store: Store, messages: list[Json]) -> list[Json]:
 
 
 def export_current_path(
-    store: Store, thread_id: str, redaction: Redaction | None = None, report: Report = ignore_progress
+    store: Store,
+    thread_id: str,
+    redaction: Redaction | None = None,
+    report: Report = ignore_progress,
+    redact: Redact = redact_document,
 ) -> Json:
     """Export the current path only, in the document's form: damage elsewhere in the tree does not matter."""
     with store.database.begin_read():
@@ -134,7 +147,7 @@ def export_current_path(
         "branches": [],
         "checkpoints": [],
     }
-    return redaction.redact_document(made, report) if redaction else made
+    return redact(redaction, made, report) if redaction else made
 
 
 def _select_reachable(messages: list[Message], roots: set[str | None]) -> list[Message]:

@@ -13,7 +13,7 @@ from checkpoints import history, serde
 from checkpoints.errors import CheckpointNotFoundError
 from checkpoints.history import Path
 from checkpoints.limits import MAX_DESCRIPTION_CHARS, to_tokens
-from checkpoints.model import MAIN, Checkpoint, Json, Node, Removal, State, Thread
+from checkpoints.model import MAIN, Checkpoint, CheckpointPortion, Json, Node, Removal, State, Thread
 from checkpoints.storage import message_rows, schema, thread_rows
 from checkpoints.storage.batches import select_in_batches
 from checkpoints.storage.database import Database
@@ -44,6 +44,13 @@ _taken_names_query = sa.select(_checkpoint_columns.name).where(
     _checkpoint_columns.thread_id == sa.bindparam("thread_id"),
     _checkpoint_columns.name.in_(sa.bindparam("names", expanding=True)),
 )
+_SHOWN_COLUMNS = (
+    *(_checkpoint_columns.id, _checkpoint_columns.position, _checkpoint_columns.branch_id, _checkpoint_columns.message_id),
+    *(_checkpoint_columns.segment, _checkpoint_columns.depth, _checkpoint_columns.detached, _checkpoint_columns.pinned),
+)
+_SEARCHED_COLUMNS = (*_SHOWN_COLUMNS, _checkpoint_columns.name, _checkpoint_columns.description)
+MAX_SEARCHED_CHARS = 500  # of a description
+MAX_PINNED = 100  # of a portion
 _MAX_SEGMENTS = 200  # stretches in one statement: databases limit how many values it may carry
 
 
@@ -77,6 +84,34 @@ def select_visible_checkpoints(
     found = {row.id: row for row in (*rows, *connection.execute(_detached_query, values))}
     every = (_row_to_checkpoint(row, database) for row in sorted(found.values(), key=attrgetter("position")))
     return history.filter_visible(every, thread.branch_id, path)
+
+
+def select_checkpoint_portion(
+    connection: sa.Connection, thread: Thread, path: Path, count: int, words: str, database: Database
+) -> CheckpointPortion:
+    """Return the newest checkpoints that the thread's branch shows and, without words, its pinned and its current one.
+
+    With words, only those count whose name or MAX_SEARCHED_CHARS of description contain them. Of all others only the columns
+    that decide this are read.
+    """
+    columns = _SEARCHED_COLUMNS if words else _SHOWN_COLUMNS
+    own = sa.select(*columns).where(_checkpoint_columns.deleted_at.is_(None), _checkpoint_columns.thread_id == thread.id)
+    rows = {row.id: row for row in select_in_batches(connection, own, _checkpoint_columns.segment, path.last)}
+    detached = own.where(_checkpoint_columns.detached, _checkpoint_columns.branch_id == thread.branch_id)
+    rows |= {row.id: row for row in connection.execute(detached)}
+    shown = [
+        row
+        for row in sorted(rows.values(), key=attrgetter("position"))
+        if Node("", row.segment, row.depth) in path or (row.detached and row.branch_id == thread.branch_id)
+    ]
+    if words:
+        shown = [row for row in shown if words.lower() in f"{row.name}\n{row.description[:MAX_SEARCHED_CHARS]}".lower()]
+    current = [row.id for row in shown if row.message_id == thread.head_id][-1:]
+    pinned = [row.id for row in shown if row.pinned]
+    wanted = {row.id for row in shown[-max(1, count) :]} | set(() if words else [*current, *pinned[-MAX_PINNED:]])
+    whole = select_in_batches(connection, _columns_of_thread, _checkpoint_columns.id, wanted)
+    found = [_row_to_checkpoint(row, database) for row in sorted(whole, key=attrgetter("position"))]
+    return CheckpointPortion(found, len(shown), next(iter(current), None))
 
 
 def select_checkpoint(

@@ -11,6 +11,15 @@ from checkpoints.limits import MAX_REASONING_CHARS
 from checkpoints.model import Draft, Run, RunState
 from checkpoints.storage import schema, thread_rows
 
+_run = schema.run.c
+_is_at_head = sa.or_(_run.state == RunState.RUNNING, _run.head_id.is_not_distinct_from(sa.bindparam("at_head")))
+_latest_query = (
+    sa.select(schema.run)
+    .where(_run.thread_id == sa.bindparam("of_thread"), _is_at_head, sa.not_(sa.and_(_run.compacts, _run.dismissed)))
+    .order_by(_run.number.desc())
+    .limit(1)
+)
+
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
@@ -77,11 +86,7 @@ def end_run(connection: sa.Connection, run_id: str, end: RunEnd, now: datetime, 
 
 def select_latest_run(connection: sa.Connection, thread_id: str, head_id: str | None) -> Run | None:
     """Return the newest run that is running or ended at this head, without dismissed summaries."""
-    table = schema.run.c
-    is_here = sa.or_(table.state == RunState.RUNNING, table.head_id == head_id)
-    counts = sa.not_(sa.and_(table.compacts, table.dismissed))
-    newest = sa.select(schema.run).where(table.thread_id == thread_id, is_here, counts)
-    row = connection.execute(newest.order_by(table.number.desc()).limit(1)).one_or_none()
+    row = connection.execute(_latest_query, {"of_thread": thread_id, "at_head": head_id}).one_or_none()
     return parse_run(row) if row else None
 
 

@@ -10,8 +10,10 @@ from dash.development.base_component import Component
 from agent.settings import ThreadSettings
 from checkpoints import (
     Message,
+    Run,
     RunState,
     Store,
+    Thread,
     ThreadNotFoundError,
     limits,
 )
@@ -20,6 +22,7 @@ from components.actions import Handlers
 from components.panel import Panel
 from components.panels import approval, chat_actions
 from components.services import Services
+from components.turns import Turn, TurnChanges
 from components.views import context_meter, fork_attempts, list_rows, message_view, message_window, operations
 from components.widgets import TRANSCRIPT_ID, Composer, Transcript
 
@@ -40,7 +43,7 @@ class Ids(StrEnum):
 
 
 def layout() -> Component:
-    return html.Div([Transcript(id=Ids.TRANSCRIPT), Composer(id=Ids.COMPOSER), dcc.Store(id=Ids.WINDOW)], className="chat")
+    return html.Div([Transcript(id=Ids.TRANSCRIPT), Composer(id=Ids.COMPOSER), dcc.Store(id=Ids.WINDOW)])
 
 
 def build_start_page() -> dict[str, Any]:
@@ -66,6 +69,18 @@ def show(services: Services, location: page_state.PageLocation) -> tuple[dict[st
     return transcript, composer, str(transcript["title"])
 
 
+def show_turn(services: Services, turn: Turn) -> TurnChanges:
+    thread_id, version, run = turn.thread.id, turn.thread.version, turn.run
+    messages = _describe_messages(services, thread_id, turn.messages, run.state if run else None)
+    notice = operations.describe_notice(chat_actions.find_notice_operation(services.store, thread_id))
+    fields = {"version": version, "title": turn.thread.title, "run": list_rows.describe_run(run), "notice": notice}
+    composer = _describe_run_state(services, turn.thread, run)
+    return TurnChanges(
+        {Ids.TITLE: {"children": turn.thread.title}},
+        {Ids.TRANSCRIPT: {"fields": fields, "items": {"messages": messages}}, Ids.COMPOSER: {"fields": composer}},
+    )
+
+
 ACTIONS: Mapping[str, Handlers] = {
     Ids.COMPOSER: chat_actions.COMPOSER_ACTIONS,
     Ids.TRANSCRIPT: chat_actions.TRANSCRIPT_ACTIONS,
@@ -83,8 +98,26 @@ def _read_transcript(
     notice = operations.describe_notice(chat_actions.find_notice_operation(store, thread_id))
     if notice and notice["op"] == closed_notice:
         notice = None
+    portions = window["count"] // message_window.WINDOW_MESSAGES
     run = services.runs.get_latest_run(thread_id)
     state = run.state if run and not later else None  # a running or waiting call is at the end of the conversation
+    return {
+        "thread": thread_id,
+        "version": thread.version,
+        "title": thread.title,
+        "messages": _describe_messages(services, thread_id, messages, state, portions),
+        "earlier": earlier,
+        "later": later,
+        "run": list_rows.describe_run(run),
+        "notice": notice,
+        "suggestions": list(SUGGESTIONS),
+    }
+
+
+def _describe_messages(
+    services: Services, thread_id: str, messages: Sequence[Message], state: RunState | None, portions: int = 1
+) -> list[message_view.MessageView]:
+    store = services.store
     extras = message_view.MessageExtras(
         run_state=state,
         waiting_moves=approval.describe_waiting_moves(services.runner.inputs, thread_id)
@@ -95,18 +128,9 @@ def _read_transcript(
         prices=services.prices,
         attempts=fork_attempts.read_attempts(store, thread_id, messages),
         to_html=services.renderer.page(),
+        portions=portions,
     )
-    return {
-        "thread": thread_id,
-        "version": thread.version,
-        "title": thread.title,
-        "messages": message_view.describe_messages(messages, extras),
-        "earlier": earlier,
-        "later": later,
-        "run": list_rows.describe_run(run),
-        "notice": notice,
-        "suggestions": list(SUGGESTIONS),
-    }
+    return message_view.describe_messages(messages, extras)
 
 
 def _find_trace_links(services: Services, messages: Sequence[Message]) -> dict[str, str]:
@@ -137,12 +161,16 @@ def _read_composer(services: Services, thread_id: str | None) -> dict[str, Any]:
     }
     if thread is None:
         return {**_NO_THREAD, "running": False, "rest": None, "meter": None, **answering}
-    run = services.runs.get_latest_run(thread.id)
+    state = _describe_run_state(services, thread, services.runs.get_latest_run(thread.id))
+    return {"thread": thread.id, **answering, **state}
+
+
+def _describe_run_state(services: Services, thread: Thread, run: Run | None) -> dict[str, Any]:
+    """Describe the run for the composer, and how full the model's window is."""
     state = run.state if run else None
-    at = {"thread": thread.id, "version": thread.version, "running": state is RunState.RUNNING, "rest": state}
     context = services.runner.inputs.load_context(thread.id)
     meter = context_meter.describe_context(context) if context else None  # nothing to measure before the first message
-    return {**at, **answering, "meter": meter}
+    return {"version": thread.version, "running": state is RunState.RUNNING, "rest": state, "meter": meter}
 
 
-PANEL = Panel(shown=SHOWN, show=show, actions=ACTIONS)
+PANEL = Panel(shown=SHOWN, show=show, show_turn=show_turn, actions=ACTIONS)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from dash import Dash, html
 from dash.development.base_component import Component
@@ -15,6 +15,7 @@ from components import dialog, page_state
 from components.actions import Action
 from components.panel import Panel
 from components.services import Services
+from components.shapes import check_shape
 from components.views import context_meter
 
 _COMMAND = re.compile(r"\s*/compact(?:\s+(.*))?", re.DOTALL)
@@ -39,7 +40,7 @@ def describe_preview(preview: SummaryPreview) -> list[Component]:
 
 def register(app: Dash, services: Services) -> None:
     async def confirm_summary(subject: dialog.Subject) -> page_state.PageUpdate:
-        await services.runner.compact(subject.thread_id, SummaryScope(**subject.fields), caller=subject.caller)
+        await services.runner.compact(subject.thread_id, _rebuild_scope(subject.fields), caller=subject.caller)
         return page_state.build_update()
 
     dialog.register_confirmation(app, Ids.DIALOG, confirm_summary, first="confirm")
@@ -69,6 +70,12 @@ def parse_compact_command(text: str, *, attached: bool) -> SummaryScope | None:
 def read_summary_scope(fields: Mapping[str, Any]) -> SummaryScope:
     """Return the scope of a summary that begins or ends at a message."""
     return SummaryScope("from" if fields.get("side") == "from" else "up_to", str(fields["message"]))
+
+
+def _rebuild_scope(fields: Mapping[str, Any]) -> SummaryScope:
+    """Return the scope that the dialog kept. Raises `MalformedRequestError`."""
+    side = check_shape(Literal["all", "from", "up_to"], fields["side"], "side")
+    return SummaryScope(side, fields["message_id"], fields["focus"])
 
 
 PANEL = Panel(dialogs=dialogs, register=register)

@@ -16,9 +16,10 @@ from components.services import Services
 from components.widgets import Icon
 
 REDACTION_TEXT = (
-    "* matches the rest of a word. Capitals, line breaks and invisible characters make no difference. "
-    "Attached files are left out as well, because images cannot be searched. "
-    "Not found: text that is split by formatting, encoded, or written in look-alike letters of another alphabet."
+    "* matches the rest of a word. Capitals, accents, other dashes and quotes, line breaks between words and invisible "
+    "characters make no difference. Attached files are left out as well, because images cannot be searched. "
+    "Not found: words that a space, a line break, a hyphen or formatting splits; encoded text; and letters or signs that "
+    "only look alike, such as 0 for O or those of another alphabet. Times, types and token counts are not searched."
 )
 
 

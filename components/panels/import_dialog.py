@@ -1,11 +1,11 @@
 """Import, with a preview of the file before anything changes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash import Dash, Input, Output, State, dcc, no_update
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, ModalBody, ModalFooter
 
@@ -14,13 +14,14 @@ from checkpoints.interchange import reading, transfer
 from checkpoints.interchange.waymark import Document
 from checkpoints.progress import Progress, Report, report_within
 from components import dialog, page_state
+from components.actions import NamedUpload
 from components.long_requests import RequestCancelledError, get_report
 from components.panel import Panel
 from components.panels import import_preview
 from components.services import Services
 from components.uploads import UploadGoneError
 from components.views import operations
-from components.widgets import Icon
+from components.widgets import ImportButton
 
 
 class Ids(StrEnum):
@@ -34,9 +35,7 @@ class Ids(StrEnum):
 
 
 def buttons() -> list[Component]:
-    name: Any = {"aria-label": "Import"}
-    choose = html.Button(Icon(name="upload"), className="btn", title="Import a conversation", **name)
-    return [dcc.Upload(choose, id=Ids.UPLOAD, accept=".json,application/json")]
+    return [ImportButton(id=Ids.UPLOAD)]
 
 
 def dialogs() -> list[Component]:
@@ -66,7 +65,7 @@ def _register_preview(app: Dash, services: Services) -> None:
         State(page_state.Ids.URL, "pathname"),
         prevent_initial_call=True,
     )
-    async def preview_file(file: dict[str, str] | None, pathname: str) -> tuple[Any, ...]:
+    async def preview_file(file: NamedUpload | None, pathname: str | None) -> tuple[Any, ...]:
         stay = no_update
         if file is None:
             return stay, stay, stay, stay
@@ -85,7 +84,7 @@ def _register_preview(app: Dash, services: Services) -> None:
         return stay, True, body, {} if thread_id else {"display": "none"}
 
 
-async def _read_documents(services: Services, file: Mapping[str, str]) -> list[Document]:
+async def _read_documents(services: Services, file: NamedUpload) -> list[Document]:
     """Return the documents of the chosen file, parsed once. Raises `UploadGoneError` and `InvalidDocumentError`."""
     upload = services.uploads.find(file["id"])
     if upload is None:
@@ -112,7 +111,7 @@ def _register_closing(app: Dash, services: Services) -> None:
     dialog.close_on(app, Ids.DIALOG, Input(Ids.CANCEL, "n_clicks"))
 
     @app.callback(Output(Ids.FILE, "data"), Input(Ids.DIALOG, "is_open"), State(Ids.FILE, "data"), prevent_initial_call=True)
-    async def forget_file(is_open: bool, file: dict[str, str] | None) -> Any:
+    async def forget_file(is_open: bool, file: NamedUpload | None) -> Any:
         """However the dialog was closed, also by Escape."""
         if not is_open and file is not None:
             services.uploads.forget(file["id"])
@@ -127,7 +126,7 @@ def _register_import(app: Dash, services: Services) -> None:
         State(Ids.FILE, "data"),
         prevent_initial_call=True,
     )
-    async def confirm_import(_: int, file: dict[str, str] | None) -> tuple[Any, ...]:
+    async def confirm_import(_: int, file: NamedUpload | None) -> tuple[Any, ...]:
         if file is None:  # a second click on the same button
             return no_update, False
         made: list[Receipt] = []
@@ -167,7 +166,7 @@ def _register_merge(app: Dash, services: Services) -> None:
         State(page_state.Ids.URL, "pathname"),
         prevent_initial_call=True,
     )
-    async def confirm_merge(_: int, file: dict[str, str] | None, pathname: str) -> tuple[Any, ...]:
+    async def confirm_merge(_: int, file: NamedUpload | None, pathname: str | None) -> tuple[Any, ...]:
         thread_id = page_state.parse_thread_id(pathname)
         if file is None or thread_id is None:
             return no_update, False

@@ -7,6 +7,7 @@ from typing import Any
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, ModalBody, ModalFooter
+from typing_extensions import TypedDict
 
 from checkpoints import NotFoundError, Operation, OperationKind, Receipt, Store
 from checkpoints.text import shorten_line
@@ -14,6 +15,7 @@ from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
 from components.panel import Panel
 from components.services import Services
+from components.shapes import Count
 from components.views import operations
 from components.widgets import Icon, Log
 
@@ -26,6 +28,11 @@ class Ids(StrEnum):
     DIALOG = "log-dialog"
     LOG = "log"
     REQUEST = "log-wanted"  # that it is to be read, and how much of it
+
+
+class WantedLog(TypedDict):
+    count: Count
+    opening: bool
 
 
 def buttons() -> list[Component]:
@@ -61,7 +68,7 @@ def register(app: Dash, services: Services) -> None:
         State(page_state.Ids.URL, "pathname"),
         prevent_initial_call=True,
     )
-    async def show_log(request: dict[str, Any], pathname: str) -> tuple[Any, Any]:
+    async def show_log(request: WantedLog, pathname: str | None) -> tuple[Any, Any]:
         """Fill the log and open it in one answer, so that it never opens with old content."""
         data = await services.read_snapshot(_read_log, store, page_state.parse_thread_id(pathname), request["count"])
         return data, True if request["opening"] else no_update

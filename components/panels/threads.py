@@ -7,11 +7,12 @@ from typing import Any
 from dash import Dash, State, html
 from dash.development.base_component import Component
 
-from checkpoints import Caller
+from checkpoints import Caller, RunState
 from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
 from components.panel import Panel
 from components.services import Services
+from components.turns import Turn, TurnChanges
 from components.views import list_rows, operations
 from components.widgets import Threads
 
@@ -41,6 +42,11 @@ SHOWN = ((Ids.LIST, "data"),)
 
 def show(services: Services, location: page_state.PageLocation) -> tuple[dict[str, Any]]:
     return ({"threads": _read_thread_list(services), "current": location.thread_id},)
+
+
+def show_turn(_: Services, turn: Turn) -> TurnChanges:
+    waiting = [turn.thread.id] if turn.run and turn.run.state is RunState.WAITING else []
+    return TurnChanges({}, {Ids.LIST: {"first": {"threads": list_rows.describe_thread(turn.thread, waiting=waiting)}}})
 
 
 def register(app: Dash, services: Services) -> None:
@@ -116,4 +122,4 @@ def _read_thread_list(services: Services) -> list[dict[str, Any]]:
     return [list_rows.describe_thread(thread, running, waiting) for thread in services.store.list_threads()]
 
 
-PANEL = Panel(register=register, dialogs=dialogs, shown=SHOWN, show=show, actions=ACTIONS)
+PANEL = Panel(register=register, dialogs=dialogs, shown=SHOWN, show=show, show_turn=show_turn, actions=ACTIONS)

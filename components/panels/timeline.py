@@ -12,9 +12,11 @@ from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
 from components.panel import Panel
 from components.services import Services
+from components.turns import DataChange, Turn, TurnChanges
 from components.views import list_rows
 from components.widgets import TIMELINE_ID, Timeline
 
+PORTION_CHECKPOINTS = 200  # the newest, the pinned and the current one; each "Show earlier" adds as many
 PORTION_BRANCHES = 100  # the newest, and the current one; each "Show earlier" adds as many
 NOTHING_TO_SAVE = "There is nothing to save yet: start a conversation first."
 
@@ -44,6 +46,15 @@ SHOWN = ((Ids.LIST, "data"),)
 
 def show(services: Services, location: page_state.PageLocation) -> tuple[dict[str, Any]]:
     return (_read_timeline(services, location.thread_id),)
+
+
+def show_turn(_: Services, turn: Turn) -> TurnChanges:
+    length = turn.messages[-1].depth + 1 if turn.messages else 0
+    change: DataChange = {"fields": {"version": turn.thread.version, "save": _describe_saving(turn.thread)}}
+    if turn.thread.version > turn.base_version:  # the head is at a new message
+        branch = {"id": turn.thread.branch_id, "messages": length, "shared": length}
+        change |= {"items": {"branches": [branch]}, "every": {"checkpoints": {"here": False}}}
+    return TurnChanges({}, {Ids.LIST: change})
 
 
 def register(app: Dash, services: Services) -> None:
@@ -83,6 +94,13 @@ async def _change_checkpoint(services: Services, action: Action) -> Answer:
     return Answer(page_state.build_update())
 
 
+async def _list_more_checkpoints(services: Services, action: Action) -> Answer:
+    """Reply with the newest checkpoints that contain the text, as many as the page asks for."""
+    count, words = action.fields["count"], action.fields["text"]
+    read = services.read_snapshot(_read_checkpoint_portion, services.store, action.thread_id, count, words)
+    return Answer(reply={**(await read), "words": words})
+
+
 async def _list_more_branches(services: Services, action: Action) -> Answer:
     """Reply with the newest branches, as many as the page asks for."""
     return Answer(
@@ -92,6 +110,7 @@ async def _list_more_branches(services: Services, action: Action) -> Answer:
 
 ACTIONS: Mapping[str, Handlers] = {
     Ids.LIST: {
+        "checkpoints": _list_more_checkpoints,
         "branches": _list_more_branches,
         "save": _save_checkpoint,
         "change": _change_checkpoint,
@@ -101,7 +120,8 @@ ACTIONS: Mapping[str, Handlers] = {
 
 
 def _read_timeline(services: Services, thread_id: str | None) -> dict[str, Any]:
-    nothing: dict[str, Any] = {"thread": None, "version": 0, "checkpoints": [], "branches": [], "branch_count": 0}
+    none: dict[str, Any] = {"checkpoints": [], "checkpoint_count": 0, "branches": [], "branch_count": 0}
+    nothing = {"thread": None, "version": 0, **none}
     store = services.store
     try:
         thread = store.get_thread(thread_id) if thread_id else None
@@ -109,13 +129,24 @@ def _read_timeline(services: Services, thread_id: str | None) -> dict[str, Any]:
         thread = None
     if thread is None:
         return {**nothing, "save": {"enabled": False, "reason": NOTHING_TO_SAVE}}
-    checkpoints = store.list_checkpoints(thread.id)
-    current = [c.id for c in checkpoints if c.node is not None and c.node.id == thread.head_id]
     return {
         **_describe_branch_portion(store, thread, PORTION_BRANCHES),
-        "checkpoints": [list_rows.describe_checkpoint(c, is_current=c.id in current[-1:]) for c in checkpoints],
-        "save": {"enabled": thread.head_id is not None, "reason": None if thread.head_id else NOTHING_TO_SAVE},
+        **_read_checkpoint_portion(store, thread.id, PORTION_CHECKPOINTS),
+        "save": _describe_saving(thread),
     }
+
+
+def _describe_saving(thread: Thread) -> dict[str, Any]:
+    return {"enabled": thread.head_id is not None, "reason": None if thread.head_id else NOTHING_TO_SAVE}
+
+
+def _read_checkpoint_portion(store: Store, thread_id: str, count: int, words: str = "") -> dict[str, Any]:
+    portion = store.list_checkpoint_portion(thread_id, count, words)
+    rows = [
+        list_rows.describe_checkpoint(each, thread_id, is_current=each.id == portion.current_id)
+        for each in portion.checkpoints
+    ]
+    return {"thread": thread_id, "checkpoints": rows, "checkpoint_count": portion.count}
 
 
 def _read_branch_portion(store: Store, thread_id: str, count: int) -> dict[str, Any]:
@@ -138,4 +169,4 @@ def _describe_branch_portion(store: Store, thread: Thread, count: int) -> dict[s
     }
 
 
-PANEL = Panel(register=register, dialogs=dialogs, shown=SHOWN, show=show, actions=ACTIONS)
+PANEL = Panel(register=register, dialogs=dialogs, shown=SHOWN, show=show, show_turn=show_turn, actions=ACTIONS)

@@ -4,15 +4,17 @@ import secrets
 from enum import StrEnum
 from typing import Any
 
-from dash import Dash, Input, State, html, no_update
+from dash import Dash, Input, State, dcc, html, no_update
 from dash.development.base_component import Component
 
 from checkpoints import Caller, Removal, RunState, StateError, Store, ThreadNotFoundError
 from components import dialog, page_state
 from components.panel import Panel
+from components.properties import Properties
 from components.services import Services
+from components.turns import Turn, TurnChanges
 from components.views import operations
-from components.widgets import TIMELINE_ID, Icon
+from components.widgets import Icon
 
 STOP_FIRST_HINT = "Stop the running answer first"
 
@@ -22,6 +24,7 @@ class Ids(StrEnum):
     CLEAR_BUTTON = "clear"
     UNDO = "undo"
     REDO = "redo"
+    SHOWN_STATE = "undo-state"  # the thread and the version whose changes the buttons name
 
 
 def buttons() -> list[Component]:
@@ -39,7 +42,8 @@ def _icon_button(icon: str, identifier: str, name: str) -> Component:
 
 
 def dialogs() -> list[Component]:
-    return [dialog.build_confirmation(Ids.CLEAR_DIALOG, "Clear this conversation?", "Clear")]
+    clear = dialog.build_confirmation(Ids.CLEAR_DIALOG, "Clear this conversation?", "Clear")
+    return [clear, dcc.Store(id=Ids.SHOWN_STATE)]
 
 
 def build_clear_question(messages: int, checkpoints: int) -> list[Component]:
@@ -55,16 +59,26 @@ def build_clear_question(messages: int, checkpoints: int) -> list[Component]:
 SHOWN = (
     *((Ids.UNDO, "disabled"), (Ids.UNDO, "title"), (Ids.REDO, "disabled"), (Ids.REDO, "title")),
     (Ids.CLEAR_BUTTON, "disabled"),
+    (Ids.SHOWN_STATE, "data"),
 )
 
 
-def show(services: Services, location: page_state.PageLocation) -> tuple[bool, str, bool, str, bool]:
-    undo, redo, length = _read_undo_state(services.store, location.thread_id)
+def show(
+    services: Services, location: page_state.PageLocation
+) -> tuple[bool, str, bool, str, bool, page_state.UndoTarget | None]:
+    shown_state, undo, redo, length = _read_undo_state(services.store, location.thread_id)
     run = services.runs.get_latest_run(location.thread_id) if location.thread_id and length else None
     if run and run.state is RunState.RUNNING:
-        return True, STOP_FIRST_HINT, True, STOP_FIRST_HINT, length == 0
+        return True, STOP_FIRST_HINT, True, STOP_FIRST_HINT, length == 0, shown_state
     undo_title, redo_title = f"Undo {undo}" if undo else "Nothing to undo", f"Redo {redo}" if redo else "Nothing to redo"
-    return undo is None, undo_title, redo is None, redo_title, length == 0
+    return undo is None, undo_title, redo is None, redo_title, length == 0, shown_state
+
+
+def show_turn(services: Services, turn: Turn) -> TurnChanges:
+    shown: Properties = {}
+    for (identifier, name), value in zip(SHOWN, show(services, page_state.PageLocation(turn.thread.id, {})), strict=True):
+        shown.setdefault(identifier, {})[name] = value
+    return TurnChanges(shown, {})
 
 
 def register(app: Dash, services: Services) -> None:
@@ -81,7 +95,7 @@ def _register_clear(app: Dash, services: Services) -> None:
         State(page_state.Ids.URL, "pathname"),
         prevent_initial_call=True,
     )
-    async def open_dialog(_: int, pathname: str) -> Any:
+    async def open_dialog(_: int, pathname: str | None) -> Any:
         thread_id = page_state.parse_thread_id(pathname)
         if thread_id is None:
             return no_update
@@ -113,29 +127,33 @@ def _register_undo(app: Dash, services: Services) -> None:
     for identifier, verb in ((Ids.UNDO, store.undo), (Ids.REDO, store.redo)):
 
         @app.callback(
-            page_state.update_output(), Input(identifier, "n_clicks"), State(TIMELINE_ID, "data"), prevent_initial_call=True
+            page_state.update_output(),
+            Input(identifier, "n_clicks"),
+            State(Ids.SHOWN_STATE, "data"),
+            prevent_initial_call=True,
         )
-        async def undo_or_redo(_: int, timeline: dict[str, Any], change: Any = verb) -> page_state.PageUpdate:
+        async def undo_or_redo(_: int, shown: page_state.UndoTarget, change: Any = verb) -> page_state.PageUpdate:
             try:
-                done = await services.apply_change(
-                    change, timeline["thread"], caller=Caller(expected_version=timeline["version"])
-                )
+                done = await services.apply_change(change, shown["thread"], caller=Caller(expected_version=shown["version"]))
             except StateError as error:
                 return page_state.report_problem(str(error))
-            return page_state.update_after_undo(timeline["thread"], done.version)
+            return page_state.update_after_undo(shown["thread"], done.version)
 
 
-def _read_undo_state(store: Store, thread_id: str | None) -> tuple[str | None, str | None, int]:
-    """Return the descriptions of the next undo and redo, and the length of the conversation."""
+def _read_undo_state(
+    store: Store, thread_id: str | None
+) -> tuple[page_state.UndoTarget | None, str | None, str | None, int]:
+    """Return the state of the conversation, the descriptions of the next undo and redo, and its length."""
     if thread_id is None:
-        return None, None, 0
+        return None, None, None, 0
     try:
-        length = store.count_messages(thread_id)
+        version, length = store.get_thread(thread_id).version, store.count_messages(thread_id)
     except ThreadNotFoundError:
-        return None, None, 0
+        return None, None, None, 0
     undone = store.find_redoable(thread_id)
     redoable = store.get_operation(thread_id, undone.target, abridged=True) if undone and undone.target else None
-    return operations.describe_undo(store.find_undoable(thread_id)), operations.describe_undo(redoable), length
+    undo, redo = operations.describe_undo(store.find_undoable(thread_id)), operations.describe_undo(redoable)
+    return {"thread": thread_id, "version": version}, undo, redo, length
 
 
-PANEL = Panel(register=register, dialogs=dialogs, shown=SHOWN, show=show)
+PANEL = Panel(register=register, dialogs=dialogs, shown=SHOWN, show=show, show_turn=show_turn)

@@ -1,34 +1,98 @@
-"""The transcripts of sub-agents. The page requests one when the user opens it, to keep the page and its stream small."""
+"""The transcripts of sub-agents. The page requests one when the user opens it, to keep the page and its stream small.
+
+They come in portions, the newest messages first, as the conversation itself does.
+"""
+
+from collections.abc import Sequence
+from typing import TypedDict
 
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
 from agent.context.memory import recall_path
+from checkpoints import Message, Store
 from components.services import Services
 from components.views import message_view
+
+PORTION_MESSAGES = 50  # of the agent, without results; each "Show earlier" adds as many
+MAX_PORTION_MESSAGES = 5_000
+
+
+class TranscriptView(TypedDict):
+    messages: list[message_view.MessageView]
+    earlier: bool  # there are messages before these
 
 
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/agents/{agent}")
-    async def get_transcript(thread_id: str, agent: str, question: str | None = None) -> Response:
-        """Return an agent's memory as of the head, or all its work on one question. The guard has checked the request."""
-        return JSONResponse(await services.read_snapshot(_read_agent_transcript, services, thread_id, agent, question))
+    async def get_transcript(
+        thread_id: str, agent: str, question: str | None = None, count: int = PORTION_MESSAGES
+    ) -> Response:
+        """Return the end of an agent's memory as of the head, or of its work on one question. The guard has checked the
+        request.
+        """
+        count = min(max(1, count), MAX_PORTION_MESSAGES)
+        return JSONResponse(
+            await services.read_snapshot(_read_agent_transcript, services, thread_id, agent, question, count)
+        )
 
 
 def _read_agent_transcript(
-    services: Services, thread_id: str, agent: str, question: str | None
-) -> list[message_view.MessageView]:
+    services: Services, thread_id: str, agent: str, question: str | None, count: int
+) -> TranscriptView:
     store, run = services.store, services.runs.get_latest_run(thread_id)
-    since = store.get_message(thread_id, question).depth if question else 0
-    path = (
-        store.list_messages(thread_id, last=store.count_messages(thread_id) - since)
-        if store.count_messages(thread_id) > since
-        else []
-    )
-    agent_messages = [message for message in path if message.agent == agent]
-    later = next((message.depth for message in agent_messages[1:] if question and message.type == "human"), None)
-    path = [message for message in path if later is None or message.depth < later]
+    if question is None:
+        shown, has_earlier = read_memory(store, thread_id, agent, count)
+    else:
+        shown, has_earlier = cut_transcript(read_work(store, thread_id, agent, question, count), agent, count)
     extras = message_view.MessageExtras(
-        run_state=run.state if run else None, prices=services.prices, to_html=services.renderer.page()
+        run_state=run.state if run else None,
+        prices=services.prices,
+        to_html=services.renderer.page(),
+        portions=count // PORTION_MESSAGES,
     )
-    return message_view.describe_messages(path if question else recall_path(path, agent), extras, agent=agent)
+    return {"messages": message_view.describe_messages(shown, extras, agent=agent), "earlier": has_earlier}
+
+
+def read_memory(store: Store, thread_id: str, agent: str, count: int) -> tuple[list[Message], bool]:
+    """Return the last messages of an agent's memory with those of other agents between them, and whether there are earlier
+    ones. Only the end of the path is read, as far as the question that a move there goes back to.
+    """
+    last = 4 * count
+    while True:
+        path = store.list_messages(thread_id, last=last)
+        shown, has_earlier = cut_transcript(recall_path(path, agent), agent, count)
+        if not path or path[0].depth == 0 or (has_earlier and _begins_with_question(path, agent, shown[0])):
+            return shown, has_earlier
+        last *= 4
+
+
+def _begins_with_question(path: Sequence[Message], agent: str, first: Message) -> bool:
+    """Return whether a question to the agent comes before a message of its memory: then all from there on is right."""
+    for message in path:
+        if message.agent == agent and message.type == "human":
+            return True
+        if message.id == first.id:
+            return False
+    return False
+
+
+def read_work(store: Store, thread_id: str, agent: str, question_id: str, count: int) -> list[Message]:
+    """Return the path from a question to an agent up to its next question."""
+    first, length = store.get_message(thread_id, question_id).depth, store.count_messages(thread_id)
+    size = 4 * count
+    while True:
+        end = min(length, first + size)
+        path = store.list_messages(thread_id, last=end - first, before=end) if end > first else []
+        own = [message for message in path if message.agent == agent]
+        later = next((message.depth for message in own[1:] if message.type == "human"), None)
+        if later is not None or end >= length:
+            return [message for message in path if later is None or message.depth < later]
+        size *= 4
+
+
+def cut_transcript(path: Sequence[Message], agent: str, count: int) -> tuple[list[Message], bool]:
+    """Return the end of a path with so many messages of an agent, and whether it has earlier ones."""
+    begins = [place for place, message in enumerate(path) if message.agent == agent and message.type != "tool"]
+    has_earlier = len(begins) > count
+    return list(path[begins[-count] :] if has_earlier else path), has_earlier

@@ -8,11 +8,8 @@ from starlette.responses import PlainTextResponse, Response
 
 from checkpoints import NotFoundError, StateError, StoreUnavailableError, TakesTooLongError
 from checkpoints.errors import DamagedFileError, DamagedMessageError
-
-
-class MalformedActionError(Exception):
-    """An action that no page sends: a field is missing or has another type. It is answered with 400 and not logged."""
-
+from components.redacted_exports import TooManyExportsError
+from components.shapes import MalformedRequestError
 
 STATUS_CODES: dict[type[StateError], int] = {  # an error that is not listed takes the code of its nearest ancestor
     NotFoundError: 404,
@@ -20,6 +17,7 @@ STATUS_CODES: dict[type[StateError], int] = {  # an error that is not listed tak
     DamagedFileError: 410,
     StoreUnavailableError: 503,
     TakesTooLongError: 503,
+    TooManyExportsError: 503,
     StateError: 400,
 }
 
@@ -28,7 +26,7 @@ def add_error_responses(server: FastAPI) -> None:
     """Answer an error with its status code and its sentence. Dash handles the errors of callbacks before they get here."""
     for error, status_code in STATUS_CODES.items():
         server.add_exception_handler(error, _create_error_handler(status_code))
-    server.add_exception_handler(MalformedActionError, _create_error_handler(400))
+    server.add_exception_handler(MalformedRequestError, _create_error_handler(400))
 
 
 def _create_error_handler(status_code: int) -> Callable[[Request, Exception], Awaitable[Response]]:

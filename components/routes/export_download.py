@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import quote
 
 from fastapi import FastAPI
@@ -11,6 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from checkpoints import Store
 from checkpoints.interchange import text_exports, transfer
+from checkpoints.interchange.document_redaction import Redact, redact_document
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.interchange.transfer import Export
 from checkpoints.progress import Report
@@ -19,7 +21,7 @@ from components.services import Services
 
 WARNING_HEADER = "Waymark-Warning"  # a sentence, quoted: the browser asks before it saves the file
 
-Writer = Callable[[Store, str, Redaction | None, Report], Export]
+Writer = Callable[[Store, str, Redaction | None, Report, Redact], Export]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class ExportFormat:
     suffix: str  # of the file's name
 
 
-def _write_text(write: Callable[[Store, str, Redaction | None, Report], str]) -> Writer:
+def _write_text(write: Callable[[Store, str, Redaction | None, Report, Redact], str]) -> Writer:
     """Adapt the writer of a format that cannot be imported in any size."""
     return lambda *arguments: Export(write(*arguments))
 
@@ -56,13 +58,20 @@ def add_route(server: FastAPI, services: Services) -> None:
         words = tuple(line.strip() for text in options.getlist("redact") for line in text.splitlines() if line.strip())
         results, attached = "leave_out" in options, "leave_out_files" in options
         redaction = Redaction(results, words, attached) if words or results or attached else None
-        made = await services.read_snapshot(kind.write, services.store, thread_id, redaction, get_report())
+        made = await _write_export(services, kind.write, thread_id, redaction)
         title = await services.read_snapshot(_read_title, services.store, thread_id)
         named = _build_file_name(redaction, title)
         title_name = quote(f"{named}.{kind.suffix}", safe="")
         name = f"attachment; filename=\"conversation.{kind.suffix}\"; filename*=UTF-8''{title_name}"
         warning = {WARNING_HEADER: quote(made.exceeded_limit)} if made.exceeded_limit else {}
         return Response(made.text, media_type=kind.media_type, headers={"Content-Disposition": name, **warning})
+
+
+async def _write_export(services: Services, write: Writer, thread_id: str, redaction: Redaction | None) -> Export:
+    report = get_report()
+    if redaction is None:
+        return await services.read_snapshot(write, services.store, thread_id, None, report, redact_document)
+    return await services.redacted_exports.make(partial(write, services.store, thread_id, redaction, report), report)
 
 
 def _read_title(store: Store, thread_id: str) -> str:

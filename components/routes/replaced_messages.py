@@ -10,9 +10,11 @@ from components.services import Services
 from components.views import message_view
 from components.views.notes import find_note_mark
 
+MAX_REPLACED_MESSAGES = 200  # shown, the last of them
 
-def read_replaced_messages(store: Store, thread_id: str, message_id: str) -> tuple[list[Message], str]:
-    """Return the messages that a note replaced, and the head of the conversation before it.
+
+def read_replaced_messages(store: Store, thread_id: str, message_id: str) -> tuple[list[Message], int, str]:
+    """Return the last messages that a note replaced, the number of all of them, and the head of the conversation before it.
 
     Raises `MessageNotFoundError` when they are not in this conversation.
     """
@@ -20,14 +22,17 @@ def read_replaced_messages(store: Store, thread_id: str, message_id: str) -> tup
     if mark is None or mark.last is None or mark.head is None:
         raise MessageNotFoundError(message_id)
     store.get_message(thread_id, mark.head)
-    return store.list_messages_to(thread_id, mark.last, last=mark.removed), mark.head
+    length = min(mark.removed, store.get_message(thread_id, mark.last).depth + 1)
+    found = store.list_messages_to(thread_id, mark.last, last=min(length, MAX_REPLACED_MESSAGES))
+    return found, length, mark.head
 
 
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/summaries/{message_id}")
     async def get_full_text(thread_id: str, message_id: str) -> Response:
         """Return the replaced messages. The guard has checked the request."""
-        found, head = await services.read_snapshot(read_replaced_messages, services.store, thread_id, message_id)
+        found, removed, head = await services.read_snapshot(read_replaced_messages, services.store, thread_id, message_id)
+        is_cut = removed > len(found)
         extras = message_view.MessageExtras(to_html=services.renderer.page())
         shown = await services.run_blocking(message_view.describe_messages, found, extras)
-        return JSONResponse({"head": head, "messages": shown})
+        return JSONResponse({"head": head, "removed": removed, "is_cut": is_cut, "messages": shown})

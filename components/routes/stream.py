@@ -6,6 +6,7 @@ import json
 import logging
 import secrets
 from collections.abc import AsyncGenerator, Callable
+from functools import partial
 
 from fastapi import FastAPI
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -15,7 +16,7 @@ from checkpoints import StoreUnavailableError, TakesTooLongError, ThreadNotFound
 from components.broadcasts import Frame, PageLaggedError
 from components.routes.open_pages import OpenPages
 from components.services import Services
-from components.thread_frames import stream_frames
+from components.thread_frames import DescribeTurn, describe_nothing, stream_frames
 
 MAX_SEND_SECONDS = 10.0  # until a page has read what is sent; one that does not read is closed
 START_PAGES = ""  # the place of pages that show no conversation yet
@@ -23,10 +24,13 @@ MAX_THREAD_ID_CHARS = 100
 CLOSE_THREAD_GONE = 4404
 CLOSE_TRY_AGAIN = 1013
 
+CreateFrames = Callable[..., AsyncGenerator[Frame]]
+
 _log = logging.getLogger(__name__)
 
 
-def add_route(server: FastAPI, services: Services) -> None:
+def add_route(server: FastAPI, services: Services, describe_turn: DescribeTurn = describe_nothing) -> None:
+    create_frames = partial(stream_frames, services, describe_turn=describe_turn)
     pages = OpenPages()
 
     @server.websocket("/api/threads/{thread_id}/events")
@@ -36,18 +40,18 @@ def add_route(server: FastAPI, services: Services) -> None:
         With `?expected`, the page has sent its first message a moment ago: the conversation may not be there yet.
         """
         await socket.accept()
-        await _serve_page(socket, services, pages, thread_id, is_expected="expected" in socket.query_params)
+        await _serve_page(socket, create_frames, pages, thread_id, is_expected="expected" in socket.query_params)
 
     @server.websocket("/api/events")
     async def serve_expected_events(socket: WebSocket) -> None:
         """Send the events of the conversation that the page names when its first message begins it."""
         await socket.accept()
-        await _serve_start_page(socket, services, pages)
+        await _serve_start_page(socket, create_frames, pages)
 
 
-async def _serve_start_page(socket: WebSocket, services: Services, pages: OpenPages) -> None:
+async def _serve_start_page(socket: WebSocket, create_frames: CreateFrames, pages: OpenPages) -> None:
     if thread_id := await _wait_for_name(socket, pages):
-        await _serve_page(socket, services, pages, thread_id, is_expected=True)
+        await _serve_page(socket, create_frames, pages, thread_id, is_expected=True)
 
 
 async def _wait_for_name(socket: WebSocket, pages: OpenPages) -> str | None:
@@ -71,10 +75,10 @@ async def _receive_name(socket: WebSocket) -> str | None:
 
 
 async def _serve_page(
-    socket: WebSocket, services: Services, pages: OpenPages, thread_id: str, *, is_expected: bool = False
+    socket: WebSocket, create_frames: CreateFrames, pages: OpenPages, thread_id: str, *, is_expected: bool = False
 ) -> None:
     receipt = secrets.token_hex(8)
-    frames = stream_frames(services, thread_id, is_expected=is_expected)
+    frames = create_frames(thread_id, is_expected=is_expected)
     sending = asyncio.create_task(_send_frames(socket, frames, receipt))
     closing = asyncio.create_task(_wait_for_close(socket, receipt, lambda: pages.note_receipt(sending)))
     with pages.enter(thread_id, sending):

@@ -13,9 +13,17 @@ from components.views import tool_cards
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/messages/{message_id}/text")
     async def get_text(thread_id: str, message_id: str, part: str = "", call: str = "") -> Response:
-        """Return one text of a message: its own, its reasoning, or a call's arguments. The guard has checked the request."""
+        """Return one text of a message: its own, its reasoning, a call's arguments or all its calls. The guard has checked
+        the request.
+        """
         found = await services.read_snapshot(_read_text, services.store, thread_id, message_id, part, call)
         return PlainTextResponse(found)
+
+    @server.get("/api/threads/{thread_id}/checkpoints/{checkpoint_id}/description")
+    async def get_description(thread_id: str, checkpoint_id: str) -> Response:
+        """Return the whole description of a checkpoint. The guard has checked the request."""
+        checkpoint = await services.read_snapshot(services.store.get_checkpoint, thread_id, checkpoint_id)
+        return PlainTextResponse(checkpoint.description)
 
 
 def _read_text(store: Store, thread_id: str, message_id: str, part: str, call: str) -> str:
@@ -32,5 +40,7 @@ def find_text(message: BaseMessage, part: str, call_id: str) -> str | None:
     if part == "reasoning" and isinstance(message, AIMessage):
         reasoning = Reasoning.of(message)
         return reasoning.text.strip() if reasoning else None
+    if part == "calls" and tool_cards.count_calls(message):
+        return tool_cards.format_calls(message)
     calls = tool_cards.list_shown_calls(message) if part == "arguments" else []
-    return next((tool_cards.format_arguments(call) for call in calls if (call["id"] or "") == call_id), None)
+    return next((tool_cards.format_arguments(call) for call in calls if tool_cards.cut_id(call) == call_id), None)

@@ -2,8 +2,11 @@
 
 from collections.abc import Collection
 from typing import Any
+from urllib.parse import quote
 
 from checkpoints import Branch, Checkpoint, Run, RunState, Thread
+
+MAX_SHOWN_DESCRIPTION_CHARS = 500  # of a checkpoint
 
 
 def describe_thread(value: Thread, running: Collection[str] = (), waiting: Collection[str] = ()) -> dict[str, Any]:
@@ -24,11 +27,15 @@ def describe_run(value: Run | None) -> dict[str, Any] | None:
     return {"id": value.id, "state": value.state, **words, "compacts": value.compacts}
 
 
-def describe_checkpoint(value: Checkpoint, *, is_current: bool) -> dict[str, Any]:
+def describe_checkpoint(value: Checkpoint, thread_id: str, *, is_current: bool) -> dict[str, Any]:
+    missing = len(value.description) - MAX_SHOWN_DESCRIPTION_CHARS
+    address = f"/api/threads/{quote(thread_id)}/checkpoints/{quote(value.id)}/description"
     return {
         "id": value.id,
         "name": value.name,
-        "description": value.description,
+        "position": value.position,
+        "description": value.description[:MAX_SHOWN_DESCRIPTION_CHARS],
+        "more": {"chars": missing, "address": address} if missing > 0 else None,
         "created_by": value.created_by,
         "time": value.timestamp.isoformat(),
         "messages": value.message_count,

@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 import nh3
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_block import StateBlock, table
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from pygments import highlight
@@ -34,6 +35,7 @@ MAX_FORMATTED_CHARS = 200_000  # a longer text is shown as it is
 MAX_HIGHLIGHTED_CHARS = 20_000  # of one code block
 MAX_TAIL_CHARS = 20_000  # of an unfinished block that is formatted again at every look
 MAX_HIGHLIGHTED_TAIL_CHARS = 2_000  # of a code block that may still grow
+MAX_TABLE_CELLS = 5_000  # a larger table is shown as it was written
 MAX_CHEAP_CHARS = 4_000
 MAX_CHEAP_MARKS = 500  # a mark costs up to 60 µs
 
@@ -57,7 +59,7 @@ _FORMATTER = HtmlFormatter(nowrap=True)
 _LANGUAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9+#._-]{0,29}", re.ASCII)
 _LONE_MARK = re.compile(r"\n {0,3}[-=] *\Z")
 # A line in which nothing can mean anything to Markdown; a dot within a word may make it an address.
-_PROSE = re.compile(r"(?!\d+\.|-|\s)(?:[^\W_]|[ ,;!?'\"()%…–—-]|\.(?![^\W_]))+")
+_PROSE = re.compile(r"(?!\d+[.)]|-|\s)(?:[^\W_]|[ ,;!?'\"()%…–—-]|\.(?![^\W_]))+")
 _MARKS = "[]!*_`<>&\\\n#+-~="
 _DEAR = ("```", "~~~", "|")  # code, and tables: 2,000 characters can ask for 65,536 cells, which take two seconds
 
@@ -103,13 +105,18 @@ def format_text(text: str, definitions: Definitions, colour: Highlight = highlig
     if len(text) > MAX_FORMATTED_CHARS:
         return to_plain_html(text)
     longest = MAX_HIGHLIGHTED_TAIL_CHARS if is_tail else MAX_HIGHLIGHTED_CHARS
-    env = {"references": definitions, "colour": colour, "longest": longest}
+    env = {"references": definitions, "colour": colour, "longest": longest, "open_links": 0}
     return _CLEANER.clean(_PARSER.render(_replace_surrogates(text), env))
 
 
 def to_plain_html(text: str) -> str:
     """Return `text` as it was written, unformatted, with its line breaks."""
     return f'<pre class="plain">{escape(_replace_surrogates(text), quote=False)}</pre>\n'
+
+
+def escape_text(text: str) -> str:
+    """Return a text that is no Markdown as HTML, with its line breaks."""
+    return escape(text).replace("\n", "<br>")
 
 
 def look_at(text: str, definitions: Definitions, colour: Highlight, colour_tail: Highlight) -> Look:
@@ -171,12 +178,18 @@ class _Renderer(RendererHTML):
     def code_block(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         return _render_code(tokens[idx].content, "", env)
 
+    def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        env["open_links"] += tokens[idx].nesting
+        return self.renderToken(tokens, idx, options, env)
+
+    link_close = link_open
+
     def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         """Render an image as a link, or as plain text inside of a link: links cannot be nested."""
         source = str(tokens[idx].attrs.get("src", ""))
         alt = self.renderInlineAsText(tokens[idx].children, options, env)
         label = escape(f"{alt} ({_image_host(source)})".strip())
-        if sum(token.nesting for token in tokens[:idx] if token.type.startswith("link_")):
+        if env["open_links"]:
             return label
         return f'<a href="{escape(source)}">{label}</a>'
 
@@ -215,6 +228,28 @@ def _find_lexer_class(name: str) -> type[Lexer] | None:
         return None
 
 
+def _parse_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse a table, or one of more than MAX_TABLE_CELLS as the code block of its source: two characters can ask for a row
+    of hundreds of cells.
+    """
+    if not table(state, start, end, True):
+        return False
+    if silent:
+        return True
+    columns = state.src.count("|", state.bMarks[start + 1], state.eMarks[start + 1]) + 1
+    limit = min(end, start + 1 + MAX_TABLE_CELLS // columns)
+    before = len(state.tokens)
+    if table(state, start, limit, False) and (state.line < limit or limit == end or state.isEmpty(limit)):
+        return True
+    del state.tokens[before:]
+    last = start + 2
+    while last < end and not state.isEmpty(last) and state.sCount[last] >= state.blkIndent:
+        last += 1
+    source = state.push("code_block", "code", 0)
+    source.content, source.map, state.line = state.getLines(start, last, state.blkIndent, True), [start, last], last
+    return True
+
+
 class _Parser(MarkdownIt):
     """CommonMark with tables and strikethrough, in which a link that is not allowed stays the text that it was."""
 
@@ -223,6 +258,7 @@ class _Parser(MarkdownIt):
         options = {"html": False, "breaks": True, "linkify": linkify}
         super().__init__("commonmark", options, renderer_cls=_Renderer)
         self.enable(["table", "strikethrough"] + ["linkify"] * linkify)
+        self.block.ruler.at("table", _parse_table, {"alt": ["paragraph", "reference"]})
 
     def validateLink(self, url: str) -> bool:
         return url.strip().partition(":")[0].lower() in _SCHEMES

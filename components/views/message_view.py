@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import Literal, TypedDict
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, InvalidToolCall, ToolCall
@@ -12,7 +11,6 @@ from agent.context.request import WITHOUT_TOOLS_KEY
 from agent.marks import MoveMark, QuestionMark
 from agent.run import compaction
 from agent.subagents.delegation import OpenCall, find_open_calls, find_undecided_calls
-from agent.time_travel.dependence import list_call_ids
 from agent.time_travel.notes import extract_note
 from checkpoints import (
     MAIN,
@@ -21,15 +19,14 @@ from checkpoints import (
     RunState,
     pluralize,
 )
-from checkpoints.limits import MAX_CALLS
 from checkpoints.reasoning import Reasoning
 from components.views import file_links
 from components.views import notes as summaries
 from components.views.file_links import FileView
 from components.views.fork_attempts import AttemptsByCall
-from components.views.markdown import to_html_if_cheap
+from components.views.markdown import escape_text, to_html_if_cheap
 from components.views.notes import RemovalView, SummaryView
-from components.views.shown_text import MAX_SHOWN_DETAIL_CHARS, MoreView, cut_shown
+from components.views.shown_text import MAX_SHOWN_DETAIL_CHARS, MoreCallsView, MoreView, ViewBudget, build_address
 from components.views.subagent_work import WorkView, collect_work, find_waiting_calls
 from components.views.tool_cards import (
     DAMAGED_TEXT,
@@ -40,6 +37,7 @@ from components.views.tool_cards import (
     ToolView,
     build_tool_card,
     build_waiting_card,
+    count_calls,
     list_shown_calls,
     list_sources,
     pair_results,
@@ -76,6 +74,7 @@ class MessageView(TypedDict):
     label: str | None  # above a note, a question to an agent, or an answer that the agent replaced
     time: str
     tools: list[ToolView]
+    more_tools: MoreCallsView | None  # calls without a card
     siblings: list[str]  # ids of its alternatives and its own; empty without alternatives
     files: list[FileView]  # that a user attached
     trace: str | None  # of an answer that is traced, the address of its trace; empty while it is not known
@@ -96,6 +95,7 @@ class MessageExtras:
     prices: Prices = field(default_factory=dict)  # by model
     attempts: AttemptsByCall = field(default_factory=dict)
     to_html: Callable[[str], str] = to_html_if_cheap  # formats Markdown, within a budget (`Renderer.page`)
+    portions: int = 1  # of messages that the user asked for
 
 
 NO_EXTRAS = MessageExtras()
@@ -121,12 +121,14 @@ def describe_messages(path: Sequence[Message], extras: MessageExtras = NO_EXTRAS
         undecided_ids=frozenset(_find_undecided_ids(path, agent) if is_waiting else ()),
         waiting_calls=find_waiting_calls(path, agent) if is_waiting else {},
     )
-    return [
-        _describe_message(stored, message, extras, _build_call_cards(stored, message, calls, extras))
+    budget = ViewBudget(extras.to_html, extras.portions)
+    newest_first = [
+        _describe_message(stored, message, extras, calls, budget)
         if message is not None
         else _describe_damaged_message(stored, extras.siblings.get(stored.id, []))
-        for stored, message in shown
+        for stored, message in reversed(shown)
     ]
+    return newest_first[::-1]
 
 
 @dataclass(frozen=True)
@@ -147,12 +149,19 @@ def _find_undecided_ids(path: Sequence[Message], agent: str) -> Iterator[str]:
             yield open_call.call["id"] or ""
 
 
-def _build_call_cards(stored: Message, message: BaseMessage, calls: _PathCalls, extras: MessageExtras) -> list[ToolView]:
-    return [_build_call_card(stored, call, calls, extras) for call in list_shown_calls(message)]
+def _build_call_cards(
+    stored: Message, message: BaseMessage, extras: MessageExtras, calls: _PathCalls, budget: ViewBudget
+) -> tuple[list[ToolView], MoreCallsView | None]:
+    """Return the cards of a message's calls, and its calls without one."""
+    shown = list_shown_calls(message)
+    cards = [_build_call_card(stored, call, extras, calls, budget) for call in shown[: budget.take_calls(len(shown))]]
+    missing = count_calls(message) - len(cards)
+    more: MoreCallsView = {"count": missing, "address": build_address(stored, part="calls")}
+    return cards, more if missing else None
 
 
 def _build_call_card(
-    stored: Message, call: ToolCall | InvalidToolCall, calls: _PathCalls, extras: MessageExtras
+    stored: Message, call: ToolCall | InvalidToolCall, extras: MessageExtras, calls: _PathCalls, budget: ViewBudget
 ) -> ToolView:
     call_id = call["id"] or ""
     key = (stored.id, call_id)
@@ -168,11 +177,11 @@ def _build_call_card(
         if work is not None and call_id in calls.waiting_calls:
             waiting = calls.waiting_calls[call_id]
             moves = extras.waiting_moves
-            cards = [build_waiting_card(each, moves.get(each.call["id"] or "")) for each in waiting]
+            cards = [build_waiting_card(each, moves.get(each.call["id"] or ""), budget) for each in waiting]
             work = {**work, "waiting": cards}
     attempts = extras.attempts.get(key, ())
     return build_tool_card(
-        call, stored.agent, status, calling=stored, result=result, move=move, attempts=attempts, work=work
+        call, stored.agent, status, budget, calling=stored, result=result, move=move, attempts=attempts, work=work
     )
 
 
@@ -193,7 +202,9 @@ def describe_usage(stored: Message, prices: Prices) -> UsageView | None:
     return {"input": used.input, "cached": used.cached, "output": used.output, "reasoning": used.reasoning, "cost": cost}
 
 
-def _describe_message(stored: Message, message: BaseMessage, extras: MessageExtras, tools: list[ToolView]) -> MessageView:
+def _describe_message(
+    stored: Message, message: BaseMessage, extras: MessageExtras, calls: _PathCalls, budget: ViewBudget
+) -> MessageView:
     text, mark = str(message.text), MoveMark.of(stored)
     role: Literal["user", "assistant", "note"] = "note"
     summary = summaries.describe_summary(stored)
@@ -206,47 +217,47 @@ def _describe_message(stored: Message, message: BaseMessage, extras: MessageExtr
         role = "user"
     elif isinstance(message, AIMessage):
         role = "assistant"
-    shown = cut_shown(text, stored)
+    is_formatted = role == "assistant" or (summary and is_ours)
+    shown, html = budget.format(text, stored) if is_formatted else budget.escape(text, stored)
+    tools, more_tools = _build_call_cards(stored, message, extras, calls, budget)
     return {
         "id": stored.id,
         "role": role,
         "state": "partial" if stored.status is MessageStatus.PARTIAL else "done",
-        "html": extras.to_html(shown.text)
-        if role == "assistant" or (summary and is_ours)
-        else render_plain_text(shown.text),
+        "html": html,
         "text": shown.text,
         "more": shown.more,
         "label": _build_label(stored, mark, is_note=role == "note" and summary is None),
         "time": stored.created_at.isoformat(),
         "tools": tools,
+        "more_tools": more_tools,
         "siblings": extras.siblings.get(stored.id, []),
         "files": file_links.describe_files(stored) if role == "user" else [],
         "trace": extras.trace_links.get(stored.id),
         "usage": describe_usage(stored, extras.prices),
         "summary": summary,
         "left": summaries.describe_goto_removal(stored),
-        "reasoning": _describe_reasoning(stored, message),
+        "reasoning": _describe_reasoning(stored, message, budget),
     }
 
 
-def _describe_reasoning(stored: Message, message: BaseMessage) -> ReasoningView | None:
+def _describe_reasoning(stored: Message, message: BaseMessage, budget: ViewBudget) -> ReasoningView | None:
     reasoning = Reasoning.of(message) if isinstance(message, AIMessage) else None
     if reasoning is None or not (text := reasoning.text.strip()):
         return None
-    shown = cut_shown(text, stored, MAX_SHOWN_DETAIL_CHARS, part="reasoning")
+    shown = budget.cut(text, stored, MAX_SHOWN_DETAIL_CHARS, part="reasoning")
     return {"text": shown.text, "more": shown.more, "duration_ms": reasoning.duration_ms}
 
 
 def _build_label(stored: Message, mark: MoveMark | None, *, is_note: bool) -> str | None:
-    """Return the label of a message: a move, a note, its author, a model without tools, or the calls that are not shown."""
+    """Return the label of a message: a move, a note, its author, or a model without tools."""
     if mark is not None:
         return _build_move_label(mark)
     if is_note:
         return "note"
     if (stored.body["data"].get("response_metadata") or {}).get(WITHOUT_TOOLS_KEY) is True:
         return WITHOUT_TOOLS_LABEL
-    more = len(list_call_ids(stored)) - MAX_CALLS
-    return f"{pluralize(more, 'more tool call')} not shown" if more > 0 else _build_question_label(stored)
+    return _build_question_label(stored)
 
 
 def _build_question_label(stored: Message) -> str | None:
@@ -272,12 +283,13 @@ def _describe_damaged_message(stored: Message, siblings: list[str]) -> MessageVi
         "id": stored.id,
         "role": roles.get(stored.type, "note"),
         "state": "error",
-        "html": render_plain_text(DAMAGED_TEXT),
+        "html": escape_text(DAMAGED_TEXT),
         "text": "",
         "more": None,
         "label": None,
         "time": stored.created_at.isoformat(),
         "tools": [],
+        "more_tools": None,
         "siblings": siblings,
         "files": [],
         "trace": None,
@@ -286,8 +298,3 @@ def _describe_damaged_message(stored: Message, siblings: list[str]) -> MessageVi
         "left": None,
         "reasoning": None,
     }
-
-
-def render_plain_text(text: str) -> str:
-    """Escape a text and keep its line breaks."""
-    return escape(text).replace("\n", "<br>")

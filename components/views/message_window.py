@@ -1,9 +1,12 @@
 """The window of a conversation that the page holds: its newest messages, or those around a message that is shown."""
 
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Any, Required
+
+from typing_extensions import TypedDict
 
 from checkpoints import MAIN, Message, Store
+from components.shapes import Count
 
 WINDOW_MESSAGES = 50  # at first, and more that each "earlier" and "later" brings
 MAX_JOINED_MESSAGES = 200  # from the end: a window among these is extended to the end
@@ -12,9 +15,9 @@ MARGIN_MESSAGES = 30  # of one run, searched for the call of a tool's result
 
 
 class MessageWindow(TypedDict, total=False):
-    thread: str | None
-    count: int
-    until: int  # the depth before which it ends; without one it ends where the conversation does, and grows with it
+    thread: Required[str | None]
+    count: Required[Count]
+    until: Count  # the depth before which it ends; without one it ends where the conversation does, and grows with it
 
 
 def resolve_window(window: Mapping[str, Any] | None, thread_id: str | None) -> MessageWindow:

@@ -1,13 +1,19 @@
-"""Long texts as the page shows them: their beginning, and the address of the whole."""
+"""Long texts as the page shows them: their beginning, and the address of the whole. A view has a budget for all of them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypedDict
 from urllib.parse import quote, urlencode
 
 from checkpoints import Message
+from components.views import markdown
 
 MAX_SHOWN_CHARS = 50_000  # of a message
 MAX_SHOWN_DETAIL_CHARS = 20_000  # of a tool's arguments or result, or of the reasoning before one answer
+MAX_VIEW_CHARS = 1_000_000  # of all texts of a view with their HTML
+MAX_SHORT_CHARS = 500  # of each text beyond these
+MAX_VIEW_CALLS = 256  # cards of a view
+MAX_PORTIONS = 4  # so often a view has this budget, where the user asked for so many portions of messages
 
 
 class MoreView(TypedDict):
@@ -15,6 +21,13 @@ class MoreView(TypedDict):
 
     chars: int
     address: str  # of the whole text
+
+
+class MoreCallsView(TypedDict):
+    """The calls of a message that have no card."""
+
+    count: int
+    address: str  # of a text of all its calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +38,69 @@ class ShownText:
     more: MoreView | None
 
 
+def build_address(message: Message, **part: str) -> str:
+    """Return the address of a text of a message. `part` names the text, as `whole_text` reads it."""
+    query = f"?{urlencode(part)}" if part else ""
+    return f"/api/threads/{quote(message.thread_id)}/messages/{quote(message.id)}/text{query}"
+
+
 def cut_shown(text: str, message: Message, max_chars: int = MAX_SHOWN_CHARS, **part: str) -> ShownText:
-    """Return the beginning of a text of a message. `part` names the text, as `read_part` does."""
+    """Return the beginning of a text of a message. `part` names the text."""
     missing = len(text) - max_chars
     if missing <= 0:
         return ShownText(text, None)
-    query = f"?{urlencode(part)}" if part else ""
-    address = f"/api/threads/{quote(message.thread_id)}/messages/{quote(message.id)}/text{query}"
-    return ShownText(text[:max_chars], {"chars": missing, "address": address})
+    return ShownText(text[:max_chars], {"chars": missing, "address": build_address(message, **part)})
+
+
+class ViewBudget:
+    """The characters and the cards that a view may still show. Messages take from it newest first.
+
+    Beyond it each text shows its first MAX_SHORT_CHARS, unformatted.
+    """
+
+    def __init__(self, to_html: Callable[[str], str], portions: int = 1) -> None:
+        portions = min(max(1, portions), MAX_PORTIONS)
+        self._to_html = to_html
+        self._chars_left, self._calls_left = portions * MAX_VIEW_CHARS, portions * MAX_VIEW_CALLS
+        self._is_short = False  # some HTML was too large
+
+    def take_calls(self, wanted: int) -> int:
+        """Return how many of these calls get a card."""
+        taken = min(wanted, self._calls_left)
+        self._calls_left -= taken
+        return taken
+
+    def take(self, text: str) -> None:
+        """Count a text that is shown whatever is left."""
+        self._chars_left -= len(text)
+
+    def cut(self, text: str, message: Message, max_chars: int = MAX_SHOWN_CHARS, **part: str) -> ShownText:
+        """Return the beginning of a text, as `cut_shown` does."""
+        shown = cut_shown(text, message, min(max_chars, max(self._chars_left, MAX_SHORT_CHARS)), **part)
+        self.take(shown.text)
+        return shown
+
+    def format(self, text: str, message: Message) -> tuple[ShownText, str]:
+        """Return the beginning of a message's Markdown, and its HTML."""
+        shown = self.cut(text, message)
+        if len(shown.text) <= self._chars_left and not (self._is_short and not markdown.is_cheap(shown.text)):
+            html = self._to_html(shown.text)
+            if len(html) <= self._chars_left:
+                self.take(html)
+                return shown, html
+            # No other text is tried that is as dear: its HTML would be lost, and push others out of the cache.
+            self._is_short = True
+        return self._shorten(text, message, markdown.to_plain_html)
+
+    def escape(self, text: str, message: Message) -> tuple[ShownText, str]:
+        """Return the beginning of a message's plain text, and its HTML."""
+        shown = self.cut(text, message)
+        html = markdown.escape_text(shown.text)
+        if len(html) > self._chars_left:
+            return self._shorten(text, message, markdown.escape_text)
+        self.take(html)
+        return shown, html
+
+    def _shorten(self, text: str, message: Message, to_html: Callable[[str], str]) -> tuple[ShownText, str]:
+        shown = cut_shown(text, message, MAX_SHORT_CHARS)
+        return shown, to_html(shown.text)

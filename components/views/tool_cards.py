@@ -14,14 +14,15 @@ from agent.time_travel.notes import extract_note
 from agent.time_travel.waiting_moves import WaitingMove
 from agent.tools.approval import STOPPED_TEXT
 from checkpoints import Message, limits, pluralize
-from checkpoints.limits import MAX_CALLS
+from checkpoints.limits import MAX_CALLS, MAX_LABEL_CHARS
 from checkpoints.text import shorten_line
 from components.views import context_meter, operations
 from components.views.fork_attempts import AttemptView
-from components.views.shown_text import MAX_SHOWN_DETAIL_CHARS, MoreView, ShownText, cut_shown
+from components.views.shown_text import MAX_SHOWN_DETAIL_CHARS, MoreView, ShownText, ViewBudget
 from components.views.subagent_work import WorkView
 
 DAMAGED_TEXT = "This message is damaged and is not shown."
+MAX_INDENTED_VALUES = 2_000  # in the arguments of a call
 MAX_BEGINNING_CHARS = 300  # of a message that another text names
 CallStatus = Literal["running", "waiting", "queued", "done", "error", "stopped"]
 CardKey = tuple[str, str]  # the ids of the calling message and of its call
@@ -111,6 +112,15 @@ def list_shown_calls(message: BaseMessage | None) -> list[ToolCall | InvalidTool
     return calls[:MAX_CALLS]
 
 
+def count_calls(message: BaseMessage) -> int:
+    return len(message.tool_calls) + len(message.invalid_tool_calls) if isinstance(message, AIMessage) else 0
+
+
+def cut_id(call: ToolCall | InvalidToolCall) -> str:
+    """Return the id of a call for the page. An older version imported calls with an id or a name of any length."""
+    return (call["id"] or "")[:MAX_LABEL_CHARS]
+
+
 def pair_results(messages: Iterable[tuple[Message, BaseMessage | None]]) -> dict[CardKey, ToolResult]:
     """Return the results of the shown calls. A result belongs to the last message before it that is no result.
 
@@ -132,6 +142,7 @@ def build_tool_card(
     call: ToolCall | InvalidToolCall,
     agent: str,
     status: CallStatus,
+    budget: ViewBudget,
     *,
     calling: Message | None = None,
     result: ToolResult | None = None,
@@ -140,11 +151,11 @@ def build_tool_card(
     work: WorkView | None = None,
 ) -> ToolView:
     """Build the card of an agent's call. `calling` is its message; without one the arguments are not cut."""
-    shown = _cut_arguments(call, calling, status)
-    found = cut_shown(result.text, result.stored, MAX_SHOWN_DETAIL_CHARS) if result else None
+    found = budget.cut(result.text, result.stored, MAX_SHOWN_DETAIL_CHARS) if result else None
+    shown = _cut_arguments(call, calling, status, budget)
     return {
-        "id": call["id"] or "",
-        "name": call["name"] or "",
+        "id": cut_id(call),
+        "name": (call["name"] or "")[:MAX_LABEL_CHARS],
         "arguments": shown.text,
         "more_arguments": shown.more,
         "status": status,
@@ -159,20 +170,35 @@ def build_tool_card(
     }
 
 
-def build_waiting_card(open_call: OpenCall, move: MoveView | None) -> ToolView:
+def build_waiting_card(open_call: OpenCall, move: MoveView | None, budget: ViewBudget) -> ToolView:
     """Build the card of another agent's waiting call."""
-    return build_tool_card(open_call.call, open_call.agent, "waiting", move=move)
+    return build_tool_card(open_call.call, open_call.agent, "waiting", budget, move=move)
 
 
-def _cut_arguments(call: ToolCall | InvalidToolCall, calling: Message | None, status: CallStatus) -> ShownText:
+def _cut_arguments(
+    call: ToolCall | InvalidToolCall, calling: Message | None, status: CallStatus, budget: ViewBudget
+) -> ShownText:
     """Return the arguments as shown: all of them where a person decides about them."""
     text = format_arguments(call)
     if calling is None or status == "waiting":
+        budget.take(text)
         return ShownText(text, None)
-    return cut_shown(text, calling, MAX_SHOWN_DETAIL_CHARS, part="arguments", call=call["id"] or "")
+    return budget.cut(text, calling, MAX_SHOWN_DETAIL_CHARS, part="arguments", call=cut_id(call))
+
+
+def format_calls(message: BaseMessage) -> str:
+    """Return the names and arguments of all calls of a message as a text."""
+    calls: list[ToolCall | InvalidToolCall] = []
+    if isinstance(message, AIMessage):
+        calls = [*message.tool_calls, *message.invalid_tool_calls]
+    return "\n\n".join(f"{call['name'] or ''}\n{format_arguments(call)}" for call in calls)
 
 
 def format_arguments(call: ToolCall | InvalidToolCall) -> str:
     """Return the arguments as JSON, or as they came where they cannot be read."""
     arguments = call["args"]
-    return json.dumps(arguments, ensure_ascii=False, indent=2) if isinstance(arguments, dict) else arguments or ""
+    if not isinstance(arguments, dict):
+        return arguments or ""
+    # Only Python's own encoder indents, 20 times as slowly as the other.
+    indent = None if limits.has_more_values(arguments, MAX_INDENTED_VALUES) else 2
+    return json.dumps(arguments, ensure_ascii=False, indent=indent)

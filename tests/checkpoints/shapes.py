@@ -35,6 +35,16 @@ def marked(names: Sequence[str]) -> str:
     return written([("q", None, HumanMessage("q")), ("a", "q", AIMessage("a"))], ["a"], [("a", name) for name in names])
 
 
+def saying(texts: Sequence[str]) -> str:
+    """So many answers, one after the other."""
+    return following([AIMessage(text) for text in texts])
+
+
+def following(messages: Sequence[BaseMessage]) -> str:
+    lines: list[Line] = [(f"m{n}", f"m{n - 1}" if n else None, message) for n, message in enumerate(messages)]
+    return written(lines, [f"m{len(lines) - 1}"])
+
+
 def split(alternatives: int) -> str:
     """So many answers to one question."""
     answers: list[Line] = [(f"a{n}", "q", AIMessage(f"a{n}")) for n in range(alternatives)]

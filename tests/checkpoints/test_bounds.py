@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from checkpoints import InvalidDocumentError, NewMessage, Runs, RunState, Store, limits
 from checkpoints.interchange import reading, transfer
@@ -183,6 +183,15 @@ def test_the_newest_of_too_many_alternatives_are_offered_with_the_one_that_is_sh
         (
             shapes.calling(limits.MAX_CALLS + 1, 1),
             "messages[1].message makes more than 128 tool calls, which is too many",
+        ),
+        *(
+            (shapes.following(messages), "messages[0].message has a name or an id of more than 500 characters")
+            for messages in (
+                [AIMessage("", tool_calls=[{"name": "x" * 501, "args": {}, "id": "a"}])],
+                [AIMessage("", tool_calls=[{"name": "x", "args": {}, "id": "a" * 501}])],
+                [ToolMessage("", tool_call_id="a" * 501)],
+                [ToolMessage("", tool_call_id="a", name="x" * 501)],
+            )
         ),
         (shapes.split(201), "messages[1] is one of 201 alternatives, and there may be 200"),
     ],

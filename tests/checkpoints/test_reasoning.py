@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from checkpoints.limits import MAX_ITEM_LEVELS, MAX_ITEMS_CHARS, MAX_REASONING_CHARS
+from checkpoints.limits import MAX_ITEM_LEVELS, MAX_ITEM_VALUES, MAX_ITEMS_CHARS, MAX_REASONING_CHARS
 from checkpoints.reasoning import REASONING_KEY, Reasoning
 
 
@@ -29,6 +29,7 @@ def test_reasoning_comes_back_as_it_was() -> None:
     [
         nested(MAX_ITEM_LEVELS),
         {"data": "x" * MAX_ITEMS_CHARS},
+        {"list": [0] * MAX_ITEM_VALUES},
         {"n": float("nan")},
         {"t": (1,)},
         {"s": "\ud800"},

@@ -30,7 +30,16 @@ def test_an_action_without_its_fields_is_a_bad_request(
 
 
 @pytest.mark.parametrize(
-    "body", [[], 1, {}, {"pathname": 1}, {"pathname": "/", "update": 1}, {"pathname": "/", "window": []}]
+    "body",
+    [
+        [],
+        1,
+        {},
+        {"pathname": 1},
+        {"pathname": "/", "update": 1},
+        {"pathname": "/", "window": []},
+        {"pathname": "/t/x", "window": {}},
+    ],
 )
 def test_a_page_without_its_state_is_a_bad_request(tmp_path: Path, body: Any) -> None:
     async def story() -> None:
@@ -124,6 +133,6 @@ def test_panels_are_read_of_the_address_that_the_page_names(tmp_path: Path) -> N
 
 
 def test_an_error_of_an_expected_kind_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
-    with pytest.raises(page_requests.MalformedActionError):
-        page_requests.report_error(page_requests.MalformedActionError("op"))
+    with pytest.raises(page_requests.MalformedRequestError):
+        page_requests.report_error(page_requests.MalformedRequestError("op"))
     assert caplog.text == ""

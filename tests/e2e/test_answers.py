@@ -190,7 +190,7 @@ def test_what_is_sent_before_the_panels_have_read_the_end_follows_it(
         expect(page.message("Second it is.")).to_be_visible()
         page.composer.fill("Third")
         page.composer.press("Enter")
-        expect(page.queued).to_contain_text("Third")
+        expect(page.message("Third it is.")).to_be_visible()
     page.expect_messages(6)
     page.wait_for_answer()
     assert [message.text for message in page.messages()][4:] == ["Third", "Third it is."]
@@ -231,13 +231,14 @@ def test_a_click_before_the_panels_have_read_the_end_counts_with_what_is_seen(
 def test_what_is_sent_when_stop_has_gone_is_sent_although_the_panels_are_behind(
     talking: Page, fake_openai: FakeOpenAI
 ) -> None:
+    """The stream has shown the end; a server that froze then kept the message in the queue without a word."""
     with panels_held_back(talking):
         talking.stop_button.click()
         expect(talking.stop_button).to_have_count(0)
         talking.composer.fill("Another one")
         talking.composer.press("Enter")
-        expect(talking.queued).to_contain_text("Another one")
-    talking.expect_messages(3)
+        talking.expect_messages(3)
+        expect(talking.queued).to_have_count(0)
     expect(talking.composer).to_have_value("")
     fake_openai.release()
 

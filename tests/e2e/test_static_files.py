@@ -15,7 +15,7 @@ from tests.e2e.server import Server
 from tests.e2e.waymark import Page
 
 pytestmark = pytest.mark.e2e
-MAX_FIRST_REQUESTS = 18  # the page, its 5 files, Dash's 9, Dash's layout and callbacks, and one to spare
+MAX_FIRST_REQUESTS = 16  # the page, its 4 files, Dash's 8, Dash's layout and callbacks, and one to spare
 STATIC = ("/assets/", "/_dash-component-suites/")
 ADDS_ICON = """address => document.body.insertAdjacentHTML(
   "beforeend", `<svg id="new-icon"><use href="${address}#trash3"></use></svg>`)"""
@@ -53,7 +53,7 @@ def test_the_first_screen_needs_few_requests(shared_server: Server, visit: Visit
     page.tab.wait_for_load_state("networkidle")
     requests = page.tab.evaluate("performance.getEntriesByType('resource').map(entry => entry.name)")
     assert len(requests) + 1 <= MAX_FIRST_REQUESTS, requests
-    assert len([address for address in requests if "/assets/" in address]) <= 5, requests
+    assert len([address for address in requests if "/assets/" in address]) <= 4, requests
 
 
 @pytest.mark.slow

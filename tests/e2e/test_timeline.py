@@ -217,22 +217,36 @@ def _changed_behind(page: Page) -> Iterator[tuple[Store, str]]:
     page.reload()
 
 
+DESCRIPTION = "needle " + "d" * 9_000
+
+
 def test_a_long_history_comes_in_portions(server: Server, visit: Visit) -> None:
     page = visit(server)
     page.say("Hello")
     with _changed_behind(page) as (store, thread_id):
         for number in range(250):
-            store.save(thread_id, name=f"Place {number}")
+            store.save(thread_id, name=f"Place {number}", description=DESCRIPTION if number == 2 else "")
     checkpoints = page.tab.get_by_test_id("checkpoint")
     expect(checkpoints).to_have_count(200)
+    search = page.tab.get_by_role("searchbox", name="Search checkpoints")
+    search.fill("needle")  # in an earlier one, which the page does not hold
+    expect(checkpoints).to_have_count(1)
+    page.tab.get_by_role("button", name="Rename Place 2", exact=True).click()
+    expect(page.tab.get_by_label("Description")).to_have_value(DESCRIPTION)
+    page.tab.keyboard.press("Escape")
+    search.fill("")
     page.tab.get_by_role("button", name="Show earlier (50)").click()
+    expect(checkpoints).to_have_count(250)
+    page.tab.get_by_role("button", name="Undo last change").click()
+    expect(checkpoints).to_have_count(249)
+    page.tab.get_by_role("button", name="Redo").click()
     expect(checkpoints).to_have_count(250)
 
     page.tab.get_by_role("button", name="History of changes").click()
     lines = page.dialog.get_by_test_id("change")
     expect(lines).to_have_count(200)
     page.dialog.get_by_role("button", name="Show more").click()
-    expect(lines).to_have_count(252)
+    expect(lines).to_have_count(254)
     expect(lines.last).to_contain_text("Asked “Hello”")
 
 

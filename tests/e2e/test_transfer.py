@@ -359,7 +359,6 @@ def test_a_file_can_be_chosen_with_the_keyboard(shared_server: Server, visit: Vi
     page = visit(shared_server)
     file = tmp_path / "talk.json"
     file.write_text(_valid())
-    page.wait_for_upload()
     with page.tab.expect_file_chooser() as chooser:
         page.tab.get_by_role("button", name="Import", exact=True).press("Enter")
     chooser.value.set_files(file)

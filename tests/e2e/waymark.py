@@ -52,8 +52,8 @@ class Page:
         self.wait_until_ready()
 
     def wait_until_ready(self) -> None:
-        self.composer.wait_for()
         expect(self.tab.locator("#transcript .log")).to_be_visible()
+        expect(self.tab.locator("[data-slot][inert]")).to_have_count(0)
 
     # Talking
 
@@ -264,11 +264,6 @@ class Page:
 
     def choose_import(self, path: Path) -> None:
         """Choose a file to import; a preview or a refusal follows."""
-        self.wait_for_upload()
         with self.tab.expect_file_chooser() as chooser:
             self.tab.get_by_role("button", name="Import", exact=True).click()
         chooser.value.set_files(path)
-
-    def wait_for_upload(self) -> None:
-        """Dash fetches its upload when the page is there already; until then the button is only a button."""
-        self.tab.locator("#upload input").wait_for(state="attached")

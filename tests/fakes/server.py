@@ -147,6 +147,11 @@ class FakeServer:
         return self.log.disconnects
 
     @property
+    def request_times(self) -> list[float]:
+        """time.perf_counter() at the head of each request."""
+        return self.log.request_times
+
+    @property
     def first_byte_times(self) -> list[float]:
         """time.perf_counter() at the first byte of each answer that sent one."""
         return self.log.first_byte_times
@@ -202,6 +207,7 @@ class FakeServer:
         raise NotImplementedError
 
     async def _endpoint(self, request: Request) -> Performance:
+        self.log.request_times.append(time.perf_counter())
         try:
             body = self.read(request, await request.body())
             self.requests.append(body)

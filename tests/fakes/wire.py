@@ -67,6 +67,7 @@ class Pace:
 class Log:
     """What became of the answers. Times are time.perf_counter()."""
 
+    request_times: list[float] = field(default_factory=list)
     first_byte_times: list[float] = field(default_factory=list)
     last_byte_times: list[float] = field(default_factory=list)
     disconnects: int = 0

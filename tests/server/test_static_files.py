@@ -8,7 +8,8 @@ import pytest
 from starlette.datastructures import Headers
 
 from server import static_files
-from server.static_files import build_highlight_css, build_icon_sprite, load_page_files
+from server.headers import hash_script
+from server.static_files import build_highlight_css, build_icon_sprite, load_frame, load_inline_scripts, load_page_files
 from tests.app_process import ROOT
 
 
@@ -59,7 +60,7 @@ def assets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return copy
 
 
-EAGER_FILES = ("waymark.mjs", "early.js", "favicon.svg", "modules/lib/icons.mjs", "modules/page/shell.css")
+EAGER_FILES = ("waymark.mjs", "favicon.svg", "modules/lib/icons.mjs", "modules/page/shell.css")
 LAZY_FILES = ("modules/page/palette.lazy.mjs", "modules/page/palette.lazy.css")
 
 
@@ -74,9 +75,15 @@ def test_a_changed_file_changes_the_addresses(name: str, assets: Path) -> None:
 
 def test_the_files_are_the_frame_s_and_the_lazy_ones() -> None:
     eager = {path for path in load_page_files().files if ".lazy." not in path}
-    assert eager == {"early.js", "waymark.css", "waymark.mjs", "icons.svg", "favicon.svg", "sign-in.js"}
+    assert eager == {"waymark.css", "waymark.mjs", "icons.svg", "favicon.svg", "sign-in.js"}
     lazy = {path.relative_to(ROOT / "assets").as_posix() for path in (ROOT / "assets").rglob("*.lazy.*")}
     assert set(load_page_files().files) - eager == lazy
+
+
+def test_the_inline_scripts_of_the_frame_are_those_whose_hashes_are_allowed() -> None:
+    inline = re.findall(r"<script>(.*?)</script>", load_frame(), re.DOTALL)
+    assert inline == list(load_inline_scripts().values())
+    assert hash_script("") == "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
 
 
 def test_a_lazy_style_sheet_is_not_in_the_joined_one() -> None:

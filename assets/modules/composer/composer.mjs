@@ -4,7 +4,7 @@ import { formatCount } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { useRunning } from "../lib/live-run.mjs";
-import { isStreamAhead } from "../lib/socket.mjs";
+import { isChangeUnseen } from "../lib/socket.mjs";
 import { isOutageShown } from "../page/outage.mjs";
 import { useKeptChoice } from "../settings/settings.mjs";
 import { SendButton, StopButton } from "./buttons.mjs";
@@ -65,7 +65,7 @@ function useMessages(props, data, field) {
   const { pending, isLate, isRunExpected } = sending;
   const isSending = pending?.type === "send" && !isLate;
   const isRunning = useRunning(data, isRunExpected);
-  const isBusy = () => isSending || isRunning || isStreamAhead(data.thread, data.version);
+  const isBusy = () => isSending || isRunning || isChangeUnseen(data.thread, data.version);
   const queue = useQueue(data, sending, isBusy, field, drafts);
   const isLoaded = data.version !== undefined;
   const isStopped = pending?.type === "stop" && !isRunning;

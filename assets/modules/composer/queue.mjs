@@ -47,17 +47,37 @@ export function useQueue(data, { pending, problem, send }, isBusy, field, drafts
     field.putBack(queued);
     field.textarea.current.focus();
   };
-  const recover = () => queued === null && setQueued(recoverQueued(thread, field));
+  const recover = () => queued === null && setQueued(recoverQueued(thread, field, isBusy));
   return { queued, addToQueue, editQueued, recover };
 }
 
-/** Recover the queue after a reload of the tab. A message that lost its files returns to the field. */
-function recoverQueued(thread, field) {
+/**
+ * Recover the queue after a reload of the tab, and a message that was sent before this module was there (early-field.js).
+ * A message that lost its files, or its conversation, returns to the field.
+ */
+function recoverQueued(thread, field, isBusy) {
+  if (thread === null) returnQueued(readThreadOfAddress(), field);
   const stored = readUnsent("queue", thread);
   if (stored === null) return null;
-  if (stored.files === 0) return { ...stored, files: [] };
+  if (stored.files === 0) return { ...stored, files: [], isAfterEnd: stored.isAfterEnd ?? !isBusy() };
   storeUnsent("queue", thread, null);
   field.putBack({ text: stored.text, files: [] });
   showToast(FILES_NOT_KEPT);
   return null;
+}
+
+/** @returns {string|null} the conversation that the address names; it may be gone */
+function readThreadOfAddress() {
+  try {
+    return location.pathname.startsWith("/t/") ? decodeURIComponent(location.pathname.slice(3)) : null;
+  } catch {
+    return null;
+  }
+}
+
+function returnQueued(thread, field) {
+  const stored = thread === null ? null : readUnsent("queue", thread);
+  if (stored === null) return;
+  storeUnsent("queue", thread, null);
+  field.putBack({ text: stored.text, files: [] });
 }

@@ -1,6 +1,8 @@
 /** The page's requests: an action of a list, and the reading of all panels. A reply has properties of components to set. */
+import { changeData } from "./data-changes.mjs";
 import { afterFirstWord } from "./first-word.mjs";
 import { TOO_LONG, watchReply } from "./late-reply.mjs";
+import { setProperties } from "./properties.mjs";
 import { reportLostRequest } from "./request.mjs";
 import { showToast } from "./toast.mjs";
 
@@ -10,6 +12,7 @@ const NOT_DONE_TEXT = "That did not work. Reload the page and try again.";
 const page = { pathname: location.pathname, update: null, window: null, begun: null };
 let newestRead = 0;
 let shownRead = 0;
+let openReads = 0;
 
 /**
  * Send an action, and apply its reply. The page goes to a conversation that begins after the first word, because reading
@@ -39,7 +42,8 @@ export async function readPanels(pathname, update, shownWindow) {
   Object.assign(page, { pathname, update: update ?? null, window: shownWindow ?? null, begun: null });
   newestRead += 1;
   const number = newestRead;
-  const reply = await post("/api/panels", { ...describePage(), pathname });
+  openReads += 1;
+  const reply = await post("/api/panels", { ...describePage(), pathname }).finally(() => (openReads -= 1));
   if (reply === null || number < shownRead || pathname !== page.pathname) return;
   shownRead = number;
   setProperties(reply);
@@ -55,6 +59,20 @@ export function refreshPanels(address) {
   setProperties({ head: { data: { tick: Date.now() / 1000, ...kept } } });
 }
 
+/**
+ * Apply a turn's changes to the panels.
+ * @param {{properties: object, data: Record<string, import("./data-changes.mjs").DataChange>}} turn
+ * @returns {boolean} whether it was done: a reading of the panels that is under way could overwrite it, and Dash may not be there
+ */
+export function applyTurn({ properties, data }) {
+  if (openReads > 0 || Object.keys(data).some((id) => !getData(id))) return false;
+  const changed = Object.entries(data).map(([id, change]) => [id, { data: changeData(getData(id), change) }]);
+  setProperties({ ...properties, ...Object.fromEntries(changed) });
+  return true;
+}
+
+const getData = (id) => window.dash_component_api?.getLayout(id)?.props.data;
+
 const describePage = () => ({ pathname: page.begun ?? location.pathname, update: page.update, window: page.window });
 
 /** @returns {Promise<object|null>} null without a usable reply, of which the user knows then */
@@ -68,11 +86,4 @@ async function post(address, body) {
   }
   reportLostRequest();
   return null;
-}
-
-/** Set properties of several components in one rendering. */
-function setProperties(properties) {
-  window.ReactDOM.unstable_batchedUpdates(() => {
-    for (const [id, values] of Object.entries(properties)) window.dash_clientside.set_props(id, values);
-  });
 }

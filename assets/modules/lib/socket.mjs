@@ -11,11 +11,13 @@ const THREAD_IS_GONE = 4404;
 /** The newest version that the stream reported, and the newest one whose change only the data shows. */
 let newest = { thread: null, version: 0, unseen: 0 };
 
-/** Return whether the stream has reported a newer version than this. An answer is on the screen before the data that ends it. */
-export const isStreamAhead = (thread, version) => newest.thread === thread && newest.version > version;
+const isAhead = (thread, version) => newest.thread === thread && newest.version > version;
+
+/** Return whether the stream has reported a change since this version that only newer data will show. */
+export const isChangeUnseen = (thread, version) => isAhead(thread, version) && newest.unseen > version;
 
 /** Return the version that the user sees: the data's, or a newer one if the stream has shown every change since. */
-export const findSeenVersion = (thread, version) => (isStreamAhead(thread, version) && newest.unseen <= version ? newest.version : version);
+export const findSeenVersion = (thread, version) => (isAhead(thread, version) && newest.unseen <= version ? newest.version : version);
 
 const isShown = ({ kind, message }) => kind === "end" || ((kind === "start" || kind === "message") && Boolean(message));
 

@@ -1,4 +1,5 @@
 /** Toasts of the page itself. Those of the server come from components/panels/toast.py. */
+import { setProperties } from "./properties.mjs";
 
 /** @param {string} text one plain sentence */
 export function showToast(text) {
@@ -11,10 +12,11 @@ export function showToast(text) {
  */
 export function showUpdateToast(update) {
   if (!update?.toast) return;
-  const { set_props: setProps } = window.dash_clientside;
   const { text, undo } = update.toast;
-  setProps("toast-text", { children: text });
-  setProps("toast-undo", { style: undo ? {} : { display: "none" } });
-  if (undo) setProps("toast-where", { data: undo });
-  setProps("toast", { is_open: true });
+  setProperties({
+    "toast-text": { children: text },
+    "toast-undo": { style: undo ? {} : { display: "none" } },
+    ...(undo && { "toast-where": { data: undo } }),
+    toast: { is_open: true },
+  });
 }

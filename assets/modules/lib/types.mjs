@@ -10,6 +10,7 @@
  *   duration_ms: number|null, result: string|null, more_result: MoreView|null, message_id: string|null,
  *   move: MoveView|null, agent: string, work: WorkView|null, attempts: AttemptView[]}} ToolView
  * @typedef {{chars: number, address: string}} MoreView  the rest of a long text
+ * @typedef {{count: number, address: string}} MoreCallsView  the calls of a message that have no card
  * @typedef {{target: string, number: number, leaves: string, tokens: string, argument: string, words: string, read: string[]}} MoveView  the move that a goto call requests
  * @typedef {{agent: string, question: string, messages: number, waiting: ToolView[]}} WorkView  a sub-agent's work for a call
  * @typedef {{branch: string, name: string, done: boolean}} AttemptView
@@ -19,7 +20,7 @@
  * @typedef {{kind: "image"|"file", name: string, size: number, address: string}} FileView
  * @typedef {{text: string, more: MoreView|null, duration_ms: number|null}} ReasoningView
  * @typedef {{id: string, role: "user"|"assistant"|"note", state: "done"|"partial"|"error", html: string, text: string, more: MoreView|null, label: string|null,
- *   time: string, tools: ToolView[], siblings: string[], files: FileView[], trace: string|null, summary: SummaryView|null,
+ *   time: string, tools: ToolView[], more_tools: MoreCallsView|null, siblings: string[], files: FileView[], trace: string|null, summary: SummaryView|null,
  *   left: RemovalView|null, reasoning: ReasoningView|null, usage: (Tokens & {cost: number|null})|null}} MessageView
  * @typedef {{id: string, state: string, error: string|null, details?: string|null, compacts?: boolean}} RunView
  * @typedef {{op: string, text: string}} Notice  describes the last operation
@@ -32,12 +33,14 @@
  *   model: string, demo: string|null, meter: MeterView|null,
  *   max_chars: number}} ComposerData
  *
- * @typedef {{id: string, name: string, description: string, created_by: "user"|"agent"|"judge"|"system", time: string,
+ * @typedef {{id: string, name: string, position: number, description: string, more: MoreView|null, created_by: "user"|"agent"|"judge"|"system", time: string,
  *   messages: number, message: string|null, tokens: number|null, pinned: boolean, here: boolean}} CheckpointView
  * @typedef {{id: string, name: string, current: boolean, messages: number, shared: number}} BranchView
  * @typedef {{thread: string|null, version: number, branch_count: number, branches: BranchView[]}} BranchPortion  the newest
  *   branches and the current one; `branch_count` is of all
- * @typedef {BranchPortion & {checkpoints: CheckpointView[], save: {enabled: boolean, reason: string|null}}} TimelineData
+ * @typedef {{thread: string|null, checkpoint_count: number, checkpoints: CheckpointView[], words?: string}} CheckpointPortion  the
+ *   newest, the pinned and the current one, oldest first; `checkpoint_count` is of all (with words: of all that contain them)
+ * @typedef {BranchPortion & CheckpointPortion & {save: {enabled: boolean, reason: string|null}}} TimelineData
  *
  * @typedef {{id: string, title: string, updated: string, running: boolean, waiting: boolean}} ThreadItem
  * @typedef {ThreadItem & {version: number}} DeletedItem

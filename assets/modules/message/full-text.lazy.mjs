@@ -1,6 +1,7 @@
 /** The messages that a summary replaced, read-only, with a button to branch from them. */
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { useFetch } from "../lib/fetch.lazy.mjs";
+import { formatCount } from "../lib/format.mjs";
 import { ReadOnlyMessage } from "./read-only-message.lazy.mjs";
 
 const { createElement: h } = window.React;
@@ -19,6 +20,7 @@ export function FullText({ title, address, act, onClose }) {
     ReadingDialog,
     { title, className: "full-text", buttons, onClose },
     status && h("p", { role: "status" }, status),
+    content?.is_cut && h("p", { className: "quiet" }, `Only the last of ${formatCount(content.removed, "message")} are shown.`),
     content?.messages.map((message) => h(ReadOnlyMessage, { key: message.id, message })),
   );
 }

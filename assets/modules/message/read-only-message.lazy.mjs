@@ -1,6 +1,6 @@
 /** A message without actions, for dialogs. */
 import { Prose } from "./prose.mjs";
-import { ShowAll } from "./show-all.mjs";
+import { ShowAll, ShowAllCalls } from "./show-all.mjs";
 import { ToolCard } from "./tool-card.mjs";
 
 const { createElement: h } = window.React;
@@ -18,5 +18,6 @@ export function ReadOnlyMessage({ message }) {
     h(ShowAll, { more: message.more }),
     message.files.map(({ name }) => h("p", { key: name, className: "quiet" }, name)),
     message.tools.map((tool) => h(ToolCard, { key: tool.id, tool, act: null })),
+    h(ShowAllCalls, { more: message.more_tools }),
   );
 }

@@ -8,6 +8,13 @@ export function ShowAll({ more }) {
   return h("p", { className: "show-all" }, h("a", { href: more.address, target: "_blank", rel: "noreferrer", "data-testid": "show-all" }, label));
 }
 
+/** The link to all calls of a message that makes more than a view shows. @param {{more: import("../lib/types.mjs").MoreCallsView|null}} props */
+export function ShowAllCalls({ more }) {
+  if (!more) return null;
+  const label = `Show all (${more.count.toLocaleString("en")} more tool ${more.count === 1 ? "call" : "calls"})`;
+  return h("p", { className: "show-all" }, h("a", { href: more.address, target: "_blank", rel: "noreferrer", "data-testid": "show-all-calls" }, label));
+}
+
 /**
  * Fetch a text that the page holds only in part.
  * @param {{text: string, more: import("../lib/types.mjs").MoreView|null}} shown

@@ -4,11 +4,12 @@ import { useFetch } from "../lib/fetch.lazy.mjs";
 import { icon } from "../lib/icons.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { Prose } from "./prose.mjs";
-import { ShowAll } from "./show-all.mjs";
+import { ShowAll, ShowAllCalls } from "./show-all.mjs";
 
-const { Fragment, createElement: h, useState } = window.React;
+const { Fragment, createElement: h, useRef, useState } = window.React;
 const { createPortal } = window.ReactDOM;
 
+const PORTION_MESSAGES = 50; // that each "Show earlier" adds
 const GONE_TEXT = "This is no longer part of the conversation.";
 
 loadStyle(new URL("./subagent.lazy.css", import.meta.url));
@@ -17,23 +18,27 @@ loadStyle(new URL("./subagent.lazy.css", import.meta.url));
  * @param {string} agent
  * @param {string|null} question the id of the message that began the work; null: everything that the agent remembers
  * @param {number} [revision] changes when there is more to fetch
- * @returns {{messages: import("../lib/types.mjs").MessageView[], status: string|null}}
+ * @returns {{messages: import("../lib/types.mjs").MessageView[], status: string|null, showEarlier: (() => void)|null}}
  */
 function useMemory(agent, question, revision) {
   const thread = location.pathname.slice("/t/".length);
-  const only = question ? `?question=${encodeURIComponent(question)}` : "";
-  const { content, status } = useFetch(`/api/threads/${thread}/agents/${encodeURIComponent(agent)}${only}`, GONE_TEXT, revision);
-  return { messages: content ?? [], status };
+  const [count, setCount] = useState(PORTION_MESSAGES);
+  const query = new URLSearchParams(question ? { question, count } : { count });
+  const { content, status } = useFetch(`/api/threads/${thread}/agents/${encodeURIComponent(agent)}?${query}`, GONE_TEXT, revision);
+  const last = useRef(null); // shown until the longer one has come
+  last.current = content ?? last.current;
+  const { messages, earlier } = last.current ?? { messages: [], earlier: false };
+  return { messages, status, showEarlier: earlier ? () => setCount(count + PORTION_MESSAGES) : null };
 }
 
 /** @param {{work: import("../lib/types.mjs").WorkView, Tool: Function}} props `Tool` renders the card of a call */
 export function SubagentSteps({ work, Tool }) {
-  const { messages, status } = useMemory(work.agent, work.question, work.messages);
+  const memory = useMemory(work.agent, work.question, work.messages);
   const [isOpen, setOpen] = useState(false);
   return h(
     "div",
     { className: "tool-body agent-steps" },
-    h(Memory, { messages, status, Tool }),
+    h(Memory, { ...memory, Tool }),
     h(
       "button",
       { type: "button", className: "quiet-button", onClick: () => setOpen(true) },
@@ -44,11 +49,12 @@ export function SubagentSteps({ work, Tool }) {
   );
 }
 
-function Memory({ messages, status, Tool }) {
+function Memory({ messages, status, showEarlier, Tool }) {
   return h(
     Fragment,
     null,
     status && h("p", { role: "status", className: "quiet" }, status),
+    showEarlier && h("button", { type: "button", className: "text-button", onClick: showEarlier }, "Show earlier"),
     messages.map((message) => h(SubagentMessage, { key: message.id, message, Tool })),
   );
 }
@@ -61,6 +67,7 @@ function SubagentMessage({ message, Tool }) {
     message.html !== "" && h(Prose, { html: message.html }),
     h(ShowAll, { more: message.more }),
     message.tools.length > 0 && h("div", { className: "tools" }, message.tools.map((tool) => h(Tool, { key: tool.id, tool, act: null }))),
+    h(ShowAllCalls, { more: message.more_tools }),
   );
 }
 

@@ -1,9 +1,11 @@
 /** The banner during an outage. It polls the server and disappears after the recovery. */
 import { useActions } from "../lib/actions.mjs";
 import { icon } from "../lib/icons.mjs";
+import { setProperties } from "../lib/properties.mjs";
 import { reportLostRequest } from "../lib/request.mjs";
 
 const { createElement: h, useEffect, useState } = window.React;
+const { createPortal } = window.ReactDOM;
 
 const POLL_MS = 2000;
 
@@ -21,22 +23,33 @@ export const isOutageShown = () => document.querySelector(".outage") !== null;
 
 /** After a lost connection, show the banner if the server does not answer at all. */
 export async function showOutageIfUnreachable() {
-  if ((await fetchHealth()) === null) window.dash_clientside.set_props("trouble", { data: { text: "The server does not answer." } });
+  if ((await fetchHealth()) === null) setProperties({ trouble: { data: { text: "The server does not answer." } } });
 }
 
 /** @param {{id: string, data?: {text: string}, setProps: Function}} props */
 export function OutageBanner(props) {
   const act = useActions(props);
   const [text, setText] = useState("");
-  const isShown = text !== "";
   useEffect(() => {
     if (!props.data) return;
     setText(props.data.text);
     reportLostRequest();
   }, [props.data]);
+  useRecovery(text !== "", setText, act);
+  if (text === "") return null;
+  const banner = h(
+    "div",
+    { id: props.id, className: "outage", role: "alert", "data-testid": "trouble" },
+    icon("exclamation-circle"),
+    h("p", null, `${text} Your text is kept.`),
+  );
+  return createPortal(banner, document.getElementById("shell"));
+}
 
+/** Poll the server until it has recovered, and show its newest problem. */
+function useRecovery(isOut, setText, act) {
   useEffect(() => {
-    if (!isShown) return undefined;
+    if (!isOut) return undefined;
     let timer = 0;
     let isUnmounted = false;
     const poll = async () => {
@@ -55,13 +68,5 @@ export function OutageBanner(props) {
       isUnmounted = true;
       clearTimeout(timer);
     };
-  }, [isShown, act]);
-
-  if (!isShown) return null;
-  return h(
-    "div",
-    { id: props.id, className: "outage", role: "alert", "data-testid": "trouble" },
-    icon("exclamation-circle"),
-    h("p", null, `${text} Your text is kept.`),
-  );
+  }, [isOut, act]);
 }

@@ -1,6 +1,10 @@
-/** Upload a file to import. Dash's own upload would send it inside the JSON of a request, and with each step again. */
+/** The button to import a file. Dash's own upload would send the file inside the JSON of a request, and with each step again. */
+import { icon } from "../lib/icons.mjs";
+import { setProperties } from "../lib/properties.mjs";
 import { uploadContent, UploadRefusedError } from "../lib/uploads.mjs";
 import { followRequest } from "./long-request.mjs";
+
+const { createElement: h, useRef, useState } = window.React;
 
 /** The same limit as in checkpoints/limits.py. */
 const MAX_IMPORT_BYTES = 10_000_000;
@@ -8,23 +12,12 @@ const MAX_IMPORT_BYTES = 10_000_000;
 /** @type {import("./long-request.mjs").Subject} every step of an import */
 export const IMPORT = { title: "Import", dialog: "#import-dialog", cancel: "#import-cancel" };
 
-/** Take the file from Dash's upload. @param {Event} event a file was chosen or dropped */
-function takeFile(event) {
-  if (!event.target.closest?.("#upload")) return;
-  const [file] = event.dataTransfer?.files ?? event.target.files ?? [];
-  event.preventDefault();
-  event.stopPropagation();
-  if (event.type === "change") event.target.value = ""; // else the same file could not be chosen again
-  else event.target.dispatchEvent(new DragEvent("dragleave", { bubbles: true })); // else the button still waits for a drop
-  if (file) importFile(file);
-}
-
 async function importFile(file) {
-  window.dash_clientside.set_props("toast", { is_open: false }); // about the previous file
+  setProperties({ toast: { is_open: false } }); // about the previous file
   try {
     if (file.size > MAX_IMPORT_BYTES) throw new UploadRefusedError(`The file is larger than ${MAX_IMPORT_BYTES / 1_000_000} MB.`);
     const id = await followRequest(IMPORT, (headers, _, signal) => uploadContent("import", file, { headers, signal }));
-    window.dash_clientside.set_props("import-file", { data: { id, name: file.name } });
+    setProperties({ "import-file": { data: { id, name: file.name } } });
   } catch (error) {
     showProblem(`${file.name} was not imported. ${describeFailure(error)}`);
   }
@@ -37,10 +30,32 @@ function describeFailure(error) {
 
 function showProblem(text) {
   const head = { tick: Date.now() / 1000, toast: { text, kind: "problem", undo: null } };
-  window.dash_clientside.set_props("head", { data: head });
+  setProperties({ head: { data: head } });
 }
 
-export function watchUploads() {
-  // In the capture phase, before React sees the event.
-  for (const type of ["change", "drop"]) document.addEventListener(type, takeFile, true);
+/** Choose a file, or drop one on the button. @param {{id: string}} props */
+export function ImportButton({ id }) {
+  const chooser = useRef(null);
+  const [isOver, setOver] = useState(false);
+  const take = ([file]) => file && importFile(file);
+  const onChange = ({ target }) => {
+    take(Array.from(target.files));
+    target.value = ""; // else the same file could not be chosen again
+  };
+  const onDragOver = (event) => {
+    event.preventDefault();
+    setOver(true);
+  };
+  const onDrop = (event) => {
+    event.preventDefault();
+    setOver(false);
+    take(event.dataTransfer.files);
+  };
+  const name = { "aria-label": "Import", title: "Import a conversation" };
+  return h(
+    "div",
+    { id, onDragOver, onDragLeave: () => setOver(false), onDrop },
+    h("button", { type: "button", className: "btn", ...name, "data-dropping": isOver || undefined, onClick: () => chooser.current.click() }, icon("upload")),
+    h("input", { type: "file", accept: ".json,application/json", hidden: true, ref: chooser, onChange }),
+  );
 }

@@ -2,6 +2,8 @@
 import { AUTHORS } from "../lib/authors.mjs";
 import { formatCount, formatDateTime } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
+import { showToast } from "../lib/toast.mjs";
+import { fetchWholeText, ShowAll } from "../message/show-all.mjs";
 import { CheckpointForm } from "./checkpoint-form.mjs";
 
 const { Fragment, createElement: h, memo, useRef, useState } = window.React;
@@ -20,16 +22,21 @@ const isSameCheckpoint = (one, other) =>
 
 /** @param {Props} props */
 function CheckpointRow({ checkpoint, ago, act, selected, onShow, onCompare }) {
-  const [isRenaming, setRenaming] = useState(false);
+  const [renamed, setRenamed] = useState(null); // the checkpoint with its whole description
   const row = useRef(null);
   const close = () => {
-    setRenaming(false);
+    setRenamed(null);
     // The closed form took the focus with it: return the focus to the button that replaces it.
     requestAnimationFrame(() => row.current?.querySelector(".rename")?.focus());
   };
   const onSave = (name, description) => {
-    if (name !== checkpoint.name || description !== checkpoint.description) act("change", { checkpoint: checkpoint.id, name, description });
+    if (name !== renamed.name || description !== renamed.description) act("change", { checkpoint: checkpoint.id, name, description });
     close();
+  };
+  const onRename = async () => {
+    const description = await fetchWholeText({ text: checkpoint.description, more: checkpoint.more });
+    if (description === null) showToast("The description cannot be read right now.");
+    else setRenamed({ name: checkpoint.name, description });
   };
   const classes = ["place", "checkpoint", checkpoint.here && "here", isMilestone(checkpoint) && "milestone", selected && "selected"];
   const onClick = (event) => {
@@ -46,9 +53,9 @@ function CheckpointRow({ checkpoint, ago, act, selected, onShow, onCompare }) {
       "aria-current": checkpoint.here ? "location" : undefined,
     },
     h("span", { className: "mark", "aria-hidden": true }),
-    isRenaming
-      ? h(CheckpointForm, { title: "Rename checkpoint", checkpoint, onSave, onCancel: close })
-      : h(CheckpointSummary, { checkpoint, ago, act, selected, onShow, onCompare, onRename: () => setRenaming(true) }),
+    renamed
+      ? h(CheckpointForm, { title: "Rename checkpoint", checkpoint: renamed, onSave, onCancel: close })
+      : h(CheckpointSummary, { checkpoint, ago, act, selected, onShow, onCompare, onRename }),
   );
 }
 
@@ -85,6 +92,7 @@ function CheckpointSummary({ checkpoint, ago, act, selected, onShow, onCompare, 
       "div",
       { className: "place-details" },
       checkpoint.description && h("p", { className: "place-description" }, checkpoint.description),
+      h(ShowAll, { more: checkpoint.more }),
       h(CheckpointFigures, { checkpoint, ago }),
       h(CheckpointTools, { checkpoint, act, onCompare, onRename }),
     ),

@@ -10,6 +10,7 @@ import { closeSheets, openSheet } from "../page/shell.mjs";
 import { Branches, useBranches } from "./branches.mjs";
 import { CheckpointForm } from "./checkpoint-form.mjs";
 import { isMilestone } from "./checkpoint.mjs";
+import { useCheckpoints, useLastReply } from "./earlier-checkpoints.mjs";
 import { SaveButton, useSaveKey, useSaving } from "./saving.mjs";
 import { Step, useStepping } from "./stepping.mjs";
 import { Track } from "./track.mjs";
@@ -18,7 +19,7 @@ const { createElement: h, useCallback, useEffect, useState } = window.React;
 const { createPortal } = window.ReactDOM;
 
 const MAX_UNSEARCHED_CHECKPOINTS = 8; // with more, the search is shown
-const EMPTY_TIMELINE = { thread: null, checkpoints: [], branches: [], branch_count: 0, save: { enabled: false, reason: null } };
+const EMPTY_TIMELINE = { thread: null, checkpoints: [], checkpoint_count: 0, branches: [], branch_count: 0, save: { enabled: false, reason: null } };
 const Compare = lazy(() => import("./compare.lazy.mjs"), "Compare", "The comparison could not be shown. Please try again.");
 const Growth = lazy(() => import("./growth.lazy.mjs"), "Growth", "The plot could not be loaded. Please try again.");
 
@@ -28,18 +29,20 @@ const Growth = lazy(() => import("./growth.lazy.mjs"), "Growth", "The plot could
  */
 export function Timeline(props) {
   const act = useActions(props);
-  const { branches, showEarlier } = useBranches(props.data ?? EMPTY_TIMELINE, props.reply, act);
-  const data = { ...(props.data ?? EMPTY_TIMELINE), branches };
+  const brought = props.data ?? EMPTY_TIMELINE;
+  const { branches, showEarlier } = useBranches(brought, useLastReply(props.reply, "branches"), act);
+  const earlier = useCheckpoints(brought, useLastReply(props.reply, "checkpoints"), act);
+  const data = { ...brought, branches, checkpoints: earlier.checkpoints };
   const saving = useSaving(props.data, act);
   const comparing = useComparing(data.thread);
-  const search = useSearch(data);
+  const search = useSearch(data, earlier.search);
   const stepping = useStepping(search.matches, data.thread);
   const form = useForm(data);
   const onShow = useCallback((checkpoint) => {
     closeSheets(); // on a narrow screen the sheet would cover the message
     stepping.show(checkpoint);
   }, [stepping.show]);
-  useCommands("timeline", () => listTimelineCommands(data, act, form.open, comparing.start));
+  useCommands("timeline", () => listTimelineCommands(data, act, form.open, comparing.start, earlier));
 
   return h(
     "div",
@@ -49,14 +52,14 @@ export function Timeline(props) {
     data.save.enabled && h(TokenPlot, { key: `tokens-${data.thread}`, data, onShow }),
     data.branch_count > 1 && h(Branches, { data, act, onCompare: comparing.start, onEarlier: showEarlier }),
     data.checkpoints.length > MAX_UNSEARCHED_CHECKPOINTS && h(Search, { query: search.query, onQuery: search.setQuery }),
-    h(Track, { key: data.thread, data, matches: search.matches, words: search.words, saving, act, stepping, onShow, onCompare: comparing.start }),
+    h(Track, { key: data.thread, data, matches: search.matches, words: search.words, saving, act, stepping, earlier, onShow, onCompare: comparing.start }),
     comparing.place !== null &&
       createPortal(h(Compare, { key: comparing.place, data, place: comparing.place, act, onClose: comparing.end }), document.body),
   );
 }
 
 /** Filter the checkpoints by words, or to milestones only. */
-function useSearch({ thread, checkpoints }) {
+function useSearch({ thread, checkpoints }, searchEarlier) {
   const [query, setQuery] = useState("");
   const [isOnlyMilestones, setOnlyMilestones] = useState(false);
   useEffect(() => {
@@ -66,6 +69,7 @@ function useSearch({ thread, checkpoints }) {
   const milestones = checkpoints.filter(isMilestone);
   const isMixed = milestones.length > 0 && milestones.length < checkpoints.length;
   const words = checkpoints.length > MAX_UNSEARCHED_CHECKPOINTS ? query.trim().toLowerCase() : "";
+  useEffect(() => searchEarlier(words), [words]);
   const hasWords = ({ name, description }) => `${name}\n${description}`.toLowerCase().includes(words);
   const matches = (isMixed && isOnlyMilestones ? milestones : checkpoints).filter(hasWords);
   return { query, setQuery, words, matches, isMixed, isOnlyMilestones, toggleMilestones: () => setOnlyMilestones(!isOnlyMilestones) };
@@ -112,7 +116,7 @@ function Steps({ search, stepping }) {
 }
 
 /** List the timeline's commands for the palette. @returns {import("../lib/types.mjs").Command[]} */
-function listTimelineCommands({ checkpoints, branches, save }, act, onSave, onCompare) {
+function listTimelineCommands({ checkpoints, branches, save }, act, onSave, onCompare, { hidden, showEarlier }) {
   const newest = [...checkpoints].reverse();
   const others = branches.filter(({ current }) => !current);
   const comparable = [...others.map(({ id }) => `branch:${id}`), ...newest.filter(({ here }) => !here).map(({ id }) => `checkpoint:${id}`)];
@@ -121,6 +125,7 @@ function listTimelineCommands({ checkpoints, branches, save }, act, onSave, onCo
     ...(save.enabled ? [{ group: "Actions", name: "Save checkpoint", run: onSave }] : []),
     ...(comparable.length > 0 ? [{ group: "Actions", name: "Compare", run: () => onCompare(comparable[0]) }] : []),
     ...newest.map((checkpoint) => place(GO_BACK, checkpoint, () => act("restore", { checkpoint: checkpoint.id }))),
+    ...(hidden > 0 ? [{ group: GO_BACK, name: "Show earlier checkpoints", detail: formatCount(hidden, "checkpoint"), run: () => (openSheet("timeline"), showEarlier()) }] : []),
     ...others.map((branch) => place("Branches", branch, () => act("switch", { branch: branch.id }))),
   ];
 }

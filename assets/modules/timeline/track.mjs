@@ -10,18 +10,16 @@ const { createElement: h, useEffect, useRef, useState } = window.React;
 const PAGE_CHECKPOINTS = 200; // the newest checkpoints; each "Show earlier" adds as many
 
 /** The track, oldest checkpoint first, down to the current position. Pinned checkpoints are above it. */
-export function Track({ data, matches, words, saving, act, stepping, onShow, onCompare }) {
+export function Track({ data, matches, words, saving, act, stepping, earlier, onShow, onCompare }) {
   const now = useNow();
   const scroll = useRef(null);
-  const [shown, setShown] = useState(PAGE_CHECKPOINTS);
   const { selected } = stepping;
   const isHereMarked = data.checkpoints.some((checkpoint) => checkpoint.here);
   useScrollToPlaces(scroll, data, isHereMarked, selected);
 
   const pinned = matches.filter((checkpoint) => checkpoint.pinned);
   const others = matches.filter((checkpoint) => !checkpoint.pinned);
-  const place = others.findIndex(({ id }) => id === selected);
-  const visible = place < 0 ? shown : Math.max(shown, others.length - place);
+  const { visible, hidden, showEarlier } = useVisible(others, selected, words, earlier);
   const row = (checkpoint) =>
     h(Checkpoint, {
       key: checkpoint.id,
@@ -42,9 +40,22 @@ export function Track({ data, matches, words, saving, act, stepping, onShow, onC
     pinned.length > 0 && h("h3", { className: "timeline-heading" }, "Pinned"),
     pinned.length > 0 && h("ol", { className: "track" }, pinned.map(row)),
     pinned.length > 0 && others.length > 0 && h("h3", { className: "timeline-heading" }, "Others"),
-    others.length > visible && h(EarlierButton, { hidden: others.length - visible, onClick: () => setShown(visible + PAGE_CHECKPOINTS) }),
+    hidden > 0 && h(EarlierButton, { hidden, onClick: showEarlier }),
     h("ol", { className: "track" }, others.slice(-visible).map(row), saving.pending && h(SavingRow, { saving }), isHereOpen && h(HereRow)),
   );
+}
+
+/** Count the checkpoints that are shown, and those that are not: of the page, and where nothing is searched, of the server. */
+function useVisible(others, selected, words, earlier) {
+  const [shown, setShown] = useState(PAGE_CHECKPOINTS);
+  const place = others.findIndex(({ id }) => id === selected);
+  const visible = place < 0 ? shown : Math.max(shown, others.length - place);
+  const hidden = Math.max(0, others.length - visible) + (words ? 0 : earlier.hidden);
+  const showEarlier = () => {
+    setShown(visible + PAGE_CHECKPOINTS);
+    if (others.length < visible + PAGE_CHECKPOINTS && earlier.hidden > 0) earlier.showEarlier();
+  };
+  return { visible, hidden, showEarlier };
 }
 
 /** Keep the current position and the selected checkpoint in view. */

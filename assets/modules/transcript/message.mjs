@@ -1,7 +1,7 @@
 /** One message of the transcript. */
 import { lazy } from "../lib/lazy.mjs";
 import { Prose } from "../message/prose.mjs";
-import { ShowAll } from "../message/show-all.mjs";
+import { ShowAll, ShowAllCalls } from "../message/show-all.mjs";
 import { Tool } from "../message/tool-card.mjs";
 import { Editor } from "./editing.mjs";
 import { MessageFoot } from "./message-foot.mjs";
@@ -39,6 +39,7 @@ function MessageArticle({ message, announce, act, onEdit, editing, isLast }) {
     message.files.length > 0 && h(AttachedFiles, { files: message.files }),
     message.tools.length > 0 &&
       h("div", { className: "tools" }, message.tools.map((tool) => h(Tool, { key: tool.id, tool, act }))),
+    h(ShowAllCalls, { more: message.more_tools }),
     hasFoot && !editing && h(MessageFoot, { message, announce, act, onEdit }),
   );
 }

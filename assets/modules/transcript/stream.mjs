@@ -1,7 +1,7 @@
 /** Join the socket: dispatch its frames, write the live text, and request new data when the server is ahead. */
 import { expectThread } from "../lib/expected-thread.mjs";
 import { reportFirstWord } from "../lib/first-word.mjs";
-import { refreshPanels } from "../lib/page-requests.mjs";
+import { applyTurn, refreshPanels } from "../lib/page-requests.mjs";
 import { followThread, prepareSocket } from "../lib/socket.mjs";
 import { showOutageIfUnreachable } from "../page/outage.mjs";
 import { EMPTY_STREAM, hasRunEnd, nextStream } from "./conversation.mjs";
@@ -13,6 +13,7 @@ const { flushSync } = window.ReactDOM;
 
 /** The tab that changed something gets its data by callback. Other tabs request it after this delay. */
 const FOREIGN_CHANGE_MS = 500;
+const MAX_ADDED_TO = 150; // messages: a page that holds more gets its window anew
 const CHECK_OUTAGE_AFTER_MS = 4000; // after the connection counts as lost, which takes a second
 
 /**
@@ -123,13 +124,18 @@ function createRefresher(thread, latest) {
   const refreshIfBehind = (version) => {
     if (version > latest.current.version && version > requestedVersion) refresh(version);
   };
-  const onFrame = ({ kind, version, run }) => {
+  const showTurn = (turn) => {
+    const { thread: shownThread, version, later, messages } = latest.current;
+    const isKnown = turn !== null && shownThread === thread && version >= turn.base;
+    return isKnown && !later && messages.length < MAX_ADDED_TO && applyTurn(turn);
+  };
+  const onFrame = ({ kind, version, run, turn }) => {
     if (kind === "hello") requestedVersion = -1; // a request before the connection was lost may be lost as well
     if (kind === "start" || kind === "head") {
       clearTimeout(changeTimer);
       changeTimer = setTimeout(() => refreshIfBehind(version), FOREIGN_CHANGE_MS);
     }
-    if (kind === "end") refresh(version); // always: the composer's Stop must turn back into Send
+    if (kind === "end" && (version < latest.current.version || !showTurn(turn))) refresh(version); // always: the composer's Stop must turn back into Send
     else if (kind === "hello" && !run && latest.current.run?.state === "running") refresh(version);
     else if (kind === "hello") refreshIfBehind(version);
   };

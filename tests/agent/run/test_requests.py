@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from agent.run.requests import ArgumentsTooDeepError, MessageTooLongError
+from agent.run.requests import ArgumentsTooDeepError, MessageTooLongError, TooManyArgumentsError
 from checkpoints import Caller, Database, RunState, StateError, Store
 from checkpoints.interchange import reading, transfer
-from checkpoints.limits import MAX_ARGUMENT_LEVELS, MAX_MESSAGE_CHARS
+from checkpoints.limits import MAX_ARGUMENT_LEVELS, MAX_ARGUMENT_VALUES, MAX_MESSAGE_CHARS
 from tests.agent.running import Running
 from tests.agent.tools.test_approval import decide, play
 from tests.fakes.openai import Call, FakeOpenAI, Say
@@ -55,6 +55,12 @@ def test_a_message_is_taken_up_to_the_limit_and_no_further(letter: str) -> None:
             {"arguments": nested(MAX_ARGUMENT_LEVELS)},
             {"arguments": nested(MAX_ARGUMENT_LEVELS + 1)},
             ArgumentsTooDeepError,
+        ),
+        (
+            "edit",
+            {"arguments": {"to": [0] * (MAX_ARGUMENT_VALUES - 2)}},
+            {"arguments": {"to": [0] * (MAX_ARGUMENT_VALUES - 1)}},
+            TooManyArgumentsError,
         ),
         (
             "edit",

@@ -10,7 +10,7 @@ from checkpoints import InvalidDocumentError, NewMessage, Store, serde
 from checkpoints.interchange import import_limits, reading, strict_json
 from checkpoints.interchange.import_limits import describe_exceeded_limit
 from checkpoints.interchange.transfer import Export, write_export
-from checkpoints.limits import MAX_BRANCHES_AND_CHECKPOINTS, is_deeper
+from checkpoints.limits import MAX_BRANCHES_AND_CHECKPOINTS, count_values, is_deeper
 from tests.checkpoints.conversations import new, talked
 
 COUNTS: dict[str, Callable[[str], int]] = {  # of an export, by the limit
@@ -20,8 +20,14 @@ COUNTS: dict[str, Callable[[str], int]] = {  # of an export, by the limit
     "MAX_BRANCHES_AND_CHECKPOINTS": lambda text: sum(len(json.loads(text)[name]) for name in ("branches", "checkpoints")),
     "MAX_ALTERNATIVES": lambda _: 2,
     "MAX_CALLS": lambda _: 1,
+    "MAX_LABEL_CHARS": lambda _: len("call"),
+    "MAX_PART_VALUES": lambda text: max(_count_values(each) for each in json.loads(text)["messages"]),
     "MAX_FILE_LEVELS": lambda text: next(levels for levels in range(99) if not is_deeper(json.loads(text), levels)),
 }
+
+
+def _count_values(value: object) -> int:
+    return count_values(value, 10**6)
 
 
 def write_all_kinds(store: Store) -> Export:
@@ -60,7 +66,7 @@ def test_an_export_names_a_limit_exactly_when_an_import_refuses_it(
 
 def test_no_limit_is_looked_for_in_the_text_by_parsing_it(memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json, "loads", lambda *_: pytest.fail("the text was parsed"))
-    made = {"messages": [], "branches": [{}] * MAX_BRANCHES_AND_CHECKPOINTS, "checkpoints": [{}]}
+    made = {"thread": {}, "messages": [], "branches": [{}] * MAX_BRANCHES_AND_CHECKPOINTS, "checkpoints": [{}]}
     sentence = "branches are too many: at most 10,000 branches and checkpoints can be imported."
     assert describe_exceeded_limit(made, "{}") == sentence
     assert describe_exceeded_limit({**made, "checkpoints": []}, "{}") is None

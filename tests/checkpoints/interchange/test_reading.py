@@ -1,6 +1,7 @@
 """Reading of a file keeps no other thread waiting: it works in pieces, and refuses early."""
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,11 +11,12 @@ from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage
 from pydantic import BaseModel, TypeAdapter
 
-from checkpoints import InvalidDocumentError
+from checkpoints import InvalidDocumentError, serde
 from checkpoints.interchange import strict_json
 from checkpoints.interchange.reading import read_document
-from checkpoints.limits import MAX_DOCUMENT_VALUES
+from checkpoints.limits import MAX_DOCUMENT_VALUES, MAX_PART_VALUES, count_values
 from tests.checkpoints import shapes
+from tests.checkpoints.interchange.test_transfer import resealed
 
 LINES = [(f"m{number}", f"m{number - 1}" if number else None, HumanMessage("x" * 1_000)) for number in range(100)]
 SEPARATORS = st.text('"\\[{,\n')
@@ -49,8 +51,8 @@ def test_a_file_of_more_values_than_the_limit_is_refused_before_it_is_parsed(
 ) -> None:
     parsed, loads = [], json.loads
     monkeypatch.setattr(json, "loads", lambda text, **hooks: parsed.append(len(text)) or loads(text, **hooks))  # type: ignore[func-returns-value]
-    at_limit = b"[" + b",".join([value] * MAX_DOCUMENT_VALUES) + b"]"
-    assert len(strict_json.parse_strictly(at_limit)) == MAX_DOCUMENT_VALUES
+    at_limit = b"[" + b",".join([b'{"a":%b}' % value] * (MAX_DOCUMENT_VALUES // 2)) + b"]"
+    assert len(strict_json.parse_strictly(at_limit)) == MAX_DOCUMENT_VALUES // 2
     assert len(parsed) == 1
     for beyond in (at_limit[:-1] + b",0]", b"[" + b"[]," * 3_000_000 + b"0]"):
         with pytest.raises(InvalidDocumentError, match="more than 1,000,000 values"):
@@ -61,11 +63,65 @@ def test_a_file_of_more_values_than_the_limit_is_refused_before_it_is_parsed(
 @given(JSON_OF_SEPARATORS, st.integers(2, 9))
 def test_brackets_and_commas_in_texts_are_no_values(value: Any, piece_bytes: int) -> None:
     written, values = json.dumps(value), json.dumps(_blank_texts(value))
-    count = sum(map(values.count, "[{,"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(strict_json, "_PIECE_BYTES", piece_bytes)
-        assert not strict_json._has_more_values(written.encode(), count)
-        assert count == 0 or strict_json._has_more_values(written.encode(), count - 1)
+        found = b"".join(strict_json._iterate_separators(written.encode()))
+    assert found.decode() == "".join({"[": ",", "{": ","}.get(each, each) for each in values if each in "[{,}")
+
+
+ROWS = [
+    b"[" + b",".join([b"0"] * 40_001) + b"]",
+    b"[" + b",".join([b"[]"] * 20_001) + b"]",
+    b"[" + b",".join([b'"}"'] * 40_001) + b"]",
+    b"{" + b",".join(b'"%d":0' % number for number in range(40_001)) + b"}",
+    b'[{},{"a":' + b"[" * 20_000 + b'"}","' + b" " * 100_000 + b'}"' + b",0" * 20_001 + b"]",
+]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=range(len(ROWS)))
+def test_values_in_a_row_that_would_keep_the_lock_are_refused_before_they_are_parsed(
+    monkeypatch: pytest.MonkeyPatch, row: bytes
+) -> None:
+    monkeypatch.setattr(json, "loads", lambda *_, **__: pytest.fail("the file was parsed"))
+    with pytest.raises(InvalidDocumentError, match="One part of the file holds more than 20,000 values"):
+        strict_json.parse_strictly(row)
+
+
+def write_part(place: str, values: int) -> str:
+    """A document with a part of so many values."""
+    made = json.loads(shapes.marked(["x"]))
+    row = [0] * (values - 20)
+    match place:
+        case "thread":
+            made[place]["settings"] = {"row": row}
+        case "messages":
+            made[place][0]["message"]["data"]["additional_kwargs"] = {"row": row}
+        case "checkpoints":
+            made[place][0]["extra"] = {"row": row}
+        case _:
+            made[place] = row
+    part = made[place] if isinstance(made[place], dict) or place == "zz" else made[place][0]
+    row += [0] * (values - count_values(part, 10**6))
+    return resealed(made)
+
+
+@pytest.mark.parametrize(
+    ("place", "field"), [(name, f"{name}[0]") for name in ("messages", "checkpoints")] + [("thread",) * 2]
+)
+def test_a_part_has_a_limit_of_values(place: str, field: str) -> None:
+    assert read_document(write_part(place, MAX_PART_VALUES)).messages
+    with pytest.raises(InvalidDocumentError, match=re.escape(f"{field} holds more than 20,000 values")):
+        read_document(write_part(place, MAX_PART_VALUES + 1))
+
+
+@pytest.mark.parametrize("place", ["messages", "checkpoints", "thread", "zz"])
+def test_nothing_converts_more_than_a_part_in_one_call(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    converted, dumps = list[int](), serde.to_canonical
+    text = write_part(place, 2 * MAX_PART_VALUES - 100)
+    monkeypatch.setattr(serde, "to_canonical", lambda value: converted.append(count_values(value, 10**6)) or dumps(value))  # type: ignore[func-returns-value]
+    with pytest.raises(InvalidDocumentError, match="more than 20,000 values"):
+        read_document(text)
+    assert max(converted, default=0) <= MAX_PART_VALUES
 
 
 def _blank_texts(value: Any) -> Any:

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import assume
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, ToolMessage
 
 from checkpoints import NewMessage, Store, serde
-from checkpoints.errors import InvalidRedactionError
-from checkpoints.interchange import reading, transfer
+from checkpoints.errors import ExportTooLargeError, InvalidRedactionError
+from checkpoints.interchange import document_redaction, reading, transfer
 from checkpoints.interchange.redaction import REDACTED, Redaction
 from checkpoints.interchange.text_search import is_searchable
 from checkpoints.reasoning import Reasoning
@@ -50,7 +50,15 @@ def test_a_pattern_is_a_text_in_any_case_and_its_star_the_rest_of_a_word(pattern
     [
         ("José", "to Jose\u0301 now", "to [redacted] now"),
         ("Jose\u0301", "to JOSÉ now", "to [redacted] now"),
-        ("Jose", "to José and Jose\u0301", "to José and Jose\u0301"),  # another name
+        ("Jose", "to José and Jose\u0301!", "to [redacted] and [redacted]!"),
+        ("sk-*", "SK\u2011abc sk\u2010abc sk\u2212abc sk_abc", "[redacted] [redacted] [redacted] sk_abc"),
+        ("a-b", "a\u2013b a\u2212b a\u2014b a b", "[redacted] [redacted] [redacted] a b"),
+        ("o'brien", "O\u2019Brien, o\u02bcbrien, o`brien, o\u00b4brien", "[redacted], [redacted], [redacted], [redacted]"),
+        ("o\u2019brien", "o'brien", "[redacted]"),
+        ('"x"', "\u201cX\u201d \u00abx\u00bb", "[redacted] [redacted]"),
+        ("secret", "s\u0336e\u0336c\u0336r\u0336e\u0336t\u0336, s\u20ddecret", "[redacted], [redacted]"),
+        ("ガ", "ｶﾞ カ\u3099 カ", "[redacted] [redacted] カ"),  # a voiced consonant is another letter
+        ("password", "pass\nword pass word", "pass\nword pass word"),  # the dialog says so
         ("Jane Doe", "Jane\u00a0Doe, Jane\n   Doe, Jane\u2003Doe", "[redacted], [redacted], [redacted]"),
         ("Jane\tDoe", "Jane Doe", "[redacted]"),
         ("secret", "sec\u00adret se\u200bcr\u2060et s\ufe0fecret se\0cret", "[redacted] [redacted] [redacted] [redacted]"),
@@ -106,6 +114,22 @@ def test_no_text_takes_long_to_search() -> None:
     assert time.process_time() - began < 10  # it would be hours if it were tried in every way
 
 
+def test_words_that_stand_everywhere_are_refused_with_the_limit(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    thread_id = talked(store, "a b a", "x")
+    monkeypatch.setattr(document_redaction, "MAX_REDACTED_PLACES", 2)
+    assert REDACTED in json.dumps(redacted(store, thread_id, "a b"))
+    with pytest.raises(ExportTooLargeError, match=r"stand in over 2 places\. Use fewer or longer words\."):
+        redacted(store, thread_id, "*")
+
+
+def test_many_keys_that_become_alike_cost_one_step_each(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    store.save(thread_id, name="keys", extra={f"acme{number}": 1 for number in range(20_000)})
+    began = time.process_time()
+    assert len(redacted(store, thread_id, "acme*")["checkpoints"][-1]["extra"]) == 20_000
+    assert time.process_time() - began < 10  # it would be minutes if each were compared with all before it
+
+
 @pytest.mark.parametrize(
     "patterns", [("a" * 201,), ("",), (" ",), ("\u00ad",), ("a*\u200b",), ("two words*",), ("a",) * 101]
 )
@@ -142,6 +166,14 @@ def test_a_word_is_nowhere_in_the_redacted_export(store: Store) -> None:
     assert "acme" not in json.dumps(made).lower()
     assert "4711" not in json.dumps([made["messages"][i]["message"] for i in range(len(made["messages"]))])
     assert "4711" not in made["thread"]["title"]
+
+
+def test_a_tools_own_fields_are_searched_whatever_they_are_called(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    call = AIMessage("", tool_calls=[{"name": "f", "args": {"type": "jane"}, "id": "1"}])
+    parts: list[str | dict[str, Any]] = [{"type": "text", "text": "x", "status": "jane", "role": "jane", "index": "jane"}]
+    add(store, thread_id, call, ToolMessage(parts, tool_call_id="1"), ChatMessage("x", role="jane"))
+    assert "jane" not in json.dumps(redacted(store, thread_id, "jane"))
 
 
 def test_keys_that_become_alike_keep_what_each_holds(store: Store) -> None:

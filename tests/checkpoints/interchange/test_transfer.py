@@ -441,7 +441,7 @@ def test_what_is_not_a_document_is_refused(store: Store, text: str | bytes) -> N
         ('{"\\udfff": 1}', "half of a surrogate pair"),
         ('{"a": 1, "b": 2, "a": 1}', "a stands twice"),
         ("[" * 1000 + "]" * 1000, "deeper than 100 levels"),
-        ("[" * 200_000 + "]" * 200_000, "deeper than 100 levels"),
+        ("[" * 200_000 + "]" * 200_000, "more than 20,000 values"),
         ('{"a":' * 101 + "1" + "}" * 101, "deeper than 100 levels"),
     ],
     ids=lambda v: v[:12],
@@ -459,8 +459,8 @@ def test_a_file_of_11_mb_is_refused(store: Store) -> None:
 
 
 @pytest.mark.slow
-def test_a_key_that_stands_twice_among_a_million_is_found_at_once(store: Store) -> None:
-    keys = ",".join(f'"{number:x}":1' for number in range(600_000))
+def test_a_key_that_stands_twice_among_many_is_found_at_once(store: Store) -> None:
+    keys = ",".join(f'"{number:x}":1' for number in range(15_000))
     assert "stands twice" in expect_refusal(store, f'{{"format":"waymark/1",{keys},"format":"waymark/1"}}')
 
 

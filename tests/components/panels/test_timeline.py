@@ -1,4 +1,4 @@
-"""The branches of a conversation come in portions, and the current one always."""
+"""The branches and the checkpoints of a conversation come in portions, and the current ones always."""
 
 import asyncio
 from typing import Any
@@ -7,8 +7,9 @@ from checkpoints import Caller, Store
 from components.actions import Action, ActionFields
 from components.page_state import PageLocation
 from components.panels import timeline
-from components.panels.timeline import PORTION_BRANCHES
-from tests.checkpoints.conversations import talked
+from components.panels.timeline import PORTION_BRANCHES, PORTION_CHECKPOINTS
+from components.views.list_rows import MAX_SHOWN_DESCRIPTION_CHARS
+from tests.checkpoints.conversations import new, talked
 from tests.components.parts import open_services
 
 COUNT = 2 * PORTION_BRANCHES + 50
@@ -53,3 +54,58 @@ def test_more_branches_are_sent_when_the_page_asks_for_them() -> None:
     names, portion = ask_for_branches(10 * COUNT)
     assert [row["name"] for row in portion["branches"]] == names
     assert [row["name"] for row in ask_for_branches(-1)[1]["branches"]] == names[:1]
+
+
+def save_many(store: Store) -> str:
+    """Save checkpoints on the first message, the first of them pinned; the newest but one is alone at the head."""
+    thread_id = store.create_thread().id
+    store.append(thread_id, new("a"))
+    for number in range(PORTION_CHECKPOINTS + 50):
+        store.save(thread_id, name=f"Place {number}", description="x" * 10_000 if number % 100 == 0 else "A needle")
+    store.change_checkpoint(thread_id, store.list_checkpoints(thread_id)[0].id, pinned=True)
+    return thread_id
+
+
+def ask_for_checkpoints(*, count: int = 0, words: str | None = None) -> tuple[dict[str, Any], list[str]]:
+    """Return the portion of a view, or of an action with words, and the names in it."""
+
+    async def story() -> dict[str, Any]:
+        async with open_services() as services:
+            thread_id = save_many(services.store)
+            if words is None:
+                return timeline.show(services, PageLocation(thread_id, {}))[0]
+            action = Action("checkpoints", ActionFields(count=count, text=words), Caller(), thread_id)
+            reply = (await timeline.ACTIONS[timeline.Ids.LIST]["checkpoints"](services, action)).reply
+            assert isinstance(reply, dict)
+            return reply
+
+    shown = asyncio.run(story())
+    return shown, [row["name"] for row in shown["checkpoints"]]
+
+
+def test_a_view_sends_the_newest_checkpoints_and_the_pinned_ones() -> None:
+    shown, names = ask_for_checkpoints()
+    assert names == ["Place 0", *(f"Place {50 + number}" for number in range(PORTION_CHECKPOINTS))]
+    assert shown["checkpoint_count"] == PORTION_CHECKPOINTS + 50
+    assert [row["name"] for row in shown["checkpoints"] if row["here"]] == [names[-1]]
+
+
+def test_more_checkpoints_are_sent_when_the_page_asks_for_them() -> None:
+    assert len(ask_for_checkpoints(count=2 * PORTION_CHECKPOINTS, words="")[1]) == PORTION_CHECKPOINTS + 50
+    assert len(ask_for_checkpoints(count=-1, words="")[1]) == 2
+
+
+def test_a_search_finds_checkpoints_that_the_page_does_not_hold() -> None:
+    assert ask_for_checkpoints(count=PORTION_CHECKPOINTS, words="PLACE 7")[1] == [
+        "Place 7",
+        *(f"Place {n}" for n in range(70, 80)),
+    ]
+    shown, names = ask_for_checkpoints(count=10, words="needle")
+    assert (len(names), names[-1], shown["checkpoint_count"]) == (10, "Place 249", PORTION_CHECKPOINTS + 47)
+
+
+def test_a_long_description_is_cut_and_names_the_address_of_the_whole() -> None:
+    row = ask_for_checkpoints()[0]["checkpoints"][0]
+    assert len(row["description"]) == MAX_SHOWN_DESCRIPTION_CHARS
+    assert row["more"]["chars"] == 10_000 - MAX_SHOWN_DESCRIPTION_CHARS
+    assert row["more"]["address"].endswith(f"/checkpoints/{row['id']}/description")

@@ -5,6 +5,7 @@ import json
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -48,7 +49,9 @@ async def serve_sockets(
 ) -> AsyncIterator[list[Socket]]:
     """Serve so many sockets of one conversation until the block ends."""
     sockets: list[Any] = [Socket(receipt=receipt) for _ in range(count)]
-    serving = [asyncio.create_task(stream._serve_page(each, parts, pages, thread_id)) for each in sockets]
+    serving = [
+        asyncio.create_task(stream._serve_page(each, partial(stream_frames, parts), pages, thread_id)) for each in sockets
+    ]
     try:
         yield sockets
     finally:
@@ -118,7 +121,7 @@ def test_a_start_page_follows_the_conversation_that_it_names() -> None:
     async def story() -> None:
         async with asyncio.timeout(60), open_services() as parts:
             thread_id, socket, pages = str(uuid.uuid4()), Socket(), OpenPages()
-            serving = asyncio.create_task(stream._serve_start_page(socket, parts, pages))  # type: ignore[arg-type]
+            serving = asyncio.create_task(stream._serve_start_page(socket, partial(stream_frames, parts), pages))  # type: ignore[arg-type]
             socket.receive(thread_id)
             while not socket.sent:  # noqa: ASYNC110  (as above)
                 await asyncio.sleep(0.005)
@@ -138,7 +141,9 @@ def test_start_pages_have_few_places_and_a_name_that_is_none_ends_them() -> None
         async with asyncio.timeout(60), open_services() as parts:
             sockets: list[Any] = [Socket() for _ in range(MAX_UNREAD_THREAD_PAGES + 1)]
             pages = OpenPages()
-            serving = [asyncio.create_task(stream._serve_start_page(each, parts, pages)) for each in sockets]
+            serving = [
+                asyncio.create_task(stream._serve_start_page(each, partial(stream_frames, parts), pages)) for each in sockets
+            ]
             await serving[0]
             assert [each.code for each in sockets] == [1013] + [None] * MAX_UNREAD_THREAD_PAGES
             sockets[1].receive("x" * (stream.MAX_THREAD_ID_CHARS + 1))
@@ -155,7 +160,7 @@ def test_the_page_of_a_conversation_that_is_gone_is_closed_for_good() -> None:
     async def story() -> None:
         async with asyncio.timeout(60), open_services() as parts:
             socket: Any = Socket()
-            await stream._serve_page(socket, parts, OpenPages(), str(uuid.uuid4()))
+            await stream._serve_page(socket, partial(stream_frames, parts), OpenPages(), str(uuid.uuid4()))
             assert (socket.sent, socket.code) == ([], 4404)
 
     asyncio.run(story())

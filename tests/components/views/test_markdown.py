@@ -105,3 +105,24 @@ def test_a_very_long_text_is_shown_as_it_is_and_quickly() -> None:
     html = render_markdown("<b>\n" * 5_000_000)
     assert html.startswith('<pre class="plain">&lt;b&gt;')
     assert time.process_time() - started < 3
+
+
+def test_a_table_of_too_many_cells_is_shown_as_it_was_written() -> None:
+    def write(columns: int, rows: int) -> str:
+        return "|a" * columns + "|\n" + "|-" * columns + "|\n" + "|b\n" * rows
+
+    html = render_markdown(f"{write(250, 150)}\n**after**")
+    assert html.startswith(f'<div class="code" data-language=""><pre><code>{write(250, 150)}</code></pre></div>')
+    assert "<strong>after</strong>" in html
+    assert [html.count(tag) for html in [render_markdown(write(100, 48))] for tag in ("<th>", "<td>", "<pre>")] == [
+        100,
+        4_800,
+        0,
+    ]
+    assert render_markdown("> " + write(6_000, 1).replace("\n", "\n> ")).count("<pre>") == 1
+
+
+def test_images_are_rendered_in_linear_time() -> None:
+    started = time.thread_time()
+    assert render_markdown("![a](http://b/c)" * 8_000).count("a (b)") == 8_000
+    assert time.thread_time() - started < 3  # 0.3 s; where each counted the links before it: 14 s

@@ -12,6 +12,7 @@ from checkpoints import MAIN, Message, MessageStatus, Run, RunState, serde
 from checkpoints.limits import MAX_CALLS
 from checkpoints.reasoning import Reasoning
 from components.views import list_rows, message_view
+from components.views.markdown import escape_text
 from components.views.message_view import MessageExtras
 from components.views.shown_text import MAX_SHOWN_CHARS, MAX_SHOWN_DETAIL_CHARS
 
@@ -88,7 +89,7 @@ def test_a_result_without_its_call_and_a_message_of_a_foreign_role_are_notes() -
 def test_of_a_note_that_a_file_brought_all_that_the_model_reads_is_shown(text: str, marks: dict[str, Any]) -> None:
     (brought,) = path(HumanMessage(text, additional_kwargs=marks))
     (view,) = message_view.describe_messages([brought])
-    assert (view["role"], view["text"], view["html"]) == ("note", text, message_view.render_plain_text(text))
+    assert (view["role"], view["text"], view["html"]) == ("note", text, escape_text(text))
     (view,) = message_view.describe_messages([replace(brought, run_id="r")])
     assert (view["role"], view["text"]) == ("note", "hello")
 
@@ -126,7 +127,7 @@ def test_a_run_is_shown_while_there_is_something_to_say_of_it() -> None:
 def test_of_more_calls_than_can_be_shown_the_first_are_and_the_message_says_so() -> None:
     [view] = message_view.describe_messages(path(asking(*map(str, range(MAX_CALLS + 2)))))
     assert [tool["id"] for tool in view["tools"]] == [str(number) for number in range(MAX_CALLS)]
-    assert view["label"] == "2 more tool calls not shown"
+    assert view["more_tools"] == {"count": 2, "address": "/api/threads/t/messages/m0/text?part=calls"}
 
 
 def test_an_answer_of_a_model_that_takes_no_tools_says_so() -> None:

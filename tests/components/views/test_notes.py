@@ -68,8 +68,8 @@ def test_the_full_text_is_read_where_it_was_and_a_copy_does_not_have_it() -> Non
     found = select_passage(store.list_messages(thread_id), SummaryScope())
     store.append(thread_id, [build_note(found, "Short.").build_message()], after=None)
     (shown,) = store.list_messages(thread_id)
-    messages, head = replaced_messages.read_replaced_messages(store, thread_id, shown.id)
-    assert ([message.id for message in messages], head) == ([m.id for m in found.messages], found.head_id)
+    messages, count, head = replaced_messages.read_replaced_messages(store, thread_id, shown.id)
+    assert ([message.id for message in messages], count, head) == ([m.id for m in found.messages], 2, found.head_id)
     other = store.fork_thread(thread_id, shown.id).result
     with pytest.raises(MessageNotFoundError):
         replaced_messages.read_replaced_messages(store, other, store.list_messages(other)[0].id)

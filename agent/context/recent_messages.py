@@ -1,0 +1,129 @@
+"""The ends of conversations, as much as a request can hold. Those that ran last stay in memory: a turn reads what is new."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+from langchain_core.messages import AnyMessage
+
+from agent.context.memory import recall_messages
+from agent.context.request import to_sendable
+from agent.context.tokens import estimate_stored_tokens
+from checkpoints import MAIN, Message, Store
+
+FIRST_READ_MESSAGES = 400
+MAX_NEW_MESSAGES = 20  # since an end was kept; with more, it is read again
+MAX_KEPT_ENDS = 8  # conversations
+
+
+def read_recent_messages(
+    store: Store, thread_id: str, max_tokens: int, max_messages: int, agent: str = MAIN
+) -> list[Message]:
+    """Return the end of an agent's memory, as much as a request can hold.
+
+    The end begins with a message of the user or of the calling agent.
+    """
+    path = _read_end(store, thread_id, max_tokens, max_messages, agent)
+    return _begin_with_question(path, recall_messages(path, agent))
+
+
+def _read_end(store: Store, thread_id: str, max_tokens: int, max_messages: int, agent: str) -> list[Message]:
+    count = min(FIRST_READ_MESSAGES, max_messages)
+    while True:
+        path = store.list_messages(thread_id, last=count)
+        tokens = sum(map(estimate_stored_tokens, recall_messages(path, agent)))
+        if len(path) < count or count == max_messages or tokens >= max_tokens:
+            return path
+        missing = count * (max_tokens - tokens) // max(1, tokens)  # messages, if the earlier ones are like these
+        count = min(max_messages, count + missing * 5 // 4 + 1)
+
+
+def _begin_with_question(path: Sequence[Message], agent_messages: list[Message]) -> list[Message]:
+    if not path or path[0].depth == 0:
+        return agent_messages
+    return agent_messages[next((index for index, message in enumerate(agent_messages) if message.type == "human"), 0) :]
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """The last messages of a path, and the ones among them that a request has carried, by id."""
+
+    path: list[Message]
+    tokens: list[int]  # of each message in the main agent's request
+    sendable: dict[str, AnyMessage | None]
+
+    def find_continuation(self, tail: Sequence[Message]) -> list[Message] | None:
+        """Return the path up to the end of `tail`, the last messages of the path now; None if it does not continue this."""
+        last_ids = [message.id for message in tail]
+        if self.path[-1].id not in last_ids:
+            return None
+        return [*self.path, *tail[last_ids.index(self.path[-1].id) + 1 :]]
+
+
+class RecentMessages:
+    """Reads the main agent's recent messages of a store's conversations, and keeps those of the last ones.
+
+    A message never changes, and neither does the path before it. A kept message is not compared with its hash again.
+    """
+
+    def __init__(self, store: Store, max_messages: int) -> None:
+        self._store = store
+        self._max_messages = max_messages
+        self._ends: dict[str, _End] = {}  # the last used one last
+        self._lock = Lock()
+
+    def load(self, thread_id: str, max_tokens: int) -> list[Message]:
+        """Return the end of a path, as much as a request can hold, as `read_recent_messages` does."""
+        with self._store.database.begin_read():
+            path = self._continue_path(thread_id, max_tokens)
+            if path is None:
+                path = _read_end(self._store, thread_id, max_tokens, self._max_messages, MAIN)
+        self._keep(thread_id, path, max_tokens)
+        return _begin_with_question(path, [message for message in path if message.agent == MAIN])
+
+    def convert(self, message: Message) -> AnyMessage | None:
+        """Return a message of `load` as a request carries it; None if no request can. It is not to be changed."""
+        end = self._ends.get(message.thread_id)
+        if end is None:
+            return to_sendable(message)
+        if message.id not in end.sendable:
+            end.sendable[message.id] = to_sendable(message)
+        return end.sendable[message.id]
+
+    def _continue_path(self, thread_id: str, max_tokens: int) -> list[Message] | None:
+        """Return the end of the path now from the kept one; None if that is not enough of it."""
+        end = self._ends.get(thread_id)
+        tail = self._store.list_messages(thread_id, last=MAX_NEW_MESSAGES) if end else []
+        path = end.find_continuation(tail) if end and tail else None
+        if not path or not end:
+            return None
+        is_enough = path[0].depth == 0 or len(path) >= self._max_messages or sum(end.tokens) >= max_tokens
+        return path[-self._max_messages :] if is_enough else None
+
+    def _keep(self, thread_id: str, path: Sequence[Message], max_tokens: int) -> None:
+        """Keep the end of a path that holds `max_tokens`, and let go of the conversation that was used least recently."""
+        with self._lock:
+            known = self._ends.pop(thread_id, None)
+            if not path:
+                return
+            known_tokens = dict(zip((message.id for message in known.path), known.tokens, strict=True)) if known else {}
+            tokens = [
+                0 if message.agent != MAIN else known_tokens.get(message.id) or estimate_stored_tokens(message)
+                for message in path
+            ]
+            start = min(_find_start(tokens, max_tokens), max(0, len(path) - FIRST_READ_MESSAGES))
+            kept = list(path[start:])
+            sendable = {m.id: known.sendable[m.id] for m in kept if m.id in known.sendable} if known else {}
+            self._ends[thread_id] = _End(kept, tokens[start:], sendable)
+            if len(self._ends) > MAX_KEPT_ENDS:
+                del self._ends[next(iter(self._ends))]
+
+
+def _find_start(tokens: Sequence[int], max_tokens: int) -> int:
+    """Return the start of the shortest end that has `max_tokens`; 0 if there is none."""
+    found = 0
+    for index in range(len(tokens) - 1, -1, -1):
+        found += tokens[index]
+        if found >= max_tokens:
+            return index
+    return 0

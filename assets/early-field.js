@@ -1,0 +1,76 @@
+/* Runs right below the first HTML, as an inline script: the message field works before the composer's module is there.
+ *
+ * Text goes where the composer keeps it (assets/modules/composer/unsent-messages.mjs): a draft, or with Enter a queued
+ * message with its operation id, which the composer sends once.
+ */
+(function () {
+  "use strict";
+  var MAX_FIELD_HEIGHT_PX = 240;
+  var field = document.querySelector(".composer textarea");
+  var button = document.querySelector(".send-button");
+  var queued = document.querySelector(".composer-queued");
+  var thread = location.pathname.indexOf("/t/") === 0 ? location.pathname.slice(3) : "";
+  try {
+    thread = decodeURIComponent(thread);
+  } catch (error) {
+    // the server names such an address no conversation
+  }
+
+  function read(kind) {
+    try {
+      return JSON.parse(sessionStorage.getItem("waymark-" + kind + ":" + thread));
+    } catch (error) {
+      return null;
+    }
+  }
+
+  function store(kind, value) {
+    try {
+      sessionStorage.setItem("waymark-" + kind + ":" + thread, JSON.stringify(value));
+      return true;
+    } catch (error) {
+      return false; // storage is full or blocked: the text stays in the field
+    }
+  }
+
+  function createOperationId() {
+    var bytes = crypto.getRandomValues(new Uint8Array(16));
+    return Array.prototype.map.call(bytes, function (byte) { return byte.toString(16).padStart(2, "0"); }).join("");
+  }
+
+  function setText(text) {
+    field.value = text;
+    showText();
+  }
+
+  function showText() {
+    button.setAttribute("aria-disabled", String(field.value.trim() === ""));
+    field.style.height = "auto";
+    field.style.height = Math.min(field.scrollHeight, MAX_FIELD_HEIGHT_PX) + "px";
+  }
+
+  function send() {
+    var before = read("queue") || {};
+    var text = [before.text, field.value].filter(Boolean).join("\n\n");
+    if (field.value.trim() === "" || before.files) return;
+    if (!store("queue", { text: text, op: before.op || createOperationId(), files: 0, isAfterEnd: before.isAfterEnd })) return;
+    setText("");
+    store("draft", "");
+    queued.hidden = false;
+    queued.textContent = text;
+  }
+
+  document.getElementById("export").hidden = thread === ""; // else the buttons beside it would move
+  setText(read("draft") || "");
+  field.addEventListener("input", function () {
+    showText();
+    store("draft", field.value);
+  });
+  field.addEventListener("keydown", function (event) {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+    event.preventDefault();
+    send();
+  });
+  button.addEventListener("click", send);
+  if (matchMedia("(pointer: fine)").matches) field.focus();
+})();

@@ -1,0 +1,37 @@
+/** The order of the first second: our panels are painted before Dash's scripts run, which takes most of the time. */
+import { showLayout } from "./roots.mjs";
+
+const MAX_WAIT_MS = 300; // for a layout that is late: Dash's scripts run meanwhile
+
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const waitForPaint = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+const createElement = (name, properties) => Object.assign(document.createElement(name), properties);
+
+/**
+ * Show the conversation as soon as its data is there, the other panels after it is painted, then begin Dash.
+ * @param {Object<string, Function>} conversation components by their names
+ * @param {Object<string, Function>} others
+ */
+export async function showFirstPage(conversation, others) {
+  const sources = Array.from(document.querySelectorAll("script[data-src]"), ({ dataset }) => dataset.src);
+  document.head.append(...sources.map((href) => createElement("link", { rel: "preload", as: "script", href })));
+  await Promise.race([paintPanels(conversation, others).catch(() => undefined), wait(MAX_WAIT_MS)]);
+  window.waymark.fetchEarly("/_dash-dependencies");
+  await runScripts(sources);
+  window.renderer = new window.DashRenderer();
+}
+
+async function paintPanels(conversation, others) {
+  const layout = await window.waymark.layout;
+  showLayout(conversation, layout);
+  await waitForPaint();
+  showLayout(others, layout);
+  await waitForPaint();
+}
+
+/** Run scripts in their order. */
+function runScripts(sources) {
+  const scripts = sources.map((src) => createElement("script", { src, async: false }));
+  document.head.append(...scripts);
+  return Promise.all(scripts.map((script) => new Promise((resolve, reject) => Object.assign(script, { onload: resolve, onerror: reject }))));
+}

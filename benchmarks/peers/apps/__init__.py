@@ -1,0 +1,1 @@
+"""The peers: small programs as their documentation writes them. Each runs by itself."""

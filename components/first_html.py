@@ -1,0 +1,60 @@
+"""The first HTML: Dash's components as it shows them before any script of Dash has run. It holds no data of a person."""
+
+import re
+from html import escape
+from typing import Any
+
+from components.widgets import Icon, ImportButton, SettingsButton
+
+EARLY_SCRIPTS = ("/deps/react@", "/deps/react-dom@")  # scripts that the page's own modules need
+_BUTTON_ICONS = {SettingsButton: "sliders", ImportButton: "upload"}  # buttons of our own components
+_ATTRIBUTES = {"className": "class"}
+_SOURCE = re.compile(r'<script src="([^"]+)"></script>')
+_THEME_ICONS = (("sun", "light"), ("moon-stars", "dark"), ("circle-half", "system"))
+
+
+def render_html(part: Any, files: str) -> str:
+    """Return the HTML of a component without data. `files` is the start of the addresses of the page's own files."""
+    if part is None or isinstance(part, str):
+        return escape(part or "")
+    if isinstance(part, list | tuple):
+        return "".join(render_html(each, files) for each in part)
+    if isinstance(part, Icon):
+        return _render_icon(part.name, files)  # type: ignore[attr-defined]
+    if type(part) in _BUTTON_ICONS:
+        return f'<button class="btn">{_render_icon(_BUTTON_ICONS[type(part)], files)}</button>'
+    described = part.to_plotly_json()
+    tag, props = described["type"].lower(), described["props"]
+    attributes = "".join(_render_attribute(name, value) for name, value in props.items() if name != "children")
+    return f"<{tag}{attributes}>{render_html(props.get('children'), files)}</{tag}>"
+
+
+def _render_attribute(name: str, value: Any) -> str:
+    if value is None or value is False:
+        return ""
+    name = _ATTRIBUTES.get(name, name)
+    return f" {name}" if value is True else f' {name}="{escape(str(value))}"'
+
+
+def _render_icon(name: str, files: str) -> str:
+    if name == "theme":
+        shown = "".join(_render_icon_as(icon, files, f"icon theme-{choice}") for icon, choice in _THEME_ICONS)
+        return f'<span class="theme-icons">{shown}</span>'
+    return _render_icon_as(name, files, "icon")
+
+
+def _render_icon_as(name: str, files: str, class_name: str) -> str:
+    return f'<svg class="{class_name}" aria-hidden="true"><use href="{files}/icons.svg#{name}"></use></svg>'
+
+
+def split_scripts(scripts: str, unused: tuple[str, ...]) -> tuple[str, str]:
+    """Return the tags of Dash's scripts for the head and for the foot.
+
+    The first run before the page's own modules. The others are only named: the modules fetch them, and run them when the
+    page is painted (assets/modules/page/first-page.mjs).
+    """
+    sources = [source for source in _SOURCE.findall(scripts) if not any(name in source for name in unused)]
+    early = [source for source in sources if any(name in source for name in EARLY_SCRIPTS)]
+    head = [f'<script defer src="{source}"></script>' for source in early]
+    foot = [f'<script type="text/plain" data-src="{source}"></script>' for source in sources if source not in early]
+    return "\n".join(head), "\n".join(foot)

@@ -1,0 +1,49 @@
+"""The shapes of the values that a page sends: one check for actions, for readings of panels, and for callbacks.
+
+A shape is a type: of a typed dictionary, or of a callback's parameter. Keys that it does not name are dropped.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from inspect import Parameter, signature
+from typing import Annotated, Any, get_type_hints
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from checkpoints.limits import MAX_TOKENS
+
+Count = Annotated[int, Field(ge=0, le=MAX_TOKENS)]
+_UNUSED_NAMES = ("_", "__")  # of parameters
+
+
+class MalformedRequestError(Exception):
+    """A request that no page sends: a value is missing or has another shape. It is answered with 400."""
+
+
+def check_shape(shape: Any, value: Any, name: str) -> Any:
+    """Return a value in its shape. Raises `MalformedRequestError` with the name, or with the field that does not fit."""
+    try:
+        return _make_adapter(shape).validate_python(value, strict=True)
+    except ValidationError as error:
+        place = error.errors(include_url=False, include_input=False, include_context=False)[0]["loc"]
+        raise MalformedRequestError(place[0] if place else name) from None
+
+
+def check_arguments(function: Callable[..., Any]) -> Callable[[Sequence[Any]], list[Any]]:
+    """Return a check of the values that a function gets in a row, by the types of its parameters."""
+    hints = get_type_hints(function, include_extras=True)
+    parameters = [each for each in signature(function).parameters.values() if each.kind is not Parameter.VAR_POSITIONAL]
+
+    def check(values: Sequence[Any]) -> list[Any]:
+        named = zip(parameters, values, strict=False)
+        checked = [
+            value if each.name in _UNUSED_NAMES else check_shape(hints[each.name], value, each.name) for each, value in named
+        ]
+        return [*checked, *values[len(checked) :]]
+
+    return check
+
+
+@cache
+def _make_adapter(shape: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(shape)

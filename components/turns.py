@@ -1,0 +1,52 @@
+"""A turn that only added messages. The page applies its changes; after any other change it reads every panel."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any, TypedDict
+
+from agent.subagents.delegation import load_last_turn
+from checkpoints import Message, OperationKind, Run, Thread
+from components.properties import Properties
+from components.services import Services
+
+MAX_TURN_OPERATIONS = 200
+
+
+class DataChange(TypedDict, total=False):
+    """A change of a panel's data."""
+
+    fields: Mapping[str, Any]  # with their new values
+    items: Mapping[str, Sequence[Mapping[str, Any]]]  # of lists: changed where their id is there, else added last
+    first: Mapping[str, Mapping[str, Any]]  # an item that is now the first of its list
+    every: Mapping[str, Mapping[str, Any]]  # fields of all items of a list
+
+
+@dataclass(frozen=True, slots=True)
+class TurnChanges:
+    """What a turn changes in the panels: properties, and the data of components by their id."""
+
+    properties: Properties
+    data: Mapping[str, DataChange]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A turn that has ended, or waits for a person."""
+
+    thread: Thread
+    base_version: int  # of the conversation before the turn
+    messages: Sequence[Message]  # of the path, from the user's last message on
+    run: Run | None
+
+
+def read_turn(services: Services, thread_id: str, run_id: str) -> Turn | None:
+    """Read the turn of a run that has just ended; None if it did more than add messages."""
+    store = services.store
+    newest = store.list_operations(thread_id, last=MAX_TURN_OPERATIONS, abridged=True)
+    operations = list(takewhile(lambda operation: operation.undo_group == run_id, newest))
+    if len(operations) == MAX_TURN_OPERATIONS or any(each.kind is not OperationKind.APPEND for each in operations):
+        return None
+    thread = store.get_thread(thread_id)
+    base_version = thread.version - len(operations)
+    return Turn(thread, base_version, load_last_turn(store, thread_id), services.runs.get_latest_run(thread_id))
