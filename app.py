@@ -56,7 +56,7 @@ from components.views import file_links
 from config import Settings, SettingsError, load_settings
 from loading import AgentLoader, DeferredGraph
 from server import garbage, session_routes
-from server.dash_backend import make_backend
+from server.dash_backend import make_backend, remove_dash_variables
 from server.dash_requests import CALLBACK_PATH, PAGE_REQUEST_PREFIXES, CallbackCheck, DashRequests
 from server.guard import AllowedRoutes, Guard
 from server.headers import build_security_policy, hash_script
@@ -241,6 +241,7 @@ def _format_host(host: str) -> str:
 def _build_dash(server: FastAPI, services: Services, page_files: PageFiles) -> Dash:
     errors.add_error_responses(server)
     page.add_route(server, services)
+    remove_dash_variables()
     server.add_middleware(CallbackCheck, get_callbacks=lambda: dash.callback_map)  # before Dash's own, which encloses it
     dash: page.Page = page.Page(
         "waymark",

@@ -1,5 +1,7 @@
-"""Dash's backend for the page's own FastAPI server."""
+"""Dash's backend for the page's own FastAPI server, and Dash without settings of its own."""
 
+import os
+from collections.abc import MutableMapping
 from typing import Any
 
 from dash.backends._fastapi import FastAPIDashServer
@@ -17,3 +19,9 @@ def make_backend(server: FastAPI) -> type[FastAPIDashServer]:
             return server
 
     return Backend
+
+
+def remove_dash_variables(environ: MutableMapping[str, str] = os.environ) -> None:
+    """Remove the variables that Dash reads, in either case: the settings of Waymark alone decide."""
+    for name in [name for name in environ if name.upper().startswith("DASH_")]:
+        del environ[name]

@@ -129,7 +129,8 @@ class Sessions:
         with self._saving:
             content = {"sessions": [asdict(session) for session in self.list_open()]}
             new = self._path.with_suffix(".new")
-            with open(os.open(new, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as file:
+            new.unlink(missing_ok=True)
+            with open(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
                 file.write(json.dumps(content, indent=1).encode())
                 file.flush()
                 os.fsync(file.fileno())
@@ -157,7 +158,7 @@ def describe_browser(user_agent: str) -> str:
 
 
 def _load(path: Path) -> list[Session]:
-    if not path.exists():
+    if not path.is_file():  # reading a pipe would wait for ever
         return []
     try:
         return [_parse(each) for each in json.loads(path.read_bytes())["sessions"]]

@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
+from dash._configs import load_dash_env_vars
 
 from agent.run.compaction import NotCompactedError
 from agent.time_travel.policy import TimeTravelEvent
@@ -238,6 +239,15 @@ def raising(error: Exception) -> Callable[[object], None]:
 async def _rests(app: App, thread_id: str) -> None:
     while thread_id in await app.services.run_blocking(app.services.runs.list_running_threads):  # noqa: ASYNC110  (nothing here listens)
         await asyncio.sleep(0.005)
+
+
+def test_no_variable_of_dash_changes_the_app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in set(load_dash_env_vars()) - {"HOST", "PORT"}:
+        monkeypatch.setenv(name, "/elsewhere/")
+        monkeypatch.setenv(name.lower(), "/elsewhere/")
+    page, layout = fetched(tmp_path, "/", "/_dash-layout")
+    assert (page.status_code, layout.status_code) == (200, 200)
+    assert "elsewhere" not in page.text
 
 
 def test_a_second_app_on_the_same_data_is_refused(tmp_path: Path) -> None:

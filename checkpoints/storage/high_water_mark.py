@@ -34,6 +34,8 @@ class HighWaterMark:
     def read(self) -> dict[str, int]:
         """Return the acknowledged version of each marked thread. Lines that were cut off or damaged are skipped."""
         found = dict[str, int]()
+        if not self._path.is_file():  # reading a pipe would wait for ever
+            return found
         with suppress(OSError):
             for line in self._path.read_text("utf-8", "replace").splitlines(keepends=True):
                 thread_id, _, version = line.rpartition(" ")
@@ -93,7 +95,8 @@ class HighWaterMark:
 
     def _open(self) -> int:
         if self._descriptor is None:
-            self._descriptor = os.open(self._path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+            # Without waiting: a pipe that nobody reads is an error at once.
+            self._descriptor = os.open(self._path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK, 0o600)
         return self._descriptor
 
 

@@ -1,5 +1,6 @@
 """The sessions: kept over a restart, ended for good, ended by time, and a file that is damaged."""
 
+import os
 import time
 from pathlib import Path
 
@@ -102,6 +103,13 @@ def test_a_damaged_file_is_replaced_by_a_new_one(tmp_path: Path, damaged: bytes,
     made.save()
     assert load_sessions(tmp_path, 8050).find(cookie) is not None
     assert "is damaged" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["sessions-8050.json", "sessions-8050.new"])
+def test_a_pipe_in_the_place_of_the_file_does_not_hold_up_the_start(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    load_sessions(tmp_path, 8050)
+    assert (tmp_path / "sessions-8050.json").is_file()
 
 
 def test_the_sessions_have_a_bound(sessions: Sessions, clock: Clock) -> None:
