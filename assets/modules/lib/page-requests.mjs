@@ -62,13 +62,15 @@ export function refreshPanels(address) {
 /**
  * Apply a turn's changes to the panels.
  * @param {{properties: object, data: Record<string, import("./data-changes.mjs").DataChange>}} turn
- * @returns {boolean} whether it was done: a reading of the panels that is under way could overwrite it, and Dash may not be there
+ * @returns {boolean} whether that is all. Otherwise the panels have to be read: Dash may not be there yet, and a reading that is
+ *   under way may be older than the turn.
  */
 export function applyTurn({ properties, data }) {
-  if (openReads > 0 || Object.keys(data).some((id) => !getData(id))) return false;
+  if (Object.keys(data).some((id) => !getData(id))) return false;
   const changed = Object.entries(data).map(([id, change]) => [id, { data: changeData(getData(id), change) }]);
   setProperties({ ...properties, ...Object.fromEntries(changed) });
-  return true;
+  if (openReads > 0) shownRead = newestRead + 1; // drops what is being read
+  return openReads === 0;
 }
 
 const getData = (id) => window.dash_component_api?.getLayout(id)?.props.data;
