@@ -41,7 +41,7 @@ def change(store: Store, thread_id: str, kind: str, count: int) -> None:
             talk(store, thread_id, count)
         case "sub-agent":
             talk(store, thread_id, 2, agent="helper")
-        case "save":
+        case "save" if store.count_messages(thread_id):
             store.save(thread_id)
         case "restore" if saved := store.list_checkpoints(thread_id):
             store.restore(thread_id, saved[0].id)
