@@ -6,7 +6,7 @@ from itertools import takewhile
 from typing import Any, TypedDict
 
 from agent.subagents.delegation import load_last_turn
-from checkpoints import Message, OperationKind, Run, Thread
+from checkpoints import Message, OperationKind, Run, Store, Thread
 from components.properties import Properties
 from components.services import Services
 
@@ -47,6 +47,14 @@ def read_turn(services: Services, thread_id: str, run_id: str) -> Turn | None:
     operations = list(takewhile(lambda operation: operation.undo_group == run_id, newest))
     if len(operations) == MAX_TURN_OPERATIONS or any(each.kind is not OperationKind.APPEND for each in operations):
         return None
+    messages = load_last_turn(store, thread_id)
+    if messages and _closes_earlier_turn(store, messages[0], run_id):
+        return None
     thread = store.get_thread(thread_id)
-    base_version = thread.version - len(operations)
-    return Turn(thread, base_version, load_last_turn(store, thread_id), services.runs.get_latest_run(thread_id))
+    return Turn(thread, thread.version - len(operations), messages, services.runs.get_latest_run(thread_id))
+
+
+def _closes_earlier_turn(store: Store, question: Message, run_id: str) -> bool:
+    """Return whether the run wrote before its question: results for the calls that waited in the turn before."""
+    before = question.parent_id
+    return before is not None and store.get_message(question.thread_id, before).run_id == run_id

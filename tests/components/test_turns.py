@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from agent.events import RunFinished
-from checkpoints import Caller
+from checkpoints import Caller, RunState
 from components.page import describe_turn, read_panels
 from components.page_state import PageLocation
 from components.properties import Properties
 from components.services import Services
+from tests.checkpoints.conversations import new
 from tests.components.parts import open_services
 
 
@@ -98,5 +99,17 @@ def test_a_turn_in_which_more_happened_is_read_anew() -> None:
             thread_id, run_id = await say(parts, None, "Hello")
             parts.store.rename_thread(thread_id, "Another title", caller=Caller(undo_group=run_id))
             assert describe_turn(parts, thread_id, run_id) is None
+
+    asyncio.run(play())
+
+
+def test_a_turn_that_closes_the_calls_of_the_one_before_is_read_anew() -> None:
+    async def play() -> None:
+        async with open_services() as parts:
+            thread_id, _ = await say(parts, None, "Hello")
+            question, closing = new("never mind", "not carried out")
+            run = parts.runs.begin_run(thread_id, question, closing_messages=[closing])
+            parts.runs.end_run(run, RunState.DONE)
+            assert describe_turn(parts, thread_id, run.id) is None
 
     asyncio.run(play())
