@@ -3,7 +3,7 @@
 import binascii
 import json
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
@@ -125,7 +125,8 @@ class Document(_StrictModel):
 
 
 def to_json(document: dict[str, Any]) -> str:
-    return json.dumps(document, ensure_ascii=False, allow_nan=False)
+    encode = partial(json.dumps, ensure_ascii=False, allow_nan=False)
+    return "".join(serde.iterate_object(document.items(), encode, ", ", ": "))
 
 
 def hash_contents(document: dict[str, Any]) -> str:

@@ -19,6 +19,7 @@ from langchain_core.messages import (
 )
 
 from checkpoints import serde
+from checkpoints.interchange import waymark
 from tests import strategies
 
 BODY = {"type": "human", "data": {"content": "hello"}}
@@ -189,8 +190,25 @@ def test_a_rebuilt_message_shares_nothing_with_its_body() -> None:
 @given(st.dictionaries(strategies.texts, strategies.json_values | st.lists(strategies.json_values, max_size=4), max_size=4))
 def test_the_pieces_of_a_document_are_its_canonical_json(document: dict[str, Any]) -> None:
     assert "".join(serde.iterate_canonical(document)) == serde.to_canonical(document)
+    assert waymark.to_json(document) == json.dumps(document, ensure_ascii=False)
 
 
 def test_no_piece_of_a_document_holds_more_than_one_message() -> None:
     document = {"messages": ["x" * 1_000] * 50, "format": "waymark/1"}
     assert max(map(len, serde.iterate_canonical(document))) < 1_010
+
+
+def test_no_call_that_hashes_releases_the_lock_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed: list[bytes] = []
+    monkeypatch.setattr(serde.hashlib, "sha256", lambda: _Recorder(hashed))
+    serde.hash_canonical_body("é" * 5_000, "main", "complete", None)
+    assert max(map(len, hashed)) < 2_048  # HASHLIB_GIL_MINSIZE in CPython
+    assert "é" * 5_000 in b"".join(hashed).decode()
+
+
+class _Recorder:
+    def __init__(self, hashed: list[bytes]) -> None:
+        self.update = hashed.append
+
+    def hexdigest(self) -> str:
+        return ""
