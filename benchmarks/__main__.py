@@ -30,26 +30,22 @@ def main(arguments: list[str]) -> int:
     chosen = parser.parse_args(arguments)
     switch_off_library_tracing()  # its work would be measured as well
     report = Report()
-    browser_version = None
-    kinds = (chosen.states, chosen.history, chosen.search, chosen.page, chosen.peers, chosen.streams, chosen.beside)
-    everything = not any(kinds)
+    measures = {
+        "page": page.measure,
+        "peers": comparison.measure,
+        "streams": streams.measure,
+        "beside": beside.measure,
+        "states": states.measure,
+        "history": history.measure,
+        "search": search.measure,
+    }
+    names = [name for name in measures if getattr(chosen, name)] or list(measures)
+    text = ""
     with tempfile.TemporaryDirectory(prefix="waymark-benchmarks-") as folder:
-        if everything or chosen.page:
-            browser_version = page.measure(report, Path(folder), quick=chosen.quick)
-        if everything or chosen.peers:
-            browser_version = comparison.measure(report, Path(folder), quick=chosen.quick)
-        if everything or chosen.streams:
-            streams.measure(report, Path(folder), quick=chosen.quick)
-        if everything or chosen.beside:
-            beside.measure(report, Path(folder), quick=chosen.quick)
-        if everything or chosen.states:
-            states.measure(report, Path(folder), quick=chosen.quick)
-        if everything or chosen.history:
-            history.measure(report, Path(folder), quick=chosen.quick)
-        if everything or chosen.search:
-            search.measure(report, Path(folder), quick=chosen.quick)
-    text = markdown(report, machine.described(browser_version))
-    chosen.out.write_text(text, encoding="utf-8")
+        for name in names:
+            measures[name](report, Path(folder), quick=chosen.quick)
+            text = markdown(report, machine.described(report.browser_version))
+            chosen.out.write_text(text, encoding="utf-8")  # each time, so that a failure loses one part alone
     print(text)
     return 0
 

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from itertools import pairwise
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -21,7 +22,8 @@ from benchmarks.machine import ROOT
 from benchmarks.measuring import Bar, Report, Samples, Section
 from benchmarks.server import WaymarkServer
 from benchmarks.streams import RATE, Page, Process, open_conversation, serve_model, serve_pages
-from tests.faults.page import PageClient
+from server.request_rate import MAX_REQUESTS_PER_SECOND
+from tests.faults.page import NotAnswered, PageClient
 
 CONVERSATIONS = 25
 HEALTH_SECONDS = 0.025  # between two looks at /healthz
@@ -113,12 +115,24 @@ def _measure_beside(
             health.pipe.send("end")
             latencies: tuple[list[float], list[float]] = health.pipe.recv()
     for tab in tabs:
-        tab.rest()
+        _wait_for_rest(tab)
     gaps = [1000 * gap for page in seen for gap in _list_gaps(page, start)]
     delays = [delay for page in seen for delay in page.delays]
     holds = read_holds(loop_file, start, end)
     shown, delayed, asked, connected = (Samples(tuple(values)) for values in (gaps, delays, *latencies))
     return Measured(shown, delayed, asked, connected, holds, scene.times, scene.errors)
+
+
+def _wait_for_rest(tab: PageClient) -> None:
+    """Wait until the answer is there. A burden may have used up the requests that the session may send."""
+    while True:
+        try:
+            tab.rest()
+            return
+        except NotAnswered as refused:
+            if HTTPStatus.TOO_MANY_REQUESTS not in refused.args:
+                raise
+            time.sleep(1 / MAX_REQUESTS_PER_SECOND)
 
 
 def _list_gaps(page: Page, start: float) -> list[float]:

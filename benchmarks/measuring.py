@@ -61,6 +61,7 @@ class Report:
     bars: list[Bar] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
     loads: list[float] = field(default_factory=list)
+    browser_version: str | None = None  # of the browser that was measured
 
     def note_load(self) -> None:
         """Return the load average of the last minute; above the number of cores, times are too long."""

@@ -27,8 +27,8 @@ class Load:
     requests: int
 
 
-def measure(report: Report, folder: Path, *, quick: bool) -> str:
-    """Add the page's bars and tables to the report, and return the browser's version."""
+def measure(report: Report, folder: Path, *, quick: bool) -> None:
+    """Add the page's bars and tables to the report."""
     runs = 3 if quick else 9
     data = folder / "page"
     threads = store_conversations(data, LENGTHS)
@@ -41,9 +41,8 @@ def measure(report: Report, folder: Path, *, quick: bool) -> str:
         state = sign_in(browser, server)
         _measure_loading(report, browser, state, server, threads, runs)
         measure_interruptions(report, browser, state, server, model, threads["10"], runs)
-        version = browser.version
+        report.browser_version = browser.version
         browser.close()
-    return version
 
 
 def _measure_loading(

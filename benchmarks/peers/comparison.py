@@ -31,8 +31,8 @@ REMARKS = [
 ]
 
 
-def measure(report: Report, folder: Path, *, quick: bool) -> str:
-    """Add the comparison's bars and table to the report, and return the browser's version."""
+def measure(report: Report, folder: Path, *, quick: bool) -> None:
+    """Add the comparison's bars and table to the report."""
     programs = list_programs(install_peers())
     runs, people, keys = (3, 5, 30) if quick else (9, 20, 100)
     table, data, files = Table(), folder / "waymark", folder / "stored"
@@ -54,10 +54,9 @@ def measure(report: Report, folder: Path, *, quick: bool) -> str:
         waymark = Running(WAYMARK_APP, ours, paths, sign_in(browser, ours))
         bench = Bench(browser, model, [waymark, *running], table, runs)
         kept = _measure_all(report, bench, people, keys)
-        version = browser.version
+        report.browser_version = browser.version
         browser.close()
     _report(report, table, programs, people, kept)
-    return version
 
 
 def _measure_all(report: Report, bench: Bench, people: int, keys: int) -> dict[str, list[bool]]:
