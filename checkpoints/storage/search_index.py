@@ -20,7 +20,7 @@ from checkpoints.storage import file_rows, schema
 from checkpoints.storage.batches import select_at_places, select_in_batches
 from checkpoints.storage.search_syntax import write_vector
 
-MAX_ENTRIES_AT_ONCE = 200  # that a change writes itself
+MAX_ENTRIES_AT_ONCE = 20  # that a change writes itself
 _MAX_PORTION_MESSAGES = 200
 _MAX_PORTION_CHARS = 500_000
 _entry, _pending, _message, _checkpoint = (

@@ -174,6 +174,7 @@ def test_a_text_of_any_syntax_is_stored_and_shown_as_text(store: Store, text: st
 def test_the_newest_are_found_and_the_result_says_that_there_are_more(store: Store) -> None:
     thread_id = store.create_thread().id
     store.append(thread_id, new(*(f"walrus {number}" for number in range(MAX_SEARCH_HITS + 1))))
+    index_all(store)
     result = store.search("walrus ", NOW)
     assert (len(result.hits), result.has_more, result.hits[0].snippet.text) == (
         MAX_SEARCH_HITS,
