@@ -6,10 +6,11 @@ from itertools import takewhile
 from typing import Any, TypedDict
 
 from agent.subagents.delegation import load_last_turn
-from checkpoints import Message, OperationKind, Run, Store, Thread
+from checkpoints import Message, Operation, OperationKind, Run, Store, Thread
 from components.properties import Properties
 from components.services import Services
 
+USUAL_OPERATIONS = 10  # of a turn: all of most turns
 MAX_TURN_OPERATIONS = 200
 
 
@@ -37,21 +38,33 @@ class Turn:
     thread: Thread
     base_version: int  # of the conversation before the turn
     messages: Sequence[Message]  # of the path, from the user's last message on
+    operations: Sequence[Operation]  # the run's, abridged, the newest first
     run: Run | None
 
 
 def read_turn(services: Services, thread_id: str, run_id: str) -> Turn | None:
     """Read the turn of a run that has just ended; None if it did more than add messages."""
     store = services.store
-    newest = store.list_operations(thread_id, last=MAX_TURN_OPERATIONS, abridged=True)
-    operations = list(takewhile(lambda operation: operation.undo_group == run_id, newest))
+    operations = _list_operations(store, thread_id, run_id)
     if len(operations) == MAX_TURN_OPERATIONS or any(each.kind is not OperationKind.APPEND for each in operations):
         return None
     messages = load_last_turn(store, thread_id)
     if messages and _closes_earlier_turn(store, messages[0], run_id):
         return None
     thread = store.get_thread(thread_id)
-    return Turn(thread, thread.version - len(operations), messages, services.runs.get_latest_run(thread_id))
+    base_version, run = thread.version - len(operations), services.runs.get_latest_run(thread_id)
+    return Turn(thread, base_version, messages, operations, run)
+
+
+def _list_operations(store: Store, thread_id: str, run_id: str) -> list[Operation]:
+    """Return the changes of a run, which are the newest of its conversation, up to the limit. Most turns make few."""
+    operations: list[Operation] = []
+    for count in (USUAL_OPERATIONS, MAX_TURN_OPERATIONS):
+        newest = store.list_operations(thread_id, last=count, abridged=True)
+        operations = list(takewhile(lambda operation: operation.undo_group == run_id, newest))
+        if len(operations) < count:
+            break
+    return operations
 
 
 def _closes_earlier_turn(store: Store, question: Message, run_id: str) -> bool:

@@ -72,7 +72,10 @@ def show(services: Services, location: page_state.PageLocation) -> tuple[dict[st
 def show_turn(services: Services, turn: Turn) -> TurnChanges:
     thread_id, version, run = turn.thread.id, turn.thread.version, turn.run
     messages = _describe_messages(services, thread_id, turn.messages, run.state if run else None)
-    notice = operations.describe_notice(chat_actions.find_notice_operation(services.store, thread_id))
+    first_operation = (
+        turn.operations[-1] if turn.operations else chat_actions.find_notice_operation(services.store, thread_id)
+    )
+    notice = operations.describe_notice(first_operation)
     fields = {"version": version, "title": turn.thread.title, "run": list_rows.describe_run(run), "notice": notice}
     composer = _describe_run_state(services, turn.thread, run)
     return TurnChanges(

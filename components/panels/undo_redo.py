@@ -7,7 +7,7 @@ from typing import Any
 from dash import Dash, Input, State, dcc, html, no_update
 from dash.development.base_component import Component
 
-from checkpoints import Caller, Removal, RunState, StateError, Store, ThreadNotFoundError
+from checkpoints import Caller, Removal, Run, RunState, StateError, Store, ThreadNotFoundError
 from components import dialog, page_state
 from components.panel import Panel
 from components.properties import Properties
@@ -63,22 +63,34 @@ SHOWN = (
 )
 
 
-def show(
-    services: Services, location: page_state.PageLocation
-) -> tuple[bool, str, bool, str, bool, page_state.UndoTarget | None]:
+def show(services: Services, location: page_state.PageLocation) -> tuple[Any, ...]:
     shown_state, undo, redo, length = _read_undo_state(services.store, location.thread_id)
     run = services.runs.get_latest_run(location.thread_id) if location.thread_id and length else None
-    if run and run.state is RunState.RUNNING:
-        return True, STOP_FIRST_HINT, True, STOP_FIRST_HINT, length == 0, shown_state
-    undo_title, redo_title = f"Undo {undo}" if undo else "Nothing to undo", f"Redo {redo}" if redo else "Nothing to redo"
-    return undo is None, undo_title, redo is None, redo_title, length == 0, shown_state
+    return _describe_buttons(shown_state, undo, redo, run, is_empty=length == 0)
 
 
 def show_turn(services: Services, turn: Turn) -> TurnChanges:
+    """Show the buttons after a turn: it can be undone, and nothing can be redone."""
+    if turn.operations:
+        shown_state: page_state.UndoTarget = {"thread": turn.thread.id, "version": turn.thread.version}
+        undo = operations.describe_undo(turn.operations[0])
+        values = _describe_buttons(shown_state, undo, None, turn.run, is_empty=False)
+    else:  # it failed before it wrote anything
+        values = show(services, page_state.PageLocation(turn.thread.id, {}))
     shown: Properties = {}
-    for (identifier, name), value in zip(SHOWN, show(services, page_state.PageLocation(turn.thread.id, {})), strict=True):
+    for (identifier, name), value in zip(SHOWN, values, strict=True):
         shown.setdefault(identifier, {})[name] = value
     return TurnChanges(shown, {})
+
+
+def _describe_buttons(
+    shown_state: page_state.UndoTarget | None, undo: str | None, redo: str | None, run: Run | None, *, is_empty: bool
+) -> tuple[Any, ...]:
+    """Return the values of SHOWN."""
+    if run and run.state is RunState.RUNNING:
+        return True, STOP_FIRST_HINT, True, STOP_FIRST_HINT, is_empty, shown_state
+    undo_title, redo_title = f"Undo {undo}" if undo else "Nothing to undo", f"Redo {redo}" if redo else "Nothing to redo"
+    return undo is None, undo_title, redo is None, redo_title, is_empty, shown_state
 
 
 def register(app: Dash, services: Services) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from agent.events import RunFinished
 from checkpoints import Caller, RunState
+from components import turns
 from components.page import describe_turn, read_panels
 from components.page_state import PageLocation
 from components.properties import Properties
@@ -88,6 +89,27 @@ def test_a_turn_applied_is_what_a_new_reading_shows(story: str, text: str) -> No
             turn = describe_turn(parts, thread_id, run_id)
             assert turn is not None
             assert turn["base"] == before["transcript"]["data"]["version"]
+            assert apply(before, turn) == look(parts, thread_id)
+
+    asyncio.run(play())
+
+
+def test_a_turn_of_more_changes_than_usual_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "USUAL_OPERATIONS", 1)
+    test_a_turn_applied_is_what_a_new_reading_shows("after an undo", "What is 12 * (3 + 4)?")
+
+
+def test_a_run_that_wrote_nothing_leaves_undo_and_redo_as_they_are() -> None:
+    async def play() -> None:
+        async with open_services() as parts:
+            thread_id, _ = await say(parts, None, "Hello")
+            parts.store.save(thread_id, name="Here")
+            parts.store.undo(thread_id)
+            before = look(parts, thread_id)
+            run = parts.runs.begin_run(thread_id, None)
+            parts.runs.end_run(run, RunState.FAILED)
+            turn = describe_turn(parts, thread_id, run.id)
+            assert turn is not None
             assert apply(before, turn) == look(parts, thread_id)
 
     asyncio.run(play())
