@@ -89,12 +89,12 @@ class RunPreparer:
         self.store.change_settings(run.thread_id, setting, caller=Caller(request_id=f"{run.id}-always"))
 
     def _load_start(self, run: Run, request: RunRequest, decided_calls: Sequence[OpenCall], usage: RunUsage) -> PreparedRun:
-        path = self.inputs.load_recent_messages(run.thread_id)
-        prompt = self.inputs.load_system_prompt()
-        system_text = self.inputs.load_system_text(prompt, run.thread_id)
-        version = self.store.get_thread(run.thread_id).version
-        is_asked = request.message is not None
-        start_event = build_start_event(self.store, run, path, is_asked=is_asked) if self.tracer.is_on else None
+        prompt, is_asked = self.inputs.load_system_prompt(), request.message is not None
+        with self.store.database.begin_read():
+            path = self.inputs.load_recent_messages(run.thread_id)
+            system_text = self.inputs.load_system_text(prompt, run.thread_id)
+            version = self.store.get_thread(run.thread_id).version
+            start_event = build_start_event(self.store, run, path, is_asked=is_asked) if self.tracer.is_on else None
         started = RunStarted(run.id, version, path[-1] if is_asked else None)
         trace = RunTrace(self.tracer, run.id, prompt, start_event)
         convert = self.inputs.recent_messages.convert

@@ -189,7 +189,7 @@ class Database:
             yield outer
             return
         with self._exclusive, self._track_failures("read"), self._read_engine.connect() as connection:
-            self._view.connection = connection.execution_options(forks={}, branch_heads={})
+            self._view.connection = connection.execution_options(threads={}, forks={}, branch_heads={})
             try:
                 with limit_seconds(connection, seconds):
                     yield connection
@@ -200,7 +200,7 @@ class Database:
     def begin_write(self, lock_key: str = "") -> Iterator[sa.Connection]:
         """Open a transaction for writing: at the end of the block all of it is on disk, or nothing.
 
-        SQLite allows one at a time. On PostgreSQL, reading the row of the thread locks it (`rows.select_thread`).
+        SQLite allows one at a time. On PostgreSQL, reading the row of the thread locks it (`thread_rows.load_thread`).
         `lock_key` is locked from the beginning: it protects rows that are searched for first or do not exist yet.
         """
         versions = dict[str, int]()  # of the threads that the block changes: see thread_rows.note_version

@@ -69,13 +69,13 @@ _thread_columns = sa.select(schema.thread, schema.branch.c.head_id).join(
 )
 _lock_thread = sa.select(schema.thread.c.id).where(schema.thread.c.id == sa.bindparam("thread_id")).with_for_update()
 # Every change runs these statements. They are built once: building one takes longer than SQLite takes to answer it.
-_thread_query = _thread_columns.where(schema.thread.c.id == sa.bindparam("thread_id"))
 _head, _run = schema.message.c, schema.run.c
 _is_head = sa.and_(_head.id == schema.branch.c.head_id, _head.thread_id == schema.thread.c.id)
 # A literal: the index of running runs is only taken when the statement itself says that it asks for them.
 _is_running = sa.and_(_run.thread_id == schema.thread.c.id, _run.state == sa.literal_column(f"'{RunState.RUNNING}'"))
-_loaded_thread_query = (
-    _thread_query.add_columns(_head.segment, _head.depth, _run.id.label("running"))
+_thread_query = (
+    _thread_columns.add_columns(_head.segment, _head.depth, _run.id.label("running"))
+    .where(schema.thread.c.id == sa.bindparam("thread_id"))
     .outerjoin(schema.message, _is_head)
     .outerjoin(schema.run, _is_running)
 )
@@ -99,25 +99,28 @@ _insert_segments = sa.insert(schema.segment).returning(
 
 
 def select_thread(connection: sa.Connection, thread_id: str, *, include_deleted: bool = False) -> Thread:
-    return _row_to_thread(_select_thread_row(connection, _thread_query, thread_id, include_deleted))
+    return load_thread(connection, thread_id, include_deleted=include_deleted).thread
 
 
 def load_thread(connection: sa.Connection, thread_id: str, *, include_deleted: bool = False) -> LoadedThread:
-    row = _select_thread_row(connection, _loaded_thread_query, thread_id, include_deleted)
-    place = None if row.segment is None else Node(row.head_id, row.segment, row.depth)
-    return LoadedThread(_row_to_thread(row), row.running, place)
+    """Return a thread with its head. One view of the page asks for it a dozen times: it is read once."""
+    known: dict[str, LoadedThread] = connection.get_execution_options().get("threads", {})
+    loaded = known.get(thread_id) or _read_thread(connection, thread_id)
+    if loaded.thread.deleted and not include_deleted:
+        raise ThreadNotFoundError(thread_id)
+    known[thread_id] = loaded
+    return loaded
 
 
-def _select_thread_row(
-    connection: sa.Connection, query: sa.Select[Any], thread_id: str, include_deleted: bool
-) -> sa.Row[Any]:
+def _read_thread(connection: sa.Connection, thread_id: str) -> LoadedThread:
     if connection.get_execution_options().get("holding"):
         # A statement of its own: one that waits for the lock and joins would see the branch as it was before the wait.
         connection.execute(_lock_thread, {"thread_id": thread_id})
-    row = connection.execute(query, {"thread_id": thread_id}).one_or_none()
-    if row is None or (row.deleted_at is not None and not include_deleted):
+    row = connection.execute(_thread_query, {"thread_id": thread_id}).one_or_none()
+    if row is None:
         raise ThreadNotFoundError(thread_id)
-    return row
+    place = None if row.segment is None else Node(row.head_id, row.segment, row.depth)
+    return LoadedThread(_row_to_thread(row), row.running, place)
 
 
 def insert_thread(connection: sa.Connection, new: NewThread, now: datetime) -> LoadedThread:
