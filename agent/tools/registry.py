@@ -12,7 +12,6 @@ from agent.tools.calculator import calculator
 from agent.tools.fork import fork
 from agent.tools.read_file import make_read_file_tool
 from agent.tools.time_travel import TIME_TRAVEL_TOOLS, describe_positions
-from agent.tools.web_search import make_web_search_tool
 
 PLAIN: tuple[BaseTool, ...] = (calculator,)  # tools that need no settings: add a new one here, and to names.py
 GRAPH_TOOLS: tuple[BaseTool, ...] = (ask_agent, fork, *TIME_TRAVEL_TOOLS)  # the graph of a run carries them out
@@ -31,6 +30,8 @@ def select_tools(
     """
     tools = list(PLAIN)
     if tavily_api_key is not None and tavily_api_key.get_secret_value().strip():
+        from agent.tools.web_search import make_web_search_tool  # noqa: PLC0415  (1.5 MiB and its client's tokenizer)
+
         tools.append(make_web_search_tool(tavily_api_key, tavily_base_url))
     if files_dir is not None:
         tools.append(make_read_file_tool(files_dir))
