@@ -99,11 +99,14 @@ class Page:
         self.wait_for_answer()
 
     def wait_for_answer(self) -> None:
-        expect(self.live).to_have_count(0)
+        """Wait for the end of the run. Its first answer may call tools: Stop is shown from before it until the end."""
+        last = self.tab.locator("article[data-message-id]").last
+        expect(last).to_have_attribute("data-role", "assistant")
         expect(self.stop_button).to_have_count(0)
+        expect(self.live).to_have_count(0)
         expect(self.tab.locator("#transcript")).not_to_have_attribute("data-thread", "")  # the panels have followed
-        expect(self.tab.locator("article[data-message-id]").last).to_have_attribute("data-role", "assistant")
-        expect(self.tab.locator("article[data-message-id]").last).to_have_attribute("data-state", "done")
+        expect(last).to_have_attribute("data-role", "assistant")
+        expect(last).to_have_attribute("data-state", "done")
 
     def messages(self) -> list[Message]:
         return [Message(*parts) for parts in self.tab.locator(SHOWN).evaluate_all(READ_MESSAGES)]
