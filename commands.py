@@ -212,6 +212,8 @@ def _run_import(arguments: Arguments, url: str) -> int:
                 text = _import_document(Store(database), doc, arguments.into, report)
                 line.clear()
                 _print_line(text)
+                for warning in transfer.list_warnings(doc):
+                    _print_line(warning, sys.stderr)
     finally:
         database.close()
     return EXIT_OK

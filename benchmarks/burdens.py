@@ -198,9 +198,8 @@ def _write_chain(messages: Sequence[BaseMessage]) -> str:
 
 
 def write_branched_document() -> str:
-    """Write the most branches and checkpoints that are accepted, on a comb of as many segments as fit into 10 MB."""
-    half = MAX_BRANCHES_AND_CHECKPOINTS // 2
-    return shapes.comb(16_000, half)
+    """Write the most branches that are accepted, on a comb of as many segments, one below the other."""
+    return shapes.comb(MAX_BRANCHES_AND_CHECKPOINTS, MAX_BRANCHES_AND_CHECKPOINTS)
 
 
 def write_calling_document() -> str:

@@ -10,12 +10,13 @@ import sqlalchemy as sa
 
 import commands
 from checkpoints import Database, Store, Thread
-from checkpoints.interchange import import_limits
+from checkpoints.interchange import import_limits, transfer
 from checkpoints.storage import schema
 from config import Settings
 from server.terminal import ProgressLine
 from tests.app_process import Ended, run_app
 from tests.checkpoints.conversations import dump, new, talked, texts
+from tests.checkpoints.interchange.test_transfer import with_stray
 from tests.read_only import as_nobody, close_folder
 from tests.servers import Server
 
@@ -121,6 +122,14 @@ def test_an_import_goes_into_a_conversation_that_is_named(file_store: Store, fol
     assert texts(store, thread_id) == ["one", "two", "three"]
     assert len(store.list_threads()) == 1
     store.database.close()
+
+
+def test_an_import_says_what_it_leaves_out(
+    file_store: Store, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "talk.json").write_text(with_stray(transfer.export(file_store, talked(file_store, "one")), size=1))
+    assert run(tmp_path / "other", "import", str(tmp_path / "talk.json")) == 0
+    assert capsys.readouterr().err == "It holds 1 message that nothing shows: it is left out.\n"
 
 
 def test_verify_says_what_it_looked_at_and_ends_with_1_where_something_is_damaged(

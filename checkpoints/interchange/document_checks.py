@@ -30,10 +30,13 @@ _TEXT_PART_TYPES = (
 
 
 def check_document(value: dict[str, Any], on_message: Callable[[], object] = lambda: None) -> Document:
-    """Check a document; `on_message` is called after each message. Raises `InvalidDocumentError`."""
+    """Check a document, and drop what nothing of it reaches; `on_message` is called after each message.
+
+    Raises `InvalidDocumentError`.
+    """
     document = _parse_model(value)
     _check_consistency(document, value, on_message)
-    return document
+    return document.drop_unreachable()
 
 
 _DOCUMENT = TypeAdapter(Document)

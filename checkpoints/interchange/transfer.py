@@ -30,6 +30,7 @@ __all__ = [
     "export_current_path",
     "export_document",
     "import_thread",
+    "list_warnings",
     "make_replacement",
     "merge_document",
     "preview_import",
@@ -95,13 +96,14 @@ def export_document(
 ) -> Json:
     """Build the document as plain JSON: see `export`."""
     thread, branches, checkpoints, messages = store.load_tree(thread_id, report)
-    roots = {b.head_id for b in branches} | {c.node.id for c in checkpoints if c.node}
+    heads = {b.head_id for b in branches} | {c.node.id for c in checkpoints if c.node}
+    reached = waymark.find_reachable({m.id: m.parent_id for m in messages}, heads)
     branch_ids = {b.id for b in branches}
     made: Json = {
         "format": waymark.FORMAT,
         "exported_at": store.now().isoformat(),
         "thread": {"title": thread.title, "settings": dict(thread.settings)},
-        "messages": [_export_message(m) for m in _select_reachable(messages, roots)],
+        "messages": [_export_message(m) for m in messages if m.id in reached],
         "branches": [{"id": b.id, "name": b.name, "head": b.head_id} for b in branches],
         "checkpoints": [
             _export_checkpoint(c if c.branch_id in branch_ids else _adopt_checkpoint(c, thread)) for c in checkpoints
@@ -150,16 +152,6 @@ def export_current_path(
     return redact(redaction, made, report) if redaction else made
 
 
-def _select_reachable(messages: list[Message], roots: set[str | None]) -> list[Message]:
-    parents = {m.id: m.parent_id for m in messages}
-    wanted: set[str] = set()
-    for identifier in roots:
-        while identifier is not None and identifier not in wanted:
-            wanted.add(identifier)
-            identifier = parents[identifier]  # noqa: PLW2901
-    return [m for m in messages if m.id in wanted]
-
-
 def _export_message(message: Message) -> Json:
     return {
         "id": message.id,
@@ -205,11 +197,12 @@ def preview_import(store: Store, doc: Document, thread_id: str | None = None) ->
         is_target_empty=is_empty,
         known_messages=sum(message.hash in known for message in doc.messages),
         existing_thread=store.find_import(doc.sha256),
-        warnings=tuple(_list_warnings(doc)),
+        warnings=tuple(list_warnings(doc)),
     )
 
 
-def _list_warnings(doc: Document) -> list[str]:
+def list_warnings(doc: Document) -> list[str]:
+    """Return a sentence for each thing in a document that its import leaves out or changes."""
     system = sum(part.message["type"] == "system" for part in doc.messages)
     partial = sum(part.status is MessageStatus.PARTIAL for part in doc.messages)
     images = sum(_count_omitted_images(part.message) for part in doc.messages)
@@ -222,6 +215,10 @@ def _list_warnings(doc: Document) -> list[str]:
         found.append(
             f"{pluralize(partial, 'message')} in it {'was' if partial == 1 else 'were'} cut off, and will be marked so."
         )
+    counts = ((doc.left_out.messages, "message"), (doc.left_out.checkpoints, "checkpoint"))
+    if parts := [pluralize(number, noun) for number, noun in counts if number]:
+        ending = "it is" if sum(number for number, _ in counts) == 1 else "they are"
+        found.append(f"It holds {' and '.join(parts)} that nothing shows: {ending} left out.")
     if doc.thread.settings:
         found.append("The settings in it are not taken over.")
     return found

@@ -2,11 +2,13 @@
 
 import binascii
 import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints
 
 from checkpoints import files, serde
 from checkpoints.errors import InvalidDocumentError, InvalidFileError
@@ -92,6 +94,14 @@ class FilePart(_StrictModel):
     data: str  # base64
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """The parts of a file that nothing shows, in numbers. An import leaves them out, because no export would have them."""
+
+    messages: int = 0
+    checkpoints: int = 0
+
+
 class Document(_StrictModel):
     """A complete conversation: every message once, parents before children, and every attached file once."""
 
@@ -104,6 +114,11 @@ class Document(_StrictModel):
     active: Id  # the id of the current branch
     files: list[FilePart] = []
     sha256: str
+    _left_out: LeftOut = PrivateAttr(default=LeftOut())
+
+    @property
+    def left_out(self) -> LeftOut:
+        return self._left_out
 
     @property
     def active_head(self) -> str | None:
@@ -114,6 +129,23 @@ class Document(_StrictModel):
         """The files by hash. Raises `InvalidDocumentError` for a file that cannot be attached."""
         return dict(_decode_file(part, f"files[{index}]") for index, part in enumerate(self.files))
 
+    def drop_unreachable(self) -> "Document":
+        """Return the document without the messages and checkpoints that nothing shows, and without their files.
+
+        Shown are the paths of the branches, the checkpoints on them, and the detached checkpoints with their paths.
+        """
+        parents = {part.id: part.parent_id for part in self.messages}
+        paths = find_reachable(parents, {branch.head for branch in self.branches})
+        checkpoints = [part for part in self.checkpoints if part.detached or part.message_id in paths]
+        reached = paths | find_reachable(parents, {part.message_id for part in checkpoints} - paths)
+        messages = [part for part in self.messages if part.id in reached]
+        contents = [part.message["data"].get("content") for part in messages]
+        named = {part["file"] for content in contents for part in files.find_file_parts(content)}
+        attached = [part for part in self.files if part.hash in named]
+        made = self.model_copy(update={"messages": messages, "checkpoints": checkpoints, "files": attached})
+        made._left_out = LeftOut(len(self.messages) - len(messages), len(self.checkpoints) - len(checkpoints))
+        return made
+
     def current_messages(self) -> list[MessagePart]:
         """Return the messages of the current path."""
         by_id = {message.id: message for message in self.messages}
@@ -122,6 +154,16 @@ class Document(_StrictModel):
             found.append(by_id[identifier])
             identifier = by_id[identifier].parent_id
         return found[::-1]
+
+
+def find_reachable(parents: Mapping[str, str | None], heads: Iterable[str | None]) -> set[str]:
+    """Return the ids of the messages on the paths to these heads."""
+    reached: set[str] = set()
+    for identifier in heads:
+        while identifier is not None and identifier not in reached:
+            reached.add(identifier)
+            identifier = parents[identifier]  # noqa: PLW2901
+    return reached
 
 
 def to_json(document: dict[str, Any]) -> str:

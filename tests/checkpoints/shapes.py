@@ -14,11 +14,11 @@ Line = tuple[str, str | None, BaseMessage]  # the message's id, its parent's, an
 
 
 def comb(levels: int, branches: int) -> str:
-    """Each message is the second child of the one before: as many segments as levels, one below the other."""
+    """Each message is the second child of the one before: as many segments as branches, one below the other."""
     lines: list[Line] = [("m0", None, HumanMessage("x"))]
     for n in range(1, levels):
         lines += [(f"f{n}", f"m{n - 1}", HumanMessage("f")), (f"m{n}", f"m{n - 1}", HumanMessage("x"))]
-    return written(lines, [f"m{levels - 1 - n}" for n in range(branches)])
+    return written(lines, [f"m{levels - 1}", *(f"f{levels - n}" for n in range(1, branches))])
 
 
 def calling(calls: int, branches: int) -> str:

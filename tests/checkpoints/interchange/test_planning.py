@@ -58,7 +58,7 @@ def test_chains_begin_in_the_documents_order_and_after_those_that_they_fork_from
 
 
 def test_each_level_of_a_comb_waits_for_the_one_above() -> None:
-    doc = reading.read_document(shapes.comb(3, 1))
+    doc = reading.read_document(shapes.comb(3, 3))
     assert numbers(plan_replacement(doc, EMPTY), doc) == [[([0, 1], None)], [([2, 3], None)], [([4], None)]]
 
 

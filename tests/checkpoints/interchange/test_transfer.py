@@ -1,5 +1,6 @@
 """A conversation goes into a file and comes back; a file that is not one is refused and touches nothing."""
 
+import base64
 import json
 import random
 from collections.abc import Callable
@@ -10,9 +11,9 @@ from typing import Any
 
 import pytest
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from checkpoints import UNTITLED, Database, InvalidDocumentError, NewMessage, Store, serde
+from checkpoints import UNTITLED, Database, InvalidDocumentError, MessageStatus, NewMessage, Store, files, serde
 from checkpoints.interchange import reading, transfer, waymark
 from checkpoints.storage import schema
 from tests.checkpoints.conversations import count, dump, names, new, picture, talked, texts
@@ -100,6 +101,58 @@ def test_what_has_left_the_conversation_is_not_in_its_export(store: Store) -> No
     thread_id = talked(store, "a", "b", "secret", "answer")
     store.restore(thread_id, store.list_checkpoints(thread_id)[0].id)
     assert "secret" not in transfer.export(store, thread_id)
+
+
+def with_stray(text: str, *, size: int = 3, checkpoint: bool = False) -> str:
+    """The document, with messages beside it that no branch leads to: the first has a file. The checkpoint is on the last."""
+    made: Json = json.loads(text)
+    file = files.parse_file("stray.txt", b"stray")
+    parent = made["messages"][0]
+    for number in range(size):
+        content = files.build_content("left", [files.make_file_part(file)] if number == 0 else [])
+        body = serde.to_body(HumanMessage(content))
+        hash_ = serde.hash_message(body, "main", MessageStatus.DONE, parent["hash"])
+        parent = {**parent, "id": f"stray-{number}", "parent_id": parent["id"], "message": body, "hash": hash_}
+        made["messages"].append(parent)
+    data = base64.b64encode(b"stray").decode()
+    made["files"] = [{"hash": file.hash, "media_type": file.media_type, "data": data}]
+    if checkpoint:
+        stray = {"id": "stray", "message_id": parent["id"], "message_count": 1 + size, "detached": False}
+        made["checkpoints"].append(made["checkpoints"][0] | stray)
+    return json.dumps({**made, "sha256": waymark.hash_contents(made)})
+
+
+@pytest.mark.parametrize("merging", [False, True])
+def test_what_nothing_of_a_file_shows_is_left_out_and_counted(store: Store, merging: bool) -> None:
+    text = transfer.export(store, conversation(store))
+    doc = reading.read_document(with_stray(text, checkpoint=True))
+    preview, expected = transfer.preview_import(store, doc), reading.read_document(text)
+    assert (preview.messages, preview.checkpoints, preview.files) == (len(expected.messages), len(expected.checkpoints), 0)
+    assert preview.warnings == ("It holds 3 messages and 1 checkpoint that nothing shows: they are left out.",)
+    other = elsewhere()
+    if merging:
+        made = other.create_thread().id
+        transfer.merge_document(other, made, doc)
+    else:
+        made = transfer.import_thread(other, doc).result
+    rows = [count(other, table) for table in (schema.message, schema.checkpoint, schema.file)]
+    assert rows == [len(expected.messages), len(expected.checkpoints), 0]
+    assert {part["id"] for part in json.loads(transfer.export(other, made))["messages"]} == {m.id for m in expected.messages}
+
+
+def test_a_message_that_only_a_detached_checkpoint_shows_comes_along(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    store.append(thread_id, new("c"))
+    made = json.loads(transfer.export(store, thread_id))
+    made["branches"][0]["head"] = made["messages"][0]["id"]
+    made["checkpoints"][0]["detached"] = True
+    text = json.dumps({**made, "sha256": waymark.hash_contents(made)})
+    assert transfer.preview_import(store, reading.read_document(text)).warnings == (
+        "It holds 1 message that nothing shows: it is left out.",
+    )
+    other = elsewhere()
+    again = json.loads(transfer.export(other, imported(other, text)))
+    assert [m["hash"] for m in again["messages"]] == [m["hash"] for m in made["messages"][:2]]
 
 
 def test_the_same_document_twice_is_one_conversation(store: Store) -> None:
