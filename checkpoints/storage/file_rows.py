@@ -47,6 +47,13 @@ def select_texts(connection: sa.Connection, hashes: Collection[str]) -> dict[str
     return {hash_: data for hash_, data in _select_file_rows(connection, hashes, is_text) if hash_bytes(data) == hash_}
 
 
+def sum_text_bytes(connection: sa.Connection, hashes: Collection[str]) -> int:
+    """Return the size of those of these files that are texts."""
+    table = schema.file.c
+    query = sa.select(table.size).where(table.media_type == TEXT_TYPE)
+    return sum(row.size for row in select_in_batches(connection, query, table.hash, hashes))
+
+
 def _select_file_rows(
     connection: sa.Connection, hashes: Collection[str], *conditions: sa.ColumnElement[bool]
 ) -> Iterator[tuple[str, bytes]]:

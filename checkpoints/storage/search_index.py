@@ -21,8 +21,9 @@ from checkpoints.storage.batches import select_at_places, select_in_batches
 from checkpoints.storage.search_syntax import write_vector
 
 MAX_ENTRIES_AT_ONCE = 20  # that a change writes itself
+_MAX_CHARS_AT_ONCE = 1_000_000  # of several messages with their attached texts
 _MAX_PORTION_MESSAGES = 200
-_MAX_PORTION_CHARS = 500_000
+_MAX_PORTION_CHARS = 500_000  # beyond it a portion ends
 _entry, _pending, _message, _checkpoint = (
     schema.search_entry.c,
     schema.search_pending.c,
@@ -50,13 +51,17 @@ class IndexedMessage:
 
 
 def add_messages(connection: sa.Connection, places: Collection[Place]) -> None:
-    """Index messages that this transaction has written, with their files; queue them if they are many."""
+    """Index messages that this transaction has written, with their files; queue them if they are many or long."""
     if len(places) > MAX_ENTRIES_AT_ONCE:
         _queue_places(connection, places)
         return
     query = sa.select(*_MESSAGE_COLUMNS)
     rows = select_at_places(connection, query, _message.segment, _message.depth, places)
-    _index_messages(connection, sorted(map(_to_message, rows), key=attrgetter("segment", "depth")))
+    messages = sorted(map(_to_message, rows), key=attrgetter("segment", "depth"))
+    if len(messages) > 1 and sum(_count_chars(connection, each) for each in messages) > _MAX_CHARS_AT_ONCE:
+        _queue_places(connection, places)
+    else:
+        _index_messages(connection, messages)
 
 
 def update_checkpoints(connection: sa.Connection, checkpoint_ids: Collection[str]) -> None:
@@ -111,6 +116,12 @@ def _list_words(connection: sa.Connection, messages: Sequence[IndexedMessage]) -
     hashes = {hash_ for each in messages for hash_ in files.find_file_hashes(each.body)}
     contents = file_rows.select_texts(connection, hashes) if hashes else {}
     return [content.list_message_words(each.body, each.thread_id, contents) for each in messages]
+
+
+def _count_chars(connection: sa.Connection, message: IndexedMessage) -> int:
+    """Count the characters that indexing reads. Many messages may name one attached text, which each of them indexes."""
+    hashes = files.find_file_hashes(message.body)
+    return len(message.body) + (file_rows.sum_text_bytes(connection, hashes) if hashes else 0)
 
 
 def _checksum(words: Iterable[str]) -> str:
@@ -199,9 +210,12 @@ def index_portion(connection: sa.Connection) -> bool:
     if last is None:
         connection.execute(sa.delete(schema.search_pending).where(_pending.segment == queued.segment))
         return True
-    _move_queue(connection, queued.segment, last + 1)
     _index_messages(connection, portion)
-    _index_checkpoints(connection, _select_checkpoint_ids(connection, queued.segment, queued.depth, last))
+    checkpoint_ids = _select_checkpoint_portion(connection, queued.segment, queued.depth, last)
+    if checkpoint_ids:  # there may be more of them
+        _index_checkpoints(connection, checkpoint_ids)
+    else:
+        _move_queue(connection, queued.segment, last + 1)
     return True
 
 
@@ -217,18 +231,29 @@ def _select_portion(connection: sa.Connection, segment: int, depth: int) -> tupl
     )
     portion: list[IndexedMessage] = []
     chars, last = 0, None
-    for *columns, number in connection.execute(query, execution_options={"yield_per": 20}):
-        message = _to_message(columns)
-        portion += [message] if number is None else []
-        chars, last = chars + len(message.body), message.depth
-        if chars > _MAX_PORTION_CHARS:
-            break
+    with connection.execute(query, execution_options={"yield_per": 20}) as rows:
+        for *columns, number in rows:
+            message = _to_message(columns)
+            portion += [message] if number is None else []
+            chars, last = chars + (_count_chars(connection, message) if number is None else 0), message.depth
+            if chars > _MAX_PORTION_CHARS:
+                break
     return portion, last
 
 
-def _select_checkpoint_ids(connection: sa.Connection, segment: int, first: int, last: int) -> list[str]:
-    """Return the checkpoints on a part of a segment."""
-    join = sa.and_(_checkpoint.thread_id == _message.thread_id, _checkpoint.message_id == _message.id)
+def _select_checkpoint_portion(connection: sa.Connection, segment: int, first: int, last: int) -> list[str]:
+    """Return some of the listed checkpoints on a part of a segment that have no entry."""
+    on_message = sa.and_(_checkpoint.thread_id == _message.thread_id, _checkpoint.message_id == _message.id)
+    joined = schema.message.join(schema.checkpoint, on_message)
+    joined = joined.outerjoin(schema.search_entry, _entry.checkpoint_id == _checkpoint.id)
     on_part = (_message.segment == segment, _message.depth.between(first, last))
-    query = sa.select(_checkpoint.id).join_from(schema.message, schema.checkpoint, join).where(*on_part)
-    return list(connection.scalars(query.order_by(_checkpoint.position)))
+    query = sa.select(_checkpoint.id, sa.func.length(_checkpoint.description)).select_from(joined)
+    query = query.where(*on_part, _entry.number.is_(None), _checkpoint.deleted_at.is_(None))
+    portion: list[str] = []
+    chars = 0
+    for checkpoint_id, size in connection.execute(query.order_by(_checkpoint.position).limit(_MAX_PORTION_MESSAGES)):
+        portion.append(checkpoint_id)
+        chars += size
+        if chars > _MAX_PORTION_CHARS:
+            break
+    return portion
