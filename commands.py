@@ -7,20 +7,21 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TextIO
 
 from agent.settings import ModelCatalog
-from checkpoints import Database, Runs, StateError, Store
+from checkpoints import Database, Runs, StateError, Store, pluralize
 from checkpoints.interchange import reading, text_exports, transfer
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.interchange.transfer import Export
 from checkpoints.interchange.waymark import Document
 from checkpoints.limits import MAX_DOCUMENT_BYTES
 from checkpoints.progress import Progress, Report, report_within
-from checkpoints.upkeep import erasure, verification
+from checkpoints.upkeep import erasure, reindexing, verification
 from checkpoints.upkeep.backup import write_backup
 from config import Settings
 from server.terminal import ProgressLine, escape_controls
@@ -48,6 +49,7 @@ def parse_arguments(arguments: list[str]) -> Arguments:
     importing.add_argument("file", type=Path)
     importing.add_argument("--into", metavar="THREAD", help="add it to this conversation instead of making a new one")
     commands.add_parser("verify", help="check every message, chain, head and count; also while serving")
+    commands.add_parser("reindex", help="make the search's index again, if `verify` says so")
     saving = commands.add_parser("backup", help="write a whole copy of the database; also while serving")
     saving.add_argument("file", type=Path)
     showing = commands.add_parser("demo", help="see time travel in this terminal; with a real model, where a key is set")
@@ -104,6 +106,7 @@ def run_command(arguments: Arguments, settings: Settings) -> int:
         "export": _run_export,
         "import": _run_import,
         "verify": _run_verify,
+        "reindex": _run_reindex,
         "backup": _run_backup,
         "erase": _run_erase,
     }
@@ -230,25 +233,24 @@ def _import_document(store: Store, doc: Document, into: str | None, report: Repo
 
 
 def _run_verify(_: Arguments, url: str) -> int:
-    database = Database.open_read_only(url)
-    try:
-        with ProgressLine(sys.stderr) as line:
-            report = verification.verify(database, line.show)
-    finally:
-        database.close()
+    with closing(Database.open_read_only(url)) as database, ProgressLine(sys.stderr) as line:
+        report = verification.verify(database, line.show)
     for damage in report.damages:
         _print_line(damage)
     _print_line(report)
     return EXIT_DAMAGED if report.damages else EXIT_OK
 
 
+def _run_reindex(_: Arguments, url: str) -> int:
+    with _open_alone(url) as database, ProgressLine(sys.stderr) as line:
+        entries = reindexing.rebuild_index(database, line.show)
+    _print_line(f"Indexed: {pluralize(entries, 'message or checkpoint', 'messages and checkpoints')}.")
+    return EXIT_OK
+
+
 def _run_backup(arguments: Arguments, url: str) -> int:
-    database = Database.open_read_only(url)
-    try:
-        with ProgressLine(sys.stderr) as line:
-            write_backup(database, arguments.file, line.show)
-    finally:
-        database.close()
+    with closing(Database.open_read_only(url)) as database, ProgressLine(sys.stderr) as line:
+        write_backup(database, arguments.file, line.show)
     _print_line(f"{arguments.file}: {arguments.file.stat().st_size:,} bytes, complete and verified.")
     return EXIT_OK
 
@@ -258,10 +260,7 @@ def _run_erase(arguments: Arguments, url: str) -> int:
         raise CommandRefusedError(
             "A conversation is erased with its undo in any case: --forget-undo goes with --unreachable."
         )
-    Database.open_read_only(url).close()  # refuses a missing database instead of creating one to erase in
-    database = Database.open_url(url)
-    try:
-        database.claim()
+    with _open_alone(url) as database:
         Runs(Store(database)).interrupt_orphans()  # nobody drives them: the database is ours alone
         goes = erasure.plan_erasure(database, arguments.thread, keep_undo=not arguments.forget_undo)
         if not goes:
@@ -276,6 +275,16 @@ def _run_erase(arguments: Arguments, url: str) -> int:
         kept = " PostgreSQL frees the space, and what stood there, with its next VACUUM."
         _print_line(f"Erased.{kept if database.kind == 'postgresql' else ''}")
         return EXIT_OK
+
+
+@contextmanager
+def _open_alone(url: str) -> Iterator[Database]:
+    """Open a database that is there, and keep servers out of it."""
+    Database.open_read_only(url).close()  # refuses a missing database instead of creating one
+    database = Database.open_url(url)
+    try:
+        database.claim()
+        yield database
     finally:
         database.close()
 

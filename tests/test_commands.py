@@ -144,7 +144,22 @@ def test_verify_says_what_it_looked_at_and_ends_with_1_where_something_is_damage
     named, summary = capsys.readouterr().out.splitlines()
     assert named.startswith("conversation 'Talk'")
     assert named.endswith("is damaged: its content does not fit its hash")
-    assert summary.endswith(": 1 damage.")
+    assert summary.endswith(": 1 damage. The search's index was not compared with them.")
+
+
+def test_an_index_that_differs_is_named_and_made_again(
+    file_store: Store, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    talked(file_store, "one", "two")
+    with file_store.database.begin_write() as connection:
+        connection.execute(sa.delete(schema.search_entry).where(schema.search_entry.c.depth == 1))
+    assert run(folder, "verify") == commands.EXIT_DAMAGED
+    assert "1 message or checkpoint cannot be found. `python app.py reindex` makes it again" in capsys.readouterr().out
+    assert "is in use" in refused(folder, capsys, "reindex")
+    file_store.database.close()
+    assert run(folder, "reindex") == 0
+    assert capsys.readouterr().out == "Indexed: 3 messages and checkpoints.\n"
+    assert run(folder, "verify") == 0
 
 
 def test_a_database_that_was_closed_is_exported_and_verified_in_a_read_only_folder(

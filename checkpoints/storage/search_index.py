@@ -58,7 +58,7 @@ def add_messages(connection: sa.Connection, places: Collection[Place]) -> None:
     query = sa.select(*_MESSAGE_COLUMNS)
     rows = select_at_places(connection, query, _message.segment, _message.depth, places)
     messages = sorted(map(_to_message, rows), key=attrgetter("segment", "depth"))
-    if len(messages) > 1 and sum(_count_chars(connection, each) for each in messages) > _MAX_CHARS_AT_ONCE:
+    if len(messages) > 1 and sum(count_chars(connection, each) for each in messages) > _MAX_CHARS_AT_ONCE:
         _queue_places(connection, places)
     else:
         _index_messages(connection, messages)
@@ -76,12 +76,12 @@ def update_checkpoints(connection: sa.Connection, checkpoint_ids: Collection[str
 
 
 def _index_messages(connection: sa.Connection, messages: Sequence[IndexedMessage]) -> None:
-    words = _list_words(connection, messages)
+    words = make_words(connection, messages)
     rows = [
         {"segment": each.segment, "depth": each.depth, "checkpoint_id": None, "created_at": each.created_at}
         for each in messages
     ]
-    _insert(connection, rows, words, [_checksum(each) for each in words])
+    _insert(connection, rows, words, [make_checksum(each) for each in words])
 
 
 def _index_checkpoints(connection: sa.Connection, checkpoint_ids: Collection[str]) -> None:
@@ -112,19 +112,19 @@ def _to_message(columns: Sequence[Any]) -> IndexedMessage:
     return IndexedMessage(*columns)
 
 
-def _list_words(connection: sa.Connection, messages: Sequence[IndexedMessage]) -> list[list[str]]:
+def make_words(connection: sa.Connection, messages: Sequence[IndexedMessage]) -> list[list[str]]:
     hashes = {hash_ for each in messages for hash_ in files.find_file_hashes(each.body)}
     contents = file_rows.select_texts(connection, hashes) if hashes else {}
     return [content.list_message_words(each.body, each.thread_id, contents) for each in messages]
 
 
-def _count_chars(connection: sa.Connection, message: IndexedMessage) -> int:
+def count_chars(connection: sa.Connection, message: IndexedMessage) -> int:
     """Count the characters that indexing reads. Many messages may name one attached text, which each of them indexes."""
     hashes = files.find_file_hashes(message.body)
     return len(message.body) + (file_rows.sum_text_bytes(connection, hashes) if hashes else 0)
 
 
-def _checksum(words: Iterable[str]) -> str:
+def make_checksum(words: Iterable[str]) -> str:
     return f"{zlib.crc32(' '.join(words).encode()):08x}"
 
 
@@ -142,8 +142,8 @@ def remove_messages(connection: sa.Connection, places: Collection[Place]) -> Non
     if connection.dialect.name == "postgresql":
         _remove(connection, [row.number for row in found], [])
         return
-    words = _list_words(connection, [_to_message(row[2:]) for row in found])
-    if all(row.words == _checksum(each) for row, each in zip(found, words, strict=True)):
+    words = make_words(connection, [_to_message(row[2:]) for row in found])
+    if all(row.words == make_checksum(each) for row, each in zip(found, words, strict=True)):
         _remove(connection, [row.number for row in found], [" ".join(each) for each in words])
     else:  # a damaged message, or other rules for words: what is to be forgotten is not known
         queue_everything(connection)
@@ -235,7 +235,7 @@ def _select_portion(connection: sa.Connection, segment: int, depth: int) -> tupl
         for *columns, number in rows:
             message = _to_message(columns)
             portion += [message] if number is None else []
-            chars, last = chars + (_count_chars(connection, message) if number is None else 0), message.depth
+            chars, last = chars + (count_chars(connection, message) if number is None else 0), message.depth
             if chars > _MAX_PORTION_CHARS:
                 break
     return portion, last

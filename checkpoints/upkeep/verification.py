@@ -7,7 +7,6 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -21,46 +20,12 @@ from checkpoints.operation import OperationKind
 from checkpoints.progress import Report, StepCounter, ignore_progress
 from checkpoints.storage import file_rows, high_water_mark, operation_rows, schema, thread_rows
 from checkpoints.storage.database import Database
-from checkpoints.text import pluralize
-from checkpoints.upkeep import erasure
+from checkpoints.upkeep import erasure, index_verification
+from checkpoints.upkeep.verification_report import Damage, RowCounts, VerificationReport
 
 _message_columns, _segment_columns, _operation_columns = schema.message.c, schema.segment.c, schema.operation.c
 _READ_ERRORS = (sa.exc.DBAPIError, ValueError)  # a damaged page, a change that is not JSON: the rest is checked
 _BATCH_SIZE = 200  # rows that the driver hands over at a time
-
-
-@dataclass(frozen=True, slots=True)
-class Damage:
-    """One defect. `number` is the position of a message on its path, from 1; None where it concerns no message."""
-
-    problem: str
-    thread_id: str = ""
-    title: str = ""
-    message_id: str | None = None
-    number: int | None = None
-
-    def __str__(self) -> str:
-        where = f"conversation {self.title!r} ({self.thread_id}): " if self.thread_id else ""
-        which = f"message {self.number:,} ({self.message_id}) " if self.number is not None else ""
-        return f"{where}{which}{self.problem}"
-
-
-@dataclass(frozen=True, slots=True)
-class VerificationReport:
-    """The numbers of checked rows, and the damage found."""
-
-    threads: int
-    messages: int
-    checkpoints: int
-    operations: int
-    damages: tuple[Damage, ...]
-    files: int = 0
-
-    def __str__(self) -> str:
-        nouns = ((self.threads, "conversation"), (self.messages, "message"), (self.checkpoints, "checkpoint"))
-        attached = ((self.files, "attached file"),) if self.files else ()
-        checked = ", ".join(pluralize(number, noun) for number, noun in (*nouns, (self.operations, "change"), *attached))
-        return f"{checked}: {pluralize(len(self.damages), 'damage') if self.damages else 'all whole'}."
 
 
 def verify(database: Database, report: Report = ignore_progress) -> VerificationReport:
@@ -69,8 +34,22 @@ def verify(database: Database, report: Report = ignore_progress) -> Verification
     with database.begin_read() as connection:
         messages = StepCounter(report, "Checking", _count_rows(connection, schema.message), "messages")
         found = (*_find_damages(connection, messages), *_find_lost_changes(connection, database.marked_versions))
-        counts = [_count_rows(connection, table) for table in tables]
-    return VerificationReport(counts[0], counts[1], counts[2], counts[3], found, counts[4])
+        counts = RowCounts(*(_count_rows(connection, table) for table in tables))
+        if found:  # of what is damaged, the index has other words
+            return VerificationReport(counts, found, has_compared_index=False)
+        progress = StepCounter(report, "Comparing the index", counts.messages, "messages")
+        problems, queued = _compare_index(connection, progress)
+    return VerificationReport(counts, tuple(map(Damage, problems)), queued)
+
+
+def _compare_index(connection: sa.Connection, messages: StepCounter) -> tuple[list[str], int]:
+    """Return the defects of the search's index, and the number of messages and checkpoints that are queued for it."""
+    try:
+        compared = index_verification.compare_index(connection, messages.add)
+    except _READ_ERRORS as error:
+        unreadable = f"not all of the search's index can be read: {_unwrap_driver_error(error)}"
+        return [f"{unreadable}. {index_verification.REMEDY}"], 0
+    return compared.list_problems(), compared.queued
 
 
 def _find_damages(connection: sa.Connection, messages: StepCounter) -> Iterator[Damage]:

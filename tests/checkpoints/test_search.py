@@ -16,7 +16,7 @@ from checkpoints.interchange import reading, transfer
 from checkpoints.limits import MAX_SEARCH_HITS
 from checkpoints.search.result import SearchHit
 from checkpoints.storage import schema, search_index
-from checkpoints.upkeep import erasure
+from checkpoints.upkeep import erasure, verification
 from tests.checkpoints.conversations import names, new, talked, texts
 from tests.checkpoints.storage.revisions import revert_schema
 
@@ -276,6 +276,7 @@ def test_every_word_that_is_stored_is_found_and_no_other(store: Store, history: 
     for thread in store.list_threads(owner="local"):
         erasure.erase(store.database, thread.id)
     run_steps(store, history)
+    assert verification.verify(store.database).damages == ()
     with store.database.begin_read() as connection:
         bodies = connection.scalars(
             sa.select(schema.message.c.body).join(schema.thread).where(schema.thread.c.deleted_at.is_(None))

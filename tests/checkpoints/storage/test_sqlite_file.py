@@ -147,7 +147,7 @@ def test_a_log_in_a_read_only_folder_is_read_as_well(public_file: Path) -> None:
     close_folder(public_file, file_mode=0o444)
     with as_nobody():
         database = Database.open_read_only(f"sqlite:///{public_file}")
-        assert verify(database).messages == 3
+        assert verify(database).counts.messages == 3
         database.close()
 
 

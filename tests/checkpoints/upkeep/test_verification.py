@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from checkpoints import Message, MessageNotFoundError, Runs, RunState, Store
 from checkpoints.storage import schema
 from checkpoints.upkeep import verification
-from checkpoints.upkeep.verification import Damage
+from checkpoints.upkeep.verification_report import Damage
 from tests.checkpoints.conversations import new, talked
 
 
@@ -54,7 +54,7 @@ def test_nothing_is_wrong_with_a_conversation_to_which_everything_happened(store
     lived(store)
     report = verification.verify(store.database)
     assert report.damages == ()
-    assert (report.threads, report.messages) == (3, 18)
+    assert (report.counts.threads, report.counts.messages) == (3, 18)
     assert str(report).endswith(": all whole.")
 
 
