@@ -1,13 +1,12 @@
 """Keeping house in time: branches of a conversation, its checkpoints in order, and the log of what was done."""
 
 import re
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 
 import pytest
 from playwright.sync_api import expect
 
-from checkpoints import Database, Store
+from checkpoints import Store
+from tests.e2e.changing import changed_behind
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.server import Server
 from tests.e2e.test_accessibility import NARROW, expect_accessible
@@ -205,25 +204,13 @@ def test_the_log_reads_like_the_story(page: Page) -> None:
     page.expect_messages(8)
 
 
-@contextmanager
-def _changed_behind(page: Page) -> Iterator[tuple[Store, str]]:
-    """Stop the server, change the conversation of the page in its store, and show it again."""
-    page.expect_lost_server()
-    thread_id = page.tab.url.rsplit("/", 1)[1]
-    page.server.stop()
-    with closing(Database.open_file(page.server.folder / "data" / "waymark.db")) as database:
-        yield Store(database), thread_id
-    page.server.start()
-    page.reload()
-
-
 DESCRIPTION = "needle " + "d" * 9_000
 
 
 def test_a_long_history_comes_in_portions(server: Server, visit: Visit) -> None:
     page = visit(server)
     page.say("Hello")
-    with _changed_behind(page) as (store, thread_id):
+    with changed_behind(page) as (store, thread_id):
         for number in range(250):
             store.save(thread_id, name=f"Place {number}", description=DESCRIPTION if number == 2 else "")
     checkpoints = page.tab.get_by_test_id("checkpoint")
@@ -253,7 +240,7 @@ def test_a_long_history_comes_in_portions(server: Server, visit: Visit) -> None:
 def test_of_many_branches_the_newest_and_the_current_one_are_shown(server: Server, visit: Visit) -> None:
     page = visit(server)
     page.say("Hello")
-    with _changed_behind(page) as (store, thread_id):
+    with changed_behind(page) as (store, thread_id):
         _add_branches(store, thread_id, count=150)
         earliest = store.list_branches(thread_id)[1][0].name
     expect(page.branches).to_have_count(101)
@@ -272,7 +259,7 @@ def test_of_many_branches_the_newest_and_the_current_one_are_shown(server: Serve
 def test_of_many_branches_the_current_one_is_in_view(server: Server, visit: Visit) -> None:
     page = visit(server)
     page.say("Hello")
-    with _changed_behind(page) as (store, thread_id):
+    with changed_behind(page) as (store, thread_id):
         _add_branches(store, thread_id, count=150)
         store.switch(thread_id, store.list_branches(thread_id)[120][0].id)
     current = page.branches.and_(page.tab.locator("[aria-pressed=true]"))
