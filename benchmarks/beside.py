@@ -41,7 +41,7 @@ BURDENS: dict[str, Callable[[], Burden]] = {
     "nothing": lambda: Burden(burdens.do_nothing),
     "imports of 10 MB": lambda: Burden(burdens.import_large_files),
     "a tool's result of 50 MB in one line": lambda: Burden(burdens.call_flooding_tool),
-    "5,000 branches of a comb in four tabs": lambda: Burden(burdens.view_in_tabs, burdens.write_branched_document()),
+    "10,000 branches of a comb in four tabs": lambda: Burden(burdens.view_in_tabs, burdens.write_branched_document()),
     "128 calls and 199 branches in four tabs": lambda: Burden(burdens.view_in_tabs, burdens.write_calling_document()),
     "9 MB of dear Markdown in four tabs": lambda: Burden(burdens.view_in_tabs, burdens.write_dear_document()),
     "1,000 sockets that do not read": lambda: Burden(burdens.hold_unread_sockets),
