@@ -160,6 +160,8 @@ def _read_composer(services: Services, thread_id: str | None) -> dict[str, Any]:
     answering = {
         "model": name or services.models.default_spec,
         "demo": services.describe_demo(name or services.models.default_spec),
+        "models": services.describe_models(),
+        "default": services.models.default_spec,
         "max_chars": limits.MAX_MESSAGE_CHARS,
     }
     if thread is None:

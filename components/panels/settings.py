@@ -55,6 +55,14 @@ async def _save_settings(services: Services, action: Action) -> Answer:
         return Answer(reply={**action.refuse(CONFLICT_NOTICE), "choice": now["choice"]})
 
 
+async def _choose_model(services: Services, action: Action) -> Answer:
+    """Change the model of a conversation at once. No dialog keeps the choice, so a refusal is a toast."""
+    try:
+        return Answer(await _save_thread_settings(services, action.fields["thread"], action))
+    except StateError as error:
+        return Answer(page_state.report_problem(str(error)))
+
+
 def refuse_settings(action: Action, error: StateError) -> Answer:
     """Give the reason to the dialog, which keeps the choice."""
     return Answer(reply=action.refuse(error))
@@ -68,7 +76,6 @@ def _read_thread_settings(services: Services, thread_id: str | None) -> dict[str
     defaults = {name: value for name, value in asdict(services.models.parameters).items() if value is not None}
     if "extra_body" in defaults:  # it may hold any text, such as a key
         defaults["extra_body"] = "set for the app"
-    names = [{"name": name, "demo": services.describe_demo(name)} for name in services.models.specs]
     general = {"default": services.models.default_spec, "time_travel": services.runner.default_policy}
     return {
         "thread": thread_id,
@@ -76,24 +83,27 @@ def _read_thread_settings(services: Services, thread_id: str | None) -> dict[str
         "defaults": defaults,
         "efforts": REASONING_EFFORTS,
         "ranges": {name: {"min": lowest, "max": highest} for name, (lowest, highest) in PARAMETER_RANGES.items()},
-        "models": names,
+        "models": services.describe_models(),
         **general,
         "max_chars": {"instructions": MAX_INSTRUCTIONS_CHARS, "extra_body": MAX_EXTRA_BODY_CHARS},
     }
 
 
 async def _save_thread_settings(services: Services, thread_id: str, action: Action) -> page_state.PageUpdate:
-    """Change the settings that the user changed, and no others."""
-    chosen, seen = action.fields["choice"], action.fields["seen"]
+    """Change the settings that the user changed, and no others. `seen` values, where given, must still be those stored."""
+    chosen, seen = action.fields["choice"], action.fields.get("seen")
     before = ThreadSettings.from_thread(await services.read_snapshot(services.store.get_thread, thread_id))
     values = before.with_changes(chosen, services.models).changes_since(before)
     if not values:
         return page_state.build_update()
-    caller, known = Caller(request_id=action.caller.request_id), {key: str(seen.get(key, "")) for key in values}
+    caller = Caller(request_id=action.caller.request_id)
+    known = None if seen is None else {key: str(seen.get(key, "")) for key in values}
     done = await services.apply_change(services.store.change_settings, thread_id, values, expected=known, caller=caller)
     return page_state.build_update(
         toast={"text": f"Set {operations.describe_settings(values)}", "undo": {"thread": thread_id, "version": done.version}}
     )
 
 
-PANEL = Panel(buttons=buttons, actions={Ids.SETTINGS: {"open": _open_settings, "save": _save_settings}})
+PANEL = Panel(
+    buttons=buttons, actions={Ids.SETTINGS: {"open": _open_settings, "save": _save_settings, "choose": _choose_model}}
+)

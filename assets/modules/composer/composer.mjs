@@ -6,6 +6,7 @@ import { lazy } from "../lib/lazy.mjs";
 import { useRunning } from "../lib/live-run.mjs";
 import { isChangeUnseen } from "../lib/socket.mjs";
 import { isOutageShown } from "../page/outage.mjs";
+import { ModelPicker } from "../settings/model-picker.mjs";
 import { useKeptChoice } from "../settings/settings.mjs";
 import { SendButton, StopButton } from "./buttons.mjs";
 import { MessageField, useMessageField } from "./message-field.mjs";
@@ -14,7 +15,9 @@ import { useQueue } from "./queue.mjs";
 import { recoverSent, useSending } from "./sending.mjs";
 import { useDrafts, useFilledText } from "./unsent-messages.mjs";
 
-const { createElement: h, useEffect, useLayoutEffect } = window.React;
+const { createElement: h, useEffect, useLayoutEffect, useRef } = window.React;
+
+const CLOSED_BY_ESCAPE = ".modal.show, [role=menu], .meter-panel, .model-list, .backdrop.shown";
 
 const Chips = lazy(() => import("./attachments.lazy.mjs"), "Chips");
 
@@ -33,6 +36,7 @@ export function Composer(props) {
 
   const { pending } = sending;
   const { attachments } = field;
+  useEscapeToStop(isRunning && pending?.type !== "stop", sending.stop);
   const retry = () => (pending?.type === "stop" ? sending.stop() : send());
   return h(
     "section",
@@ -41,12 +45,12 @@ export function Composer(props) {
       "div",
       { className: "composer-column" },
       h(SendProblem, { problem: sending.problem ?? (attachments.problem && { text: attachments.problem }), onRetry: retry }),
-      queue.queued !== null && h(QueuedMessage, { queued: queue.queued, onEdit: queue.editQueued }),
+      queue.queued !== null && h(QueuedMessage, { queued: queue.queued, onEdit: queue.editQueued, onSendNow: isRunning && pending === null ? () => (queue.sendAfterStop(), sending.stop()) : null }),
       field.isCommand && h("p", { className: "quiet", role: "status" }, h("code", null, "/compact"), " summarises the conversation; after it you can say what to keep."),
       attachments.files.length > 0 && h(Chips, { files: attachments.files, onRemove: (file) => attachments.removeFiles([file]) }),
       h(
         MessageField,
-        { field, onSend: send },
+        { field, onSend: send, onEditLast: queue.queued === null ? editLastQuestion : queue.editQueued },
         isRunning
           ? h(StopButton, { isStopping: pending?.type === "stop", onClick: sending.stop })
           : h(SendButton, { isSending, isEmpty: field.isEmpty, onClick: send }),
@@ -55,6 +59,25 @@ export function Composer(props) {
     ),
   );
 }
+
+/** Stop the answer on Escape, unless that closes something or is pressed in another field. */
+function useEscapeToStop(isActive, stop) {
+  const latest = useRef(stop);
+  latest.current = stop;
+  useEffect(() => {
+    if (!isActive) return undefined;
+    const onKeyDown = (event) => {
+      const isElsewhere = event.target.closest?.("input, select, [contenteditable], textarea:not([data-testid=composer])");
+      if (event.key !== "Escape" || event.defaultPrevented || event.isComposing || isElsewhere || document.querySelector(CLOSED_BY_ESCAPE)) return;
+      latest.current();
+    };
+    document.addEventListener("keydown", onKeyDown, { capture: true }); // before a dialog or a sheet closes
+    return () => document.removeEventListener("keydown", onKeyDown, { capture: true });
+  }, [isActive]);
+}
+
+/** Edit the user's last message in its place. */
+const editLastQuestion = () => [...document.querySelectorAll('article[data-role="user"] .edit-button')].at(-1)?.click();
 
 /** Move a message between the field, the queue and the server. */
 function useMessages(props, data, field) {
@@ -104,12 +127,13 @@ function SendProblem({ problem, onRetry }) {
   );
 }
 
-function QueuedMessage({ queued: { text, files }, onEdit }) {
+function QueuedMessage({ queued: { text, files }, onEdit, onSendNow }) {
   return h(
     "div",
     { className: "composer-queued", role: "status" },
     icon("clock-history"),
     h("p", null, h("span", { className: "quiet" }, "Sent after this answer: "), [text, files.length > 0 && formatCount(files.length, "file")].filter(Boolean).join(" · ")),
+    onSendNow && h("button", { type: "button", className: "quiet-button", title: "Stop the answer, and send this", onClick: onSendNow }, "Send now"),
     h("button", { type: "button", className: "quiet-button", onClick: onEdit }, "Edit"),
   );
 }
@@ -124,7 +148,7 @@ function ComposerFoot({ data, tokens }) {
       "div",
       { className: "composer-status" },
       data.meter && h(Meter, { thread: data.thread, version: data.version, meter: data.meter, typed: tokens }),
-      !data.demo && h("span", { className: "composer-model" }, data.model),
+      h(ModelPicker, { data }),
     ),
   );
 }

@@ -81,15 +81,22 @@ function buildFieldActions(textarea, shownThread, measure, { getFiles, prependFi
   };
 }
 
-/** The field with its attach button. Enter sends. @param {{field: MessageFieldState, onSend: () => void, children: any}} props `children` is the button to send or stop */
-export function MessageField({ field, onSend, children }) {
+/**
+ * The field with its attach button. Enter sends; the up arrow in the empty field edits the last question.
+ * @param {{field: MessageFieldState, onSend: () => void, onEditLast: () => void, children: any}} props `children` is the button to send or stop
+ */
+export function MessageField({ field, onSend, onEditLast, children }) {
   const { textarea, attachments } = field;
   const onKeyDown = (event) => {
     // keyCode 229: Safari ends a composition before the keydown of the Enter that chose the word.
     const isComposing = event.nativeEvent.isComposing || event.keyCode === 229;
-    if (event.key !== "Enter" || event.shiftKey || isComposing) return;
+    if (isComposing || event.shiftKey) return;
+    const isAlone = !event.altKey && !event.ctrlKey && !event.metaKey; // Alt and an arrow go through the checkpoints
+    const isEdit = event.key === "ArrowUp" && isAlone && textarea.current.value === "" && attachments.files.length === 0;
+    if (event.key !== "Enter" && !isEdit) return;
     event.preventDefault();
-    onSend();
+    if (isEdit) onEditLast();
+    else onSend();
   };
   const onPaste = (event) => {
     const files = readPastedFiles(event);

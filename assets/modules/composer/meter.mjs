@@ -1,7 +1,8 @@
 /** The context meter: how full the model's window is and, when opened, how much the conversation has used. */
 import { formatCount, formatDollars, formatUsage } from "../lib/format.mjs";
+import { usePopover } from "../lib/popover.mjs";
 
-const { createElement: h, useEffect, useRef, useState } = window.React;
+const { createElement: h, useEffect, useState } = window.React;
 
 const BYTES_PER_TOKEN = 4; // the server's estimate (agent/context/tokens.py)
 const LEVELS = [[95, "danger"], [80, "warning"], [0, "calm"]];
@@ -40,26 +41,6 @@ export function Meter({ thread, version, meter, typed }) {
     ),
     isOpen && h(Panel, { thread, version, meter, tokens, about }),
   );
-}
-
-/** Open and close the panel. Another thread, a click outside and Escape close it. */
-function usePopover(thread) {
-  const [isOpen, setOpen] = useState(false);
-  const root = useRef(null);
-  useEffect(() => setOpen(false), [thread]);
-  useEffect(() => {
-    if (!isOpen) return undefined;
-    const onPointerDown = (event) => !root.current.contains(event.target) && setOpen(false);
-    document.addEventListener("pointerdown", onPointerDown);
-    return () => document.removeEventListener("pointerdown", onPointerDown);
-  }, [isOpen]);
-  const onKeyDown = (event) => {
-    if (event.key !== "Escape" || !isOpen) return;
-    event.stopPropagation();
-    setOpen(false);
-    root.current.querySelector("button").focus();
-  };
-  return { isOpen, setOpen, root, onKeyDown };
 }
 
 function Panel({ thread, version, meter, tokens, about }) {

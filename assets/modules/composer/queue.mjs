@@ -47,8 +47,10 @@ export function useQueue(data, { pending, problem, send }, isBusy, field, drafts
     field.putBack(queued);
     field.textarea.current.focus();
   };
+  /** Send the message also after an answer that was stopped. */
+  const sendAfterStop = () => setQueued({ ...queued, isAfterEnd: true });
   const recover = () => queued === null && setQueued(recoverQueued(thread, field, isBusy));
-  return { queued, addToQueue, editQueued, recover };
+  return { queued, addToQueue, editQueued, sendAfterStop, recover };
 }
 
 /**

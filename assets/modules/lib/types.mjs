@@ -30,7 +30,7 @@
  * @typedef {{name: string, type: string, size: number, content: Blob}} ChosenFile  a file in memory
  * @typedef {{tokens: number, exact: boolean, most: number, answer: number, messages: number, left_out: number}} MeterView
  * @typedef {{thread: string|null, version: number, running: boolean, rest: string|null, fill: {key: string, text: string}|null,
- *   model: string, demo: string|null, meter: MeterView|null,
+ *   model: string, demo: string|null, models: ModelItem[], default: string, meter: MeterView|null,
  *   max_chars: number}} ComposerData
  *
  * @typedef {{id: string, name: string, position: number, description: string, more: MoreView|null, created_by: "user"|"agent"|"judge"|"system", time: string,
@@ -48,7 +48,8 @@
  * @typedef {{model?: string, instructions?: string, time_travel?: string, temperature?: string, top_p?: string,
  *   max_tokens?: string, reasoning_effort?: string, extra_body?: string}} Choice  settings of a conversation; empty: not chosen
  * @typedef {{choice: Choice, model: string, demo: string|null}} KeptChoice  with what the page says of the chosen model
- * @typedef {{thread: string|null, choice: Required<Choice>, models: {name: string, demo: string|null}[], default: string,
+ * @typedef {{name: string, demo: string|null}} ModelItem  `demo`: the hint of the demo model
+ * @typedef {{thread: string|null, choice: Required<Choice>, models: ModelItem[], default: string,
  *   time_travel: "ask"|"allow"|"off", max_chars: {instructions: number, extra_body: number}, efforts: string[],
  *   ranges: Record<"temperature"|"top_p"|"max_tokens", {min: number, max: number}>, defaults: Partial<Record<keyof Choice, string|number>>}} SettingsData
  */

@@ -16,10 +16,11 @@ const KEYS = [
   [["Shift", "Enter"], "begin a new line"],
   [[MODIFIER_KEY, "K"], "find a message, a place or an action"],
   [[MODIFIER_KEY, "S"], "save a checkpoint"],
+  [["Esc"], "stop the answer, or close what is open"],
+  [["↑"], "in the empty field: edit your last message"],
   [["Esc", "Esc"], "in the empty field: choose a place to go back to"],
   [["Alt", "↑"], "show the checkpoint before"],
   [["Alt", "↓"], "show the checkpoint after"],
-  [["Esc"], "close what is open"],
   [["?"], "show this"],
 ];
 

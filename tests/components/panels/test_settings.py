@@ -12,8 +12,6 @@ from components.panels import settings
 def test_the_dialog_shows_the_defaults_of_the_app_and_no_extra_body() -> None:
     parameters = ModelParameters(temperature=0.2, reasoning_effort="low", extra_body='{"key": "secret"}')
     models = ConfiguredModels(ProviderKeys(), "demo", parameters=parameters)
-    services: Any = SimpleNamespace(
-        models=models, runner=SimpleNamespace(default_policy="ask"), describe_demo=lambda _: None
-    )
+    services: Any = SimpleNamespace(models=models, runner=SimpleNamespace(default_policy="ask"), describe_models=list)
     defaults = settings._read_thread_settings(services, None)["defaults"]
     assert defaults == {"temperature": 0.2, "reasoning_effort": "low", "extra_body": "set for the app"}

@@ -1,0 +1,30 @@
+/** A small panel beside the button that opens it. */
+const { useEffect, useRef, useState } = window.React;
+
+/**
+ * Open and close a panel. Another conversation, a click outside and Escape close it.
+ * @param {string|null} thread
+ * @returns {{isOpen: boolean, setOpen: (isOpen: boolean) => void, close: () => void, root: {current: HTMLElement}, onKeyDown: Function}}
+ *   `close` gives the focus back to the button; `root` and `onKeyDown` are for the element around both
+ */
+export function usePopover(thread) {
+  const [isOpen, setOpen] = useState(false);
+  const root = useRef(null);
+  useEffect(() => setOpen(false), [thread]);
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const onPointerDown = (event) => !root.current.contains(event.target) && setOpen(false);
+    document.addEventListener("pointerdown", onPointerDown);
+    return () => document.removeEventListener("pointerdown", onPointerDown);
+  }, [isOpen]);
+  const close = () => {
+    setOpen(false);
+    root.current.querySelector("button").focus();
+  };
+  const onKeyDown = (event) => {
+    if (event.key !== "Escape" || !isOpen) return;
+    event.stopPropagation();
+    close();
+  };
+  return { isOpen, setOpen, close, root, onKeyDown };
+}

@@ -1,0 +1,46 @@
+/** The name of the model below the field: the button that opens the list of models. */
+import { useActions } from "../lib/actions.mjs";
+import { icon } from "../lib/icons.mjs";
+import { lazy } from "../lib/lazy.mjs";
+import { usePopover } from "../lib/popover.mjs";
+import { keepChoice, useKeptChoice } from "./settings.mjs";
+
+const { createElement: h } = window.React;
+
+const SETTINGS = "settings"; // the list of actions that changes settings: components/panels/settings.py
+const ModelList = lazy(() => import("./model-list.lazy.mjs"), "ModelList", "The models could not be loaded. Please try again.");
+
+/** @param {{data: import("../lib/types.mjs").ComposerData}} props */
+export function ModelPicker({ data }) {
+  const { isOpen, setOpen, close, root, onKeyDown } = usePopover(data.thread);
+  const choose = useModelChoice(data);
+  const { models = [], model } = data;
+  if (models.length < 2) return data.demo ? null : h("span", { className: "composer-model" }, model);
+  const onChoose = (chosen) => {
+    close();
+    choose(chosen);
+  };
+  return h(
+    "div",
+    { className: "model-picker", ref: root, onKeyDown },
+    h(
+      "button",
+      { type: "button", className: "text-button model-button", "data-testid": "model", title: "Choose the model", "aria-haspopup": "dialog", "aria-expanded": isOpen, onClick: () => setOpen(!isOpen) },
+      h("span", { className: "visually-hidden" }, "Model: "),
+      h("span", { className: "composer-model" }, model),
+      icon("chevron-right", "model-arrow"),
+    ),
+    isOpen && h(ModelList, { models, current: model, usual: data.default, onChoose, onClose: () => setOpen(false) }),
+  );
+}
+
+/** @returns {(model: import("../lib/types.mjs").ModelItem) => void} changes the model of the conversation, or of the one that the next message begins */
+function useModelChoice({ thread = null, default: usual }) {
+  const act = useActions({ id: SETTINGS });
+  const kept = useKeptChoice(thread);
+  return ({ name, demo }) => {
+    const choice = { model: name === usual ? "" : name };
+    if (thread === null) keepChoice({ choice: { ...kept?.choice, ...choice }, model: name, demo });
+    else act("choose", { thread, choice });
+  };
+}
