@@ -49,6 +49,7 @@ MAX_ALTERNATIVES = 200  # of one message, the newest of them
 MAX_DOCUMENT_VALUES = 1_000_000  # brackets and commas outside of texts
 MAX_PART_VALUES = 20_000  # of one message, one checkpoint or the settings: each is converted in one call
 MAX_SAVED_VALUES = 19_900  # of one message, or the further keys, of a saved state: an export puts its own fields around them
+MAX_READ_VALUES = 100_000  # of the messages that a view or a request reads at once, the newest
 MAX_FILE_LEVELS = 100  # of objects and lists within one another, in a file that is imported
 
 # Search
@@ -91,12 +92,11 @@ def has_more_values(value: Any, limit: int) -> bool:
 
 def count_values(value: Any, limit: int) -> int:
     """Count the objects, lists, texts and numbers of JSON, and stop soon after `limit`."""
-    waiting, count = [value], 0
+    waiting, count = [value] if isinstance(value, (dict, list)) else [], 1
     while waiting and count <= limit:
         each = waiting.pop()
-        count += 1
-        if isinstance(each, (dict, list)):
-            if len(each) > limit:
-                return count + len(each)
-            waiting.extend(each.values() if isinstance(each, dict) else each)
+        count += len(each)
+        if count <= limit:
+            items = each.values() if isinstance(each, dict) else each
+            waiting += [below for below in items if isinstance(below, (dict, list))]
     return count

@@ -47,12 +47,23 @@ class Reader:
             return thread_rows.find_import(connection, source_hash, owner)
 
     def list_messages(
-        self, thread_id: str, *, last: int | None = None, before: int | None = None, report: Report = ignore_progress
+        self,
+        thread_id: str,
+        *,
+        last: int | None = None,
+        before: int | None = None,
+        max_values: int | None = None,
+        report: Report = ignore_progress,
     ) -> list[Message]:
-        """Return the current path: all of it, or its `last` messages, at depths below `before` if given."""
+        """Return the current path: all of it, or its `last` messages, at depths below `before` if given.
+
+        With `max_values` it is fewer of them where their JSON has more values, and at least one.
+        """
         with self.database.begin_read() as connection:
             _, path = thread_rows.load_current_path(connection, thread_id)
-            return message_rows.select_messages(connection, path, last=last, before=before, report=report)
+            return message_rows.select_messages(
+                connection, path, last=last, before=before, max_values=max_values, report=report
+            )
 
     def list_messages_to(self, thread_id: str, message_id: str, *, last: int | None = None) -> list[Message]:
         """Return the path to any message: all of it, or its `last` messages. Raises `MessageNotFoundError`."""
@@ -178,11 +189,18 @@ class Reader:
             return branches.select_alternatives(connection, thread_rows.select_thread(connection, thread_id), messages)
 
     def compare_paths(
-        self, thread_id: str, left_id: str | None, right_id: str | None, *, max_messages: int | None = None
+        self,
+        thread_id: str,
+        left_id: str | None,
+        right_id: str | None,
+        *,
+        max_messages: int | None = None,
+        max_values: int | None = None,
     ) -> Difference:
         """Compare the paths to two messages (None: before the first message): where they part, and the rest of each.
 
-        At most `max_messages` of each are returned, the first. No call is returned without a result that follows it.
+        At most `max_messages` of each are returned, the first, and of these as many as have `max_values`. No call is
+        returned without a result that follows it.
         """
         with self.database.begin_read() as connection:
             thread_rows.select_thread(connection, thread_id)
@@ -192,11 +210,15 @@ class Reader:
             lengths = [path.length - shared for path in paths]
             shown = [length if max_messages is None else min(length, max_messages) for length in lengths]
             rest = [
-                message_rows.select_messages(connection, path, last=n, before=shared + n)
+                message_rows.select_messages(
+                    connection, path, last=n, before=shared + n, max_values=max_values, keeps_first=True
+                )
                 for path, n in zip(paths, shown, strict=True)
             ]
             is_torn = any(messages and messages[0].type == "tool" for messages in rest)
-            before = message_rows.select_messages(connection, paths[0], last=max_messages, before=shared) if is_torn else []
+            before = message_rows.select_messages(
+                connection, paths[0], last=max_messages if is_torn else 0, before=shared, max_values=max_values
+            )
         left, right = (
             messages if len(messages) == length else history.drop_open_calls(messages)
             for messages, length in zip(rest, lengths, strict=True)

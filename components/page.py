@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 from dash import ClientsideFunction, Dash, Input, Output, State, html
 from dash.development.base_component import Component
 from fastapi import FastAPI, Request
-from plotly.io.json import to_json_plotly
 from starlette.responses import Response
 
 from checkpoints import StoreUnavailableError, TakesTooLongError
@@ -33,6 +32,7 @@ from components.panels import (
     undo_redo,
 )
 from components.properties import Properties
+from components.replies import to_json
 from components.routes import stream
 from components.services import Services
 from components.shapes import check_arguments
@@ -205,7 +205,7 @@ def add_route(server: FastAPI, services: Services) -> None:
             )
         except (StoreUnavailableError, TakesTooLongError):
             shown = layout()  # the panels will request their data, and report the error
-        return Response(to_json_plotly(shown), media_type="application/json")
+        return Response(to_json(shown), media_type="application/json")
 
 
 def register(app: Page, services: Services) -> None:

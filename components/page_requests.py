@@ -12,7 +12,6 @@ from typing import Any, Required, Self
 
 from dash.exceptions import PreventUpdate
 from fastapi import FastAPI, Request
-from plotly.io.json import to_json_plotly
 from starlette.responses import Response
 from typing_extensions import TypedDict
 
@@ -21,6 +20,7 @@ from components import page_state
 from components.actions import Action, ActionList, run_action
 from components.panels import outage, toast
 from components.properties import Properties, collect_properties, set_properties
+from components.replies import to_json
 from components.services import Services
 from components.shapes import MalformedRequestError, check_shape
 from components.views.message_window import MessageWindow
@@ -103,17 +103,17 @@ async def _answer(services: Services, work: Callable[[], Awaitable[Properties]])
             report_error(error)
         finally:
             outage.report_outage(services.store.database)
-    return Response(_to_json(properties), media_type="application/json")
+    return Response(_write_reply(properties), media_type="application/json")
 
 
-def _to_json(properties: Properties) -> str:
+def _write_reply(properties: Properties) -> bytes:
     """Serialize a reply. One that JSON cannot carry becomes a sentence, as any other error does."""
     try:
-        return str(to_json_plotly(properties))
+        return to_json(properties)
     except (TypeError, ValueError) as error:
         with collect_properties() as reported:
             report_error(error)
-        return str(to_json_plotly(reported))
+        return to_json(reported)
 
 
 async def _run_listed_action(services: Services, actions: ActionList, action: Action) -> Properties:

@@ -12,7 +12,6 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessageChunk, BaseMessage, HumanMessage
 from langchain_core.messages.tool import ToolCallChunk
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
-from plotly.io.json import to_json_plotly
 from pydantic import Field
 
 from agent.settings import ThreadSettings
@@ -21,6 +20,7 @@ from checkpoints.interchange import reading, transfer, waymark
 from components.page import read_panels
 from components.page_state import PageLocation
 from components.rendering import Renderer
+from components.replies import to_json
 from components.services import Services
 from tests.agent.running import Only, Running, running, tool
 from tests.checkpoints import shapes
@@ -84,7 +84,7 @@ class Conversation:
         """Show the whole page; return the statements and the characters that it took."""
         with counting(self.chat.store) as statements:
             shown = read_panels(self.services, PageLocation(self.chat.thread_id, {}))
-        return len(statements), len(to_json_plotly(shown))
+        return len(statements), len(to_json(shown).decode())
 
 
 @asynccontextmanager

@@ -5,24 +5,30 @@ those of the processes that format. A busy machine changes none of them.
 """
 
 import asyncio
-import json
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-from plotly.io.json import to_json_plotly
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
-from checkpoints import Database, Run, RunState, StateError, Store
+from agent.context import recent_messages
+from agent.context.window import DEFAULT_WINDOW_TOKENS
+from checkpoints import Database, Message, Run, RunState, StateError, Store, limits, serde
 from checkpoints.interchange import reading, transfer
 from checkpoints.storage import operation_rows
 from components import rendering
 from components.page import read_panels
 from components.page_state import PageLocation
+from components.replies import to_json
 from components.routes import agent_transcript
 from components.services import Services
+from components.views import message_window
 from components.views.shown_text import MAX_SHOWN_CHARS, MAX_VIEW_CALLS, MAX_VIEW_CHARS
 from tests.checkpoints import shapes
 from tests.components.parts import open_services
@@ -30,7 +36,10 @@ from tests.doors import DOORS, Conversation, Door, talking
 from tests.rounds import given_examples
 
 MAX_VIEW_STATEMENTS = 80
-MAX_REPLY_CHARS = 7 * MAX_VIEW_CHARS  # JSON writes a "<" as six characters; and the frame
+MAX_REPLY_CHARS = 2 * MAX_VIEW_CHARS + 200_000  # JSON writes a line break as two characters; and the frame
+MAX_READING = limits.MAX_READ_VALUES + limits.MAX_PART_VALUES  # values: the last message read may be one too many
+MAX_OWN_VALUES = 1_000  # of the messages of the turn
+MAX_TURN_CALLS = DEFAULT_WINDOW_TOKENS // 15  # a call without arguments has some tokens more
 MAX_VIEW_SECONDS = 1.0  # of this process, without those that format
 MAX_FORMATTING_SECONDS = rendering.MAX_PAGE_SECONDS + rendering.MAX_TEXT_SECONDS + 1  # of a view, with starts of processes
 QUICK = ("a message", "a deep file")
@@ -78,6 +87,32 @@ DEAR_DOCUMENTS: dict[str, Callable[[], str]] = {
 }
 
 
+def write_many_calls(answers: int, calls: int) -> str:
+    """Questions with answers of so many calls, whose ids begin again in each."""
+    asked = [{"name": "look", "args": {}, "id": f"call_{number}"} for number in range(calls)]
+    turn = (HumanMessage("And?"), AIMessage("", tool_calls=asked))
+    return shapes.following(turn * answers)
+
+
+def write_many_values(messages: int, values: int) -> str:
+    row = {"row": [0] * values}
+    call = {"name": "look", "args": row, "id": "a"}
+    turn = (HumanMessage("And?", additional_kwargs=row), AIMessage("", tool_calls=[call]))
+    return shapes.following(turn * (messages // 2))
+
+
+def write_many_tables(messages: int, columns: int) -> str:
+    table = "|a" * columns + "|\n" + "|-" * columns + "|\n" + "a\n" * 18 + "\n"
+    return shapes.following([HumanMessage("And?"), *[AIMessage(table * (40_000 // len(table)))] * messages])
+
+
+MANY: dict[str, tuple[Callable[[int, int], str], int, int]] = {  # with the most that is tried here of each number
+    "calls": (write_many_calls, 198, limits.MAX_CALLS),
+    "values": (write_many_values, 16, limits.MAX_PART_VALUES - 100),
+    "tables": (write_many_tables, 3, 250),
+}
+
+
 def sum_children_seconds() -> float:
     """Return the processor seconds of all processes that have ended."""
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -91,7 +126,7 @@ async def expect_cheap_views(services: Services, thread_id: str) -> None:
         with services.store.database.begin_read():
             shown = read_panels(services, PageLocation(thread_id, {}))
         memory = agent_transcript._read_agent_transcript(services, thread_id, "main", None, 50)
-        replies = [len(to_json_plotly(shown)), len(json.dumps(memory))]
+        replies = [len(to_json(each).decode()) for each in (shown, memory)]
         assert max(replies) <= MAX_REPLY_CHARS
         messages = shown["transcript"]["data"]["messages"]
         assert sum(len(each["html"]) for each in messages) <= MAX_VIEW_CHARS
@@ -169,6 +204,74 @@ def test_a_limit_holds_at_its_edge_both_ways(door: str, beyond: int) -> None:
 @given_examples(3, 300, st.sampled_from(list(DOORS)), st.sampled_from(LETTERS), st.floats(0.01, 2))
 def test_input_of_any_size_is_taken_back_or_refused(door: str, letter: str, share: float) -> None:
     asyncio.run(expect_limit_holds(DOORS[door], letter, max(4, round(DOORS[door].limit * share))))
+
+
+@dataclass
+class RequestWork:
+    """What turns parsed and built, counted."""
+
+    values: int = 0  # of messages read
+    calls: int = 0  # of messages built for a request
+
+
+@contextmanager
+def counting_work() -> Iterator[RequestWork]:
+    work, parse, build = RequestWork(), serde.parse_canonical, recent_messages.to_sendable
+
+    def parse_and_count(text: str) -> Any:
+        body = parse(text)
+        work.values += limits.count_values(body, 10**6)
+        return body
+
+    def build_and_count(stored: Message) -> AnyMessage | None:
+        message = build(stored)
+        work.calls += len(message.tool_calls) if isinstance(message, AIMessage) else 0
+        return message
+
+    with (
+        patch.object(serde, "parse_canonical", parse_and_count),
+        patch.object(recent_messages, "to_sendable", build_and_count),
+    ):
+        yield work
+
+
+async def expect_cheap_life(text: str) -> None:
+    """View a document, save, take a turn and restore: the costs are those of what is shown and sent."""
+    async with talking() as talk:
+        document = reading.read_document(text)
+        thread = talk.chat.thread_id = transfer.import_thread(talk.chat.store, document).result
+        with counting_work() as work:
+            assert talk.chat.runner.inputs.load_context(thread)
+        assert work.values <= 2 * MAX_READING  # of the last answers for a count, and else of what a request reads
+        expect_bounded_view(talk)
+        with counting_work() as work:
+            saved = talk.chat.store.save(thread).result
+            assert (await talk.ask()).state is RunState.DONE
+            talk.chat.store.restore(thread, saved)
+        assert work.values <= MAX_READING + MAX_OWN_VALUES
+        assert work.calls <= MAX_TURN_CALLS
+        expect_bounded_view(talk)
+
+
+@pytest.mark.parametrize("kind", MANY)
+def test_a_turn_costs_what_a_request_holds(kind: str) -> None:
+    write, count, size = MANY[kind]
+    asyncio.run(expect_cheap_life(write(count, size)))
+
+
+@given_examples(2, 100, st.sampled_from(list(MANY)), st.floats(0.01, 1), st.floats(0.01, 1))
+def test_no_number_of_calls_values_or_tables_makes_a_turn_dear(kind: str, count: float, size: float) -> None:
+    write, most, largest = MANY[kind]
+    asyncio.run(expect_cheap_life(write(max(2, round(most * count)), max(1, round(largest * size)))))
+
+
+@pytest.mark.parametrize("kind", MANY)
+def test_messages_are_shown_up_to_a_number_of_values(kind: str) -> None:
+    store = Store(Database.in_memory())
+    write, count, size = MANY[kind]
+    thread = transfer.import_thread(store, reading.read_document(write(count, size))).result
+    shown, *_ = message_window.read_window(store, thread, message_window.resolve_window(None, thread))
+    assert 0 < sum(limits.count_values(each.body, 10**6) for each in shown) <= limits.MAX_READ_VALUES
 
 
 def test_a_view_does_not_read_the_rows_that_former_changes_have_changed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ from agent.tools import mcp_messages, remote_tool
 from app import ALLOWED_ROUTES
 from checkpoints import limits
 from checkpoints.interchange import document_redaction, redaction
+from checkpoints.search import snippet
 from commands import parse_arguments
 from components import redacted_exports, redaction_worker, uploads
 from components.panels import timeline
@@ -196,7 +197,10 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "One view": f"{shown_text.MAX_VIEW_CHARS:,} characters of texts and their HTML and {shown_text.MAX_VIEW_CALLS} "
         f"calls with cards, newest messages first; {shown_text.MAX_SHORT_CHARS} characters of each text beyond; up to four "
         "times as much where “earlier” was used",
-        "One table": f"{markdown.MAX_TABLE_CELLS:,} cells; a larger one is shown as it was written",
+        "One reading for a view or a request": f"the newest messages with {limits.MAX_READ_VALUES:,} values; each “earlier” "
+        "brings as many more, and a request has the last turn whole",
+        "One table, all tables of a text": f"{markdown.MAX_TABLE_CELLS:,} and {markdown.MAX_TEXT_CELLS:,} cells; a table "
+        "beyond is shown as it was written",
         "One portion of a list": f"{timeline.PORTION_CHECKPOINTS} checkpoints, {timeline.PORTION_BRANCHES} branches, "
         f"{agent_transcript.PORTION_MESSAGES} messages of an agent's memory; "
         f"{list_rows.MAX_SHOWN_DESCRIPTION_CHARS} characters of a checkpoint's description",
@@ -250,7 +254,9 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{redacted_exports.MAX_WAITING} that wait",
         "A search": f"{limits.MAX_QUERY_CHARS} characters and {limits.MAX_QUERY_WORDS} words of a query, "
         f"the newest {limits.MAX_SEARCH_HITS} matches; "
-        f"the first {limits.MAX_INDEXED_WORDS:,} words of a message with its attached texts",
+        f"the first {limits.MAX_INDEXED_WORDS:,} words of a message with its attached texts; marks in the first "
+        f"{snippet.MAX_ASCII_CHARS:,} characters of a text, and of other scripts in "
+        f"{snippet.MAX_SEARCH_WORDS:,} words together",
         "A reading of the database": f"{MAX_READ_SECONDS:g} seconds, then a sentence",
     }
     assert read_limits_table() == expected

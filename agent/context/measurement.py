@@ -4,14 +4,19 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from langchain_core.messages import AIMessage
-
 from agent.context.recent_messages import read_recent_messages
 from agent.context.request import SIZE_NOTE_KEY
-from agent.context.tokens import count_answer_tokens, estimate_content, estimate_stored_tokens, read_size_note
+from agent.context.tokens import (
+    count_answer_tokens,
+    estimate_content,
+    estimate_stored_tokens,
+    read_counted_answer,
+    read_size_note,
+)
 from agent.context.usage import context_tokens, readable_usage
 from agent.context.window import Window, find_correction, find_start
 from checkpoints import MAIN, Message, Store
+from checkpoints.limits import MAX_READ_VALUES
 from checkpoints.reasoning import REASONING_KEY
 
 TAIL_MESSAGES = 60
@@ -56,12 +61,12 @@ def measure_context(store: Store, thread_id: str, window: Window, system: str, m
     Where the provider counted one of the last messages, few messages are read. So the cost does not grow with the
     conversation.
     """
-    tail = store.list_messages(thread_id, last=TAIL_MESSAGES)
+    tail = store.list_messages(thread_id, last=TAIL_MESSAGES, max_values=MAX_READ_VALUES)
     if not tail:
         return None
     after = 0
     for index, stored in enumerate(reversed(tail)):
-        if (answer := _read_counted_answer(stored)) is not None:
+        if (answer := read_counted_answer(stored)) is not None:
             is_sent = _sends_reasoning(stored, is_tool_turn=_is_tool_turn(tail[: len(tail) - index]))
             first = read_size_note(answer, "left_out") or 0
             tokens = count_answer_tokens(answer, sends_reasoning=is_sent) + after
@@ -114,26 +119,13 @@ def _measure_left_out(store: Store, thread_id: str, first: int, tokens: int) -> 
 def _estimate_context(path: Sequence[Message], window: Window, system: str, length: int) -> Context:
     """Estimate the use of the window. The path may be empty: an import can hold messages of sub-agents alone."""
     answer_with_usage = next(
-        (answer for stored in reversed(path) if (answer := _read_counted_answer(stored)) is not None), None
+        (answer for stored in reversed(path) if (answer := read_counted_answer(stored)) is not None), None
     )
     before = estimate_content(system) + (find_correction([answer_with_usage]) if answer_with_usage else 0)
     sizes = list(map(estimate_stored_tokens, path))
     start = find_start(sizes, [stored.type == "human" for stored in path], window.max_request_tokens - before)
     tokens = max(0, before + sum(sizes[start:]))
     return Context(tokens, False, length, path[start].depth if path else length, window)
-
-
-def _read_counted_answer(stored: Message) -> AIMessage | None:
-    """Return the answer if a run here made it and its provider reported its usage.
-
-    A sub-agent's answer was counted in another context.
-    """
-    if stored.type != "ai" or stored.agent != MAIN or stored.run_id is None or "usage_metadata" not in stored.body["data"]:
-        return None
-    answer = stored.langchain
-    if not isinstance(answer, AIMessage) or read_size_note(answer, "estimated") is None:
-        return None
-    return answer if readable_usage(answer.usage_metadata) is not None else None
 
 
 def measure_path_growth(path: Sequence[Message]) -> list[int]:

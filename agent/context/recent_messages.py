@@ -7,9 +7,11 @@ from threading import Lock
 from langchain_core.messages import AnyMessage
 
 from agent.context.memory import recall_messages
+from agent.context.path_ends import count_message_values, cut_tokens, cut_values, find_end, is_question
 from agent.context.request import to_sendable
 from agent.context.tokens import estimate_stored_tokens
 from checkpoints import MAIN, Message, Store
+from checkpoints.limits import MAX_READ_VALUES
 
 FIRST_READ_MESSAGES = 400
 MAX_NEW_MESSAGES = 20  # since an end was kept; with more, it is read again
@@ -30,12 +32,20 @@ def read_recent_messages(
 def _read_end(store: Store, thread_id: str, max_tokens: int, max_messages: int, agent: str) -> list[Message]:
     count = min(FIRST_READ_MESSAGES, max_messages)
     while True:
-        path = store.list_messages(thread_id, last=count)
+        path = _read_values(store, thread_id, count, agent)
         tokens = sum(map(estimate_stored_tokens, recall_messages(path, agent)))
         if len(path) < count or count == max_messages or tokens >= max_tokens:
             return path
         missing = count * (max_tokens - tokens) // max(1, tokens)  # messages, if the earlier ones are like these
         count = min(max_messages, count + missing * 5 // 4 + 1)
+
+
+def _read_values(store: Store, thread_id: str, count: int, agent: str) -> list[Message]:
+    """Return the last messages of a path, cut as `cut_values` does. What is cut is not even parsed."""
+    path = store.list_messages(thread_id, last=count, max_values=MAX_READ_VALUES)
+    if not path or path[0].depth == 0 or len(path) == count or any(is_question(message, agent) for message in path):
+        return path
+    return cut_values(store.list_messages(thread_id, last=count), agent)
 
 
 def _begin_with_question(path: Sequence[Message], agent_messages: list[Message]) -> list[Message]:
@@ -50,7 +60,13 @@ class _End:
 
     path: list[Message]
     tokens: list[int]  # of each message in the main agent's request
+    values: list[int]  # of each message's JSON
     sendable: dict[str, AnyMessage | None]
+
+    def map_sizes(self) -> dict[str, tuple[int, int]]:
+        """Return the tokens and the values of each message, by its id."""
+        sizes = zip(self.tokens, self.values, strict=True)
+        return {message.id: size for message, size in zip(self.path, sizes, strict=True)}
 
     def find_continuation(self, tail: Sequence[Message]) -> list[Message] | None:
         """Return the path up to the end of `tail`, the last messages of the path now; None if it does not continue this."""
@@ -78,7 +94,7 @@ class RecentMessages:
             path = self._continue_path(thread_id, max_tokens)
             if path is None:
                 path = _read_end(self._store, thread_id, max_tokens, self._max_messages, MAIN)
-        self._keep(thread_id, path, max_tokens)
+        path = self._keep(thread_id, path, max_tokens)
         return _begin_with_question(path, [message for message in path if message.agent == MAIN])
 
     def convert(self, message: Message) -> AnyMessage | None:
@@ -100,23 +116,30 @@ class RecentMessages:
         is_enough = path[0].depth == 0 or len(path) >= self._max_messages or sum(end.tokens) >= max_tokens
         return path[-self._max_messages :] if is_enough else None
 
-    def _keep(self, thread_id: str, path: Sequence[Message], max_tokens: int) -> None:
-        """Keep the end of a path that holds `max_tokens`, and let go of the conversation that was used least recently."""
+    def _keep(self, thread_id: str, path: list[Message], max_tokens: int) -> list[Message]:
+        """Keep the end of a path that holds `max_tokens`, and let go of the conversation that was used least recently.
+
+        Return the end that a request may hold.
+        """
         with self._lock:
             known = self._ends.pop(thread_id, None)
             if not path:
-                return
-            known_tokens = dict(zip((message.id for message in known.path), known.tokens, strict=True)) if known else {}
-            tokens = [
-                0 if message.agent != MAIN else known_tokens.get(message.id) or estimate_stored_tokens(message)
-                for message in path
-            ]
+                return path
+            sizes = known.map_sizes() if known else {}
+            values = [sizes[m.id][1] if m.id in sizes else count_message_values(m) for m in path]
+            first = find_end(path, values, MAX_READ_VALUES, MAIN)
+            path, values = path[first:], values[first:]
+            tokens = [sizes[m.id][0] if m.id in sizes else _estimate_main_tokens(m) for m in path]
             start = min(_find_start(tokens, max_tokens), max(0, len(path) - FIRST_READ_MESSAGES))
-            kept = list(path[start:])
-            sendable = {m.id: known.sendable[m.id] for m in kept if m.id in known.sendable} if known else {}
-            self._ends[thread_id] = _End(kept, tokens[start:], sendable)
+            sendable = {m.id: known.sendable[m.id] for m in path[start:] if m.id in known.sendable} if known else {}
+            self._ends[thread_id] = _End(path[start:], tokens[start:], values[start:], sendable)
             if len(self._ends) > MAX_KEPT_ENDS:
                 del self._ends[next(iter(self._ends))]
+            return cut_tokens(path, tokens, max_tokens)
+
+
+def _estimate_main_tokens(message: Message) -> int:
+    return estimate_stored_tokens(message) if message.agent == MAIN else 0
 
 
 def _find_start(tokens: Sequence[int], max_tokens: int) -> int:

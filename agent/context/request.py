@@ -5,7 +5,7 @@ the store keeps the original messages.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby, zip_longest
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
@@ -25,6 +25,8 @@ WITHOUT_TOOLS_KEY = "without_tools"  # in the metadata of an answer whose model 
 MAX_CALL_ID_CHARS = 40  # characters that OpenAI takes; vLLM makes 46
 _ID = re.compile(r"msg_([0-9]+)")
 _UNSENDABLE = re.compile(r"[^a-zA-Z0-9_-]")
+_UNKNOWN_RESULT = ToolMessage(UNKNOWN_RESULT_TEXT, tool_call_id="", status="error")
+_NO_RESULTS: Iterator[ToolMessage] = iter(())
 
 
 class DamagedPathError(DamagedMessageError):
@@ -145,19 +147,18 @@ def complete_tool_pairs(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
 
     Ids are only unique within the server that made them: some begin again with "call_0" in each answer.
     """
-    taken: set[str] = set()
+    ids = _UniqueIds()
     completed: list[AnyMessage] = []
     for message, results in _group_rounds(messages):
         if not (isinstance(message, AIMessage) and _has_calls(message)):
             completed.append(message)
             continue
         calls, answers, new_ids = [], [], dict[str, str]()
+        results_by_id = _group_results(results)
         for call in _repair_calls(message):
-            identifier = _make_unique_id(call["id"] or "call", taken)
+            identifier = ids.make_unique(call["id"] or "call")
             new_ids[call["id"] or ""] = identifier
-            found = next((result for result in results if result.tool_call_id == (call["id"] or "")), None)
-            if found is not None:
-                results.remove(found)
+            found = next(results_by_id.get(call["id"] or "", _NO_RESULTS), None)
             name = _clean_tool_name(call["name"])
             calls.append(ToolCall(name=name, args=call["args"], id=identifier))
             answers.append(_make_result(identifier, name, found))
@@ -218,18 +219,36 @@ def _clean_tool_name(name: str) -> str:
     return _UNSENDABLE.sub("_", name)[:64] or "unknown"
 
 
-def _make_unique_id(identifier: str, taken: set[str]) -> str:
-    """Return the id, or a numbered one if a call of this request has it."""
-    identifier = _UNSENDABLE.sub("_", identifier)
-    free, number = identifier[-MAX_CALL_ID_CHARS:], 1
-    while free in taken:
-        number += 1
-        free = f"{identifier}_{number}"[-MAX_CALL_ID_CHARS:]
-    taken.add(free)
-    return free
+class _UniqueIds:
+    """Ids of the calls of one request."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._numbers: dict[str, int] = {}  # the last number of each id that came again
+
+    def make_unique(self, identifier: str) -> str:
+        """Return the id, or a numbered one if a call of this request has it."""
+        identifier = _UNSENDABLE.sub("_", identifier)
+        free, number = identifier[-MAX_CALL_ID_CHARS:], self._numbers.get(identifier, 1)
+        while free in self._taken:
+            number += 1
+            free = f"{identifier}_{number}"[-MAX_CALL_ID_CHARS:]
+        self._numbers[identifier] = number
+        self._taken.add(free)
+        return free
+
+
+def _group_results(results: Sequence[ToolMessage]) -> dict[str, Iterator[ToolMessage]]:
+    """Return the results of an answer by the id of their call, each to be used once."""
+    grouped: dict[str, list[ToolMessage]] = {}
+    for result in results:
+        grouped.setdefault(result.tool_call_id, []).append(result)
+    return {call_id: iter(group) for call_id, group in grouped.items()}
 
 
 def _make_result(call_id: str, name: str, result: ToolMessage | None) -> ToolMessage:
     if result is None:
-        return ToolMessage(UNKNOWN_RESULT_TEXT, tool_call_id=call_id, name=name, status="error")
+        return _UNKNOWN_RESULT.model_copy(update={"tool_call_id": call_id, "name": name})
+    if (result.tool_call_id, result.name) == (call_id, name) and not (result.additional_kwargs or result.response_metadata):
+        return result  # most of them: a request is completed again before each answer
     return ToolMessage(result.content, tool_call_id=call_id, name=name, status=result.status, id=result.id)

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from agent.context import attachments
 from agent.context.request import SIZE_NOTE_KEY
 from agent.context.usage import context_tokens, readable_usage
-from checkpoints import Message, serde
+from checkpoints import MAIN, Message, serde
 from checkpoints.limits import to_tokens
 from checkpoints.reasoning import Reasoning
 
@@ -49,6 +49,19 @@ def estimate_stored_tokens(message: Message) -> int:
     """Estimate the tokens of a stored message without building it."""
     data = message.body["data"]
     return estimate_content(data.get("content", ""), data.get("tool_calls") or ())
+
+
+def read_counted_answer(stored: Message) -> AIMessage | None:
+    """Return the answer if a run here made it and its provider reported its usage.
+
+    A sub-agent's answer was counted in another context.
+    """
+    if stored.type != "ai" or stored.agent != MAIN or stored.run_id is None or "usage_metadata" not in stored.body["data"]:
+        return None
+    answer = stored.langchain
+    if not isinstance(answer, AIMessage) or read_size_note(answer, "estimated") is None:
+        return None
+    return answer if readable_usage(answer.usage_metadata) is not None else None
 
 
 def sum_stored_tokens(messages: Iterable[Message], agent: str) -> int:

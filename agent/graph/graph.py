@@ -28,7 +28,7 @@ from agent.context.request import (
     rename_calls,
     write_tools_as_text,
 )
-from agent.context.window import find_window, fit_to_window
+from agent.context.window import ModelRequest, find_window, fit_to_window
 from agent.graph.answer import BoundModel, stream_answer
 from agent.graph.state import Recorder, RunContext
 from agent.graph.tool_calls import run_tool_calls
@@ -151,10 +151,10 @@ class _ModelNode:
         self, state: AgentState, context: RunContext, model: ChosenModel, offered: Sequence[BaseTool]
     ) -> dict[str, Any]:
         source = identify_source(model.spec, model.chat)
-        paired = complete_tool_pairs(state["messages"]) if offered else write_tools_as_text(state["messages"])
-        request = fit_to_window(
-            select_reasoning(paired, source),
-            find_window(model.chat, context.limits.max_window_tokens).max_request_tokens,
+        max_tokens = find_window(model.chat, context.limits.max_window_tokens).max_request_tokens
+        # On a thread: a long path takes hundreds of milliseconds, and other conversations would wait.
+        request = await context.recorder.run_blocking(
+            partial(_fit_request, state["messages"], source, max_tokens, with_tools=bool(offered))
         )
         is_numbered = self.numbers != "off" and any(tool.name in MOVE_NAMES for tool in offered)
         messages = add_numbers(request.messages, self.numbers) if is_numbered else request.messages
@@ -172,6 +172,11 @@ class _ModelNode:
         context.trace.on_answer(answer)
         answer.id = make_message_id(await context.recorder.commit(answer))
         return {"messages": [answer]}
+
+
+def _fit_request(messages: Sequence[AnyMessage], source: str, max_tokens: int, *, with_tools: bool) -> ModelRequest:
+    paired = complete_tool_pairs(messages) if with_tools else write_tools_as_text(messages)
+    return fit_to_window(select_reasoning(paired, source), max_tokens)
 
 
 def _make_ids_unique(answer: AIMessage, recorder: Recorder) -> AIMessage:

@@ -13,6 +13,7 @@ from functools import partial
 
 from langchain_core.messages import AnyMessage, HumanMessage, ToolCall
 
+from agent.context.path_ends import cut_values
 from agent.context.prompts import AGENT_PROMPT, MEMORY_MOVES_TEXT, compose_system_text
 from agent.context.recent_messages import read_recent_messages
 from agent.context.request import build_request
@@ -149,7 +150,8 @@ class SubAgents:
         For an agent that moves, the memory is read from its beginning: each message has its position there.
         """
         if moves:
-            return load_memory(self.store, self.thread_id, agent.name)[-self.limits.max_messages :]
+            memory = load_memory(self.store, self.thread_id, agent.name)[-self.limits.max_messages :]
+            return cut_values(memory, agent.name)
         window = find_window(model.chat, self.limits.max_window_tokens)
         return read_recent_messages(self.store, self.thread_id, window.tokens, self.limits.max_messages, agent.name)
 

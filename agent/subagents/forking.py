@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall
 
+from agent.context.path_ends import cut_values
 from agent.context.request import build_request
 from agent.graph.budgets import BRANCH_OWNER, BudgetUsage
 from agent.graph.state import AgentGraph, Limits, Recorder, RunContext, ToolOutcome, build_config
@@ -92,7 +93,7 @@ class RunForkExplorer:
         if answer.parent_id is None:
             return []
         path = self.store.list_messages_to(self.run.thread_id, answer.parent_id, last=limits.max_messages)
-        return [each for each in path if each.agent == MAIN]
+        return cut_values([each for each in path if each.agent == MAIN], MAIN)
 
     async def _run_branch(
         self, branch_id: str, system: str, path: list[Message], context: RunContext, slots: asyncio.Semaphore

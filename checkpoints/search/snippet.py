@@ -4,14 +4,17 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from heapq import merge
+from itertools import groupby, islice
 
 from checkpoints.search.query import Term
 from checkpoints.search.words import Word, iterate_words
 
 MAX_SNIPPET_CHARS = 180
 _MAX_CHARS_BEFORE = 40  # the first mark
-_MAX_WORDS = 50_000  # looked through
+MAX_WORDS = 50_000  # of one text, looked through
+MAX_SEARCH_WORDS = 250_000  # of all texts of one search
+MAX_ASCII_CHARS = 300_000  # of one text: the beginnings of words are found much faster
 _MAX_MATCHES = 200
 _MAX_SHIFT_CHARS = 12  # to the beginning of a word
 
@@ -27,9 +30,12 @@ class Snippet:
     terms: int
 
 
-def make_snippet(text: str, terms: Sequence[Term]) -> Snippet:
-    """Return the piece of a text with most of the terms; its beginning where none is found."""
-    matches = list(islice(_find_matches(text, terms), _MAX_MATCHES))
+def make_snippet(text: str, terms: Sequence[Term], max_words: int = MAX_WORDS) -> Snippet:
+    """Return the piece of a text with most of the terms; its beginning where none is found.
+
+    In a text with other than ASCII characters, `max_words` are looked through.
+    """
+    matches = list(islice(_find_matches(text, terms, max_words), _MAX_MATCHES))
     start, inside = _choose_window(matches)
     start = _move_to_word(text, max(0, start - _MAX_CHARS_BEFORE))
     end = min(len(text), start + MAX_SNIPPET_CHARS)
@@ -40,19 +46,43 @@ def make_snippet(text: str, terms: Sequence[Term]) -> Snippet:
     return Snippet(f"{before}{line}{after}", ranges, len({number for _, _, number in inside}))
 
 
-def _find_matches(text: str, terms: Sequence[Term]) -> Iterator[Match]:
+def _find_matches(text: str, terms: Sequence[Term], max_words: int) -> Iterator[Match]:
     longest = max((len(term.words) for term in terms), default=0)
-    window: list[Word] = []
-    words = islice(iterate_words(text), _MAX_WORDS)
-    while longest:
-        window += islice(words, longest - len(window))
-        if not window:
-            return
+    if not longest:
+        return
+    is_ascii = text.isascii()
+    windows = _iterate_ascii_windows(text, terms, longest) if is_ascii else _iterate_windows(text, longest, max_words)
+    for window in windows:
         for number, term in enumerate(terms):
             if _matches(window, term):
                 yield window[0].start, window[len(term.words) - 1].end, number
                 break
-        window.pop(0)
+
+
+def _iterate_windows(text: str, length: int, max_words: int) -> Iterator[list[Word]]:
+    """Yield the words from each word on, `length` of them."""
+    words = islice(iterate_words(text), max_words)
+    window = list(islice(words, length))
+    while window:
+        yield window
+        window = [*window[1:], *islice(words, 1)]
+
+
+def _iterate_ascii_windows(text: str, terms: Sequence[Term], length: int) -> Iterator[list[Word]]:
+    """Yield the words from each word on that some term may begin with: folded or not, it is at the same place."""
+    folded = text[:MAX_ASCII_CHARS].lower()
+    beginnings = {term.words[0] for term in terms if term.words}
+    for start, _ in groupby(merge(*(_find_beginnings(folded, each) for each in beginnings))):
+        yield list(islice(iterate_words(text, start), length))
+
+
+def _find_beginnings(text: str, beginning: str) -> Iterator[int]:
+    """Yield the places in a folded ASCII text at which a word has this beginning."""
+    place = text.find(beginning)
+    while place >= 0:
+        if not (place and text[place - 1].isalnum()):
+            yield place
+        place = text.find(beginning, place + 1)
 
 
 def _matches(window: Sequence[Word], term: Term) -> bool:

@@ -29,13 +29,13 @@ class Word:
     end: int
 
 
-def iterate_words(text: str) -> Iterator[Word]:
-    """Yield the words of a text in order."""
+def iterate_words(text: str, start: int = 0) -> Iterator[Word]:
+    """Yield the words of a text in order, from a place on at which one begins."""
     if text.isascii():
-        for found in _ASCII_WORD.finditer(text):
+        for found in _ASCII_WORD.finditer(text, start):
             yield Word(found[0].lower()[:MAX_WORD_CHARS], found.start(), found.end())
         return
-    for found in _WORD.finditer(text):
+    for found in _WORD.finditer(text, start):
         if folded := _fold_word(found[0]):
             yield Word(folded, found.start(), found.end())
 

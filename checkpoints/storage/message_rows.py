@@ -2,26 +2,22 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
 from langchain_core.messages import BaseMessage
 
-from checkpoints import serde
+from checkpoints import limits, serde
 from checkpoints.errors import DamagedMessageError, MessageNotFoundError
 from checkpoints.files import File
 from checkpoints.history import Path, Place
 from checkpoints.model import MAIN, Message, MessageStatus, NewMessage, Node
 from checkpoints.progress import Report, StepCounter, count_steps, ignore_progress
-from checkpoints.storage import schema, thread_rows
+from checkpoints.storage import path_rows, schema, thread_rows
 from checkpoints.storage.batches import select_at_places
 
 _MAX_PROMPT_SEARCH_MESSAGES = 200
 _MAX_INSERTED_ROWS = 1000  # between two reports
-_MAX_FETCHED_ROWS = 200  # at a time: thousands that live on make the garbage collector look through everything
-_MAX_RANGES = 50  # parts of a path in one statement
-_RANGE = ("segment", "first", "last")
 _MESSAGE_COLUMNS = tuple(schema.message.c.keys())
 _STATE_COLUMNS = ("agent", "status", "body", "hash")
 _hash_query = sa.select(schema.message.c.hash).where(schema.message.c.id == sa.bindparam("message_id"))
@@ -121,27 +117,52 @@ def select_messages(
     *,
     last: int | None = None,
     before: int | None = None,
+    max_values: int | None = None,
+    keeps_first: bool = False,
     report: Report = ignore_progress,
 ) -> list[Message]:
-    """The path's messages in order; only the `last` ones, and only those at depths under `before`, when given."""
+    """The path's messages in order; only the `last` ones, and only those at depths under `before`, when given.
+
+    With `max_values`, the oldest of them are left out until the JSON of the others has no more values (`keeps_first`: the
+    newest are left out). At least one message is returned.
+    """
     upper = path.length if before is None else min(before, path.length)
     lower = 0 if last is None else max(0, upper - last)
     if lower >= upper:
         return []
     first = max(0, lower - 1)  # the message before the first: a hash covers that of the message before
-    found = list(_select_path(connection, _MESSAGE_COLUMNS, path, first, upper))
+    found = list(path_rows.select_path(connection, _MESSAGE_COLUMNS, path, first, upper))
     before_it = [None, *(row.hash for row in found)]
     if found and found[0].depth < lower:
         found, before_it = found[1:], before_it[1:]
+    if max_values is not None and sum(_count_separators(row.body) for row in found) > max_values:
+        return _read_values(list(zip(found, before_it, strict=False)), max_values, keeps_first=keeps_first)
     rows = count_steps(found, report, "Reading", "messages")
     return [_row_to_message(row, parent) for row, parent in zip(rows, before_it, strict=False)]
+
+
+def _count_separators(body: str) -> int:
+    """Count at least as many as JSON has values, and more where its texts hold such characters."""
+    return 1 + body.count(",") + body.count("[") + body.count("{")
+
+
+def _read_values(rows: Sequence[tuple[Any, str | None]], max_values: int, *, keeps_first: bool) -> list[Message]:
+    """Return the messages of rows and their parents' hashes, from one end on, until they have `max_values`."""
+    found: list[Message] = []
+    for row, parent in rows if keeps_first else reversed(rows):
+        message = _row_to_message(row, parent)
+        max_values -= limits.count_values(message.body, max_values)
+        if max_values < 0 and found:
+            break
+        found.append(message)
+    return found if keeps_first else found[::-1]
 
 
 def load_langchain_messages(connection: sa.Connection, path: Path) -> list[BaseMessage]:
     """Return the path as new LangChain messages, without values for the tree. Raises `DamagedMessageError`."""
     found: list[BaseMessage] = []
     before = None
-    for agent, status, body, hash_ in _select_path(connection, _STATE_COLUMNS, path, 0, path.length):
+    for agent, status, body, hash_ in path_rows.select_path(connection, _STATE_COLUMNS, path, 0, path.length):
         if serde.hash_canonical_body(body, agent, status, before) != hash_:
             raise find_damage(connection, path)
         found.append(serde.parse_message(body))
@@ -165,42 +186,6 @@ def find_last_prompt(connection: sa.Connection, path: Path, start: int) -> str:
         if message.type == "human" and message.agent == MAIN:
             return "" if message.damaged else str(message.langchain.text)
     return ""
-
-
-def _select_path(connection: sa.Connection, columns: Sequence[str], path: Path, lower: int, upper: int) -> Iterator[Any]:
-    """Read rows with columns of the path's messages between two depths, in order."""
-    ranges = _list_ranges(path, lower, upper)[::-1]
-    for start in range(0, len(ranges), _MAX_RANGES):
-        portion = ranges[start : start + _MAX_RANGES]
-        values = {f"{name}_{n}": value for n, each in enumerate(portion) for name, value in zip(_RANGE, each, strict=True)}
-        for rows in connection.execute(_make_path_query(columns, len(portion)), values).partitions(_MAX_FETCHED_ROWS):
-            yield from rows
-
-
-def _list_ranges(path: Path, lower: int, upper: int) -> list[tuple[int, int, int]]:
-    """Return the segments of a path between two depths, nearest first, each with its first and last depth there."""
-    found = []
-    starts = [last + 1 for _, last in path.segments[1:]] + [0]
-    for (segment, end), start in zip(path.segments, starts, strict=False):
-        if end < lower:
-            break
-        if start < upper:
-            found.append((segment, max(start, lower), min(end, upper - 1)))
-    return found
-
-
-@cache
-def _make_path_query(columns: Sequence[str], ranges: int) -> sa.Select[Any]:
-    """Select the messages in so many ranges of a path. It is built once: that takes longer than SQLite's answer."""
-    table = schema.message.c
-    is_there = [
-        sa.and_(
-            table.segment == sa.bindparam(f"segment_{n}"),
-            table.depth.between(sa.bindparam(f"first_{n}"), sa.bindparam(f"last_{n}")),
-        )
-        for n in range(ranges)
-    ]
-    return sa.select(*(table[name] for name in columns)).where(sa.or_(*is_there)).order_by(table.depth)
 
 
 def select_tail(connection: sa.Connection, node: Node) -> Tail:

@@ -18,7 +18,7 @@ from checkpoints.model import MAIN, Message, Node
 from checkpoints.search import content
 from checkpoints.search.query import THIS, SearchQuery
 from checkpoints.search.result import MessagePlace, SearchHit, SearchResult, Standing
-from checkpoints.search.snippet import make_snippet
+from checkpoints.search.snippet import MAX_SEARCH_WORDS, MAX_WORDS, make_snippet
 from checkpoints.search.words import list_words
 from checkpoints.storage import file_rows, message_rows, search_index, search_syntax, thread_rows
 
@@ -103,7 +103,7 @@ def _build_hits(connection: sa.Connection, rows: Sequence[sa.Row[Any]], query: S
     contents = _select_contents(connection, messages.values())
     nodes = {row.number: _find_node(row, messages) for row in rows}
     places = _describe_places(connection, rows, nodes)
-    hits = []
+    hits, max_words = [], min(MAX_WORDS, MAX_SEARCH_WORDS // max(1, len(rows)))
     for row in rows:
         node, message = nodes[row.number], messages.get((row.segment, row.depth))
         if node is None or (message is not None and message.damaged):
@@ -119,7 +119,7 @@ def _build_hits(connection: sa.Connection, rows: Sequence[sa.Row[Any]], query: S
                 depth=node.depth,
                 checkpoint_id=row.checkpoint_id,
                 name=row.name or "",
-                snippet=make_snippet("\n".join(texts), query.wanted_terms),
+                snippet=make_snippet("\n".join(texts), query.wanted_terms, max_words),
                 created_at=thread_rows.to_time(row.created_at),
                 standing=standing,
                 branch=branch,

@@ -7,6 +7,7 @@ from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
 from checkpoints import BranchNotFoundError, CheckpointNotFoundError, Message, Runs, Store
+from checkpoints.limits import MAX_READ_VALUES
 from components.services import Services
 from components.views import message_view, tool_cards
 from components.views.markdown import to_html_if_cheap
@@ -45,7 +46,7 @@ def compare_places(
     """Compare two positions. Raises `NotFoundError` where one of them does not exist."""
     run = runs.get_latest_run(thread_id)
     ends = [_find_place_end(store, thread_id, place) for place in (one, other)]
-    parted = store.compare_paths(thread_id, *ends, max_messages=MAX_SIDE_MESSAGES)
+    parted = store.compare_paths(thread_id, *ends, max_messages=MAX_SIDE_MESSAGES, max_values=MAX_READ_VALUES)
     state = run.state if run else None
 
     def describe_side(place: str, messages: list[Message], length: int) -> SideView:

@@ -36,6 +36,7 @@ MAX_HIGHLIGHTED_CHARS = 20_000  # of one code block
 MAX_TAIL_CHARS = 20_000  # of an unfinished block that is formatted again at every look
 MAX_HIGHLIGHTED_TAIL_CHARS = 2_000  # of a code block that may still grow
 MAX_TABLE_CELLS = 5_000  # a larger table is shown as it was written
+MAX_TEXT_CELLS = 10_000  # of all tables of a text; those after them are shown as they were written
 MAX_CHEAP_CHARS = 4_000
 MAX_CHEAP_MARKS = 500  # a mark costs up to 60 µs
 
@@ -229,19 +230,26 @@ def _find_lexer_class(name: str) -> type[Lexer] | None:
 
 
 def _parse_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a table, or one of more than MAX_TABLE_CELLS as the code block of its source: two characters can ask for a row
-    of hundreds of cells.
+    """Parse a table, or as the code block of its source one that exceeds MAX_TABLE_CELLS, or with the tables before it
+    MAX_TEXT_CELLS: two characters can ask for a row of hundreds of cells.
     """
     if not table(state, start, end, True):
         return False
     if silent:
         return True
     columns = state.src.count("|", state.bMarks[start + 1], state.eMarks[start + 1]) + 1
-    limit = min(end, start + 1 + MAX_TABLE_CELLS // columns)
+    cells = min(MAX_TABLE_CELLS, MAX_TEXT_CELLS - state.env.get("cells", 0))
+    limit = min(end, start + 1 + cells // columns)
     before = len(state.tokens)
-    if table(state, start, limit, False) and (state.line < limit or limit == end or state.isEmpty(limit)):
-        return True
-    del state.tokens[before:]
+    is_whole = table(state, start, limit, False) and (state.line < limit or limit == end or state.isEmpty(limit))
+    last = state.line if is_whole else limit  # the cells of a table that is given up were parsed as well
+    state.env["cells"] = state.env.get("cells", 0) + columns * (last - start - 1)
+    return True if is_whole else _parse_table_source(state, start, end, before)
+
+
+def _parse_table_source(state: StateBlock, start: int, end: int, token_count: int) -> bool:
+    """Parse a table as the code block of its source, in place of the tokens since there were `token_count`."""
+    del state.tokens[token_count:]
     last = start + 2
     while last < end and not state.isEmpty(last) and state.sCount[last] >= state.blkIndent:
         last += 1

@@ -1,11 +1,14 @@
 """The window of a conversation that the page holds: its newest messages, or those around a message that is shown."""
 
+from bisect import bisect_right
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import Any, Required
 
 from typing_extensions import TypedDict
 
 from checkpoints import MAIN, Message, Store
+from checkpoints.limits import MAX_READ_VALUES, count_values
 from components.shapes import Count
 
 WINDOW_MESSAGES = 50  # at first, and more that each "earlier" and "later" brings
@@ -30,11 +33,18 @@ def resolve_window(window: Mapping[str, Any] | None, thread_id: str | None) -> M
 def read_window(store: Store, thread_id: str, window: MessageWindow) -> tuple[list[Message], bool, bool]:
     """Return the messages of a window, and whether there are earlier and later ones. A tool's result, and the work of
     sub-agents, is never separated from the calling message.
+
+    Each portion of the window has MAX_READ_VALUES. Where the messages have more, the window begins with a later one.
     """
     until, margin = window.get("until"), MARGIN_MESSAGES
+    max_values = _find_max_values(window)
     while True:
-        before = None if until is None else until + margin
-        path = store.list_messages(thread_id, last=window["count"] + 2 * margin, before=before)
+        before, count = None if until is None else until + margin, window["count"] + 2 * margin
+        path = store.list_messages(thread_id, last=count, before=before, max_values=max_values)
+        is_cut = bool(path) and path[0].depth > 0 and len(path) < count
+        if is_cut and until and margin:
+            margin = 0  # the messages after the window have taken its values
+            continue
         end = len(path)
         if until is not None:
             end = next(
@@ -45,6 +55,9 @@ def read_window(store: Store, thread_id: str, window: MessageWindow) -> tuple[li
             first -= 1
         is_begun = not path or path[0].depth == 0 or _can_begin_window(path[first])
         is_ended = before is None or end < len(path) or not path or path[-1].depth < before - 1
+        if is_cut or not margin:
+            first = next((index for index in range(first, end) if _can_begin_window(path[index])), first)
+            return path[first:end], path[first].depth > 0, path[-1].depth + 1 < store.count_messages(thread_id)
         if is_begun and is_ended:
             return path[first:end], bool(end and path[first].depth), end < len(path)
         margin *= 4  # so much was done for one answer
@@ -60,7 +73,8 @@ def move_window(store: Store, thread_id: str, window: MessageWindow, action: Map
         case "earlier":
             return {**window, "count": window["count"] + WINDOW_MESSAGES}
         case "later" if "until" in window:
-            return _window_until(store, thread_id, window["count"] + WINDOW_MESSAGES, window["until"] + WINDOW_MESSAGES)
+            following = _count_following(store, thread_id, window["until"], WINDOW_MESSAGES)
+            return _window_until(store, thread_id, window["count"] + WINDOW_MESSAGES, window["until"] + following)
         case "show":
             return window_around(store, thread_id, action["message"])
     return {"thread": thread_id, "count": WINDOW_MESSAGES}
@@ -70,16 +84,37 @@ def window_around(store: Store, thread_id: str, message_id: str) -> MessageWindo
     """Return a window that shows a message of the path with some before and after it."""
     place, length = store.get_message(thread_id, message_id).depth, store.count_messages(thread_id)
     if length - place <= MAX_JOINED_MESSAGES:
-        return {"thread": thread_id, "count": max(WINDOW_MESSAGES, length - place + WINDOW_MESSAGES // 2)}
-    return {"thread": thread_id, "count": WINDOW_MESSAGES, "until": place + WINDOW_MESSAGES // 2}
+        joined: MessageWindow = {"thread": thread_id, "count": max(WINDOW_MESSAGES, length - place + WINDOW_MESSAGES // 2)}
+        if _has_room(store, joined, length - place):
+            return joined
+    following = _count_following(store, thread_id, place, WINDOW_MESSAGES // 2)
+    return {"thread": thread_id, "count": WINDOW_MESSAGES, "until": place + following}
 
 
 def extend_window(store: Store, thread_id: str, message_id: str, window: MessageWindow) -> MessageWindow:
     """Extend a window so that it still shows a message at its new position, with some before it."""
-    if "until" in window:
-        return window_around(store, thread_id, message_id)
     after = store.count_messages(thread_id) - store.get_message(thread_id, message_id).depth
-    return {**window, "count": max(window["count"], after + WINDOW_MESSAGES // 2)}
+    extended: MessageWindow = {**window, "count": max(window["count"], after + WINDOW_MESSAGES // 2)}
+    if "until" in window or not _has_room(store, extended, after):
+        return window_around(store, thread_id, message_id)
+    return extended
+
+
+def _find_max_values(window: MessageWindow) -> int:
+    return max(1, window["count"] // WINDOW_MESSAGES) * MAX_READ_VALUES
+
+
+def _has_room(store: Store, window: MessageWindow, count: int) -> bool:
+    """Return whether a window at the end shows so many messages, by their values."""
+    path = store.list_messages(window["thread"] or "", last=count, max_values=_find_max_values(window))
+    return len(path) == count
+
+
+def _count_following(store: Store, thread_id: str, place: int, max_messages: int) -> int:
+    """Count the messages from a place on that leave half the values of a window for those before it."""
+    path = store.list_messages(thread_id, last=max_messages, before=place + max_messages)
+    values = [count_values(message.body, MAX_READ_VALUES) for message in path if message.depth >= place]
+    return max(1, bisect_right(list(accumulate(values)), MAX_READ_VALUES // 2))
 
 
 def _window_until(store: Store, thread_id: str, count: int, until: int) -> MessageWindow:

@@ -10,6 +10,7 @@ from checkpoints.limits import MAX_QUERY_WORDS
 from checkpoints.search.query import SearchQuery, Term, parse_query
 from checkpoints.search.snippet import MAX_SNIPPET_CHARS, make_snippet
 from checkpoints.search.words import MAX_WORD_CHARS, iterate_words, list_words
+from tests.work import count_lines
 
 NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
 MEANINGS = {
@@ -63,6 +64,24 @@ def test_what_is_marked_is_what_was_asked_for(text: str, wanted: str) -> None:
     assert bool(marked) == (bool(words) and words[0] in list_words(text))
     assert all(tuple(list_words(each)) == words for each in marked)
     assert len(snippet.text) <= MAX_SNIPPET_CHARS + 4
+
+
+_pieces = st.lists(st.sampled_from(["a", "ab", "abc", "B", " ", "_", "-", "1"]), max_size=40).map("".join)
+_terms = st.lists(
+    st.builds(Term, st.lists(st.sampled_from(["a", "ab", "abc", "b"]), min_size=1, max_size=3).map(tuple), st.booleans()),
+    max_size=3,
+)
+
+
+@given(_pieces, _terms)
+def test_the_same_is_marked_in_a_text_of_ascii_as_in_any_other(text: str, terms: list[Term]) -> None:
+    found, expected = make_snippet(text, terms), make_snippet(f"{text} \u00e9", terms)
+    assert (found.ranges, found.terms) == (expected.ranges, expected.terms)
+
+
+def test_a_long_text_is_not_split_into_words_for_the_few_that_are_found() -> None:
+    text, terms = f"{'filler ' * 2_000}apple", parse_query("apple ", NOW).wanted_terms
+    assert count_lines(lambda: make_snippet(text, terms)) < 2_000
 
 
 def test_a_snippet_shows_the_place_with_most_of_the_words() -> None:

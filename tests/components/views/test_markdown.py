@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from components.views.markdown import render_markdown
+from components.views.markdown import MAX_TEXT_CELLS, render_markdown
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -120,6 +120,19 @@ def test_a_table_of_too_many_cells_is_shown_as_it_was_written() -> None:
         0,
     ]
     assert render_markdown("> " + write(6_000, 1).replace("\n", "\n> ")).count("<pre>") == 1
+
+
+def test_the_tables_of_a_text_share_a_limit_of_cells() -> None:
+    table = "|a" * 100 + "|\n" + "|-" * 100 + "|\n" + "|b\n" * 10 + "\n"
+    html = render_markdown(table * 12)
+    assert 8_000 < html.count("<td>") + html.count("<th>") <= MAX_TEXT_CELLS
+    assert html.count("<table>") + html.count("<pre>") == 12
+    assert render_markdown(table).count("<td>") == 1_000
+
+
+def test_tables_that_are_given_up_count_as_well() -> None:
+    large, small = "|a" * 100 + "|\n" + "|-" * 100 + "|\n" + "|b\n" * 60 + "\n", "|a|\n|-|\n|b|\n\n"
+    assert [render_markdown(large * count + small).count("<table>") for count in (0, 1, 3)] == [1, 1, 0]
 
 
 def test_images_are_rendered_in_linear_time() -> None:

@@ -4,6 +4,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from checkpoints import MessageNotFoundError, NewMessage, Store, serde
+from checkpoints.limits import MAX_READ_VALUES
 from components.views import message_window
 from components.views.message_window import MAX_JOINED_MESSAGES, WINDOW_MESSAGES, MessageWindow
 from tests.checkpoints.conversations import new
@@ -101,3 +102,44 @@ def test_the_work_of_agents_is_not_parted_from_what_asked_for_it(store: Store) -
     store.append(thread_id, [*new(*map(str, range(20))), NewMessage(serde.to_body(call)), *work, result, *new("more", "so")])
     assert depths(store, thread_id, {"thread": thread_id, "count": WINDOW_MESSAGES}) == (20, 173, True, False)
     assert depths(store, thread_id, {"thread": thread_id, "count": 5, "until": 22}) == (20, 171, True, True)
+
+
+@pytest.fixture
+def heavy_id(memory_store: Store) -> str:
+    """A conversation of messages of which four have as many values as a portion."""
+    thread_id = memory_store.create_thread().id
+    row = HumanMessage("x", additional_kwargs={"row": [0] * (MAX_READ_VALUES // 4 - 10)})
+    memory_store.append(thread_id, [NewMessage(serde.to_body(row))] * 60)
+    return thread_id
+
+
+def test_a_portion_ends_with_its_values(memory_store: Store, heavy_id: str) -> None:
+    held = message_window.resolve_window(None, heavy_id)
+    assert depths(memory_store, heavy_id, held) == (56, 59, True, False)
+    held = message_window.move_window(memory_store, heavy_id, held, {"type": "earlier"})
+    assert depths(memory_store, heavy_id, held) == (52, 59, True, False)
+
+
+@pytest.mark.parametrize("place", [0, 1, 20, 57, 59])
+def test_a_message_is_shown_among_others_of_many_values(memory_store: Store, heavy_id: str, place: int) -> None:
+    message = memory_store.list_messages(heavy_id)[place]
+    held = message_window.move_window(
+        memory_store, heavy_id, {"thread": heavy_id, "count": 50}, {"type": "show", "message": message.id}
+    )
+    for window in (held, message_window.extend_window(memory_store, heavy_id, message.id, held)):
+        first, last, earlier, later = depths(memory_store, heavy_id, window)
+        assert first <= place <= last
+        assert (earlier, later) == (first > 0, last < 59)
+    following = message_window.move_window(memory_store, heavy_id, held, {"type": "later"})
+    first, new_last, *_ = depths(memory_store, heavy_id, following)
+    assert (first <= last + 1, new_last >= min(last + 1, 59)) == (True, True)  # none is skipped
+
+
+def test_a_window_of_many_values_begins_with_no_result(memory_store: Store) -> None:
+    thread_id = memory_store.create_thread().id
+    row = {"row": [0] * (MAX_READ_VALUES // 3)}
+    call = {"name": "look", "args": {}, "id": "a"}
+    result = ToolMessage("sunny", tool_call_id="a", additional_kwargs=row)
+    turn = [AIMessage("", tool_calls=[call], additional_kwargs=row), result, AIMessage("Sunny.", additional_kwargs=row)]
+    memory_store.append(thread_id, [NewMessage(serde.to_body(message)) for message in (*turn, *turn)])
+    assert depths(memory_store, thread_id, message_window.resolve_window(None, thread_id)) == (5, 5, True, False)

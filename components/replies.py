@@ -1,0 +1,22 @@
+"""The JSON of replies to the page. It travels as application/json with `nosniff`, and never inside of HTML.
+
+Plotly's encoder, which Dash uses, writes each `<` as six characters, so that a script tag could hold its JSON: a reply of
+HTML was several times its budget. Only figures need it, and the page has none.
+"""
+
+import json
+from typing import Any
+
+from dash.development.base_component import Component
+
+
+def to_json(value: Any) -> bytes:
+    """Serialize components and plain values. Raises `TypeError` or `ValueError` for a value that JSON cannot carry."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_convert_component)
+    return text.encode()
+
+
+def _convert_component(value: Any) -> Any:
+    if not isinstance(value, Component):
+        raise TypeError(f"{type(value).__name__} is neither plain JSON nor a component")
+    return value.to_plotly_json()  # type: ignore[no-untyped-call]
