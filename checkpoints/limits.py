@@ -51,6 +51,9 @@ MAX_PART_VALUES = 20_000  # of one message, one checkpoint or the settings: each
 MAX_SAVED_VALUES = 19_900  # of one message, or the further keys, of a saved state: an export puts its own fields around them
 MAX_FILE_LEVELS = 100  # of objects and lists within one another, in a file that is imported
 
+# The list of conversations
+MAX_SELECTED_THREADS = 1_000  # that one action changes or exports
+
 # Search
 MAX_QUERY_CHARS = 500  # of a query; a longer one is cut
 MAX_QUERY_WORDS = 32
