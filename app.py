@@ -22,10 +22,12 @@ import commands
 import factory
 from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
+from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.run.judge import Judge
 from agent.run.runner import build_runner
+from agent.run.titles import TitleWriter
 from agent.subagents.agents import Agents
 from agent.time_travel.policy import TimeTravelEvent
 from agent.tracing.environment import remove_tracing_variables
@@ -40,12 +42,14 @@ from components.routes import (
     comparison,
     errors,
     export_download,
+    export_several,
     file_content,
     growth,
     health,
     replaced_messages,
     request_progress,
     search,
+    thread_list,
     thread_usage,
     uploads,
     whole_text,
@@ -71,6 +75,8 @@ _log = logging.getLogger(__name__)
 MAX_PAGE_REQUEST_BYTES = 2 * 6 * MAX_MESSAGE_CHARS + 100_000  # a message and a text that fills the composer, all in escapes
 MAX_POOL_THREADS = 4  # for changes and runs: one writes at a time anyway; see services.Readers for all that only reads
 ROUTES = (
+    thread_list,
+    export_several,
     thread_usage,
     replaced_messages,
     comparison,
@@ -94,6 +100,7 @@ ALLOWED_ROUTES = AllowedRoutes(
             "/api/panels",
             "/api/events",
             search.SEARCH_PATH,
+            thread_list.THREADS_PATH,
             session_routes.SESSIONS_PATH,
         }
     ),
@@ -154,6 +161,7 @@ def create_app(
     catalog = models or factory.build_models(settings, prepare=loader.load)
     tracer = tracer or factory.build_tracer(settings)
     factory.check_tools(settings)
+    factory.check_titles(settings, catalog)
     agents = factory.build_agents(settings, catalog)
     store = store or factory.open_store(settings)
     services = _build_services(settings, store, catalog, tracer, loader, agents, on_time_travel)
@@ -199,10 +207,28 @@ def _build_services(
         default_policy=settings.time_travel,
         numbers=settings.message_numbers,
         on_time_travel=on_time_travel,
-        judge=Judge(store, runs, hub, models, blocking, tracer) if settings.judge == "on" else None,
+        followers=_build_followers(settings, store, runs, hub, models, blocking, tracer),
         agents=agents,
     )
     return Services(store, runs, runner, hub, pool, models=models, tracer=tracer, prices=prices, renderer=Renderer())
+
+
+def _build_followers(
+    settings: Settings,
+    store: Store,
+    runs: Runs,
+    hub: RunHub,
+    models: ConfiguredModels,
+    blocking: BlockingPool,
+    tracer: Tracer,
+) -> list[RunFollower]:
+    """Return the parts that act after the ends of runs."""
+    followers: list[RunFollower] = []
+    if settings.titles == "on":
+        followers.append(TitleWriter(store, runs, hub, models, blocking, tracer, settings.titles_model))
+    if settings.judge == "on":
+        followers.append(Judge(store, runs, hub, models, blocking, tracer))
+    return followers
 
 
 def _build_sign_in(folder: Path, port: int, address: str) -> SignIn:

@@ -255,6 +255,8 @@ class Settings(BaseSettings):
     time_travel: Literal["off", "ask", "allow"] = Field("ask", description="off, ask or allow")
     message_numbers: Literal["msg", "short", "off"] = Field("msg", description="msg, short or off")
     judge: Literal["on", "off"] = Field("off", description="on or off")  # on: a call of the model more after a turn
+    titles: Literal["on", "off"] = Field("on", description="on or off")  # on: a call of the model more in a conversation
+    titles_model: str | None = None  # None: the conversation's own
     tools_enabled: Names = Field(None, description="a list of tools' names")  # None: all that can work
     tools_approval: Names = Field(None, description="a list of tools' names")  # these wait for a person's approval
     models_offered: Names = Field(None, description="a list of models, such as openai:NAME")

@@ -133,6 +133,16 @@ def check_tools(settings: Settings) -> None:
             raise SettingsError(f"{settings.name_source(field)} must be a list of tools' names: {', '.join(TOOL_NAMES)}.")
 
 
+def check_titles(settings: Settings, models: ConfiguredModels) -> None:
+    """Refuse a model for titles that cannot be used. Raises SettingsError."""
+    if settings.titles_model is None:
+        return
+    try:
+        models.check_model(settings.titles_model, settings.name_source("titles_model"))
+    except ModelConfigurationError as error:
+        raise SettingsError(str(error)) from error
+
+
 def build_tools(settings: Settings) -> "list[BaseTool]":
     from agent.tools.registry import select_tools  # noqa: PLC0415  (see load_agent)
 

@@ -115,14 +115,15 @@ class ThreadSettings:
         except ModelConfigurationError as error:
             raise ModelUnavailableError(self.model or catalog.default_spec) from error
 
-    def resolve_helper_model(self, catalog: ModelCatalog) -> ChosenModel:
-        """Return the model for a summary or a verdict, which limits that are meant for answers would cut.
+    def resolve_helper_model(self, catalog: ModelCatalog, max_tokens: str = "") -> ChosenModel:
+        """Return the model for a summary, a verdict or a title, which limits that are meant for answers would cut.
 
-        Its extra body keeps all other fields: they may choose the provider. Raises `ModelUnavailableError`.
+        `max_tokens` is a limit of its own. Its extra body keeps all other fields: they may choose the provider.
+        Raises `ModelUnavailableError`.
         """
         body = self.read_parameters().extra_body
         kept = {name: value for name, value in json.loads(body or "{}").items() if name not in _ANSWER_FIELDS}
-        return replace(self, max_tokens="", extra_body=json.dumps(kept) if kept else "").resolve_model(catalog)
+        return replace(self, max_tokens=max_tokens, extra_body=json.dumps(kept) if kept else "").resolve_model(catalog)
 
     def resolve_policy(self, default_policy: Policy) -> Policy:
         """Return the time-travel policy. An app that is set to `off` allows no other choice."""

@@ -21,6 +21,7 @@ import { closeDialog, focusInDialog, navigate, toggleSheet, watchShell } from ".
 import { Slot } from "./modules/page/slot.mjs";
 import { cycleTheme, watchSystemTheme } from "./modules/page/theme.mjs";
 import { OutageBanner } from "./modules/page/outage.mjs";
+import { openPlaceOfAddress } from "./modules/page/place-links.mjs";
 import { ImportButton } from "./modules/page/upload.mjs";
 import { Settings } from "./modules/settings/settings.mjs";
 import { Threads } from "./modules/threads/threads.mjs";
@@ -41,4 +42,5 @@ watchFileLinks();
 watchSessions();
 watchRequests();
 watchLostFocus();
+openPlaceOfAddress();
 showFirstPage(conversation, others);

@@ -110,7 +110,8 @@ class WaymarkServer(Server):
     def __init__(self, data: Path, *, program: Sequence[str] = APP, **settings: str) -> None:
         self.link = ""
         # In the data folder, which has no .env: the measurement must not depend on the machine.
-        environment = {"DATA_DIR": str(data), "PORT": "{port}"} | settings
+        # Without titles: each would be one more long answer of the fake provider.
+        environment = {"DATA_DIR": str(data), "PORT": "{port}", "TITLES": "off"} | settings
         super().__init__([sys.executable, *program], data, environment, health="/healthz")
 
     def read_line(self, line: str) -> None:

@@ -52,6 +52,9 @@ MAX_SAVED_VALUES = 19_900  # of one message, or the further keys, of a saved sta
 MAX_READ_VALUES = 100_000  # of the messages that a view or a request reads at once, the newest
 MAX_FILE_LEVELS = 100  # of objects and lists within one another, in a file that is imported
 
+# The list of conversations
+MAX_SELECTED_THREADS = 1_000  # that one action changes or exports
+
 # Search
 MAX_QUERY_CHARS = 500  # of a query; a longer one is cut
 MAX_QUERY_WORDS = 32

@@ -56,6 +56,17 @@ class Thread:
     created_at: datetime
     updated_at: datetime
     deleted: bool
+    pinned: bool = False  # before all others in the list
+    archived: bool = False  # out of the list, and found by the search
+
+
+@dataclass(frozen=True, slots=True)
+class ListPlace:
+    """The place of a thread in the list: pinned ones first, then the most recently changed."""
+
+    pinned: bool
+    updated_at: datetime
+    thread_id: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ class OperationKind(StrEnum):
     SAVE = "save"
     RENAME = "rename"
     PIN = "pin"
+    ARCHIVE = "archive"  # of a thread, or the return of one
     SETTINGS = "settings"
     FORK = "fork"
     RESTORE = "restore"

@@ -23,6 +23,9 @@ class OperationDetail:
     kept: int | None = None  # messages after a replaced one
     future_kept: bool | None = None  # whether a restore kept the removed messages as a branch
     pinned: bool | None = None
+    archived: bool | None = None
+    model: str = ""  # that was asked for a title
+    usage: Mapping[str, Any] = field(default_factory=dict)  # of that model, as LangChain counts it
     depth: int | None = None  # of the message that a move went to
     tokens_before: int | None = None  # an estimate
     tokens_after: int | None = None
@@ -56,14 +59,19 @@ def _is_flag(value: object) -> bool:
     return isinstance(value, bool)
 
 
+def _is_map(value: object) -> bool:
+    return isinstance(value, dict)
+
+
 def _is_text_map(value: object) -> bool:
     return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
 
 
 _CHECKS: Final = {
     "subject": lambda value: value in get_args(Subject),
-    **dict.fromkeys(("name", "new_name", "text"), _is_text),
+    **dict.fromkeys(("name", "new_name", "text", "model"), _is_text),
     **dict.fromkeys(("messages", "checkpoints", "branches", "kept", "depth", "tokens_before", "tokens_after"), _is_count),
-    **dict.fromkeys(("future_kept", "pinned"), _is_flag),
+    **dict.fromkeys(("future_kept", "pinned", "archived"), _is_flag),
     "settings": _is_text_map,
+    "usage": _is_map,
 }

@@ -11,12 +11,21 @@ from checkpoints import history
 from checkpoints.changes import branches, undo
 from checkpoints.history import Place
 from checkpoints.limits import MAX_SEARCH_HITS
-from checkpoints.model import Branch, Checkpoint, CheckpointPortion, Difference, Message, Removal, Thread
+from checkpoints.model import Branch, Checkpoint, CheckpointPortion, Difference, ListPlace, Message, Removal, Thread
 from checkpoints.operation import USER, Operation, OperationKind
 from checkpoints.progress import Report, ignore_progress
 from checkpoints.search.query import parse_query
 from checkpoints.search.result import MessagePlace, SearchResult
-from checkpoints.storage import checkpoint_rows, file_rows, message_rows, operation_rows, schema, search_hits, thread_rows
+from checkpoints.storage import (
+    checkpoint_rows,
+    file_rows,
+    message_rows,
+    operation_rows,
+    schema,
+    search_hits,
+    thread_lists,
+    thread_rows,
+)
 from checkpoints.storage.database import Database
 
 _USER_TURN_KINDS = (OperationKind.APPEND, OperationKind.EDIT, OperationKind.RETRY, OperationKind.REPLACE)
@@ -31,6 +40,25 @@ class Reader:
     def list_threads(self, owner: str = "local", limit: int = 1_000) -> list[Thread]:
         with self.database.begin_read() as connection:
             return thread_rows.select_threads(connection, owner, limit)
+
+    def list_thread_portion(
+        self,
+        *,
+        owner: str = "local",
+        archived: bool | None = False,
+        text: str = "",
+        after: ListPlace | None = None,
+        limit: int = 100,
+    ) -> list[Thread]:
+        """Return the next conversations of the list after a place, whose titles contain all words of the text."""
+        with self.database.begin_read() as connection:
+            words = text.casefold().split()
+            return thread_lists.select_thread_portion(connection, owner, limit, archived, words, after)
+
+    def list_changed_threads(self, since: datetime, *, owner: str = "local", limit: int = 100) -> list[Thread]:
+        """Return the conversations that were changed since a time, also deleted and archived ones, the newest first."""
+        with self.database.begin_read() as connection:
+            return thread_lists.select_changed_threads(connection, owner, since, limit)
 
     def list_deleted_threads(self, owner: str = "local", limit: int = 20) -> list[Thread]:
         """Return the deleted conversations that undo can restore, the last deleted first."""
@@ -311,6 +339,16 @@ class Reader:
         """Find where the page shows any message of a thread. Raises `MessageNotFoundError`."""
         with self.database.begin_read() as connection:
             return search_hits.locate_message(connection, thread_id, message_id)
+
+    def locate_branch(self, thread_id: str, branch_id: str) -> MessagePlace:
+        """Find where the page shows the end of a branch. Raises `BranchNotFoundError`."""
+        with self.database.begin_read() as connection:
+            return search_hits.locate_branch(connection, thread_id, branch_id)
+
+    def locate_checkpoint(self, thread_id: str, checkpoint_id: str) -> MessagePlace:
+        """Find where the page shows the message of any checkpoint of a thread. Raises `CheckpointNotFoundError`."""
+        with self.database.begin_read() as connection:
+            return search_hits.locate_checkpoint(connection, thread_id, checkpoint_id)
 
     def preview_removal(self, thread_id: str, checkpoint_id: str) -> Removal:
         """Return the messages and checkpoints that restoring this checkpoint would remove, with their agents and prompt."""

@@ -3,8 +3,10 @@
 import sqlalchemy as sa
 
 from checkpoints import files, serde
+from checkpoints.changes import titles
 from checkpoints.files import File
 from checkpoints.model import Run, RunState
+from checkpoints.operation import Operation
 from checkpoints.storage import file_rows, message_rows, operation_rows, run_rows, schema, thread_rows
 from checkpoints.store import Store
 
@@ -33,6 +35,23 @@ class RunReader:
             parts = files.find_file_parts(serde.parse_leniently(content)) if content else []
             contents = file_rows.select_files(connection, {part["file"] for part in parts})
         return [files.parse_file(part["name"], contents[part["file"]]) for part in parts if part["file"] in contents]
+
+    def has_answered_before(self, run: Run) -> bool:
+        """Return whether another run of the thread has come to its end."""
+        table = schema.run.c
+        others = (table.thread_id == run.thread_id, table.id != run.id, table.state == RunState.DONE)
+        with self._store.database.begin_read() as connection:
+            return connection.execute(sa.select(table.id).where(*others).limit(1)).first() is not None
+
+    def is_titled_by_question(self, thread_id: str) -> bool:
+        """Return whether the thread still has the title that its first message gave it."""
+        with self._store.database.begin_read() as connection:
+            return titles.is_titled_by_question(connection, thread_rows.select_thread(connection, thread_id))
+
+    def find_title(self, thread_id: str) -> Operation | None:
+        """Return the operation by which the model has given the thread a title, also an undone one."""
+        with self._store.database.begin_read() as connection:
+            return titles.find_title(connection, thread_id)
 
     def list_running_threads(self) -> set[str]:
         """Return the ids of the threads that are being answered."""

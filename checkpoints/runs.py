@@ -5,17 +5,18 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import sqlalchemy as sa
 
-from checkpoints.changes import run_changes
+from checkpoints.changes import run_changes, titles
 from checkpoints.changes.alternatives import check_room_after
 from checkpoints.changes.append import HEAD, choose_append_kind, make_append
 from checkpoints.changes.preconditions import check_caller, check_repeated
 from checkpoints.changes.run_changes import make_partial_messages
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import ConflictError
-from checkpoints.model import Draft, Message, NewMessage, Run, RunState
+from checkpoints.model import Draft, Message, NewMessage, Run, RunState, clean_name
 from checkpoints.operation import USER, Caller, OperationKind, Receipt
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.reasoning import Reasoning
@@ -196,6 +197,22 @@ class Runs(RunReader):
             return change.run_body(
                 OperationKind.SAVE, partial(run_changes.add_milestone, node=node, name=name, description=description)
             )
+
+    @retry_contended
+    def give_title(self, run: Run, title: str, *, model: str, usage: Mapping[str, Any]) -> Receipt | None:
+        """Give the run's thread a title that the model has found. Return None if the thread has got another one meanwhile.
+
+        It is an operation of its own, with the model's usage: undo brings the first message's title back.
+        """
+        with self._store.database.begin_write() as connection:
+            loaded = thread_rows.load_thread(connection, run.thread_id)
+            if not clean_name(title) or not titles.is_titled_by_question(connection, loaded.thread):
+                return None
+            detail = OperationDetail(
+                subject="thread", name=loaded.thread.title, new_name=clean_name(title), model=model, usage=usage
+            )
+            change = self._open_transaction(connection, loaded, Caller(actor="system"))
+            return change.run_body(OperationKind.RENAME, lambda change: titles.give_title(change, title, detail))
 
     @contextmanager
     def _begin_change(self, run: Run) -> Iterator[Transaction]:

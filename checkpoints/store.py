@@ -236,6 +236,16 @@ class Store(Reader):
             while_running=True,
         )
 
+    def pin_thread(self, thread_id: str, *, pinned: bool, caller: Caller = USER) -> Receipt:
+        """Put a conversation before all others of the list, or back among them."""
+        body: ChangeBody = lambda change: thread_edits.pin_thread(change, pinned=pinned)  # noqa: E731
+        return self._run_change(thread_id, OperationKind.PIN, caller, body, while_running=True)
+
+    def archive_thread(self, thread_id: str, *, archived: bool, caller: Caller = USER) -> Receipt:
+        """Take a conversation out of the list, or put it back. The search finds it in any case."""
+        body: ChangeBody = lambda change: thread_edits.archive_thread(change, archived=archived)  # noqa: E731
+        return self._run_change(thread_id, OperationKind.ARCHIVE, caller, body, while_running=True)
+
     def change_settings(
         self, thread_id: str, values: Mapping[str, str], *, expected: Mapping[str, str] | None = None, caller: Caller = USER
     ) -> Receipt:

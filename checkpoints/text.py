@@ -1,8 +1,16 @@
-"""Text in a given room: shortened, in a fence of backticks that leaves it unchanged, or a number with its noun."""
+"""Text in a given room: shortened, plain, in a fence of backticks that leaves it unchanged, or a number with its noun."""
 
 import re
 
 _BACKTICKS = re.compile(r"`+")
+_MAX_MARKED_CHARS = 300  # of a line that is read for marks
+_LINE_MARKS = re.compile(r"^\s*(?:(?:#{1,6}|[-*+](?:\s+\[[ xX]\])?|\d{1,9}[.)])\s+|>\s?)+")
+_BLOCK_LINE = re.compile(
+    r"\s*(?:(?:```|~~~).*|[-=*_\s|:]*|#{1,6})"
+)  # a fence, a rule, the line below a heading or a table's
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()]*)\)")
+_CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_EMPHASIS = re.compile(r"(?<![\w*_~])(?!__\w+__)(\*{1,3}|_{1,3}|~~)(?=[^\s*_~])(.+?)(?<=\S)\1(?![\w*_~])")
 
 
 def fence_verbatim(text: str, language: str = "") -> str:
@@ -14,6 +22,21 @@ def fence_verbatim(text: str, language: str = "") -> str:
 def shorten(text: str, max_chars: int) -> str:
     """Return the text, or its beginning with “…”. The result has at most `max_chars` characters."""
     return text if len(text) <= max_chars else f"{text[: max_chars - 1].rstrip()}…"
+
+
+def find_plain_line(text: str) -> str:
+    """Return the first line with words, without marks of Markdown. Signs within words, as in 2*3*4, stay."""
+    for line in text.splitlines():
+        if not _BLOCK_LINE.fullmatch(line[:_MAX_MARKED_CHARS]) and (plain := _strip_marks(line[:_MAX_MARKED_CHARS])):
+            return plain
+    return ""
+
+
+def _strip_marks(line: str) -> str:
+    line = _CODE.sub(r"\2", _LINK.sub(r"\1", _LINE_MARKS.sub("", line)))
+    while (plain := _EMPHASIS.sub(r"\2", line)) != line:
+        line = plain
+    return " ".join(line.strip("|").split())
 
 
 def shorten_line(text: str, max_chars: int) -> str:

@@ -6,12 +6,14 @@ handlers of its actions; `page` joins them, and `page_requests` runs them.
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from dash.exceptions import PreventUpdate
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from checkpoints import Caller, StateError
+from checkpoints.limits import MAX_SELECTED_THREADS
 from components import page_state
 from components.services import Services, read_caller
 from components.shapes import Count, MalformedRequestError, check_shape
@@ -52,6 +54,8 @@ class _Fields(TypedDict, total=False):
     choice: dict[str, Any] | None
     seen: dict[str, Any] | None
     files: list[NamedUpload] | None
+    threads: Annotated[list[str], Field(max_length=MAX_SELECTED_THREADS)] | None
+    archived: bool | None
 
 
 class ActionFields(dict[str, Any]):

@@ -8,6 +8,7 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Required, Self
 
 from dash.exceptions import PreventUpdate
@@ -34,6 +35,7 @@ class _Body(TypedDict, total=False):
     update: page_state.PageUpdate | None
     window: MessageWindow | None
     action: Any
+    list_seen: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class PageRequest:
     thread_id: str | None  # that the page's address names
     last_update: page_state.PageUpdate
     window: MessageWindow | None
+    list_seen: datetime | None  # see PageLocation
 
     @classmethod
     async def read(cls, request: Request) -> Self:
@@ -54,7 +57,19 @@ class PageRequest:
             raise MalformedRequestError("body") from None
         fields: _Body = check_shape(_Body, body, "body")
         thread_id, update = page_state.parse_thread_id(fields["pathname"]), fields.get("update")
-        return cls(fields.get("action"), thread_id, update or page_state.PageUpdate(), fields.get("window"))
+        list_seen = _parse_time(fields.get("list_seen"))
+        return cls(fields.get("action"), thread_id, update or page_state.PageUpdate(), fields.get("window"), list_seen)
+
+
+def _parse_time(text: str | None) -> datetime | None:
+    """Return the moment that a reply of ours named. Raises `MalformedRequestError`."""
+    if text is None:
+        return None
+    try:
+        time = datetime.fromisoformat(text)
+        return time.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise MalformedRequestError("list_seen") from None
 
 
 def add_routes(server: FastAPI, services: Services, lists: Mapping[str, ActionList], read_panels: ReadPanels) -> None:
@@ -72,7 +87,7 @@ def add_routes(server: FastAPI, services: Services, lists: Mapping[str, ActionLi
     async def show_panels(request: Request) -> Response:
         """Read every panel from one snapshot."""
         page = await PageRequest.read(request)
-        location = page_state.PageLocation(page.thread_id, page.last_update, page.window)
+        location = page_state.PageLocation(page.thread_id, page.last_update, page.window, page.list_seen)
         return await _answer(services, lambda: services.read_snapshot(read_panels, services, location))
 
 

@@ -7,8 +7,9 @@ read the thread again.
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NotRequired
 from urllib.parse import unquote
 
 from dash import Output, dcc, html
@@ -33,13 +34,20 @@ class PageLocation:
     thread_id: str | None
     last_update: "PageUpdate"
     window: Mapping[str, Any] | None = None
+    list_seen: datetime | None = None  # the moment of the list of conversations that the page has; None: it has none
 
 
-class UndoTarget(TypedDict):
-    """The last change that the page shows: the thread, and the version that it made."""
+class ChangedThread(TypedDict):
+    """The last change of a thread that the page shows, by the version that it made."""
 
     thread: str
     version: Count
+
+
+class UndoTarget(ChangedThread):
+    """The change that Undo takes back."""
+
+    others: NotRequired[list[ChangedThread]]  # of further threads, by the same action
 
 
 class ToastMessage(TypedDict):

@@ -16,7 +16,7 @@ from agent.run.runner import Runner
 from agent.settings import ModelCatalog
 from agent.tracing.events import TRACED_OPERATIONS
 from agent.tracing.protocol import NO_TRACING, Tracer
-from checkpoints import Caller, Receipt, Runs, Store
+from checkpoints import Caller, Receipt, Runs, StateError, Store
 from components import page_state
 from components.broadcasts import Broadcasts
 from components.long_requests import LongRequests
@@ -135,10 +135,26 @@ class Services:
         self.trace_change(receipt)
         return receipt
 
+    async def apply_changes(self, changes: Sequence[Callable[[], Receipt]]) -> list[Receipt | StateError]:
+        """Apply changes of several conversations, each in a transaction of its own. A refused one leaves its error."""
+        done = await self.run_blocking(lambda: [_try_change(change) for change in changes])
+        for each in done:
+            if isinstance(each, Receipt):
+                self.hub.publish(each.operation.thread_id, HeadMoved(each.version))
+                self.trace_change(each)
+        return done
+
     def trace_change(self, receipt: Receipt) -> None:
         """Record a change of the conversation's course in the tracer."""
         if receipt.operation.kind in TRACED_OPERATIONS and not receipt.repeated:
             self.tracer.record(receipt.operation)
+
+
+def _try_change(change: Callable[[], Receipt]) -> Receipt | StateError:
+    try:
+        return change()
+    except StateError as error:
+        return error
 
 
 def _conversation(arguments: Sequence[object]) -> str:

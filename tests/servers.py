@@ -16,7 +16,9 @@ class Server:
     """Starts on construction. `environment` is everything that the process gets of it, beside what Python itself needs."""
 
     def __init__(self, folder: Path, **environment: str) -> None:
-        self._environment = read_environment() | {"DATA_DIR": str(folder), "PORT": "0", "MODEL": "demo"} | environment
+        self._environment = (
+            read_environment() | {"DATA_DIR": str(folder), "PORT": "0", "MODEL": "demo", "TITLES": "off"} | environment
+        )
         self._folder = folder
         self._lines: list[str] = []
         self.link = self._start()

@@ -34,7 +34,8 @@ JSON = dict[str, Any]
 @asynccontextmanager
 async def opened(folder: Path, **settings: Any) -> AsyncIterator[tuple[App, httpx.AsyncClient]]:
     """An app in this process, and a browser that is let in."""
-    app = create_app(Settings(data_dir=folder, model="demo", demo_seconds_per_token=0, **settings), port=8050)
+    given: Any = {"model": "demo", "demo_seconds_per_token": 0, "titles": "off"} | settings
+    app = create_app(Settings(data_dir=folder, **given), port=8050)
     transport = httpx.ASGITransport(app.asgi)
     try:
         async with httpx.AsyncClient(transport=transport, base_url=ORIGIN, headers={"origin": ORIGIN}) as browser:
@@ -213,7 +214,9 @@ async def _threads(browser: httpx.AsyncClient) -> list[str]:
 
 def test_who_asks_for_it_hears_of_every_move_of_an_agent_and_may_fail(tmp_path: Path) -> None:
     async def story() -> None:
-        settings = Settings(data_dir=tmp_path / "data", model="demo", demo_seconds_per_token=0, time_travel="allow")
+        settings = Settings(
+            data_dir=tmp_path / "data", model="demo", demo_seconds_per_token=0, time_travel="allow", titles="off"
+        )
         app = create_app(settings, port=8050, on_time_travel=[raising(ValueError("not mine")), heard.append])
         async with asyncio.timeout(60):
             run = await app.services.runner.send(None, "hello", caller=Caller())
@@ -377,7 +380,7 @@ def test_a_callback_that_fails_tells_the_page_an_id_and_the_log_the_rest(
 ) -> None:
     async def story() -> httpx.Response:
         async with opened(tmp_path / "data", auth="none") as (app, browser):
-            app.services.store.list_threads = lambda **_: 1 / 0  # type: ignore[method-assign,assignment,return-value]
+            app.services.store.list_thread_portion = lambda **_: 1 / 0  # type: ignore[method-assign,assignment,return-value]
             return await request_panels(browser)
 
     answer = asyncio.run(story())

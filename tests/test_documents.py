@@ -28,7 +28,7 @@ from checkpoints.search import snippet
 from commands import parse_arguments
 from components import redacted_exports, redaction_worker, uploads
 from components.panels import timeline
-from components.routes import agent_transcript, open_pages
+from components.routes import agent_transcript, export_several, open_pages, thread_list
 from components.services import MAX_READ_SECONDS
 from components.views import list_rows, markdown, shown_text
 from config import PROVIDER_KEYS, Settings, load_settings
@@ -201,7 +201,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "brings as many more, and a request has the last turn whole",
         "One table, all tables of a text": f"{markdown.MAX_TABLE_CELLS:,} and {markdown.MAX_TEXT_CELLS:,} cells; a table "
         "beyond is shown as it was written",
-        "One portion of a list": f"{timeline.PORTION_CHECKPOINTS} checkpoints, {timeline.PORTION_BRANCHES} branches, "
+        "One portion of a list": f"{thread_list.MAX_LISTED_THREADS} conversations, "
+        f"{timeline.PORTION_CHECKPOINTS} checkpoints, {timeline.PORTION_BRANCHES} branches, "
         f"{agent_transcript.PORTION_MESSAGES} messages of an agent's memory; "
         f"{list_rows.MAX_SHOWN_DESCRIPTION_CHARS} characters of a checkpoint's description",
         "One message of an MCP server": f"{mcp_messages.MAX_MESSAGE_BYTES:,} bytes kept while it is read, "
@@ -252,6 +253,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{document_redaction.MAX_REDACTED_PLACES:,} places; on the page {redacted_exports.MAX_REDACTION_SECONDS:g} s of a "
         f"processor and {redaction_worker.MAX_MEMORY_BYTES // 10**9} GB, {redacted_exports.MAX_AT_ONCE} exports at once and "
         f"{redacted_exports.MAX_WAITING} that wait",
+        "Conversations that one action changes or exports": f"{limits.MAX_SELECTED_THREADS:,}; the files of one export "
+        f"{export_several.MAX_ARCHIVE_CHARS // 10**6} million characters together",
         "A search": f"{limits.MAX_QUERY_CHARS} characters and {limits.MAX_QUERY_WORDS} words of a query, "
         f"the newest {limits.MAX_SEARCH_HITS} matches; "
         f"the first {limits.MAX_INDEXED_WORDS:,} words of a message with its attached texts; marks in the first "

@@ -14,7 +14,7 @@ from agent.models.parameters import (
     parse_parameters,
 )
 from config import Settings, SettingsError, load_settings
-from factory import build_limits, build_models, build_tools
+from factory import build_limits, build_models, build_tools, check_titles
 
 EDGES = [
     *((name, f"{bound + step}") for name, bounds in PARAMETER_RANGES.items() for bound in bounds for step in (-1, 0, 1)),
@@ -89,3 +89,10 @@ def test_a_folder_of_files_holds_neither_keys_nor_the_data(tmp_path: Path, place
     build_tools(load_settings({**given, "FILES_DIR": str(tmp_path / "files")}))
     with pytest.raises(SettingsError, match="FILES_DIR"):
         build_tools(load_settings({**given, "FILES_DIR": str(tmp_path / place)}))
+
+
+def test_a_model_for_titles_that_cannot_be_used_is_one_sentence_that_names_its_key() -> None:
+    settings = load({"TITLES_MODEL": "small"})
+    with pytest.raises(SettingsError, match="TITLES_MODEL"):
+        check_titles(settings, build_models(settings))
+    check_titles(Settings(), build_models(Settings()))

@@ -30,7 +30,7 @@ def test_the_page_is_there_and_a_message_is_stored_and_waits_while_the_agent_is_
         return load_agent(settings, models)
 
     async def story() -> None:
-        settings = Settings(data_dir=tmp_path / "data", model="demo", demo_seconds_per_token=0, auth="none")
+        settings = Settings(data_dir=tmp_path / "data", model="demo", demo_seconds_per_token=0, auth="none", titles="off")
         app = create_app(settings, port=8050)
         address = "http://127.0.0.1:8050"
         loading = asyncio.create_task(app.load_agent())

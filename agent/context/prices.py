@@ -55,6 +55,11 @@ def read_usage(stored: Message, prices: Prices) -> Usage | None:
     counted = data.get("usage_metadata")
     if stored.type != "ai" or not isinstance(counted, dict):
         return None
+    return count_usage(counted, str((data.get("response_metadata") or {}).get("spec")), prices)
+
+
+def count_usage(counted: Mapping[str, Any], spec: str, prices: Prices) -> Usage:
+    """Return the usage of one answer of a model, as LangChain counts it."""
     usage = Usage(
         _read_token_count(counted, "input_tokens"),
         _read_token_count(counted.get("input_token_details"), "cache_read"),
@@ -62,7 +67,7 @@ def read_usage(stored: Message, prices: Prices) -> Usage | None:
         _read_token_count(counted.get("output_token_details"), "reasoning"),
         answers=1,
     )
-    price = prices.get(str((data.get("response_metadata") or {}).get("spec")))
+    price = prices.get(spec)
     return usage if price is None else usage + Usage(priced=1, cost=_compute_cost(usage, price))
 
 
@@ -72,6 +77,6 @@ def _compute_cost(usage: Usage, price: ModelPrice) -> float:
     return (fresh * price.input_usd + usage.cached * cached + usage.output * price.output_usd) / TOKENS_PER_PRICE
 
 
-def _read_token_count(counted: Any, name: str) -> int:
+def _read_token_count(counted: object, name: str) -> int:
     """Return a count from stored data; an imported file may hold any value."""
-    return (to_tokens(counted.get(name)) if isinstance(counted, dict) else None) or 0
+    return (to_tokens(counted.get(name)) if isinstance(counted, Mapping) else None) or 0

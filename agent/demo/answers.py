@@ -12,13 +12,14 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from agent.context import numbering
 from agent.context.attachments import extract_user_text
-from agent.context.prompts import COMPACTION_PROMPT, CONTINUE_TEXT
+from agent.context.prompts import COMPACTION_PROMPT, CONTINUE_TEXT, TITLE_PROMPT
 from agent.demo.asking import parse_questions
 from agent.demo.attempts import describe_attempts, parse_attempts
 from agent.demo.reading import find_matching_lines, find_quoted_lines, read_notes
 from agent.demo.summary import SUMMARY_OPENING, write_demo_summary
 from agent.demo.sums import find_sums
 from agent.demo.texts import ABILITIES, ATTACHED, CODE, DEFAULT, GREETING, LONG, invent_stocks, invent_weather
+from agent.demo.title import write_demo_title
 from agent.demo.verdict import write_demo_verdict
 from checkpoints.text import shorten_line
 
@@ -72,7 +73,9 @@ def choose_answer(messages: Sequence[BaseMessage], tool_names: frozenset[str]) -
 
 
 def _answer_about_conversation(system: BaseMessage, question: BaseMessage) -> str | None:
-    """Return the answer to a request for a summary or a verdict."""
+    """Return the answer to a request for a summary, a title or a verdict."""
+    if system.text == TITLE_PROMPT:
+        return write_demo_title(question.text)
     return write_demo_summary(question.text) if system.text == COMPACTION_PROMPT else write_demo_verdict(question.text)
 
 

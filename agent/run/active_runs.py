@@ -2,14 +2,15 @@
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from agent.graph.budgets import write_usage
+from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
 from agent.run.driver import RunDriver
 from agent.run.hub import RunHub
-from agent.run.judge import Judge
 from agent.run.outcome import RunOutcome, locate_error, read_outcome
 from agent.run.preparation import PreparedRun
 from agent.run.recorder import RunRecorder
@@ -47,7 +48,7 @@ class ActiveRuns:
     hub: RunHub
     driver: RunDriver
     blocking: BlockingPool
-    judge: Judge | None
+    followers: Sequence[RunFollower]
     stop_seconds: float  # that work has to come to rest
     retry_seconds: float  # between two tries to write an end that the database does not take
     by_thread: dict[str, ActiveRun] = field(default_factory=dict)
@@ -103,8 +104,9 @@ class ActiveRuns:
             _log.error("run %s could not be written to its end: %s", run.id, locate_error(error))
         finally:
             trace.on_end(outcome.state, outcome.error)
-        if self.judge is not None and outcome.state is RunState.DONE:
-            self.judge.consider(run)
+        if outcome.state is RunState.DONE:
+            for follower in self.followers:
+                follower.consider(run)
 
     async def _write_end(
         self, recorder: RunRecorder, outcome: RunOutcome, usage: str | None, tried: asyncio.Future[None]

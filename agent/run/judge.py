@@ -20,6 +20,7 @@ from agent.graph.answer import AnswerCutOff, collect_answer
 from agent.graph.state import Limits
 from agent.models.errors import describe_model_error
 from agent.models.parameters import read_parameters
+from agent.run.background import BackgroundTasks
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.run.outcome import locate_error
@@ -92,23 +93,16 @@ class Judge:
         self._tracer = tracer
         self._max_seconds = max_seconds
         self._limits = Limits(idle_seconds=max_seconds, max_answer_chars=MAX_VERDICT_CHARS)
-        self._tasks: dict[str, asyncio.Task[None]] = {}  # by thread
+        self._tasks = BackgroundTasks()
         tracer.find_prompt(JUDGE_PROMPT_NAME, JUDGE_PROMPT)  # so that the operator's text is loaded when it is first needed
 
     def consider(self, run: Run) -> None:
         """Judge the state after a run, in the background. Skip it while another state of the thread is judged."""
-        if run.thread_id not in self._tasks:
-            task = asyncio.create_task(self._judge_safely(run), name=f"judge {run.id}")
-            self._tasks[run.thread_id] = task
-            task.add_done_callback(lambda _: self._tasks.pop(run.thread_id))
+        self._tasks.start(run.thread_id, lambda: self._judge_safely(run), f"judge {run.id}")
 
     async def close(self) -> None:
         """Cancel all judging."""
-        judging = list(self._tasks.values())
-        for task in judging:
-            task.cancel()
-        if judging:
-            await asyncio.wait(judging)
+        await self._tasks.close()
 
     async def _judge_safely(self, run: Run) -> None:
         try:

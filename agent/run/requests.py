@@ -10,7 +10,7 @@ from agent.run.compaction import SummaryScope
 from agent.tools.approval import Decision
 from checkpoints import HEAD, UNTITLED, Caller, Message, NewMessage, RunActiveError, StateError, files, serde
 from checkpoints.limits import MAX_ARGUMENT_LEVELS, MAX_ARGUMENT_VALUES, MAX_MESSAGE_CHARS, has_more_values, is_deeper
-from checkpoints.text import shorten
+from checkpoints.text import find_plain_line, shorten, shorten_line
 
 MAX_TITLE_CHARS = 60
 
@@ -72,9 +72,8 @@ def replace_text(message: Message, text: str) -> NewMessage:
 
 
 def make_title(text: str) -> str:
-    """Return a conversation's first title: the beginning of its first line."""
-    line = next((line.strip() for line in text.splitlines() if line.strip()), UNTITLED)
-    return shorten(line, MAX_TITLE_CHARS)
+    """Return a conversation's first title: the beginning of its first line, without Markdown."""
+    return shorten(find_plain_line(text) or shorten_line(text, MAX_TITLE_CHARS) or UNTITLED, MAX_TITLE_CHARS)
 
 
 def clean_message_text(text: str) -> str:

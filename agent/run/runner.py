@@ -10,13 +10,13 @@ from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle
 from agent.graph.state import AgentGraph, Limits
 from agent.run.active_runs import ActiveRuns
 from agent.run.announcer import MoveAnnouncer
+from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
 from agent.run.compaction import NOTHING_YET_TEXT, NotCompactedError, SummaryScope
 from agent.run.drafts import Drafts
 from agent.run.driver import RunDriver
 from agent.run.hub import RunHub
 from agent.run.inputs import NothingToAnswerError, RunInputs
-from agent.run.judge import Judge
 from agent.run.preparation import PreparedRun, RunPreparer
 from agent.run.requests import EndDelayedError, RunRequest, check_decision, clean_message_text, make_title, replace_text
 from agent.run.watchdog import RunWatchdog
@@ -42,7 +42,7 @@ class Runner:
     active_runs: ActiveRuns
     watchdog: RunWatchdog
     blocking: BlockingPool
-    judge: Judge | None
+    followers: Sequence[RunFollower]
     default_policy: Policy  # for threads without a setting of their own
     # A repeated request must not drive its run again. In the order of their starts.
     _started_run_ids: dict[str, None] = field(init=False, default_factory=dict)
@@ -139,8 +139,8 @@ class Runner:
         await asyncio.gather(*map(self.stop, active))
         if active:  # the last try to write each end
             await asyncio.wait({each.end for each in active.values()})
-        if self.judge is not None:
-            await self.judge.close()
+        for follower in self.followers:
+            await follower.close()
 
     async def _begin_run(self, request: RunRequest) -> Run:
         async with self.active_runs.begin_lock:
@@ -188,7 +188,7 @@ def build_runner(
     default_policy: Policy = "off",
     numbers: NumberStyle = DEFAULT_NUMBERS,
     on_time_travel: Sequence[Callable[[TimeTravelEvent], None]] = (),
-    judge: Judge | None = None,
+    followers: Sequence[RunFollower] = (),
     agents: Agents | None = None,
 ) -> Runner:
     """Build a runner and join its parts."""
@@ -209,7 +209,7 @@ def build_runner(
         blocking=blocking,
         drafts=Drafts(runs, blocking, limits.draft_seconds),
     )
-    active_runs = ActiveRuns(runs, hub, driver, blocking, judge, limits.stop_seconds, limits.watch_seconds)
+    active_runs = ActiveRuns(runs, hub, driver, blocking, followers, limits.stop_seconds, limits.watch_seconds)
     preparer = RunPreparer(store, runs, inputs, tracer, limits)
     watchdog = RunWatchdog(runs, hub, active_runs, blocking, limits.watch_seconds)
-    return Runner(store, catalog, inputs, preparer, active_runs, watchdog, blocking, judge, default_policy)
+    return Runner(store, catalog, inputs, preparer, active_runs, watchdog, blocking, followers, default_policy)

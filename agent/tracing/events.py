@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 SYSTEM_PROMPT_NAME = "system"  # the name of the prompt that every request begins with
 JUDGE_PROMPT_NAME = "judge"  # the name of the judge's prompt
+TITLE_PROMPT_NAME = "title"  # the name of the prompt for titles
 TRACED_OPERATIONS = frozenset({OperationKind.SAVE, OperationKind.RESTORE, OperationKind.FORK})
 
 
@@ -123,6 +124,14 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
+class TitleAsked:
+    """The call for the title of a conversation, after its first run is over."""
+
+    thread_id: str
+    call: ModelAnswered
+
+
+@dataclass(frozen=True, slots=True)
 class Feedback:
     """The user's opinion of an answer; `is_good` is None when they withdraw it."""
 
@@ -131,5 +140,7 @@ class Feedback:
     is_good: bool | None
 
 
-SpanEvent = RunBegun | ModelAnswered | ToolCarriedOut | AgentFinished | RunEnded | Judged | Operation | TimeTravelEvent
+SpanEvent = (
+    RunBegun | ModelAnswered | ToolCarriedOut | AgentFinished | RunEnded | Judged | TitleAsked | Operation | TimeTravelEvent
+)
 TraceEvent = SpanEvent | Feedback

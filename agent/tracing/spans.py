@@ -43,6 +43,7 @@ from agent.tracing.attributes import (
 )
 from agent.tracing.events import (
     JUDGE_PROMPT_NAME,
+    TITLE_PROMPT_NAME,
     AgentFinished,
     Judged,
     ModelAnswered,
@@ -50,6 +51,7 @@ from agent.tracing.events import (
     RunEnded,
     RunStart,
     SpanEvent,
+    TitleAsked,
     ToolCarriedOut,
     TraceLabels,
 )
@@ -126,11 +128,9 @@ class SpanRecorder:
             case ModelAnswered():
                 self._add_child(event, "answer", "generation", self._describe_generation(event), within=event.work_id)
             case Judged(thread_id, call):
-                seed = f"{JUDGE_PROMPT_NAME}:{call.run_id}"  # a separate trace: the run's trace may be sent already
-                attributes = self._describe_generation(call)
-                self._start_root(seed, JUDGE_PROMPT_NAME, thread_id, call.began_ns, "generation", attributes).end(
-                    call.ended_ns
-                )
+                self._add_helper_call(JUDGE_PROMPT_NAME, thread_id, call)
+            case TitleAsked(thread_id, call):
+                self._add_helper_call(TITLE_PROMPT_NAME, thread_id, call)
             case ToolCarriedOut():
                 name, step_id = event.call["name"] or "unknown", event.call["id"] or ""
                 self._add_child(event, name, "tool", self._describe_tool(event), within=event.work_id, step_id=step_id)
@@ -140,6 +140,11 @@ class SpanRecorder:
                 self._add_child(event, name, "agent", about, within=event.call_id, step_id=event.work_id)
             case TimeTravelEvent():
                 self._add_move(event)
+
+    def _add_helper_call(self, name: str, thread_id: str, call: ModelAnswered) -> None:
+        """Record a call after a run as a trace of its own: the run's trace may be sent already."""
+        attributes, seed = self._describe_generation(call), f"{name}:{call.run_id}"
+        self._start_root(seed, name, thread_id, call.began_ns, "generation", attributes).end(call.ended_ns)
 
     def _start_run(self, event: RunBegun) -> None:
         attributes = {Attribute.OBSERVATION_INPUT: self._mask_text(event.question), **self._describe_start(event.start)}

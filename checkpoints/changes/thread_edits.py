@@ -1,4 +1,4 @@
-"""Changes of a whole thread: clear, rename, set and delete."""
+"""Changes of a whole thread: clear, rename, pin, archive, set and delete."""
 
 from collections.abc import Mapping
 
@@ -21,6 +21,16 @@ def rename_thread(transaction: Transaction, title: str) -> None:
     new_title = clean_name(title) or old_title
     transaction.detail = OperationDetail(subject="thread", name=old_title, new_name=new_title)
     transaction.update_row("thread", transaction.thread.id, title=new_title)
+
+
+def pin_thread(transaction: Transaction, *, pinned: bool) -> None:
+    transaction.detail = OperationDetail(subject="thread", name=transaction.thread.title, pinned=pinned)
+    transaction.update_row("thread", transaction.thread.id, pinned=pinned)
+
+
+def archive_thread(transaction: Transaction, *, archived: bool) -> None:
+    transaction.detail = OperationDetail(subject="thread", name=transaction.thread.title, archived=archived)
+    transaction.update_row("thread", transaction.thread.id, archived=archived)
 
 
 def change_settings(transaction: Transaction, values: Mapping[str, str], expected: Mapping[str, str]) -> None:

@@ -78,6 +78,7 @@ class DocumentRedaction:
             for branch in document["branches"]
         ]
         thread = {
+            **document["thread"],
             "title": self._redact_name(document["thread"]["title"]),
             "settings": self._redact_value(document["thread"]["settings"]),
         }

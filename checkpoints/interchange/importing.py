@@ -24,6 +24,18 @@ def make_replacement(doc: Document, report: Report = ignore_progress) -> ChangeB
     return _make_import(doc, plan_replacement, report)
 
 
+def make_new_thread(doc: Document, report: Report = ignore_progress) -> ChangeBody:
+    """Make the change that fills a new conversation with a document, and pins or archives it as the document says."""
+    replace_contents = make_replacement(doc, report)
+
+    def fill_thread(transaction: Transaction) -> str | None:
+        made = replace_contents(transaction)
+        transaction.update_row("thread", transaction.thread.id, pinned=doc.thread.pinned, archived=doc.thread.archived)
+        return made
+
+    return fill_thread
+
+
 def make_merge(doc: Document, report: Report = ignore_progress) -> ChangeBody:
     """Make the change that adds a document to a conversation, see `plan_merge`. Raises `NothingNewError`."""
     return _make_import(doc, plan_merge, report)

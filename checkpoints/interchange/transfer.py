@@ -13,7 +13,7 @@ from checkpoints.interchange import open_webui, waymark
 from checkpoints.interchange.document_redaction import Redact, redact_document
 from checkpoints.interchange.import_limits import describe_exceeded_limit
 from checkpoints.interchange.import_plan import NothingNewError
-from checkpoints.interchange.importing import make_merge, make_replacement
+from checkpoints.interchange.importing import make_merge, make_new_thread, make_replacement
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.interchange.waymark import Document
 from checkpoints.model import Checkpoint, Json, Message, MessageStatus, Thread
@@ -102,7 +102,7 @@ def export_document(
     made: Json = {
         "format": waymark.FORMAT,
         "exported_at": store.now().isoformat(),
-        "thread": {"title": thread.title, "settings": dict(thread.settings)},
+        "thread": _export_thread(thread),
         "messages": [_export_message(m) for m in messages if m.id in reached],
         "branches": [{"id": b.id, "name": b.name, "head": b.head_id} for b in branches],
         "checkpoints": [
@@ -114,6 +114,16 @@ def export_document(
     if attached := _export_files(store, made["messages"]):
         made = {**made, "files": attached}
     return {**made, "sha256": waymark.hash_contents(made)}
+
+
+def _export_thread(thread: Thread) -> Json:
+    """Export what is a thread's own. Marks that it does not have are left out: earlier versions do not know them."""
+    marks = {"pinned": thread.pinned, "archived": thread.archived}
+    return {
+        "title": thread.title,
+        "settings": dict(thread.settings),
+        **{key: True for key, is_set in marks.items() if is_set},
+    }
 
 
 def _export_files(store: Store, messages: list[Json]) -> list[Json]:
@@ -232,7 +242,7 @@ def _count_omitted_images(body: Json) -> int:
 
 def import_thread(store: Store, doc: Document, *, caller: Caller = USER, report: Report = ignore_progress) -> Receipt:
     """Make a conversation from a document; the result is its id. The same document again returns the same conversation."""
-    return store.import_thread(doc.thread.title, doc.sha256, make_replacement(doc, report), caller=caller)
+    return store.import_thread(doc.thread.title, doc.sha256, make_new_thread(doc, report), caller=caller)
 
 
 def merge_document(

@@ -53,6 +53,8 @@ class _StrictModel(BaseModel):
 class ThreadPart(_StrictModel):
     title: Annotated[Name, AfterValidator(lambda title: title or UNTITLED)]
     settings: dict[str, Any] = {}
+    pinned: bool = False
+    archived: bool = False
 
 
 class MessagePart(_StrictModel):

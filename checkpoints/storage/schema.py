@@ -35,7 +35,10 @@ thread = sa.Table(
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("updated_at", sa.BigInteger, nullable=False),
     sa.Column("deleted_at", sa.BigInteger),
+    sa.Column("pinned", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("archived", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Index("ix_thread_owner_updated_at", "owner", "updated_at"),
+    sa.Index("ix_thread_owner_pinned_updated_at", "owner", "pinned", "updated_at"),
 )
 
 # A stretch of the tree without a fork: see history.py.

@@ -6,12 +6,13 @@ near one another first, results of tools last, and the newest first.
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
 
 from checkpoints import files, history
-from checkpoints.errors import ThreadNotFoundError
+from checkpoints.errors import CheckpointNotFoundError, ThreadNotFoundError
 from checkpoints.history import EMPTY_PATH, Path, Place
 from checkpoints.limits import MAX_SEARCH_HITS
 from checkpoints.model import MAIN, Message, Node
@@ -20,7 +21,7 @@ from checkpoints.search.query import THIS, SearchQuery
 from checkpoints.search.result import MessagePlace, SearchHit, SearchResult, Standing
 from checkpoints.search.snippet import MAX_SEARCH_WORDS, MAX_WORDS, make_snippet
 from checkpoints.search.words import list_words
-from checkpoints.storage import file_rows, message_rows, search_index, search_syntax, thread_rows
+from checkpoints.storage import file_rows, message_rows, schema, search_index, search_syntax, thread_rows
 
 _MAX_THREADS = 10_000  # whose titles are looked at
 _MAX_NAMED_THREADS = 20  # that `in:` finds by their titles
@@ -179,6 +180,27 @@ def _find_branches(connection: sa.Connection, thread_id: str, places: Sequence[P
     parents = thread_rows.select_segment_parents(connection, thread_id)
     beyond = history.find_heads_beyond(places, [head for _, head in branches], parents, 1)
     return {place: ("branch", branches[beyond[place][0]][0]) if beyond[place] else ("left", "") for place in places}
+
+
+def locate_branch(connection: sa.Connection, thread_id: str, branch_id: str) -> MessagePlace:
+    """Find where the page shows the end of a branch. Raises `ThreadNotFoundError`, `BranchNotFoundError`."""
+    thread = thread_rows.select_thread(connection, thread_id)
+    branch = thread_rows.select_branch(connection, branch_id, thread_id)
+    if branch.head_id is None:
+        return MessagePlace(None, "current" if branch.id == thread.branch_id else "branch", branch.name)
+    place = locate_message(connection, thread_id, branch.head_id)
+    return replace(place, branch=branch.name) if place.standing == "branch" else place
+
+
+def locate_checkpoint(connection: sa.Connection, thread_id: str, checkpoint_id: str) -> MessagePlace:
+    """Find where the page shows a checkpoint's message. Raises `ThreadNotFoundError`, `CheckpointNotFoundError`."""
+    thread_rows.select_thread(connection, thread_id)
+    table = schema.checkpoint.c
+    is_wanted = (table.id == checkpoint_id, table.thread_id == thread_id, table.deleted_at.is_(None))
+    message_id = connection.scalar(sa.select(table.message_id).where(*is_wanted))
+    if message_id is None:
+        raise CheckpointNotFoundError(checkpoint_id)
+    return locate_message(connection, thread_id, message_id)
 
 
 def locate_message(connection: sa.Connection, thread_id: str, message_id: str) -> MessagePlace:

@@ -64,7 +64,7 @@ class NewThread:
 
 BranchHeads = list[tuple[Branch, Node | None]]  # each with its last message; None for an empty branch or a lost message
 
-_thread_columns = sa.select(schema.thread, schema.branch.c.head_id).join(
+THREAD_COLUMNS = sa.select(schema.thread, schema.branch.c.head_id).join(
     schema.branch, schema.branch.c.id == schema.thread.c.branch_id
 )
 _lock_thread = sa.select(schema.thread.c.id).where(schema.thread.c.id == sa.bindparam("thread_id")).with_for_update()
@@ -74,7 +74,7 @@ _is_head = sa.and_(_head.id == schema.branch.c.head_id, _head.thread_id == schem
 # A literal: the index of running runs is only taken when the statement itself says that it asks for them.
 _is_running = sa.and_(_run.thread_id == schema.thread.c.id, _run.state == sa.literal_column(f"'{RunState.RUNNING}'"))
 _thread_query = (
-    _thread_columns.add_columns(_head.segment, _head.depth, _run.id.label("running"))
+    THREAD_COLUMNS.add_columns(_head.segment, _head.depth, _run.id.label("running"))
     .where(schema.thread.c.id == sa.bindparam("thread_id"))
     .outerjoin(schema.message, _is_head)
     .outerjoin(schema.run, _is_running)
@@ -120,7 +120,7 @@ def _read_thread(connection: sa.Connection, thread_id: str) -> LoadedThread:
     if row is None:
         raise ThreadNotFoundError(thread_id)
     place = None if row.segment is None else Node(row.head_id, row.segment, row.depth)
-    return LoadedThread(_row_to_thread(row), row.running, place)
+    return LoadedThread(parse_thread(row), row.running, place)
 
 
 def insert_thread(connection: sa.Connection, new: NewThread, now: datetime) -> LoadedThread:
@@ -154,10 +154,8 @@ def find_import(connection: sa.Connection, source_hash: str, owner: str) -> Thre
 def select_threads(connection: sa.Connection, owner: str, limit: int) -> list[Thread]:
     """The owner's conversations, the most recently changed first."""
     table = schema.thread.c
-    query = _thread_columns.where(table.owner == owner, table.deleted_at.is_(None))
-    return [
-        _row_to_thread(row) for row in connection.execute(query.order_by(table.updated_at.desc(), table.id).limit(limit))
-    ]
+    query = THREAD_COLUMNS.where(table.owner == owner, table.deleted_at.is_(None))
+    return [parse_thread(row) for row in connection.execute(query.order_by(table.updated_at.desc(), table.id).limit(limit))]
 
 
 def select_deleted_threads(connection: sa.Connection, owner: str, limit: int) -> list[Thread]:
@@ -165,14 +163,12 @@ def select_deleted_threads(connection: sa.Connection, owner: str, limit: int) ->
     table, last = schema.thread.c, schema.operation.c
     kinds = (OperationKind.DELETE, OperationKind.REDO)
     taken_out = (last.thread_id == table.id, last.version == table.version, last.kind.in_(kinds))
-    query = _thread_columns.where(table.owner == owner, table.deleted_at.is_not(None))
+    query = THREAD_COLUMNS.where(table.owner == owner, table.deleted_at.is_not(None))
     query = query.where(sa.exists().where(*taken_out))
-    return [
-        _row_to_thread(row) for row in connection.execute(query.order_by(table.deleted_at.desc(), table.id).limit(limit))
-    ]
+    return [parse_thread(row) for row in connection.execute(query.order_by(table.deleted_at.desc(), table.id).limit(limit))]
 
 
-def _row_to_thread(row: sa.Row[Any]) -> Thread:
+def parse_thread(row: sa.Row[Any]) -> Thread:
     return Thread(
         id=row.id,
         owner=row.owner,
@@ -184,6 +180,8 @@ def _row_to_thread(row: sa.Row[Any]) -> Thread:
         created_at=to_time(row.created_at),
         updated_at=to_time(row.updated_at),
         deleted=row.deleted_at is not None,
+        pinned=row.pinned,
+        archived=row.archived,
     )
 
 

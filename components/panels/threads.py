@@ -1,25 +1,31 @@
-"""The list of conversations: open, new, rename, delete."""
+"""The list of conversations: open, new, rename, pin, archive, delete, one or several at once."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from dash import Dash, State, html
 from dash.development.base_component import Component
 
-from checkpoints import Caller, RunState
+from checkpoints import Caller, Receipt, StateError, pluralize
 from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
 from components.panel import Panel
+from components.routes.thread_list import MAX_LISTED_THREADS, read_thread_portion
 from components.services import Services
 from components.turns import Turn, TurnChanges
 from components.views import list_rows, operations
 from components.widgets import Threads
 
+LIST_OVERLAP = timedelta(minutes=1)  # before the list that a page has: a change may take as long, and clocks differ
+
 
 class Ids(StrEnum):
     LIST = "threads"
     DELETE_DIALOG = "delete-thread"
+    DELETE_ALL_DIALOG = "delete-threads"
 
 
 def layout() -> Component:
@@ -27,7 +33,10 @@ def layout() -> Component:
 
 
 def dialogs() -> list[Component]:
-    return [dialog.build_confirmation(Ids.DELETE_DIALOG, "Delete this conversation?", "Delete")]
+    return [
+        dialog.build_confirmation(Ids.DELETE_DIALOG, "Delete this conversation?", "Delete"),
+        dialog.build_confirmation(Ids.DELETE_ALL_DIALOG, "Delete these conversations?", "Delete"),
+    ]
 
 
 def build_thread_deletion(title: str) -> list[Component]:
@@ -37,16 +46,50 @@ def build_thread_deletion(title: str) -> list[Component]:
     ]
 
 
+def build_threads_deletion(count: int) -> list[Component]:
+    return [
+        html.P([html.Strong(pluralize(count, "conversation")), " and their checkpoints will be deleted."]),
+        html.P("You can undo this.", className="quiet"),
+    ]
+
+
 SHOWN = ((Ids.LIST, "data"),)
 
 
 def show(services: Services, location: page_state.PageLocation) -> tuple[dict[str, Any]]:
-    return ({"threads": _read_thread_list(services), "current": location.thread_id},)
+    """Return the list's first portion; only what has changed for a page that has a list."""
+    now = services.store.now()
+    state = {"current": location.thread_id, "seen": now.isoformat(), **_read_run_states(services)}
+    changed = _read_changed_threads(services, location.list_seen, now)
+    shown = read_thread_portion(services.store) if changed is None else changed
+    return ({"since": None, "gone": [], **state, **shown},)
 
 
-def show_turn(_: Services, turn: Turn) -> TurnChanges:
-    waiting = [turn.thread.id] if turn.run and turn.run.state is RunState.WAITING else []
-    return TurnChanges({}, {Ids.LIST: {"first": {"threads": list_rows.describe_thread(turn.thread, waiting=waiting)}}})
+def show_turn(services: Services, turn: Turn) -> TurnChanges:
+    changes = {"fields": _read_run_states(services), "first": {"threads": list_rows.describe_thread(turn.thread)}}
+    return TurnChanges({}, {Ids.LIST: changes})  # type: ignore[dict-item]
+
+
+def _read_run_states(services: Services) -> dict[str, list[str]]:
+    return {
+        "running": sorted(services.runs.list_running_threads()),
+        "waiting": sorted(services.runs.list_waiting_threads()),
+    }
+
+
+def _read_changed_threads(services: Services, seen: datetime | None, now: datetime) -> dict[str, Any] | None:
+    """Return what has changed since a page read its list; None where it has to read it anew.
+
+    A clock that was set back shows an older time than the page has seen.
+    """
+    if seen is None or seen > now:
+        return None
+    changed = services.store.list_changed_threads(seen - LIST_OVERLAP, limit=MAX_LISTED_THREADS + 1)
+    if len(changed) > MAX_LISTED_THREADS:
+        return None
+    gone = [thread.id for thread in changed if thread.deleted or thread.archived]
+    kept = [list_rows.describe_thread(thread) for thread in changed if thread.id not in gone]
+    return {"since": seen.isoformat(), "threads": kept, "gone": gone}
 
 
 def register(app: Dash, services: Services) -> None:
@@ -54,15 +97,51 @@ def register(app: Dash, services: Services) -> None:
         thread_id = subject.thread_id
         await services.runner.stop(thread_id)
         done = await services.apply_change(services.store.delete_thread, thread_id, caller=subject.unversioned_caller)
-        where: page_state.UndoTarget = {"thread": thread_id, "version": done.version}
-        toast: page_state.ToastMessage = {
-            "text": f"Deleted the {operations.describe_subject(done.operation.detail)}",
-            "undo": where,
-        }
-        away = {"go": "/"} if page_state.parse_thread_id(pathname) == thread_id else {}
-        return page_state.build_update(toast=toast, **away)
+        text = f"Deleted the {operations.describe_subject(done.operation.detail)}"
+        return _build_update(text, [done], _choose_address([thread_id], pathname))
 
-    dialog.register_confirmation(app, Ids.DELETE_DIALOG, confirm_deletion, State(page_state.Ids.URL, "pathname"))
+    async def confirm_deletions(subject: dialog.Subject, pathname: str) -> page_state.PageUpdate:
+        thread_ids = list(subject.fields["threads"])
+        for thread_id in services.runs.list_running_threads().intersection(thread_ids):
+            await services.runner.stop(thread_id)
+        done = await _change_each(services, services.store.delete_thread, thread_ids, subject.unversioned_caller)
+        return _build_update(f"Deleted {pluralize(len(done), 'conversation')}", done, _choose_address(thread_ids, pathname))
+
+    pathname = State(page_state.Ids.URL, "pathname")
+    dialog.register_confirmation(app, Ids.DELETE_DIALOG, confirm_deletion, pathname)
+    dialog.register_confirmation(app, Ids.DELETE_ALL_DIALOG, confirm_deletions, pathname)
+
+
+def _choose_address(thread_ids: Sequence[str], pathname: str) -> dict[str, str]:
+    """Return the start page for a page whose conversation is deleted."""
+    return {"go": "/"} if page_state.parse_thread_id(pathname) in thread_ids else {}
+
+
+def _build_update(text: str, done: Sequence[Receipt], fields: Mapping[str, Any]) -> page_state.PageUpdate:
+    """Build the update after a change of one or several conversations. Its toast undoes all of them."""
+    if not done:
+        return page_state.report_problem("Nothing was changed. Please try again.")
+    changed = [page_state.ChangedThread(thread=each.operation.thread_id, version=each.version) for each in done]
+    undo = page_state.UndoTarget(thread=changed[0]["thread"], version=changed[0]["version"])
+    if len(changed) > 1:
+        undo["others"] = changed[1:]
+    toast: page_state.ToastMessage = {"text": text, "undo": undo}
+    return page_state.build_update(toast=toast, **fields)
+
+
+async def _change_each(
+    services: Services, change: Callable[..., Receipt], thread_ids: Sequence[str], caller: Caller, **values: Any
+) -> list[Receipt]:
+    """Apply a change to several conversations. Those that refuse it, because they are gone, are left out.
+
+    Raises the `StateError` of the first where all refuse.
+    """
+    each_change = [partial(change, thread_id, caller=caller, **values) for thread_id in dict.fromkeys(thread_ids)]
+    done = await services.apply_changes(each_change)
+    receipts = [each for each in done if isinstance(each, Receipt)]
+    if done and not receipts and isinstance(done[0], StateError):
+        raise done[0]
+    return receipts
 
 
 async def _start_thread(_: Services, __: Action) -> Answer:
@@ -74,15 +153,44 @@ async def _open_thread(_: Services, action: Action) -> Answer:
 
 
 async def _rename_thread(services: Services, action: Action) -> Answer:
-    thread_id, caller = action.fields["thread"], Caller(request_id=action.caller.request_id)
-    await services.apply_change(services.store.rename_thread, thread_id, action.fields["title"], caller=caller)
+    thread_id, title = action.fields["thread"], action.fields["title"]
+    await services.apply_change(services.store.rename_thread, thread_id, title, caller=_without_version(action))
     return Answer(page_state.build_update())
+
+
+async def _pin_thread(services: Services, action: Action) -> Answer:
+    thread_id, pinned = action.fields["thread"], action.fields["pinned"]
+    await services.apply_change(services.store.pin_thread, thread_id, pinned=pinned, caller=_without_version(action))
+    return Answer(page_state.build_update())
+
+
+async def _archive_threads(services: Services, action: Action) -> Answer:
+    thread_ids, archived = action.fields["threads"], action.fields["archived"]
+    change = services.store.archive_thread
+    done = await _change_each(services, change, thread_ids, _without_version(action), archived=archived)
+    subject = operations.describe_subject(done[0].operation.detail) if len(done) == 1 else ""
+    named = f"the {subject}" if subject else pluralize(len(done), "conversation")
+    text = f"Archived {named}" if archived else f"Unarchived {named}"
+    return Answer(_build_update(text, done, {}))
+
+
+def _without_version(action: Action) -> Caller:
+    """Return the caller of a change that no other change of the conversation can conflict with."""
+    return Caller(request_id=action.caller.request_id)
 
 
 async def _open_deletion_dialog(services: Services, action: Action) -> Answer:
     thread = await services.read_snapshot(services.store.get_thread, action.fields["thread"])
     subject = dialog.Subject.of(action.fields, thread.id)
     dialog.open_confirmation(Ids.DELETE_DIALOG, subject, build_thread_deletion(thread.title))
+    return Answer()
+
+
+async def _open_deletions_dialog(_: Services, action: Action) -> Answer:
+    thread_ids = action.fields["threads"]
+    if thread_ids:
+        subject = dialog.Subject.of(action.fields, thread_ids[0])
+        dialog.open_confirmation(Ids.DELETE_ALL_DIALOG, subject, build_threads_deletion(len(thread_ids)))
     return Answer()
 
 
@@ -104,7 +212,10 @@ ACTIONS: Mapping[str, Handlers] = {
         "new": _start_thread,
         "open": _open_thread,
         "rename": _rename_thread,
+        "pin": _pin_thread,
+        "archive": _archive_threads,
         "delete": _open_deletion_dialog,
+        "delete-all": _open_deletions_dialog,
         "deleted": _list_deleted_threads,
         "bring-back": _restore_thread,
     }
@@ -115,11 +226,6 @@ def _read_deleted_threads(services: Services) -> list[dict[str, Any]]:
     return [
         list_rows.describe_thread(thread) | {"version": thread.version} for thread in services.store.list_deleted_threads()
     ]
-
-
-def _read_thread_list(services: Services) -> list[dict[str, Any]]:
-    running, waiting = services.runs.list_running_threads(), services.runs.list_waiting_threads()
-    return [list_rows.describe_thread(thread, running, waiting) for thread in services.store.list_threads()]
 
 
 PANEL = Panel(register=register, dialogs=dialogs, shown=SHOWN, show=show, show_turn=show_turn, actions=ACTIONS)

@@ -1,13 +1,14 @@
 """A short message in the corner: the effect of a command, with Undo, or the reason for a refusal."""
 
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, Toast
 
-from checkpoints import Caller, StateError
+from checkpoints import Caller, StateError, pluralize
 from components import page_state
 from components.panel import Panel
 from components.properties import set_properties
@@ -48,14 +49,23 @@ def register(app: Dash, services: Services) -> None:
         State(Ids.UNDO_TARGET, "data"),
         prevent_initial_call=True,
     )
-    async def undo_change(_: int, target: page_state.UndoTarget) -> tuple[page_state.PageUpdate, bool]:
-        try:
-            await services.apply_change(
-                services.store.undo, target["thread"], caller=Caller(expected_version=target["version"])
-            )
-        except StateError as error:
-            return page_state.report_problem(str(error)), True
-        return page_state.build_update(go=page_state.thread_address(target["thread"])), False
+    async def undo_from_toast(_: int, target: page_state.UndoTarget) -> tuple[page_state.PageUpdate, bool]:
+        refusals = await undo_changes(services, target)
+        others = target.get("others", [])
+        if refusals:
+            text = f"{pluralize(len(refusals), 'conversation')} changed meanwhile and stay as they are."
+            return page_state.report_problem(text if others else str(refusals[0])), True
+        return page_state.build_update(**({} if others else {"go": page_state.thread_address(target["thread"])})), False
+
+
+async def undo_changes(services: Services, target: page_state.UndoTarget) -> list[StateError]:
+    """Undo a change of one or several threads, where it is still the last one. Return the reasons of those that stay."""
+    changed: list[page_state.ChangedThread] = [target, *target.get("others", [])]
+    undo = services.store.undo
+    done = await services.apply_changes(
+        [partial(undo, each["thread"], caller=Caller(expected_version=each["version"])) for each in changed]
+    )
+    return [each for each in done if isinstance(each, StateError)]
 
 
 PANEL = Panel(register=register, dialogs=dialogs)

@@ -1,16 +1,21 @@
 """The search over all conversations, and the place where the page shows what was found."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
-from checkpoints.search.result import SearchHit, SearchResult
+from checkpoints import Thread
+from checkpoints.limits import MAX_QUERY_CHARS
+from checkpoints.search.result import MessagePlace, SearchHit, SearchResult
 from checkpoints.search.snippet import Snippet
 from components.services import Services
+from components.views.list_rows import describe_thread
 
 SEARCH_PATH = "/api/search"
+MAX_LISTED_TITLES = 20
 MAX_LISTED_HITS = 30  # of the page; more are found by more words
 
 
@@ -36,6 +41,7 @@ class HitView(TypedDict):
 
 class FoundView(TypedDict):
     hits: list[HitView]
+    threads: list[dict[str, Any]]  # whose titles contain all words
     more: bool
     pending: bool  # messages are still to be indexed
 
@@ -47,23 +53,44 @@ def add_route(server: FastAPI, services: Services) -> None:
     async def get_search(q: str = "", thread: str = "") -> Response:
         """Find messages and checkpoints; `thread` is the open conversation. The guard has checked the request."""
 
-        def search(_lane: str) -> SearchResult:
-            return store.search(q, datetime.now(UTC), this=thread or None, limit=MAX_LISTED_HITS)
+        def search(_lane: str) -> tuple[SearchResult, list[Thread]]:
+            titled = store.list_thread_portion(archived=None, text=q[:MAX_QUERY_CHARS], limit=MAX_LISTED_TITLES)
+            return store.search(
+                q, datetime.now(UTC), this=thread or None, limit=MAX_LISTED_HITS
+            ), titled if q.strip() else []
 
-        found = await services.read_snapshot(search, "search")
+        found, titled = await services.read_snapshot(search, "search")
         if found.is_pending:
             services.start_indexing()
-        return JSONResponse(describe_result(found))
+        return JSONResponse(describe_result(found, titled))
 
     @server.get("/api/threads/{thread_id}/messages/{message_id}/place")
     async def get_place(thread_id: str, message_id: str) -> Response:
         """Return the message at which the page shows a message that may have left the conversation."""
-        place = await services.read_snapshot(store.locate_message, thread_id, message_id)
-        return JSONResponse({"message": place.message_id, "standing": place.standing, "branch": place.branch})
+        return _answer_place(await services.read_snapshot(store.locate_message, thread_id, message_id))
+
+    @server.get("/api/threads/{thread_id}/branches/{branch_id}/place")
+    async def get_branch_place(thread_id: str, branch_id: str) -> Response:
+        """Return the message at which the page shows a branch."""
+        return _answer_place(await services.read_snapshot(store.locate_branch, thread_id, branch_id))
+
+    @server.get("/api/threads/{thread_id}/checkpoints/{checkpoint_id}/place")
+    async def get_checkpoint_place(thread_id: str, checkpoint_id: str) -> Response:
+        """Return the message at which the page shows a checkpoint, of whichever branch."""
+        return _answer_place(await services.read_snapshot(store.locate_checkpoint, thread_id, checkpoint_id))
 
 
-def describe_result(found: SearchResult) -> FoundView:
-    return {"hits": [_describe_hit(hit) for hit in found.hits], "more": found.has_more, "pending": found.is_pending}
+def _answer_place(place: MessagePlace) -> Response:
+    return JSONResponse({"message": place.message_id, "standing": place.standing, "branch": place.branch})
+
+
+def describe_result(found: SearchResult, titled: Sequence[Thread] = ()) -> FoundView:
+    return {
+        "hits": [_describe_hit(hit) for hit in found.hits],
+        "threads": [describe_thread(thread) for thread in titled],
+        "more": found.has_more,
+        "pending": found.is_pending,
+    }
 
 
 def _describe_hit(hit: SearchHit) -> HitView:

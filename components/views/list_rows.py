@@ -1,6 +1,5 @@
 """Threads, runs, checkpoints and branches as the page's lists show them. Pure: values in, plain JSON out."""
 
-from collections.abc import Collection
 from typing import Any
 from urllib.parse import quote
 
@@ -9,13 +8,13 @@ from checkpoints import Branch, Checkpoint, Run, RunState, Thread
 MAX_SHOWN_DESCRIPTION_CHARS = 500  # of a checkpoint
 
 
-def describe_thread(value: Thread, running: Collection[str] = (), waiting: Collection[str] = ()) -> dict[str, Any]:
+def describe_thread(value: Thread) -> dict[str, Any]:
     return {
         "id": value.id,
         "title": value.title,
         "updated": value.updated_at.isoformat(),
-        "running": value.id in running,
-        "waiting": value.id in waiting,
+        "pinned": value.pinned,
+        "archived": value.archived,
     }
 
 

@@ -45,6 +45,7 @@ _SENTENCES: Final[Mapping[OperationKind, _Sentences]] = {
     OperationKind.SAVE: _Sentences("Saved checkpoint {}", "saving {}", unknown="Saved a checkpoint"),
     OperationKind.RENAME: _Sentences("Renamed {}", "the change of {}", unknown="Changed a name or a description"),
     OperationKind.PIN: _Sentences("Unpinned {}", "the pin of {}", unknown="Pinned or unpinned a checkpoint"),
+    OperationKind.ARCHIVE: _Sentences("Archived the {}", "archiving the {}", unknown="Archived a conversation"),
     OperationKind.SETTINGS: _Sentences("Set {}", "setting {}", unknown="Changed the settings"),
     OperationKind.FORK: _Sentences("Began {}", "the new {}", "You are on the new {}", "Branched off"),
     OperationKind.RESTORE: _Sentences("Restored {}", "restoring {}", "Restored to {}", "Restored a checkpoint"),
@@ -64,6 +65,8 @@ _SENTENCES: Final[Mapping[OperationKind, _Sentences]] = {
     OperationKind.REDO: _Sentences("Redid {}", "the redo"),
 }
 _TITLE_CHANGE: Final = _Sentences("Renamed the conversation to {}", "the new title")
+_TITLE_OF_MODEL: Final = _Sentences("Gave the conversation the title {}", "the title {}")
+_UNARCHIVING: Final = _Sentences("Unarchived the {}", "unarchiving the {}")
 _DESCRIPTION_CHANGE: Final = _Sentences("Described {}", "the change of {}")
 _PINNING: Final = _Sentences("Pinned {}", "the pin of {}")
 _THREAD_FORK: Final = _Sentences("Branched off from {}", "the new conversation", "Branched off from {}")
@@ -75,17 +78,20 @@ def _choose_sentences(operation: Operation) -> _Sentences:
     detail = operation.detail
     match operation.kind:
         case OperationKind.RENAME if detail.subject == "thread":
-            return _TITLE_CHANGE
+            chosen = _TITLE_OF_MODEL if operation.actor == "system" else _TITLE_CHANGE
         case OperationKind.RENAME if detail.subject == "checkpoint" and not detail.new_name:
-            return _DESCRIPTION_CHANGE
+            chosen = _DESCRIPTION_CHANGE
         case OperationKind.PIN if detail.pinned:
-            return _PINNING
+            chosen = _PINNING
+        case OperationKind.ARCHIVE if detail.archived is False:
+            chosen = _UNARCHIVING
         case OperationKind.FORK if detail.subject == "thread":
-            return _THREAD_FORK
+            chosen = _THREAD_FORK
         case OperationKind.FORK if operation.actor == "agent":
-            return _AGENT_FORK
+            chosen = _AGENT_FORK
         case kind:
-            return _SENTENCES[kind]
+            chosen = _SENTENCES[kind]
+    return chosen
 
 
 def describe_notice(operation: Operation | None) -> dict[str, str] | None:

@@ -21,10 +21,12 @@ from agent.models import openai
 from agent.models.catalog import load_chat_model
 from agent.models.keys import ProviderKeys
 from agent.models.parameters import DEFAULT_PARAMETERS, ModelParameters, apply_parameters
+from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.run.judge import Judge
 from agent.run.runner import Runner, build_runner
+from agent.run.titles import TitleWriter
 from agent.settings import ModelCatalog
 from agent.subagents.agents import Agents
 from agent.time_travel.policy import Policy, TimeTravelEvent
@@ -160,6 +162,8 @@ async def running(
     heard: list[TimeTravelEvent] | None = None,
     models: ModelCatalog | None = None,
     judge: float | None = None,  # seconds that it has; None: there is none
+    titles: float | None = None,  # seconds that one has; None: there are none
+    titles_model: str | None = None,
     agents: Agents | None = None,
     database: Database | None = None,  # None: one in memory
     **limits: Any,
@@ -174,8 +178,12 @@ async def running(
     told = [] if heard is None else [heard.append]
     moving: Any = {"default_policy": time_travel, "on_time_travel": told, "agents": agents, "numbers": numbers}
     offer = models or Only(model)
+    followers: list[RunFollower] = []
     if judge is not None:
-        moving["judge"] = Judge(store, runs, hub, offer, blocking, tracer, max_seconds=judge)
+        followers.append(Judge(store, runs, hub, offer, blocking, tracer, max_seconds=judge))
+    if titles is not None:
+        followers.append(TitleWriter(store, runs, hub, offer, blocking, tracer, titles_model, max_seconds=titles))
+    moving["followers"] = followers
     runner = build_runner(store, runs, hub, graph, offer, blocking=blocking, limits=kept, tracer=tracer, **moving)
     thread_id = store.create_thread().id
     events: list[Event] = []

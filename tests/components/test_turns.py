@@ -43,7 +43,9 @@ def apply(shown: Properties, turn: Any) -> Properties:
 
 def look(parts: Services, thread_id: str) -> Properties:
     with parts.store.database.begin_read():
-        return read_panels(parts, PageLocation(thread_id, {}))
+        shown = read_panels(parts, PageLocation(thread_id, {}))
+    del shown["threads"]["data"]["seen"]  # the time of the reading
+    return shown
 
 
 async def say(parts: Services, thread_id: str | None, text: str) -> tuple[str, str]:

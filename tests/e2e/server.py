@@ -20,7 +20,11 @@ class Server:
     def __init__(self, folder: Path, **settings: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
-        self.settings = {"model": "demo", "demo_seconds_per_token": "0.005", "data_dir": str(folder / "data")} | settings
+        self.settings = (
+            {"model": "demo", "demo_seconds_per_token": "0.005", "titles": "off"}
+            | {"data_dir": str(folder / "data")}
+            | settings
+        )
         self.port = 0
         self.links: list[str] = []
         self._cookies: Any = []

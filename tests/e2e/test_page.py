@@ -33,7 +33,7 @@ def test_conversations_are_begun_renamed_switched_and_named_by_the_address(serve
     expect(page.log).to_contain_text("I made this weather up")
     expect(page.log).not_to_contain_text("Do not trade on them")
 
-    page.tab.get_by_role("button", name="Rename Tell me about stocks").click()
+    page.threads.filter(has_text="stocks").press("F2")
     page.tab.get_by_label("Title of the conversation").fill("Money")
     page.tab.keyboard.press("Enter")
     expect(page.threads.filter(has_text="Money")).to_be_visible()

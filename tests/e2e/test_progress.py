@@ -38,7 +38,7 @@ class HeldServer:
         self._listener = open_listener("127.0.0.1", 0)
         port = self._listener.getsockname()[1]
         self.origin = f"http://127.0.0.1:{port}"
-        self.app: App = create_app(Settings(data_dir=folder, model="demo", auth="none"), port=port)
+        self.app: App = create_app(Settings(data_dir=folder, model="demo", auth="none", titles="off"), port=port)
         self._server = uvicorn.Server(uvicorn.Config(self.app.asgi, log_config=None, access_log=False, lifespan="on"))
         self._thread = threading.Thread(target=self._server.run, args=([self._listener],), daemon=True)
         self._thread.start()

@@ -4,6 +4,7 @@ import { afterFirstWord } from "./first-word.mjs";
 import { TOO_LONG, watchReply } from "./late-reply.mjs";
 import { setProperties } from "./properties.mjs";
 import { reportLostRequest } from "./request.mjs";
+import { getListSeen } from "./thread-list.mjs";
 import { showToast } from "./toast.mjs";
 
 const NOT_DONE_TEXT = "That did not work. Reload the page and try again.";
@@ -75,7 +76,7 @@ export function applyTurn({ properties, data }) {
 
 const getData = (id) => window.dash_component_api?.getLayout(id)?.props.data;
 
-const describePage = () => ({ pathname: page.begun ?? location.pathname, update: page.update, window: page.window });
+const describePage = () => ({ pathname: page.begun ?? location.pathname, update: page.update && { ...page.update, toast: undefined }, window: page.window, list_seen: getListSeen() });
 
 /** @returns {Promise<object|null>} null without a usable reply, of which the user knows then */
 async function post(address, body) {

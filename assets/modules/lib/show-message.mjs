@@ -3,13 +3,18 @@ import { refreshPanels } from "./page-requests.mjs";
 
 let wanted = null;
 
+/** @returns {string} the conversation that the transcript shows; empty on the start page */
+export const getOpenThread = () => document.getElementById("transcript")?.dataset.thread ?? "";
+
 /** @param {string} thread @param {string|null} message null: only open the conversation */
 export function showMessage(thread, message) {
-  const isOpen = document.getElementById("transcript")?.dataset.thread === thread;
-  if (isOpen && message !== null) document.dispatchEvent(new CustomEvent("waymark-show", { detail: { message } }));
-  if (isOpen) return;
+  const isOpen = getOpenThread() === thread;
+  if (isOpen && message === null) return;
+  // A transcript that has just been rendered does not listen yet: it takes the wanted message in a moment.
+  const isHeard = isOpen && !document.dispatchEvent(new CustomEvent("waymark-show", { cancelable: true, detail: { message } }));
+  if (isHeard) return;
   wanted = { thread, message };
-  refreshPanels(`/t/${encodeURIComponent(thread)}`);
+  if (!isOpen) refreshPanels(`/t/${encodeURIComponent(thread)}`);
 }
 
 /** @param {string|null} thread that the transcript shows now @returns {string|null} the message to show in it, once */

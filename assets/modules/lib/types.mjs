@@ -4,7 +4,7 @@
  * @typedef {{op: string, ok: boolean, text: string|null}} Reply  the server's answer to an action
  * @typedef {(type: string, fields?: object, operation?: string) => string} Act  reports an action and returns its operation id
  *
- * @typedef {{group: string, name: string, detail?: string, run: () => void}} Command  a line of the palette
+ * @typedef {{group: string, name: string, detail?: string, thread?: string, run: () => void}} Command  a line of the palette
  *
  * @typedef {{id: string, name: string, arguments: string, more_arguments: MoreView|null, status: "running"|"waiting"|"queued"|"done"|"error"|"stopped",
  *   duration_ms: number|null, result: string|null, more_result: MoreView|null, message_id: string|null,
@@ -42,7 +42,9 @@
  *   newest, the pinned and the current one, oldest first; `checkpoint_count` is of all (with words: of all that contain them)
  * @typedef {BranchPortion & CheckpointPortion & {save: {enabled: boolean, reason: string|null}}} TimelineData
  *
- * @typedef {{id: string, title: string, updated: string, running: boolean, waiting: boolean}} ThreadItem
+ * @typedef {{id: string, title: string, updated: string, pinned: boolean, archived: boolean}} ThreadItem
+ * @typedef {{threads: ThreadItem[], more?: boolean, since: string|null, gone: string[], seen: string, current: string|null,
+ *   running: string[], waiting: string[]}} ThreadsData  the first portion; with `since`, what has changed since that moment
  * @typedef {ThreadItem & {version: number}} DeletedItem
  *
  * @typedef {{model?: string, instructions?: string, time_travel?: string, temperature?: string, top_p?: string,

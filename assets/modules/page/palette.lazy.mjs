@@ -1,7 +1,8 @@
 /** The palette finds positions and actions by a few letters, and every message by its words. This module also has the positions to go back to, and the list of keys. */
 import { GO_BACK, listCommands } from "../lib/commands.mjs";
 import { ReadingDialog, useDialog } from "../lib/dialog.lazy.mjs";
-import { formatCount, formatNumber } from "../lib/format.mjs";
+import { formatAge, formatCount, formatNumber } from "../lib/format.mjs";
+import { getOpenThread, showMessage } from "../lib/show-message.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { HitLine, SEARCH_HINT, SearchState, openHit, useSearch } from "./search.lazy.mjs";
 
@@ -21,6 +22,7 @@ const KEYS = [
   [["Esc", "Esc"], "in the empty field: choose a place to go back to"],
   [["Alt", "↑"], "show the checkpoint before"],
   [["Alt", "↓"], "show the checkpoint after"],
+  [["F2"], "rename the conversation that has the focus in the list"],
   [["?"], "show this"],
 ];
 
@@ -40,6 +42,13 @@ const groupCommands = (commands) => GROUPS.flatMap((wanted) => commands.filter((
 function matchWords(commands, text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   return commands.filter(({ group, name }) => words.every((word) => `${group} ${name}`.toLowerCase().includes(word)));
+}
+
+/** List conversations that the page has not loaded, by their titles. */
+function listFoundThreads(threads, commands, text) {
+  const known = new Set([...commands.map(({ thread }) => thread), getOpenThread()]);
+  const others = threads.filter(({ id }) => !known.has(id));
+  return matchWords(others.map(({ id, title, updated }) => ({ group: "Conversations", name: title, detail: formatAge(updated, Date.now()), run: () => showMessage(id, null) })), text);
 }
 
 /** @param {import("./search.lazy.mjs").Hit[]} hits @returns {import("../lib/types.mjs").Command[]} a line for each hit */
@@ -89,7 +98,7 @@ function useLines(commands, dialog, onlyBack) {
   const [position, setPosition] = useState(0);
   const matches = matchWords(commands, text);
   const found = useSearch(onlyBack ? "" : text);
-  const lines = [...matches.slice(0, MAX_LINES), ...listHits(found.hits)];
+  const lines = groupCommands([...matches.slice(0, MAX_LINES), ...listFoundThreads(found.threads, commands, text), ...listHits(found.hits)]);
   const selected = Math.min(position, lines.length - 1);
   useEffect(() => {
     dialog.current.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });

@@ -1,6 +1,6 @@
 /** The search over all conversations: its requests, its lines, and the way to what was found. Snippets are text, never HTML. */
 import { formatAge } from "../lib/format.mjs";
-import { showMessage } from "../lib/show-message.mjs";
+import { getOpenThread, showMessage } from "../lib/show-message.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { closeSheets } from "./shell.mjs";
@@ -9,7 +9,7 @@ const { Fragment, createElement: h, useEffect, useState } = window.React;
 
 const TYPING_PAUSE_MS = 120;
 const INDEXING_PAUSE_MS = 1500; // until a search is repeated while messages are being indexed
-const NOTHING = { text: "", hits: [], more: false, pending: false };
+const NOTHING = { text: "", hits: [], threads: [], more: false, pending: false };
 const ROLES = { user: "You", assistant: "Assistant", tool: "Tool result", note: "Note", checkpoint: "Checkpoint" };
 const UNREADABLE_TEXT = "The search did not answer. Please try again.";
 const LEFT_TEXT = "This message was left behind. The conversation is shown at the place where it left.";
@@ -22,12 +22,10 @@ loadStyle(new URL("./search.lazy.css", import.meta.url));
  *   parts: {text: string, marked: boolean}[], time: string, standing: "current"|"branch"|"left", branch: string}} Hit
  */
 
-const getOpenThread = () => document.getElementById("transcript")?.dataset.thread ?? "";
-
 /**
  * Search while the user types. Until a reply comes, the hits of the text before are kept.
  * @param {string} text
- * @returns {{hits: Hit[], more: boolean, pending: boolean, isSearching: boolean, failed: boolean}}
+ * @returns {{hits: Hit[], threads: import("../lib/types.mjs").ThreadItem[], more: boolean, pending: boolean, isSearching: boolean, failed: boolean}}
  */
 export function useSearch(text) {
   const [found, setFound] = useState(NOTHING);
@@ -44,7 +42,7 @@ export function useSearch(text) {
     let timer = setTimeout(search, TYPING_PAUSE_MS);
     return () => (clearTimeout(timer), controller.abort());
   }, [wanted]);
-  return { ...found, hits: wanted === "" ? [] : found.hits, isSearching: wanted !== found.text };
+  return { ...found, ...(wanted === "" && NOTHING), isSearching: wanted !== found.text };
 }
 
 async function fetchHits(text, signal) {

@@ -2,38 +2,46 @@
 import { useActions } from "../lib/actions.mjs";
 import { useNow } from "../lib/clock.mjs";
 import { useCommands } from "../lib/commands.mjs";
-import { formatAge, formatDateTime, nameAgeGroup } from "../lib/format.mjs";
+import { formatAge, nameAgeGroup } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
-import { NameField } from "../lib/name-field.mjs";
+import { isFocusUnclaimed } from "../page/lost-focus.mjs";
 import { PaneHead } from "../page/pane-head.mjs";
 import { closeSheets } from "../page/shell.mjs";
+import { useFilteredThreads, useListedThreads } from "./portions.mjs";
+import { Row } from "./row.mjs";
+import { SelectionBar, useSelection } from "./selection.mjs";
+import { VirtualList } from "./virtual-list.mjs";
 
-const { createElement: h, useEffect, useState } = window.React;
+const { Fragment, createElement: h, useEffect, useMemo, useRef, useState } = window.React;
 
-const MAX_TITLE_CHARS = 200;
 const Found = lazy(() => import("./found.lazy.mjs"), "Found", "The search could not be loaded. Please try again.");
 const Deleted = lazy(() => import("./deleted.lazy.mjs"), "Deleted", "The deleted conversations could not be loaded. Please try again.");
+const ExportSeveral = lazy(() => import("./export-several.lazy.mjs"), "ExportSeveral", "Nothing was exported. Please try again.");
+const EMPTY_TEXTS = { listed: "Your conversations will appear here.", archived: "No archived conversations." };
 
-/** @param {{id: string, data?: {threads: ThreadItem[], current: string|null}, reply?: import("../lib/types.mjs").DeletedItem[], setProps: Function}} props */
+/** @param {{id: string, data?: import("../lib/types.mjs").ThreadsData, reply?: import("../lib/types.mjs").DeletedItem[], setProps: Function}} props */
 export function Threads(props) {
-  const { threads, current } = props.data ?? { threads: [], current: null };
+  const { data, reply } = props;
   const act = useActions(props);
-  const now = useNow();
   const [text, setText] = useState("");
-
+  const [view, setView] = useState("listed");
+  const shown = useShownThreads(data, view, text);
+  const selection = useSelection(shown.threads, shown.query, shown.query.view === "listed" ? data : undefined);
   const open = (type, fields) => {
     act(type, fields);
     closeSheets({ restoreFocus: false });
   };
-  useCommands("threads", () => listThreadCommands(threads, current, now, open));
-  const row = (thread) =>
-    h(Row, { key: thread.id, thread, now, act, isCurrent: thread.id === current, onOpen: () => open("open", { thread: thread.id }) });
-
+  const now = useNow();
+  useCommands("threads", () => listThreadCommands(shown.listed, data?.current, now, open));
+  const show = (next) => {
+    selection.stop();
+    setView(view === next ? "listed" : next);
+  };
   return h(
     "div",
-    { id: props.id, className: "threads" },
-    h(PaneHead, { title: "Conversations", id: "threads-heading" }),
+    { id: props.id, className: "threads", onKeyDown: (event) => onListKey(event, selection) },
+    h(PaneHead, { title: "Conversations", id: "threads-heading" }, !selection.ids && shown.threads.length > 0 && h("button", { type: "button", className: "text-button", onClick: selection.start }, "Select")),
     h(
       "button",
       { type: "button", className: "new-thread", onClick: () => open("new") },
@@ -41,23 +49,19 @@ export function Threads(props) {
       h("span", null, "New conversation"),
     ),
     h(SearchField, { text, onType: setText }),
-    h(
-      "div",
-      { className: "threads-scroll", tabIndex: 0, role: "region", "aria-label": "List of conversations" },
-      threads.length === 0 && h("p", { className: "pane-empty" }, "Your conversations will appear here."),
-      groupByAge(matchTitles(threads, text), now).map(({ name, items }) =>
-        h("section", { key: name, "aria-label": name }, h("h3", null, name), h("ul", null, items.map(row))),
-      ),
-      text.trim() !== "" && h(Found, { text, now }),
-      text.trim() === "" && h(DeletedFold, { deleted: props.reply, threads, act, onBringBack: (thread) => open("bring-back", thread) }),
-    ),
+    selection.ids && h(Selected, { selection, act, isArchive: view === "archived" }),
+    h(ThreadsView, { shown, view, text, now, data, reply, act, open, selection }),
+    h(ThreadsFoot, { view, onShow: show }),
   );
 }
 
-/** @returns the threads whose titles contain all words of the text */
-function matchTitles(threads, text) {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  return threads.filter(({ title }) => words.every((word) => title.toLowerCase().includes(word)));
+/** The conversations of the view: the list itself, the archive, or those whose titles contain the words of the text. */
+function useShownThreads(data, view, text) {
+  const listed = useListedThreads(data);
+  const isFiltered = view === "archived" || text.trim() !== "";
+  const query = { view: view === "archived" ? "archived" : isFiltered ? "all" : "listed", text: text.trim() };
+  const filtered = useFilteredThreads(isFiltered ? query.view : null, text, data);
+  return { ...(isFiltered ? filtered : listed), listed: listed.threads, query };
 }
 
 function SearchField({ text, onType }) {
@@ -70,95 +74,126 @@ function SearchField({ text, onType }) {
   return h("input", { type: "search", className: "form-control thread-search", value: text, autoComplete: "off", ...names, onKeyDown, onChange: (event) => onType(event.target.value) });
 }
 
-/** List the conversations as commands of the palette. @returns {import("../lib/types.mjs").Command[]} */
-function listThreadCommands(threads, current, now, open) {
-  const others = threads.filter(({ id }) => id !== current);
-  const line = ({ id, title, updated }) => ({ group: "Conversations", name: title, detail: formatAge(updated, now), run: () => open("open", { thread: id }) });
-  return [{ group: "Actions", name: "New conversation", run: () => open("new") }, ...others.map(line)];
+/** In the selecting mode, Ctrl+A selects all and Escape ends it. */
+function onListKey(event, selection) {
+  if (selection.ids === null || event.defaultPrevented || event.target.matches("input:not([type=checkbox])")) return;
+  const isAll = event.key.toLowerCase() === "a" && (event.ctrlKey || event.metaKey);
+  if (!isAll && event.key !== "Escape") return;
+  event.preventDefault();
+  if (isAll) selection.selectAll();
+  else selection.stop();
 }
 
-/** Deleted conversations that can be brought back: requested when the fold opens, and again when the list changes. */
-function DeletedFold({ deleted, threads, act, onBringBack }) {
-  const [isOpen, setOpen] = useState(false);
-  const listedIds = threads.map(({ id }) => id).join();
-  useEffect(() => {
-    if (isOpen) act("deleted");
-  }, [isOpen, listedIds, act]);
+function Selected({ selection, act, isArchive }) {
+  const [isExporting, setExporting] = useState(false);
+  const threads = [...selection.ids];
+  const change = (type, fields) => {
+    act(type, { threads, ...fields });
+    selection.stop();
+  };
   return h(
-    "section",
-    { "aria-label": "Deleted" },
-    h("button", { type: "button", className: "text-button", "aria-expanded": isOpen, onClick: () => setOpen(!isOpen) }, "Deleted"),
-    isOpen && deleted && h(Deleted, { deleted, onBringBack }),
+    Fragment,
+    null,
+    h(SelectionBar, {
+      count: threads.length,
+      isArchive,
+      onAll: selection.selectAll,
+      onDone: selection.stop,
+      onArchive: () => change("archive", { archived: !isArchive }),
+      onExport: () => setExporting(true),
+      onDelete: () => act("delete-all", { threads }),
+    }),
+    isExporting && h(ExportSeveral, { threads, onClose: () => setExporting(false) }),
   );
 }
 
-/** Group threads under headings by age, without changing their order. */
-function groupByAge(threads, now) {
+/** List the conversations as commands of the palette. @returns {import("../lib/types.mjs").Command[]} */
+function listThreadCommands(threads, current, now, open) {
+  const others = threads.filter(({ id }) => id !== current);
+  const line = ({ id, title, updated }) => ({ group: "Conversations", name: title, thread: id, detail: formatAge(updated, now), run: () => open("open", { thread: id }) });
+  return [{ group: "Actions", name: "New conversation", run: () => open("new") }, ...others.map(line)];
+}
+
+/** The scrolling part. */
+function ThreadsView({ shown, view, text, now, data, reply, act, open, selection }) {
+  const [renamedId, setRenamedId] = useRenamed();
+  const groups = useMemo(() => groupThreads(shown.threads, view, now), [shown.threads, view, now]);
+  const actions = useRowActions({ act, open, selection, setRenamedId });
+  const { running = [], waiting = [], current = null } = data ?? {};
+  const row = (thread, place) =>
+    h(Row, {
+      key: thread.id,
+      thread,
+      place,
+      now,
+      actions,
+      state: running.includes(thread.id) ? "running" : waiting.includes(thread.id) ? "waiting" : null,
+      mode: selection.ids ? "select" : renamedId === thread.id ? "rename" : "link",
+      isCurrent: thread.id === current,
+      isSelected: Boolean(selection.ids?.has(thread.id)),
+      isAnyView: shown.query.view === "all",
+    });
+  const isSearching = text.trim() !== "";
+  const region = { className: "threads-scroll", tabIndex: 0, role: "region", "aria-label": "List of conversations" };
+  if (view === "deleted") return h("div", region, h(DeletedThreads, { deleted: reply, data, act, onBringBack: (thread) => open("bring-back", thread) }));
+  return h(
+    "div",
+    region,
+    shown.threads.length === 0 && !isSearching && !shown.isLoading && h("p", { className: "pane-empty" }, EMPTY_TEXTS[view]),
+    h(VirtualList, { groups, renderRow: row, keptId: renamedId, more: shown.more, onNearEnd: shown.loadMore }),
+    isSearching && view === "listed" && h(Found, { text, now }),
+  );
+}
+
+/** The conversation whose title is in a field. Afterwards its row gets the focus back, unless that is elsewhere. */
+function useRenamed() {
+  const [id, setId] = useState(null);
+  const last = useRef(null);
+  useEffect(() => {
+    if (id === null && last.current !== null && isFocusUnclaimed()) document.querySelector(`.threads [data-thread-id="${CSS.escape(last.current)}"]`)?.focus();
+    last.current = id;
+  }, [id]);
+  return [id, setId];
+}
+
+/** Group threads under headings, without changing their order: the pinned ones, then by age. */
+function groupThreads(threads, view, now) {
   const byName = new Map();
   for (const thread of threads) {
-    const name = nameAgeGroup(thread.updated, now);
-    byName.set(name, [...(byName.get(name) ?? []), thread]);
+    const name = view === "archived" ? "Archive" : thread.pinned ? "Pinned" : nameAgeGroup(thread.updated, now);
+    if (!byName.has(name)) byName.set(name, []);
+    byName.get(name).push(thread);
   }
   return Array.from(byName, ([name, items]) => ({ name, items }));
 }
 
-/** A thread, or the field that changes its title. */
-function Row({ act, ...props }) {
-  const { id, title } = props.thread;
-  const [isRenaming, setRenaming] = useState(false);
-  const onDone = (name) => {
-    setRenaming(false);
-    if (name !== null) act("rename", { thread: id, title: name });
-  };
-  if (!isRenaming) return h(ThreadRow, { ...props, onRename: () => setRenaming(true), onDelete: () => act("delete", { thread: id }) });
-  const field = h(NameField, { label: "Title of the conversation", value: title, maxLength: MAX_TITLE_CHARS, onDone });
-  return h("li", { className: "thread-row thread-renaming" }, field);
+/** The actions of all rows: the same functions in each rendering, so that only a changed row is rendered. */
+function useRowActions(parts) {
+  const latest = useRef(parts);
+  latest.current = parts;
+  return useMemo(() => {
+    const act = (type, fields) => latest.current.act(type, fields);
+    return {
+      onOpen: (thread) => latest.current.open("open", { thread }),
+      onRename: (id) => latest.current.setRenamedId(id),
+      onTitle: (thread, title) => act("rename", { thread, title }),
+      onPin: ({ id, pinned }) => act("pin", { thread: id, pinned: !pinned }),
+      onArchive: ({ id, archived }) => act("archive", { threads: [id], archived: !archived }),
+      onDelete: (thread) => act("delete", { thread }),
+      onSelect: (thread, isRange = false) => latest.current.selection.toggle(thread, isRange),
+    };
+  }, []);
 }
 
-function ThreadRow({ thread, now, isCurrent, onOpen, onRename, onDelete }) {
-  const onClick = (event) => {
-    // Anything but a plain click belongs to the browser: a new tab, a new window, a download.
-    if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
-    event.preventDefault();
-    if (!isCurrent && event.detail < 2) onOpen(); // the second click of a double click begins a rename
-  };
-  return h(
-    "li",
-    { className: `thread-row${isCurrent ? " thread-current" : ""}` },
-    h(
-      "a",
-      {
-        href: `/t/${encodeURIComponent(thread.id)}`,
-        className: "thread-link",
-        "data-testid": "thread",
-        "data-thread-id": thread.id,
-        "aria-current": isCurrent ? "page" : undefined,
-        onClick,
-        onDoubleClick: onRename,
-      },
-      h("span", { className: "thread-title", title: thread.title }, thread.title),
-      h(
-        "span",
-        { className: "thread-meta" },
-        h(ThreadState, { thread, now }),
-      ),
-    ),
-    h(
-      "span",
-      { className: "row-buttons" },
-      h(RowButton, { label: `Rename ${thread.title}`, sign: "pencil", onClick: onRename }),
-      h(RowButton, { label: `Delete ${thread.title}`, sign: "trash3", onClick: onDelete, "data-testid": "delete" }),
-    ),
-  );
+/** Deleted conversations that can be brought back: requested when they are shown, and again when the list changes. */
+function DeletedThreads({ deleted, data, act, onBringBack }) {
+  useEffect(() => {
+    act("deleted");
+  }, [data, act]);
+  return h("section", { "aria-label": "Deleted" }, h("h3", null, "Deleted"), deleted && h(Deleted, { deleted, onBringBack }));
 }
 
-/** The state of a thread that is not at rest, or its age. */
-function ThreadState({ thread, now }) {
-  if (thread.running) return h("span", { className: "thread-running" }, h("span", { className: "running-dot" }), "answering");
-  if (thread.waiting) return h("span", { className: "thread-waiting" }, "waits for you");
-  return h("time", { dateTime: thread.updated, title: formatDateTime(thread.updated) }, formatAge(thread.updated, now));
-}
-
-function RowButton({ label, sign, ...rest }) {
-  return h("button", { type: "button", className: "icon-button", "aria-label": label, title: label, ...rest }, icon(sign));
+function ThreadsFoot({ view, onShow }) {
+  const button = (name, label) => h("button", { type: "button", className: "text-button", "aria-pressed": view === name, onClick: () => onShow(name) }, label);
+  return h("div", { className: "threads-foot" }, button("archived", "Archive"), button("deleted", "Deleted"));
 }

@@ -1,7 +1,9 @@
 /** The line under a message: its time, its cost and its actions. */
+import { copyLink } from "../lib/addresses.mjs";
 import { formatClockTime, formatDateTime, formatDollars, formatNumber, formatUsage } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
+import { getOpenThread } from "../lib/show-message.mjs";
 import { copyText } from "../message/prose.mjs";
 import { fetchWholeText } from "../message/show-all.mjs";
 
@@ -10,7 +12,7 @@ const { Fragment, createElement: h, useEffect, useRef, useState } = window.React
 const RETRY_AFTER_MS = 1000; // without an answer by then, an arrow may be clicked again
 const COPIED_FOR_MS = 1600;
 
-const Menu = lazy(() => import("./menu.lazy.mjs"), "Menu", "The menu could not be loaded. Please try again.");
+const Menu = lazy(() => import("../lib/menu.lazy.mjs"), "Menu", "The menu could not be loaded. Please try again.");
 
 /** Copy a message's text, and show the result as an icon for a moment. */
 function CopyButton({ message, announce }) {
@@ -113,6 +115,7 @@ function Usage({ usage }) {
 function MoreActions({ id, act }) {
   const [isOpen, setOpen] = useState(false);
   const items = [
+    ["Copy link", () => copyLink(getOpenThread(), { message: id })],
     ["Summarise from here", () => act("summarise", { message: id, side: "from" })],
     ["Summarise up to here", () => act("summarise", { message: id, side: "up_to" })],
   ];

@@ -60,10 +60,14 @@ function useShowRequests(onShow, thread) {
     if (message) onShow({ detail: { message } });
   }, [thread, onShow]);
   useEffect(() => {
-    document.addEventListener("waymark-show", onShow);
+    const onRequest = (event) => {
+      event.preventDefault(); // it is heard
+      onShow(event);
+    };
+    document.addEventListener("waymark-show", onRequest);
     return () => {
       stopKeeping();
-      document.removeEventListener("waymark-show", onShow);
+      document.removeEventListener("waymark-show", onRequest);
     };
   }, [onShow]);
 }

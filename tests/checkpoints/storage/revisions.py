@@ -3,6 +3,11 @@
 import sqlalchemy as sa
 
 _REVERSALS = {
+    "0010": [
+        "DROP INDEX ix_thread_owner_pinned_updated_at",
+        "ALTER TABLE thread DROP COLUMN pinned",
+        "ALTER TABLE thread DROP COLUMN archived",
+    ],
     "0009": ["DROP TABLE IF EXISTS search_words", "DROP TABLE search_entry", "DROP TABLE search_pending"],
     "0008": ["ALTER TABLE run DROP COLUMN draft_reasoning"],
     "0007": ["ALTER TABLE run DROP COLUMN usage", "DROP INDEX ix_run_thread_id_waiting"],

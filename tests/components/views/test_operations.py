@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkpoints import Caller, Operation, OperationDetail, OperationKind, Removal, Runs, Store
+from checkpoints import Caller, Operation, OperationDetail, OperationKind, Removal, Runs, RunState, Store
 from checkpoints.upkeep import erasure
 from components.views import operations
 from tests.checkpoints.conversations import new, talked
@@ -204,3 +204,20 @@ def test_undoing_a_changed_text_is_not_called_undoing_an_answer(store: Store) ->
     store.replace(thread_id, store.list_messages(thread_id)[0].id, new("A")[0])
     store.undo(thread_id)
     assert _log(store, thread_id)[0][1] == "Undid the change of a text"
+
+
+def test_changes_of_the_list_and_a_title_of_the_model_are_said_in_words(store: Store) -> None:
+    runs = Runs(store)
+    run = runs.begin_run(None, new("a")[0], title="Talk")
+    runs.end_run(run, RunState.DONE)
+    assert runs.give_title(run, "Bread", model="m", usage={}) is not None
+    for pinned in (True, False):
+        store.pin_thread(run.thread_id, pinned=pinned)
+        store.archive_thread(run.thread_id, archived=pinned)
+    assert _log(store, run.thread_id)[:5] == [
+        ("user", "Unarchived the conversation Bread", False),
+        ("user", "Unpinned conversation Bread", False),
+        ("user", "Archived the conversation Bread", False),
+        ("user", "Pinned conversation Bread", False),
+        ("system", "Gave the conversation the title Bread", False),
+    ]

@@ -11,7 +11,7 @@ export function Menu({ name, items, onClose }) {
     const element = list.current;
     element.children[0].focus({ preventScroll: true });
     const { bottom } = element.getBoundingClientRect();
-    element.toggleAttribute("data-above", bottom > (element.closest(".log")?.getBoundingClientRect().bottom ?? window.innerHeight));
+    element.toggleAttribute("data-above", bottom > (element.closest(".log, .threads-scroll")?.getBoundingClientRect().bottom ?? window.innerHeight));
     const onPointerDown = (event) => element.contains(event.target) || onClose();
     document.addEventListener("pointerdown", onPointerDown);
     return () => {

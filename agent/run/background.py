@@ -1,0 +1,37 @@
+"""Work after runs, in the background: nothing waits for it, and one thread has one such work at a time."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
+
+from checkpoints import Run
+
+
+class RunFollower(Protocol):
+    """A part that looks at what runs have written. It is told after the end of a run is published."""
+
+    def consider(self, run: Run) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+class BackgroundTasks:
+    """The tasks of one follower, by thread."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    def start(self, thread_id: str, work: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
+        """Start a task, unless the thread has one that is not done."""
+        if thread_id not in self._tasks:
+            task = asyncio.create_task(work(), name=name)
+            self._tasks[thread_id] = task
+            task.add_done_callback(lambda _: self._tasks.pop(thread_id))
+
+    async def close(self) -> None:
+        """Cancel all tasks."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)

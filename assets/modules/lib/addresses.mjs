@@ -1,0 +1,31 @@
+/** Addresses of conversations, and of a message, a branch or a checkpoint in one. */
+import { showToast } from "./toast.mjs";
+
+const KINDS = ["message", "branch", "checkpoint"];
+
+/**
+ * @typedef {{message?: string, branch?: string, checkpoint?: string}} Place  by its id
+ * @param {string} thread @param {Place} [place]
+ */
+export function buildAddress(thread, place = {}) {
+  const query = new URLSearchParams(place).toString();
+  return `${location.origin}/t/${encodeURIComponent(thread)}${query && `?${query}`}`;
+}
+
+/** Read the place that an address names. @param {URL|Location} address @returns {{thread: string, kind: string, id: string}|null} */
+export function parseAddress({ pathname, search }) {
+  const query = new URLSearchParams(search);
+  const kind = KINDS.find((each) => query.get(each));
+  if (!kind || !pathname.startsWith("/t/")) return null;
+  return { thread: decodeURIComponent(pathname.slice("/t/".length)), kind, id: query.get(kind) };
+}
+
+/** Copy the address of a conversation or of a place in it, and tell so. @param {string} thread @param {Place} [place] */
+export async function copyLink(thread, place) {
+  try {
+    await navigator.clipboard.writeText(buildAddress(thread, place));
+    showToast("Link copied");
+  } catch {
+    showToast("Copying was not allowed");
+  }
+}

@@ -1,0 +1,28 @@
+/** The export of several conversations as one archive of files. */
+import { showToast } from "../lib/toast.mjs";
+import { saveFile } from "../page/file-links.mjs";
+import { followRequest } from "../page/long-request.mjs";
+
+const { useEffect } = window.React;
+
+/** @param {{threads: string[], onClose: () => void}} props */
+export function ExportSeveral({ threads, onClose }) {
+  useEffect(() => {
+    exportThreads(threads).finally(onClose);
+  }, []);
+  return null;
+}
+
+async function exportThreads(threads) {
+  try {
+    const file = await followRequest({ title: "Export" }, async (headers) => {
+      const body = new URLSearchParams(threads.map((thread) => ["thread", thread]));
+      const answer = await fetch("/api/threads/export", { method: "POST", body, headers });
+      if (!answer.ok) throw new Error(await answer.text());
+      return answer.blob();
+    });
+    if (file) saveFile("conversations.zip", file);
+  } catch (error) {
+    showToast(error instanceof TypeError ? "The server did not answer. Nothing was exported." : `Nothing was exported. ${error.message}`);
+  }
+}

@@ -1,0 +1,116 @@
+/** One conversation of the list: its link and its menu, the field that changes its title, or its checkbox. */
+import { copyLink } from "../lib/addresses.mjs";
+import { formatAge, formatDateTime } from "../lib/format.mjs";
+import { icon } from "../lib/icons.mjs";
+import { lazy } from "../lib/lazy.mjs";
+import { NameField } from "../lib/name-field.mjs";
+
+const { createElement: h, memo, useState } = window.React;
+
+const MAX_TITLE_CHARS = 200;
+const Menu = lazy(() => import("../lib/menu.lazy.mjs"), "Menu", "The menu could not be loaded. Please try again.");
+
+/**
+ * @typedef {{onOpen: (id: string) => void, onRename: (id: string|null) => void, onDelete: (id: string) => void, onPin: (thread: object) => void,
+ *   onArchive: (thread: object) => void, onTitle: (id: string, title: string) => void, onSelect: (thread: object, isRange?: boolean) => void}} RowActions
+ * @param {{thread: import("../lib/types.mjs").ThreadItem, place: {index: number, style: object}, now: number, state: "running"|"waiting"|null,
+ *   mode: "link"|"rename"|"select", isCurrent: boolean, isSelected: boolean, isAnyView: boolean, actions: RowActions}} props
+ */
+function ThreadRow(props) {
+  const { thread, place, mode, isCurrent, actions } = props;
+  const { id, title } = thread;
+  const row = (className, ...parts) =>
+    h("li", { className: `thread-row ${className}${isCurrent ? " thread-current" : ""}`, style: place.style, "data-index": place.index }, ...parts);
+  if (mode === "select") return row("thread-selecting", h(SelectLabel, props));
+  if (mode === "link") return row("", h(ThreadLink, props), h(RowButtons, props));
+  const onDone = (name) => {
+    actions.onRename(null);
+    if (name !== null) actions.onTitle(id, name);
+  };
+  return row("thread-renaming", h(NameField, { label: "Title of the conversation", value: title, maxLength: MAX_TITLE_CHARS, onDone }));
+}
+
+const isSame = (before, after) =>
+  Object.keys(after).every((name) => before[name] === after[name] || (name === "place" && before.place.index === after.place.index));
+
+export const Row = memo(ThreadRow, isSame);
+
+function ThreadLink({ thread, now, state, isCurrent, isAnyView, actions }) {
+  const { id } = thread;
+  const onClick = (event) => {
+    // Anything but a plain click belongs to the browser: a new tab, a new window, a download.
+    if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    if (!isCurrent && event.detail < 2) actions.onOpen(id); // the second click of a double click begins a rename
+  };
+  const onKeyDown = (event) => {
+    if (event.key !== "F2") return;
+    event.preventDefault();
+    actions.onRename(id);
+  };
+  const hooks = { "data-testid": "thread", "data-thread-id": id, "aria-current": isCurrent ? "page" : undefined };
+  return h(
+    "a",
+    { href: `/t/${encodeURIComponent(id)}`, className: "thread-link", ...hooks, onClick, onKeyDown, onDoubleClick: () => actions.onRename(id) },
+    h(ThreadLine, { thread, now, state, isAnyView }),
+  );
+}
+
+function ThreadLine({ thread, now, state, isAnyView }) {
+  return [
+    h("span", { key: "title", className: "thread-title", title: thread.title, dir: "auto" }, thread.title),
+    isAnyView && thread.archived && h("span", { key: "archived", className: "thread-mark" }, "archived"),
+    h("span", { key: "meta", className: "thread-meta" }, h(ThreadState, { thread, now, state })),
+  ];
+}
+
+function SelectLabel({ thread, now, state, isSelected, isAnyView, actions }) {
+  const onLabelClick = (event) => {
+    if (!event.shiftKey || event.target.matches("input")) return; // the browser passes a plain click on to the checkbox
+    event.preventDefault();
+    actions.onSelect(thread, true);
+  };
+  const onClick = (event) => actions.onSelect(thread, event.shiftKey);
+  return h(
+    "label",
+    { className: "thread-link", "data-testid": "thread", "data-thread-id": thread.id, onClick: onLabelClick },
+    h("input", { type: "checkbox", className: "form-check-input", checked: isSelected, onChange: () => undefined, onClick }),
+    h(ThreadLine, { thread, now, state, isAnyView }),
+  );
+}
+
+/** The state of a thread that is not at rest, or its age. */
+function ThreadState({ thread, now, state }) {
+  if (state === "running") return h("span", { className: "thread-running" }, h("span", { className: "running-dot" }), "answering");
+  if (state === "waiting") return h("span", { className: "thread-waiting" }, "waits for you");
+  return h("time", { dateTime: thread.updated, title: formatDateTime(thread.updated) }, formatAge(thread.updated, now).replace(" ago", ""));
+}
+
+/** The menu, and the button for what is done most. */
+function RowButtons({ thread, actions }) {
+  const [isOpen, setOpen] = useState(false);
+  const { id, title, pinned, archived } = thread;
+  const items = [
+    ["Rename", () => actions.onRename(id)],
+    [pinned ? "Unpin" : "Pin", () => actions.onPin(thread)],
+    [archived ? "Unarchive" : "Archive", () => actions.onArchive(thread)],
+    ["Copy link", () => copyLink(id)],
+    ["Select", () => actions.onSelect(thread)],
+  ];
+  const menuName = `More for ${title}`;
+  return h(
+    "span",
+    { className: "row-buttons" },
+    h(
+      "span",
+      { className: "more" },
+      h(RowButton, { label: menuName, sign: "three-dots", onClick: () => setOpen(true), "aria-haspopup": "menu", "aria-expanded": isOpen }),
+      isOpen && h(Menu, { name: menuName, items, onClose: () => setOpen(false) }),
+    ),
+    h(RowButton, { label: `Delete ${title}`, sign: "trash3", onClick: () => actions.onDelete(id), "data-testid": "delete" }),
+  );
+}
+
+function RowButton({ label, sign, ...rest }) {
+  return h("button", { type: "button", className: "icon-button", "aria-label": label, title: label, ...rest }, icon(sign));
+}

@@ -1,0 +1,72 @@
+/** Several conversations at once: which are selected, and what can be done with them. */
+import { fetchThreads } from "../lib/thread-list.mjs";
+import { showToast } from "../lib/toast.mjs";
+
+const { createElement: h, useCallback, useEffect, useLayoutEffect, useRef, useState } = window.React;
+
+const PORTION = 100; // of the list
+const MAX_SELECTED = 1000; // that one action takes: checkpoints/limits.py
+const LIMIT_TEXT = `At most ${MAX_SELECTED.toLocaleString("en")} conversations can be selected at once.`;
+
+/**
+ * @param {object[]} threads as they are listed
+ * @param {{view: string, text: string}} shown where Ctrl+A finds all of them
+ * @param {import("../lib/types.mjs").ThreadsData|undefined} data takes away what is gone
+ * @returns {{ids: Set<string>|null, toggle: Function, selectAll: () => Promise<void>, start: Function, stop: Function}} `ids` is null outside the mode
+ */
+export function useSelection(threads, shown, data) {
+  const [{ ids, anchor }, setState] = useState({ ids: null, anchor: null });
+  useEffect(() => {
+    const gone = new Set(data?.gone);
+    const isOld = data?.since === null && ids?.size > PORTION; // so many have changed that the list is a new one
+    if (ids && (isOld || [...ids].some((id) => gone.has(id)))) setState({ ids: isOld ? null : new Set([...ids].filter((id) => !gone.has(id))), anchor: null });
+  }, [data]);
+  const stop = useCallback(() => setState({ ids: null, anchor: null }), []);
+  const put = (chosen, last) => {
+    if (chosen.size > MAX_SELECTED) showToast(LIMIT_TEXT);
+    setState({ ids: new Set([...chosen].slice(0, MAX_SELECTED)), anchor: last });
+  };
+  const toggle = ({ id }, isRange) => {
+    const chosen = new Set(ids);
+    if (isRange && anchor !== null) listRange(threads, anchor, id).forEach((each) => chosen.add(each));
+    else if (!chosen.delete(id)) chosen.add(id);
+    put(chosen, id);
+  };
+  const selectAll = async () => {
+    const all = await fetchThreads({ ...shown, limit: MAX_SELECTED });
+    if (all === null) return showToast("The list did not answer. Please try again.");
+    if (all.more) showToast(LIMIT_TEXT);
+    setState({ ids: new Set(all.threads.map(({ id }) => id)), anchor: null });
+  };
+  return { ids, toggle, selectAll, start: () => setState({ ids: new Set(), anchor: null }), stop };
+}
+
+/** List the ids from one conversation to another, in either direction. */
+function listRange(threads, from, to) {
+  const listed = threads.map(({ id }) => id);
+  const [start, end] = [listed.indexOf(from), listed.indexOf(to)].sort((one, other) => one - other);
+  return start < 0 ? [to] : listed.slice(start, end + 1);
+}
+
+/** @param {{count: number, isArchive: boolean, onArchive: Function, onExport: Function, onDelete: Function, onAll: Function, onDone: Function}} props */
+export function SelectionBar({ count, isArchive, onArchive, onExport, onDelete, onAll, onDone }) {
+  const bar = useRef(null);
+  useLayoutEffect(() => {
+    const element = bar.current;
+    element.focus({ preventScroll: true }); // its keys are those of the pane
+    return () => {
+      if (element.contains(document.activeElement)) document.querySelector(".threads-scroll")?.focus({ preventScroll: true });
+    };
+  }, []);
+  const button = (name, onClick, isEnabled = count > 0) => h("button", { type: "button", className: "quiet-button", disabled: !isEnabled, onClick }, name);
+  return h(
+    "div",
+    { ref: bar, className: "selection-bar", role: "toolbar", tabIndex: -1, "aria-label": "Selected conversations" },
+    h("span", { className: "selection-count", role: "status" }, `${count} selected`),
+    button("All", onAll, true),
+    button("Done", onDone, true),
+    button(isArchive ? "Unarchive" : "Archive", onArchive),
+    button("Export", onExport),
+    button("Delete", onDelete),
+  );
+}

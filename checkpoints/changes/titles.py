@@ -1,0 +1,36 @@
+"""The title of a thread: its first message gives one, and the model a better one while nobody has named the thread."""
+
+import sqlalchemy as sa
+
+from checkpoints.changes.transaction import Transaction
+from checkpoints.model import UNTITLED, Thread, clean_name
+from checkpoints.operation import Operation, OperationKind
+from checkpoints.operation_detail import OperationDetail
+from checkpoints.storage import operation_rows, schema
+
+_MAX_FIRST_VERSION = 20  # of the operation that writes the first message; before it, settings may have changed
+_columns = schema.operation.c
+_is_title_of_model = (_columns.kind == OperationKind.RENAME, _columns.actor == "system")
+
+
+def is_titled_by_question(connection: sa.Connection, thread: Thread) -> bool:
+    """Return whether a thread still has the title of its first message, and never had another one."""
+    is_first = _columns.version <= _MAX_FIRST_VERSION
+    first = operation_rows.select_operations(connection, thread.id, _columns.kind == OperationKind.APPEND, is_first)
+    given = {"title": UNTITLED}, {"title": thread.title}
+    if not any((each.before, each.after) == given for operation in first for each in operation.changes):
+        return False
+    renamed = operation_rows.select_operations(connection, thread.id, _columns.kind == OperationKind.RENAME, abridged=True)
+    return not any(operation.detail.subject == "thread" for operation in renamed)
+
+
+def find_title(connection: sa.Connection, thread_id: str) -> Operation | None:
+    """Return the operation by which the model has given a title, also an undone one."""
+    found = operation_rows.select_operations(connection, thread_id, *_is_title_of_model, limit=1, abridged=True)
+    return found[0] if found else None
+
+
+def give_title(transaction: Transaction, title: str, detail: OperationDetail) -> None:
+    """Give the title that the model has found."""
+    transaction.detail = detail
+    transaction.update_row("thread", transaction.thread.id, title=clean_name(title))

@@ -1,0 +1,58 @@
+"""The list of threads, read in portions: pinned ones first, then the most recently changed."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import islice
+
+import sqlalchemy as sa
+
+from checkpoints.model import ListPlace, Thread
+from checkpoints.storage import schema, thread_rows
+
+_ORDER = (schema.thread.c.pinned.desc(), schema.thread.c.updated_at.desc(), schema.thread.c.id)
+
+
+def select_thread_portion(
+    connection: sa.Connection, owner: str, limit: int, archived: bool | None, words: Sequence[str], after: ListPlace | None
+) -> list[Thread]:
+    """Return the next threads of the list after a place, whose titles contain all words (of small letters).
+
+    `archived` None: both kinds.
+    """
+    table = schema.thread.c
+    conditions = [table.owner == owner, table.deleted_at.is_(None)]
+    if archived is not None:
+        conditions.append(table.archived == archived)
+    if after is not None:
+        conditions.append(_is_after(after))
+    if words:
+        conditions = [table.id.in_(_find_titles(connection, conditions, words, limit))]
+    query = thread_rows.THREAD_COLUMNS.where(*conditions).order_by(*_ORDER).limit(limit)
+    return [thread_rows.parse_thread(row) for row in connection.execute(query)]
+
+
+def _find_titles(
+    connection: sa.Connection, conditions: Sequence[sa.ColumnElement[bool]], words: Sequence[str], limit: int
+) -> list[str]:
+    """Return the ids of the first threads with these words. Databases differ in what they take for a small letter."""
+    query = sa.select(schema.thread.c.id, schema.thread.c.title).where(*conditions).order_by(*_ORDER)
+    titles = connection.execute(query)
+    matching = (row.id for row in titles if all(word in row.title.casefold() for word in words))
+    found = list(islice(matching, limit))
+    titles.close()
+    return found
+
+
+def _is_after(place: ListPlace) -> sa.ColumnElement[bool]:
+    table, updated = schema.thread.c, thread_rows.from_time(place.updated_at)
+    is_later = sa.or_(table.updated_at < updated, sa.and_(table.updated_at == updated, table.id > place.thread_id))
+    is_following = sa.and_(table.pinned == place.pinned, is_later)
+    return sa.or_(is_following, table.pinned == sa.false()) if place.pinned else is_following
+
+
+def select_changed_threads(connection: sa.Connection, owner: str, since: datetime, limit: int) -> list[Thread]:
+    """Return the threads that were changed since a time, also deleted and archived ones."""
+    table = schema.thread.c
+    query = thread_rows.THREAD_COLUMNS.where(table.owner == owner, table.updated_at >= thread_rows.from_time(since))
+    rows = connection.execute(query.order_by(table.updated_at.desc(), table.id).limit(limit))
+    return [thread_rows.parse_thread(row) for row in rows]
