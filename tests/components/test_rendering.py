@@ -257,10 +257,10 @@ CHEAP = st.builds(
 )
 
 
-@settings(max_examples=20)  # the slowest known take 170,000 calls and 25 ms
+@settings(max_examples=20)  # the slowest known take 370,000 calls and 15 ms
 @given(CHEAP.filter(is_cheap))
 def test_a_cheap_text_is_cheap(text: str) -> None:
-    assert count_calls(lambda: (render_markdown(text), markdown.cut_finished(text, {}))) < 300_000
+    assert count_calls(lambda: (render_markdown(text), markdown.cut_finished(text, {}))) < 500_000
 
 
 LANGUAGES = sorted({names[0] for _, names, _, _ in get_all_lexers() if names})
