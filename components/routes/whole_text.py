@@ -1,13 +1,18 @@
-"""Whole texts of messages. The page holds the beginning of a long text, and requests the rest when the user wants it."""
+"""Texts of messages that the page requests when the user wants them: whole ones, of which it holds the beginning, and
+questions as Markdown, of which it holds the text as it was written.
+"""
+
+from collections.abc import Callable
 
 from fastapi import FastAPI
 from langchain_core.messages import AIMessage, BaseMessage
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from checkpoints import MessageNotFoundError, Store
 from checkpoints.reasoning import Reasoning
 from components.services import Services
 from components.views import tool_cards
+from components.views.shown_text import MAX_SHOWN_CHARS
 
 
 def add_route(server: FastAPI, services: Services) -> None:
@@ -18,6 +23,12 @@ def add_route(server: FastAPI, services: Services) -> None:
         """
         found = await services.read_snapshot(_read_text, services.store, thread_id, message_id, part, call)
         return PlainTextResponse(found)
+
+    @server.get("/api/threads/{thread_id}/messages/{message_id}/formatted")
+    async def get_formatted(thread_id: str, message_id: str) -> Response:
+        """Return the shown part of a message's text, formatted. The guard has checked the request."""
+        to_html = services.renderer.page()
+        return JSONResponse(await services.read_snapshot(_format_text, services.store, thread_id, message_id, to_html))
 
     @server.get("/api/threads/{thread_id}/checkpoints/{checkpoint_id}/description")
     async def get_description(thread_id: str, checkpoint_id: str) -> Response:
@@ -31,6 +42,11 @@ def _read_text(store: Store, thread_id: str, message_id: str, part: str, call: s
     if text is None:
         raise MessageNotFoundError(message_id)
     return text
+
+
+def _format_text(store: Store, thread_id: str, message_id: str, to_html: Callable[[str], str]) -> dict[str, str]:
+    text = str(store.get_message(thread_id, message_id).intact.langchain.text)
+    return {"html": to_html(text[:MAX_SHOWN_CHARS])}
 
 
 def find_text(message: BaseMessage, part: str, call_id: str) -> str | None:

@@ -45,8 +45,8 @@ def test_a_branch_is_held_against_where_the_conversation_stands(parted: Page) ->
     assert boxes[1] is not None
     assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]  # neither lies over the other, however wide its code
     expect_accessible(parted, "two places side by side")
-    side(parted, 0).locator(".code-copy").click()
-    expect(side(parted, 0).locator(".code-copy use")).to_have_attribute("href", re.compile("check-lg|exclamation-circle"))
+    side(parted, 0).locator(".copy-tool").click()
+    expect(side(parted, 0).locator(".copy-tool use")).to_have_attribute("href", re.compile("check-lg|exclamation-circle"))
     parted.tab.set_viewport_size(NARROW)
     one, other = (side(parted, number).bounding_box() for number in (0, 1))
     assert one is not None

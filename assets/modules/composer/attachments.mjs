@@ -9,8 +9,8 @@ const readFiles = lazy(() => import("./attachments.lazy.mjs"), "readFiles");
 
 /**
  * @typedef {import("../lib/types.mjs").ChosenFile[]} Files
- * @returns {{files: Files, problem: string|null, isReading: boolean, getFiles: () => Files, attach: (list: Iterable<File>) => void,
- *   replaceFiles: (files: Files) => void, prependFiles: (files: Files) => void, removeFiles: (files: Files) => void}} the files of the unsent message
+ * @returns {{files: Files, problem: string|null, isReading: boolean, getFiles: () => Files,
+ *   attach: (list: Iterable<File>) => Promise<Files>, replaceFiles: (files: Files) => void, prependFiles: (files: Files) => void, removeFiles: (files: Files) => void}} the files of the unsent message
  */
 export function useAttachments() {
   const [files, setFiles] = useState([]);
@@ -34,8 +34,10 @@ export function useAttachments() {
       const accepted = await read(chosen, latest.current);
       replaceFiles([...latest.current, ...accepted.files]);
       setProblem(accepted.problem);
+      return accepted.files;
     } catch {
       setProblem(UNREACHABLE_TEXT);
+      return [];
     } finally {
       setReading((number) => number - 1);
     }

@@ -11,6 +11,7 @@ import { useKeptChoice } from "../settings/settings.mjs";
 import { SendButton, StopButton } from "./buttons.mjs";
 import { MessageField, useMessageField } from "./message-field.mjs";
 import { Meter } from "./meter.mjs";
+import { PasteNotice } from "./pasting.mjs";
 import { useQueue } from "./queue.mjs";
 import { recoverSent, useSending } from "./sending.mjs";
 import { useDrafts, useFilledText } from "./unsent-messages.mjs";
@@ -47,6 +48,7 @@ export function Composer(props) {
       h(SendProblem, { problem: sending.problem ?? (attachments.problem && { text: attachments.problem }), onRetry: retry }),
       queue.queued !== null && h(QueuedMessage, { queued: queue.queued, onEdit: queue.editQueued, onSendNow: isRunning && pending === null ? () => (queue.sendAfterStop(), sending.stop()) : null }),
       field.isCommand && h("p", { className: "quiet", role: "status" }, h("code", null, "/compact"), " summarises the conversation; after it you can say what to keep."),
+      h(PasteNotice, { pasted: field.pasting.pasted, maxChars: data.max_chars, onInsert: field.pasting.insertPasted }),
       attachments.files.length > 0 && h(Chips, { files: attachments.files, onRemove: (file) => attachments.removeFiles([file]) }),
       h(
         MessageField,

@@ -1,8 +1,9 @@
 /** The message field: the field for the text and its attachments. `useMessageField` keeps the unsent message, `MessageField` shows it. */
 import { fitHeight } from "../lib/text-field.mjs";
-import { readPastedFiles, useAttachments } from "./attachments.mjs";
+import { useAttachments } from "./attachments.mjs";
 import { AttachButton } from "./buttons.mjs";
 import { estimateTokens } from "./meter.mjs";
+import { usePasting } from "./pasting.mjs";
 import { joinTexts, storeUnsent } from "./unsent-messages.mjs";
 
 const { createElement: h, useCallback, useEffect, useMemo, useRef, useState } = window.React;
@@ -12,7 +13,7 @@ const COMMAND = /^\s*\/(c(o(m(p(a(c(t(\s[^]*)?)?)?)?)?)?)?)?$/; // /compact, or 
 
 /**
  * @typedef {{text: string, files: import("../lib/types.mjs").ChosenFile[]}} Message
- * @typedef {{textarea: {current: HTMLTextAreaElement}, attachments: ReturnType<useAttachments>, isEmpty: boolean, tokens: number, isCommand: boolean,
+ * @typedef {{textarea: {current: HTMLTextAreaElement}, attachments: ReturnType<useAttachments>, pasting: ReturnType<usePasting>, isEmpty: boolean, tokens: number, isCommand: boolean,
  *   onInput: () => void, getText: () => string, setText: (text: string) => void, takeMessage: () => Message,
  *   removeMessage: (message: Message) => boolean, putBack: (message: Message) => void}} MessageFieldState
  * @param {string|null} thread whose draft is stored
@@ -39,7 +40,8 @@ export function useMessageField(thread) {
   const { files, isReading, getFiles, prependFiles, removeFiles } = attachments;
   const actions = useMemo(() => buildFieldActions(textarea, shownThread, measure, attachments), [measure, getFiles, prependFiles, removeFiles]);
   const isEmpty = (isBlank && files.length === 0) || isReading;
-  return { textarea, attachments, isEmpty, tokens, isCommand, ...actions };
+  const pasting = usePasting(textarea, attachments, actions.onInput);
+  return { textarea, attachments, pasting, isEmpty, tokens, isCommand, ...actions };
 }
 
 /** Build the functions that move text and files into and out of the field. They store the remaining text as the draft. */
@@ -86,7 +88,7 @@ function buildFieldActions(textarea, shownThread, measure, { getFiles, prependFi
  * @param {{field: MessageFieldState, onSend: () => void, onEditLast: () => void, children: any}} props `children` is the button to send or stop
  */
 export function MessageField({ field, onSend, onEditLast, children }) {
-  const { textarea, attachments } = field;
+  const { textarea, attachments, pasting } = field;
   const onKeyDown = (event) => {
     // keyCode 229: Safari ends a composition before the keydown of the Enter that chose the word.
     const isComposing = event.nativeEvent.isComposing || event.keyCode === 229;
@@ -97,12 +99,6 @@ export function MessageField({ field, onSend, onEditLast, children }) {
     event.preventDefault();
     if (isEdit) onEditLast();
     else onSend();
-  };
-  const onPaste = (event) => {
-    const files = readPastedFiles(event);
-    if (files.length === 0) return;
-    event.preventDefault();
-    attachments.attach(files);
   };
   return h(
     "div",
@@ -117,7 +113,7 @@ export function MessageField({ field, onSend, onEditLast, children }) {
       rows: 1,
       onInput: field.onInput,
       onKeyDown,
-      onPaste,
+      onPaste: pasting.onPaste,
     }),
     children,
   );

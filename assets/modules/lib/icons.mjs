@@ -5,10 +5,10 @@ const { createElement: h } = window.React;
 export const ICONS = [
   "arrow-clockwise", "arrow-counterclockwise", "arrow-down", "arrow-repeat", "arrow-up", "box-arrow-up-right", "check-lg",
   "chevron-right", "circle-half", "clock-history", "copy", "diamond-fill", "diagram-2", "download", "eraser",
-  "exclamation-circle", "exclamation-triangle", "gear", "hand-index", "hand-thumbs-down", "hand-thumbs-down-fill", "hand-thumbs-up",
-  "hand-thumbs-up-fill", "layout-split", "list", "moon-stars",
+  "exclamation-circle", "exclamation-triangle", "filetype-csv", "gear", "hand-index", "hand-thumbs-down", "hand-thumbs-down-fill", "hand-thumbs-up",
+  "hand-thumbs-up-fill", "layout-split", "list", "markdown", "moon-stars",
   "paperclip", "pencil", "person", "pin-angle", "pin-angle-fill", "plus-lg", "robot", "shield-check", "signpost-2", "signpost-split", "sliders", "stop-circle", "stop-fill",
-  "sun", "three-dots", "trash3", "upload", "x-lg",
+  "sun", "text-wrap", "three-dots", "trash3", "upload", "x-lg",
 ];
 
 const SPRITE = new URL("icons.svg", import.meta.url).pathname; // beside the bundle, whose address this module has

@@ -1,9 +1,15 @@
-/** The sanitised HTML of a message, with copy buttons and scrolling by keyboard. */
+/** The sanitised HTML of a message, with its tools, and scrolling by keyboard. */
 import { getIconAddress } from "../lib/icons.mjs";
+import { lazy } from "../lib/lazy.mjs";
+import { followFootnote, linkFootnotes } from "./footnotes.mjs";
 
 const { createElement: h, useLayoutEffect, useRef } = window.React;
 
 const COPIED_FOR_MS = 1600;
+const TABLE_SIGNS = { csv: "filetype-csv", markdown: "markdown" };
+
+const downloadCode = lazy(() => import("./prose-tools.lazy.mjs"), "downloadCode");
+const writeTable = lazy(() => import("./prose-tools.lazy.mjs"), "writeTable");
 
 const buildIconHtml = (name) => `<svg class="icon" aria-hidden="true"><use href="${getIconAddress(name)}"></use></svg>`;
 
@@ -31,12 +37,14 @@ function copyBySelection(text) {
 }
 
 /**
- * Add copy buttons and keyboard scrolling to the code blocks and tables below an element. A second call skips finished ones.
+ * Add buttons and keyboard scrolling to the code blocks and tables below an element, and links to its footnotes. A second call
+ * skips finished ones.
  * @param {Element} root
  */
 export function decorateProse(root) {
   for (const block of root.querySelectorAll(".code:not([data-ready])")) decorateCode(block);
   for (const table of root.querySelectorAll("table:not(.wide-content > table)")) decorateTable(table);
+  for (const list of root.querySelectorAll(".footnotes:not([data-ready])")) linkFootnotes(root, list);
 }
 
 function decorateCode(block) {
@@ -47,43 +55,78 @@ function decorateCode(block) {
     code.setAttribute("role", "group");
     code.setAttribute("aria-label", `${block.dataset.language || "plain"} code`);
   }
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "code-copy";
-  button.setAttribute("aria-label", "Copy code");
-  button.title = "Copy code";
-  button.innerHTML = buildIconHtml("copy");
-  block.append(button);
+  block.append(buildTools([["wrap", "Wrap lines", "text-wrap"], ["download", "Download code", "download"], ["copy", "Copy code", "copy"]]));
 }
 
 function decorateTable(table) {
   const frame = document.createElement("div");
-  frame.className = "wide-content";
-  frame.tabIndex = 0;
-  frame.setAttribute("role", "group");
-  frame.setAttribute("aria-label", "Table");
+  const scroller = document.createElement("div");
+  frame.className = "table-frame";
+  scroller.className = "wide-content";
+  scroller.tabIndex = 0;
+  scroller.setAttribute("role", "group");
+  scroller.setAttribute("aria-label", "Table");
   table.replaceWith(frame);
-  frame.append(table);
+  scroller.append(table);
+  frame.append(scroller, buildTools([["csv", "Copy table as CSV", "filetype-csv"], ["markdown", "Copy table as Markdown", "markdown"]]));
+}
+
+/** @param {[string, string, string][]} buttons their action, name and icon */
+function buildTools(buttons) {
+  const tools = document.createElement("div");
+  tools.className = "prose-tools";
+  for (const [action, name, sign] of buttons) {
+    const button = document.createElement("button");
+    Object.assign(button, { type: "button", className: `prose-tool ${action}-tool`, title: name, innerHTML: buildIconHtml(sign) });
+    button.dataset.tool = action;
+    button.setAttribute("aria-label", name);
+    if (action === "wrap") button.setAttribute("aria-pressed", "false");
+    tools.append(button);
+  }
+  return tools;
 }
 
 /**
- * Copy the code block whose copy button was clicked. One listener serves all buttons of a container.
+ * Run the tool of a code block or a table whose button was clicked, or follow a link to a footnote. One listener serves all of
+ * a container.
  * @param {MouseEvent} event
  * @param {(text: string) => void} announce speaks to a screen reader
  */
-export async function copyCodeOnClick(event, announce) {
-  const button = event.target.closest?.(".code-copy");
+export function runProseTool(event, announce) {
+  followFootnote(event);
+  const button = event.target.closest?.("[data-tool]");
   const code = button?.closest(".code")?.querySelector("pre");
-  if (!code) return;
-  const copied = await copyText(code.textContent.replace(/\n$/, ""));
-  button.innerHTML = buildIconHtml(copied ? "check-lg" : "exclamation-circle");
-  announce(copied ? "Code copied" : "Copying was not allowed");
-  setTimeout(() => (button.innerHTML = buildIconHtml("copy")), COPIED_FOR_MS);
+  const table = button?.closest(".table-frame")?.querySelector("table");
+  if (!code && !table) return;
+  const { tool } = button.dataset;
+  if (tool === "wrap") button.setAttribute("aria-pressed", `${code.toggleAttribute("data-wrapped")}`);
+  else if (tool === "download") runLazily(downloadCode, (download) => download(code, code.closest(".code").dataset.language), announce);
+  else if (tool === "copy") showCopied(button, "copy", "Code copied", announce, copyText(code.textContent.replace(/\n$/, "")));
+  else runLazily(writeTable, (write) => showCopied(button, TABLE_SIGNS[tool], "Table copied", announce, copyText(write(table, tool))), announce);
 }
 
-/** The server's sanitised HTML. React does not touch it until the text changes. */
-export function Prose({ html }) {
-  const ref = useRef(null);
+async function runLazily(part, run, announce) {
+  const loaded = await part.load();
+  if (loaded === null) announce("This could not be loaded. Please try again.");
+  else run(loaded);
+}
+
+/** @param {Promise<boolean>} copying */
+async function showCopied(button, sign, text, announce, copying) {
+  const isCopied = await copying;
+  button.innerHTML = buildIconHtml(isCopied ? "check-lg" : "exclamation-circle");
+  announce(isCopied ? text : "Copying was not allowed");
+  setTimeout(() => (button.innerHTML = buildIconHtml(sign)), COPIED_FOR_MS);
+}
+
+/**
+ * The server's sanitised HTML. React does not touch it until the text changes.
+ * @param {{html: string, onReach?: () => void, place?: {current: Element|null}}} props `onReach`: the text is folded; called when its hidden part is focused or scrolled to
+ */
+export function Prose({ html, onReach, place }) {
+  const own = useRef(null);
+  const ref = place ?? own;
   useLayoutEffect(() => decorateProse(ref.current), [html]);
-  return h("div", { className: "prose", ref, dangerouslySetInnerHTML: { __html: html } });
+  const className = onReach ? "prose folded" : "prose";
+  return h("div", { className, ref, onFocus: onReach, onScroll: onReach, dangerouslySetInnerHTML: { __html: html } });
 }

@@ -1,6 +1,7 @@
 /** The dialog for the settings of one conversation: the model, the instructions, and whether the agent may go back. */
 import { useDialog } from "../lib/dialog.lazy.mjs";
 import { icon } from "../lib/icons.mjs";
+import { usePageOption } from "../lib/page-options.mjs";
 import { useRequest } from "../lib/request.mjs";
 
 const { createElement: h, useId, useState } = window.React;
@@ -46,6 +47,7 @@ export function SettingsDialog({ title, onClose, ...props }) {
           h(ParameterFields, { id, data, choice, change }),
           h(PolicyField, { name: `${id}-policy`, general: data.time_travel, value: choice.time_travel, onChange: change("time_travel") }),
           h("p", { className: "quiet" }, "Takes effect from the next answer."),
+          h(MarkdownOption),
           problem && h("p", { className: "settings-problem", role: "alert" }, problem),
         ),
         h(
@@ -187,5 +189,16 @@ function PolicyField({ name, general, value, onChange }) {
         h("span", null, label, h("span", { className: "quiet" }, about)),
       ),
     ),
+  );
+}
+
+/** An option of this browser for all conversations. It takes effect at once. */
+function MarkdownOption() {
+  const [isOn, setOn] = usePageOption("markdown-questions");
+  return h(
+    "label",
+    { className: "settings-policy" },
+    h("input", { type: "checkbox", className: "form-check-input", checked: isOn, onChange: (event) => setOn(event.target.checked) }),
+    h("span", null, "Show my questions as Markdown", h("span", { className: "quiet" }, "In this browser, in all conversations.")),
   );
 }

@@ -4,7 +4,7 @@ import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatCount } from "../lib/format.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { showToast } from "../lib/toast.mjs";
-import { copyCodeOnClick } from "../message/prose.mjs";
+import { runProseTool } from "../message/prose.mjs";
 import { ReadOnlyMessage } from "../message/read-only-message.lazy.mjs";
 
 const { Fragment, createElement: h, useId, useState } = window.React;
@@ -31,7 +31,7 @@ export function Compare({ data, place, act, onClose }) {
     ReadingDialog,
     { title: "Compare", size: "xl", className: "compare", onClose },
     h("div", { className: "compare-common" }, h("p", { role: "status" }, status ?? describeShared(content)), content?.common && h("blockquote", null, content.common)),
-    h("div", { className: "compare-sides", onClick: (event) => copyCodeOnClick(event, showToast) }, side("one", one, setOne), side("other", other, setOther)),
+    h("div", { className: "compare-sides", onClick: (event) => runProseTool(event, showToast) }, side("one", one, setOne), side("other", other, setOther)),
   );
 }
 

@@ -1,7 +1,7 @@
 /** One message of the transcript. */
 import { lazy } from "../lib/lazy.mjs";
-import { Prose } from "../message/prose.mjs";
-import { ShowAll, ShowAllCalls } from "../message/show-all.mjs";
+import { FoldableProse } from "../message/foldable-prose.mjs";
+import { ShowAllCalls } from "../message/show-all.mjs";
 import { Tool } from "../message/tool-card.mjs";
 import { Editor } from "./editing.mjs";
 import { MessageFoot } from "./message-foot.mjs";
@@ -32,8 +32,7 @@ function MessageArticle({ message, announce, act, onEdit, editing, isLast }) {
     { className: `message message-${message.role}`, "aria-label": SPEAKER_LABELS[message.role], ...hooks },
     message.label !== null && h("p", { className: "note-label" }, message.label),
     message.reasoning && h(Reasoning, { reasoning: message.reasoning }),
-    editing ? h(Editor, { editing, isLast }) : message.html !== "" && !message.summary && h(Prose, { html: message.html }),
-    !editing && !message.summary && h(ShowAll, { more: message.more }),
+    editing ? h(Editor, { editing, isLast }) : message.html !== "" && !message.summary && h(FoldableProse, { message }),
     message.summary && h(Summary, { message, act }),
     message.left && h(Removal, { message, act }),
     message.files.length > 0 && h(AttachedFiles, { files: message.files }),

@@ -3,7 +3,7 @@ import { useActions } from "../lib/actions.mjs";
 import { GO_BACK, useCommands } from "../lib/commands.mjs";
 import { expectThread, useShownThread } from "../lib/expected-thread.mjs";
 import { icon } from "../lib/icons.mjs";
-import { copyCodeOnClick } from "../message/prose.mjs";
+import { runProseTool } from "../message/prose.mjs";
 import { takeChoice } from "../settings/settings.mjs";
 import { useFocusAfterEdit, useScrollToChanges, useSpokenRun } from "./attention.mjs";
 import { hasEndedBadly, hasRunEnd, mergeMessages, pickNewestRun } from "./conversation.mjs";
@@ -59,7 +59,7 @@ function Conversation({ id, thread, data, act, editing }) {
   };
   return h(
     "section",
-    { id, className: "transcript", "data-thread": data.thread ?? "", onClick: (event) => copyCodeOnClick(event, announce) },
+    { id, className: "transcript", "data-thread": data.thread ?? "", onClick: (event) => runProseTool(event, announce) },
     h(TranscriptLog, { data, messages, run, stream, scrolling, editing, act, stayInPlace, announce, onEarlier: () => loadEarlier(true), onLater: showLater }),
     (scrolling.isAway || data.later) &&
       h("button", { type: "button", className: "jump", onClick: showLatest }, icon("arrow-down"), "Jump to latest"),

@@ -51,3 +51,19 @@ def test_the_page_gets_the_beginning_and_the_address_gives_all(tmp_path: Path, k
             assert kind == "reasoning" or [(await browser.get(each)).status_code for each in wrong] == [404, 404]
 
     asyncio.run(story())
+
+
+def test_a_question_is_formatted_at_its_own_address(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with opened(tmp_path / "data", auth="none") as (app, browser):
+            store = app.services.store
+            thread_id, other_id = store.create_thread().id, store.create_thread().id
+            store.append(thread_id, [NewMessage(serde.to_body(HumanMessage("**a** <b> $x$\n\n" + LONG)))])
+            [message] = store.list_messages(thread_id)
+            address = f"/api/threads/{{}}/messages/{message.id}/formatted"
+            html = (await browser.get(address.format(thread_id))).json()["html"]
+            assert html.startswith("<p><strong>a</strong> &lt;b&gt; ")
+            assert len(html) < 4 * MAX_SHOWN_CHARS
+            assert (await browser.get(address.format(other_id))).status_code == 404
+
+    asyncio.run(story())

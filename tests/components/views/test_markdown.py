@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import time
-from html.parser import HTMLParser
 
 import pytest
 
-from components.views.markdown import MAX_TEXT_CELLS, render_markdown
+from components.views.markdown import format_prose, format_tail, format_text, render_markdown
+from components.views.markdown_parser import MAX_TEXT_CELLS
+from tests.hostile_texts import HOSTILE_TEXTS, Elements, check_harmless
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -29,26 +30,12 @@ HOSTILE = [
     "```python\n</code></pre><script>alert(1)</script>\n```",
     "<svg/onload=alert(1)><iframe src=//x></iframe><style>*{}</style>",
 ]
-LOADING = {"img", "script", "iframe", "svg", "style", "link", "object", "embed", "video", "audio", "form", "base", "meta"}
 
 
-class Elements(HTMLParser):
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-
-
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("text", [*HOSTILE, *HOSTILE_TEXTS])
 def test_nothing_runs_and_nothing_loads(text: str) -> None:
-    for tag, attributes in Elements(render_markdown(text)).found:
-        assert tag not in LOADING
-        assert not [name for name in attributes if name.startswith("on") or name in {"src", "style", "srcset"}]
-        assert re.match(r"(https?|mailto):", attributes.get("href") or "https:")
+    check_harmless(render_markdown(text))
+    check_harmless(format_tail(text, {}))
 
 
 def test_raw_html_and_a_refused_link_stay_the_text_they_are() -> None:
@@ -139,3 +126,50 @@ def test_images_are_rendered_in_linear_time() -> None:
     started = time.thread_time()
     assert render_markdown("![a](http://b/c)" * 8_000).count("a (b)") == 8_000
     assert time.thread_time() - started < 3  # 0.3 s; where each counted the links before it: 14 s
+
+
+def test_tasks_have_boxes_that_say_their_state() -> None:
+    html = render_markdown("- [ ] *write*\n- [x] test\n- [z] [ ] x\n\n1. [X] ship\n\n   more\n\n[ ] no item")
+    boxes = [attributes for tag, attributes in Elements(html).found if tag == "input"]
+    assert [(box["aria-label"], "checked" in box) for box in boxes] == [("To do", False), ("Done", True), ("Done", True)]
+    assert all(box["type"] == "checkbox" and "disabled" in box for box in boxes)
+    assert "[z] [ ] x" in html
+    assert "<p>[ ] no item</p>" in html
+
+
+def test_footnotes_stand_below_the_text_in_the_order_of_their_marks() -> None:
+    html = render_markdown(
+        "One[^b], two[^a], one again[^b].\n\n[^a]: *A*\n[^c]: Never named\n[^b]: B\n\n    more of B\n\nEnd.[^none]"
+    )
+    assert re.findall(r'<sup data-footnote="(\d)">(\d)</sup>', html) == [("1", "1"), ("2", "2"), ("1", "1")]
+    notes = re.findall(r'<li data-footnote="(\d)">(.*?)</li>', html.partition('<ol class="footnotes">')[2], re.DOTALL)
+    assert [(number, re.sub("<[^>]+>|\\s+", "", text)) for number, text in notes] == [
+        ("1", "BmoreofB"),
+        ("2", "A"),
+        ("3", "Nevernamed"),
+    ]
+    assert "<p>End.[^none]</p>" in html
+
+
+def test_a_streamed_part_has_no_footnotes_because_they_would_jump() -> None:
+    assert format_text("a[^1]\n\n[^1]: two words", {}) == "<p>a[^1]</p>\n<p>[^1]: two words</p>\n"
+
+
+def test_blocks_from_right_to_left_have_the_direction_of_their_text() -> None:
+    hebrew, arabic = "\u05e9\u05dc\u05d5\u05dd", "\u0645\u0631\u062d\u0628\u0627"
+    html = render_markdown(f"Hello\n\n# {hebrew}\n\n- {arabic}")
+    assert re.findall(r'<(\w+) dir="auto">', html) == ["p", "h1", "ul"]
+    assert "dir=" not in render_markdown("Hélló, 世界")
+    assert format_prose(hebrew) == render_markdown(hebrew)
+
+
+def test_a_long_cell_is_not_crushed() -> None:
+    html = render_markdown(f"|a|b|\n|-|-:|\n|short|{'word ' * 10}|")
+    assert "<td>short</td>" in html
+    assert '<td class="align-right long-cell">word' in html
+
+
+def test_a_diagram_stays_readable_and_says_its_language() -> None:
+    assert render_markdown("```mermaid\ngraph TD\n```").startswith(
+        '<div class="code" data-language="mermaid"><pre><code>graph TD'
+    )

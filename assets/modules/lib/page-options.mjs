@@ -1,0 +1,35 @@
+/** Options of the page, kept in this browser. */
+const { useSyncExternalStore } = window.React;
+
+const listeners = new Set();
+const chosen = new Map(); // where the browser's storage is blocked
+
+const getStorageKey = (name) => `waymark.${name}`;
+
+function readOption(name) {
+  try {
+    return (chosen.get(name) ?? localStorage.getItem(getStorageKey(name))) === "on";
+  } catch {
+    return false;
+  }
+}
+
+function storeOption(name, isOn) {
+  chosen.set(name, isOn ? "on" : "off");
+  try {
+    localStorage.setItem(getStorageKey(name), chosen.get(name));
+  } catch {
+    // Storage is blocked: the choice lasts until the page is closed.
+  }
+  for (const listener of listeners) listener();
+}
+
+const subscribe = (listener) => {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+};
+
+/** @param {"markdown-questions"} name @returns {[boolean, (isOn: boolean) => void]} off at first */
+export function usePageOption(name) {
+  return [useSyncExternalStore(subscribe, () => readOption(name)), (isOn) => storeOption(name, isOn)];
+}

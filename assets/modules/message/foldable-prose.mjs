@@ -1,0 +1,67 @@
+/** The text of a message, folded if it is long, and the link to the rest that the page does not hold. */
+import { usePageOption } from "../lib/page-options.mjs";
+import { Prose } from "./prose.mjs";
+import { ShowAll } from "./show-all.mjs";
+
+const { Fragment, createElement: h, useEffect, useRef, useState } = window.React;
+
+/** Lines and characters of a text that is not folded, by its author. An answer is there to be read. */
+const UNFOLDED = { user: [24, 2_500], assistant: [400, 40_000] };
+const unfoldedIds = new Set(); // of messages: they stay so while the page is open
+const formattedById = new Map(); // questions as Markdown, by the id of their message
+
+/** The folded part can be searched and read: a hit or a focus in it unfolds it. @param {{message: import("../lib/types.mjs").MessageView}} props */
+export function FoldableProse({ message }) {
+  const { id, role, text, more } = message;
+  const { place, html } = useShownHtml(message);
+  const [isFolded, setFolded] = useState(!unfoldedIds.has(id));
+  const [maxLines, maxChars] = UNFOLDED[role] ?? UNFOLDED.assistant;
+  const isLong = text.length > maxChars || text.split("\n", maxLines + 1).length > maxLines;
+  const unfold = () => {
+    unfoldedIds.add(id);
+    setFolded(false);
+  };
+  const fold = () => {
+    unfoldedIds.delete(id);
+    setFolded(true);
+  };
+  if (!isLong) return h(Fragment, null, h(Prose, { html, place }), h(ShowAll, { more }));
+  const button = { type: "button", className: "quiet-button", "aria-expanded": !isFolded, onClick: isFolded ? unfold : fold };
+  return h(
+    Fragment,
+    null,
+    h(Prose, { html, place, onReach: isFolded ? unfold : undefined }),
+    h("p", { className: "show-all" }, h("button", button, isFolded ? "Show more" : "Show less")),
+    h(ShowAll, { more }),
+  );
+}
+
+/** Return the HTML of a message: of a question as it was written, or as Markdown where this browser has that option. */
+function useShownHtml({ id, role, html }) {
+  const place = useRef(null);
+  const [isMarkdown] = usePageOption("markdown-questions");
+  const [, setFormattedId] = useState(null);
+  const isWanted = isMarkdown && role === "user";
+  useEffect(() => {
+    if (!isWanted || formattedById.has(id)) return undefined;
+    const controller = new AbortController();
+    const { thread } = place.current.closest("[data-thread]").dataset;
+    fetchFormatted(`/api/threads/${thread}/messages/${id}/formatted`, controller.signal).then((formatted) => {
+      if (formatted === null) return;
+      formattedById.set(id, formatted);
+      setFormattedId(id);
+    });
+    return () => controller.abort();
+  }, [isWanted, id]);
+  return { place, html: (isWanted && formattedById.get(id)) || html };
+}
+
+/** @returns {Promise<string|null>} null when it cannot be read: then the question stays as it was written */
+async function fetchFormatted(address, signal) {
+  try {
+    const reply = await fetch(address, { signal });
+    return reply.ok ? (await reply.json()).html : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,58 @@
+"""TeX formulas to MathML, which browsers draw themselves. A formula that cannot be read stays the text that it was.
+
+The output has no inline styles: the styles of math-core become classes, which `formula.css` dresses.
+"""
+
+import re
+
+from math_core import LatexError, LatexToMathML
+
+MAX_FORMULA_CHARS = 5_000
+MAX_FORMULA_BRACES = 1_000  # math-core and nh3 recurse: twice as many levels of "\hat{" end the process
+
+_CONVERTER = LatexToMathML(fancy_error=False, allow_unreliable_rendering=True)
+# A formula defines no commands: a definition would hold for one formula only, and its expansion multiplies the output.
+_DEFINITION = re.compile(r"\\(?:[a-z]*def|let|[a-z]*newcommand|providecommand|Declare[A-Za-z]*)(?![A-Za-z])")
+# Environments that math-core does not have, or that would number each formula of a text as (1).
+_ENVIRONMENT = re.compile(r"\\(begin|end)\{(split|alignat|flalign|eqnarray|align|gather|equation|multline)\*?\}")
+_ALIGNAT_COLUMNS = re.compile(r"(?<=\\begin\{alignat\})\{\d{1,2}\}|(?<=\\begin\{alignat\*\})\{\d{1,2}\}")
+_KNOWN_ENVIRONMENTS = {"split": "aligned", "alignat": "align*", "flalign": "align*", "eqnarray": "align*"}
+_STYLE = re.compile(r' style="([^"]*)"')
+_STYLE_CLASSES = {
+    "text-align:left": "math-left",
+    "text-align:right": "math-right",
+    "padding-left:0": "math-joins-left",
+    "padding-right:0": "math-joins-right",
+    "padding-left:1em": "math-indent",
+    "width:100%": "math-wide",
+    "width:50%": "math-half",
+    **{
+        f"border-{side}:0.05em {line} currentcolor": f"math-{line}-{side}"
+        for side in ("left", "right", "top")
+        for line in ("solid", "dashed")
+    },
+}
+STYLE_CLASSES = frozenset(_STYLE_CLASSES.values())
+
+
+def to_mathml(source: str, *, is_display: bool) -> str | None:
+    """Return the MathML of a formula; None where math-core does not know what it means."""
+    if len(source) > MAX_FORMULA_CHARS or source.count("{") > MAX_FORMULA_BRACES or _DEFINITION.search(source):
+        return None
+    if "\\tag" not in source:
+        source = _ENVIRONMENT.sub(_choose_environment, _ALIGNAT_COLUMNS.sub("", source))
+    try:
+        mathml = _CONVERTER.convert_with_local_state(source, displaystyle=is_display)
+    except LatexError:
+        return None
+    return _STYLE.sub(_name_styles, mathml)
+
+
+def _choose_environment(match: re.Match[str]) -> str:
+    return f"\\{match[1]}{{{_KNOWN_ENVIRONMENTS.get(match[2], match[2] + '*')}}}"
+
+
+def _name_styles(match: re.Match[str]) -> str:
+    declarations = (declaration.replace(": ", ":").strip() for declaration in match[1].split(";"))
+    classes = [_STYLE_CLASSES[declaration] for declaration in declarations if declaration in _STYLE_CLASSES]
+    return f' class="{" ".join(classes)}"' if classes else ""

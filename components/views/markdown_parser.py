@@ -1,0 +1,230 @@
+"""Markdown as the page understands it: CommonMark with tables, strikethrough, task lists, footnotes and formulas.
+
+`choose_parser(text).render` returns HTML that is not clean yet. Its environment holds `references` (link definitions),
+`colour` (a `Highlight`), `longest` (characters of highlighted code), `open_links`, and of a streamed text `is_part` and
+`is_growing`.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from html import escape
+from importlib.util import find_spec
+from urllib.parse import urlsplit
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.rules_block import StateBlock, table
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+from mdit_py_plugins.footnote import footnote_plugin
+from mdit_py_plugins.footnote.index import footnote_def
+from pygments.lexer import Lexer
+from pygments.lexers import find_lexer_class_by_name
+from pygments.util import ClassNotFound
+
+from components.views.formula_rules import Formula, add_formulas
+from components.views.formulas import to_mathml
+from components.views.sanitizer import URL_SCHEMES
+
+MAX_TABLE_CELLS = 5_000  # a larger table is shown as it was written
+MAX_TEXT_CELLS = 10_000  # of all tables of a text; those after them are shown as they were written
+MIN_LONG_CELL_CHARS = 32  # a cell of so many characters is not crushed to one word a line
+
+Highlight = Callable[[str, Lexer], str | None]  # None: the code stays without colours
+
+_LANGUAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9+#._-]{0,29}", re.ASCII)
+_BRACKET = re.compile(r"\[[\^ xX]")  # of a footnote or a task
+_TASK = re.compile(r"\[([ xX])\]\s+")
+_IMAGE_HINT = "Images from other sites are not loaded. The link opens a new tab."
+
+
+class _Renderer(RendererHTML):
+    """markdown-it's own output, but for code, images, footnotes, boxes of tasks and the alignment of table cells."""
+
+    def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        words = tokens[idx].info.split(maxsplit=1)
+        return _render_code(tokens[idx].content, words[0] if words else "", env)
+
+    def code_block(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        return _render_code(tokens[idx].content, "", env)
+
+    def open_formula(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        """Render a formula that is not closed yet as the text that it is."""
+        text = escape(tokens[idx].content.rstrip(), quote=False).replace("\n", "<br>\n")
+        return f"<p>{text}</p>\n"
+
+    def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        env["open_links"] += tokens[idx].nesting
+        return self.renderToken(tokens, idx, options, env)
+
+    link_close = link_open
+
+    def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        """Render an image as a link, or as plain text inside of a link: links cannot be nested."""
+        source = str(tokens[idx].attrs.get("src", ""))
+        alt = self.renderInlineAsText(tokens[idx].children, options, env)
+        label = escape(f"{alt} ({_image_host(source)})".strip())
+        if env["open_links"]:
+            return label
+        return f'<a href="{escape(source)}" title="{_IMAGE_HINT}">{label}</a>'
+
+    def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        """Alignment as a class, because inline styles do not pass the allow-list."""
+        style = str(tokens[idx].attrs.pop("style", ""))
+        classes = ["align-" + style.removeprefix("text-align:")] if style else []
+        if len(tokens[idx + 1].content) >= MIN_LONG_CELL_CHARS:
+            classes.append("long-cell")
+        if classes:
+            tokens[idx].attrs["class"] = " ".join(classes)
+        return self.renderToken(tokens, idx, options, env)
+
+    td_open = th_open
+
+
+def _image_host(address: str) -> str:
+    try:
+        return urlsplit(address).hostname or "image"
+    except ValueError:  # "http://[" is not an address at all
+        return "image"
+
+
+def _render_code(source: str, language: str, env: EnvType) -> str:
+    """`source` as a code block; a language that is not known, and a very long block, stay without colours."""
+    name = language if _LANGUAGE.fullmatch(language) else ""
+    lexer_class = _find_lexer_class(name.lower()) if name and len(source) <= env["longest"] else None
+    coloured = env["colour"](source, lexer_class(stripnl=False, ensurenl=False)) if lexer_class else None
+    body = escape(source, quote=False) if coloured is None else coloured
+    return f'<div class="code" data-language="{escape(name)}"><pre><code>{body}</code></pre></div>\n'
+
+
+@lru_cache(maxsize=512)
+def _find_lexer_class(name: str) -> type[Lexer] | None:
+    """Return the lexer of a language. An unknown name costs a search of every lexer (80 ms at first), so it is cached."""
+    try:
+        return find_lexer_class_by_name(name)
+    except ClassNotFound:
+        return None
+
+
+def _render_formula(formula: Formula) -> str:
+    """Render a formula with its TeX beside it, for copies; its TeX alone where it cannot be read."""
+    mathml = to_mathml(formula.source, is_display=formula.is_display)
+    written = escape(formula.written)
+    if mathml is None:
+        code = f"<code>{written}</code>"
+        return f'<div class="code" data-language="latex"><pre>{code}</pre></div>\n' if formula.is_block else code
+    if formula.is_block:
+        return f'<div class="formula" data-tex="{written}">{mathml}</div>\n'
+    return f'<span class="formula{" display" * formula.is_display}" data-tex="{written}">{mathml}</span>'
+
+
+def _parse_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse a table, or as the code block of its source one that exceeds MAX_TABLE_CELLS, or with the tables before it
+    MAX_TEXT_CELLS: two characters can ask for a row of hundreds of cells.
+    """
+    if not table(state, start, end, True):
+        return False
+    if silent:
+        return True
+    columns = state.src.count("|", state.bMarks[start + 1], state.eMarks[start + 1]) + 1
+    cells = min(MAX_TABLE_CELLS, MAX_TEXT_CELLS - state.env.get("cells", 0))
+    limit = min(end, start + 1 + cells // columns)
+    before = len(state.tokens)
+    is_whole = table(state, start, limit, False) and (state.line < limit or limit == end or state.isEmpty(limit))
+    last = state.line if is_whole else limit  # the cells of a table that is given up were parsed as well
+    state.env["cells"] = state.env.get("cells", 0) + columns * (last - start - 1)
+    return True if is_whole else _parse_table_source(state, start, end, before)
+
+
+def _parse_table_source(state: StateBlock, start: int, end: int, token_count: int) -> bool:
+    """Parse a table as the code block of its source, in place of the tokens since there were `token_count`."""
+    del state.tokens[token_count:]
+    last = start + 2
+    while last < end and not state.isEmpty(last) and state.sCount[last] >= state.blkIndent:
+        last += 1
+    source = state.push("code_block", "code", 0)
+    source.content, source.map, state.line = state.getLines(start, last, state.blkIndent, True), [start, last], last
+    return True
+
+
+def _add_task_boxes(state: StateCore) -> None:
+    """Begin the items of a task list with a box.
+
+    The plugin for it writes raw HTML, and searches the list of each item anew.
+    """
+    for place in range(2, len(state.tokens)):
+        item, paragraph, inline = state.tokens[place - 2 : place + 1]
+        if item.type != "list_item_open" or paragraph.type != "paragraph_open" or not inline.children:
+            continue
+        text = inline.children[0]
+        task = _TASK.match(text.content) if text.type == "text" else None
+        if task is None:
+            continue
+        is_done = task[1] != " "
+        text.content = text.content[task.end() :]
+        attributes: dict[str, str | int | float] = {"aria-label": "Done" if is_done else "To do"}
+        inline.children.insert(0, Token("task_box", "input", 0, attrs=attributes | ({"checked": ""} if is_done else {})))
+        item.attrSet("class", "task")
+
+
+def _parse_footnote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse the text of a footnote. A streamed text has none: they would move to its end with each look."""
+    return "is_part" not in state.env and footnote_def(state, start, end, silent)
+
+
+def _keep_unused_footnotes(state: StateCore) -> None:
+    """Number the footnotes that no reference names, which would be dropped."""
+    footnotes = state.env.get("footnotes", {})
+    for label, number in footnotes.get("refs", {}).items():
+        if number < 0:
+            footnotes["refs"][label] = len(footnotes["list"])
+            footnotes["list"][len(footnotes["list"])] = {"label": label[1:], "count": 0}
+
+
+def _render_footnote_part(kind: str) -> Callable[..., str]:
+    texts = {"ref": '<sup data-footnote="{0}">{0}</sup>', "open": '<li data-footnote="{0}">', "close": "</li>\n"}
+    texts |= {"block_open": '<ol class="footnotes">\n', "block_close": "</ol>\n", "anchor": ""}
+
+    def render(self: RendererHTML, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        return texts[kind].format(tokens[idx].meta.get("id", 0) + 1)
+
+    return render
+
+
+class _Parser(MarkdownIt):
+    """CommonMark with tables and strikethrough, in which a link that is not allowed stays the text that it was."""
+
+    def __init__(self) -> None:
+        linkify = find_spec("linkify_it") is not None  # an optional dependency of markdown-it-py
+        options = {"html": False, "breaks": True, "linkify": linkify}
+        super().__init__("commonmark", options, renderer_cls=_Renderer)
+        self.enable(["table", "strikethrough"] + ["linkify"] * linkify)
+        self.block.ruler.at("table", _parse_table, {"alt": ["paragraph", "reference"]})
+
+    def validateLink(self, url: str) -> bool:
+        return url.strip().partition(":")[0].lower() in URL_SCHEMES
+
+
+class _WholeParser(_Parser):
+    """And with task lists, footnotes and formulas."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        add_formulas(self, _render_formula)
+        self.core.ruler.after("inline", "task_boxes", _add_task_boxes)
+        self.use(footnote_plugin, inline=False)
+        self.block.ruler.at("footnote_def", _parse_footnote, {"alt": ["paragraph", "reference"]})
+        self.core.ruler.before("footnote_tail", "unused_footnotes", _keep_unused_footnotes)
+        for kind in ("ref", "open", "close", "block_open", "block_close", "anchor"):
+            self.add_render_rule(f"footnote_{kind}", _render_footnote_part(kind))
+
+
+_PARSER, _WHOLE_PARSER = _Parser(), _WholeParser()
+
+
+def choose_parser(text: str) -> MarkdownIt:
+    """Return the parser for `text`: the rules of the larger one cost a tenth more, and most texts need none of them."""
+    is_plain = "$" not in text and "\\" not in text and ("[" not in text or not _BRACKET.search(text))
+    return _PARSER if is_plain else _WHOLE_PARSER

@@ -1,0 +1,201 @@
+"""Everything that an answer or a question may contain can be read, copied and kept."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.e2e.conftest import Visit
+from tests.e2e.server import Server
+from tests.e2e.waymark import Page
+from tests.fakes.openai import FakeOpenAI, Say
+from tests.hostile_texts import HOSTILE_TEXTS, SPREADSHEET_FORMULAS
+
+pytestmark = pytest.mark.e2e
+PHONE = {"viewport": {"width": 390, "height": 844}}
+WORDS = ("many words " * 8).strip()
+TABLE = f"| Name | Share | Note | Why |\n|---|--:|:-:|---|\n| a, *b* | -5 | $x^2$ | `c` |\n| =1+1 | 7 | {WORDS} | {WORDS} |"
+COPY = """(element, from) => {
+  const range = document.createRange();
+  range.selectNodeContents(element);
+  getSelection().removeAllRanges();
+  getSelection().addRange(range);
+  const copied = new DataTransfer();
+  element.dispatchEvent(new ClipboardEvent("copy", {clipboardData: copied, bubbles: true, cancelable: true}));
+  return copied.getData("text/plain");
+}"""
+PASTE = """(field, text) => {
+  const clipboardData = new DataTransfer();
+  clipboardData.setData("text/plain", text);
+  const event = new ClipboardEvent("paste", {clipboardData, bubbles: true, cancelable: true});
+  return field.dispatchEvent(event);
+}"""
+
+
+@pytest.fixture
+def page(shared_openai_server: Server, visit: Visit) -> Page:
+    return visit(shared_openai_server)
+
+
+def show(page: Page, fake_openai: FakeOpenAI, text: str) -> Locator:
+    """Let the model answer with this text, and return its answer."""
+    fake_openai.script(Say(text))
+    page.say("Show me")
+    return page.tab.locator('article[data-message-id][data-role="assistant"] > .prose').last
+
+
+def read_copied(page: Page) -> str:
+    return str(page.tab.evaluate("window.copied"))
+
+
+def catch_copies(page: Page) -> None:
+    page.tab.evaluate("void (navigator.clipboard.writeText = async (text) => { window.copied = text; })")
+
+
+def test_a_formula_is_drawn_while_it_streams_and_copied_as_tex(page: Page, fake_openai: FakeOpenAI) -> None:
+    fake_openai.hold(after_tokens=4)
+    fake_openai.script(Say("So $x^2$ and\n\n\\[\n\\frac{a}{b}\n\\]\n\ncosts $5 or $6."))
+    page.send("Show me")
+    expect(page.live).to_contain_text("So")
+    fake_openai.release()
+    page.wait_for_answer()
+    prose = page.tab.locator('article[data-role="assistant"] > .prose')
+    expect(prose.locator("math")).to_have_count(2)
+    fraction = prose.locator("mfrac").bounding_box()
+    assert fraction
+    assert fraction["height"] > 1.5 * fraction["width"]  # one above the other
+    assert re.sub(r"\s+", " ", prose.evaluate(COPY)) == r"So $x^2$ and \[\frac{a}{b}\] costs $5 or $6."
+
+
+def test_a_table_is_aligned_scrolls_on_a_phone_and_is_copied(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(shared_openai_server, **PHONE)
+    prose = show(page, fake_openai, TABLE)
+    assert prose.locator("td").nth(1).evaluate("cell => getComputedStyle(cell).textAlign") == "right"
+    assert prose.locator(".wide-content").evaluate("frame => frame.scrollWidth > frame.clientWidth")
+    assert page.tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    catch_copies(page)
+    prose.get_by_role("button", name="Copy table as CSV").click()
+    expect(prose.locator(".csv-tool use")).to_have_attribute("href", re.compile("check-lg"))
+    assert read_copied(page) == f'Name,Share,Note,Why\r\n"a, b",-5,$x^2$,c\r\n\'=1+1,7,{WORDS},{WORDS}\r\n'
+    prose.get_by_role("button", name="Copy table as Markdown").press("Enter")
+    expect(prose.locator(".markdown-tool use")).to_have_attribute("href", re.compile("check-lg"))
+    assert read_copied(page) == TABLE.replace("|---|--:|:-:|---|", "| --- | --: | :-: | --- |") + "\n"
+
+
+def test_code_is_downloaded_under_the_name_of_its_language_and_wraps(
+    page: Page, fake_openai: FakeOpenAI, tmp_path: Path
+) -> None:
+    long_line = "x = " + "1 + " * 100 + "1"
+    prose = show(page, fake_openai, f"```python\n{long_line}\n```\n\n```../../exe\nx\n```")
+    first, second = prose.get_by_role("button", name="Download code").all()
+    with page.tab.expect_download() as started:
+        first.click()
+    started.value.save_as(tmp_path / "code")
+    assert started.value.suggested_filename == "code.py"
+    assert (tmp_path / "code").read_text() == f"{long_line}\n"
+    with page.tab.expect_download() as started:
+        second.click()
+    assert started.value.suggested_filename == "code.txt"
+    code, wrap = prose.locator("pre").first, prose.get_by_role("button", name="Wrap lines").first
+    assert code.evaluate("code => code.scrollWidth > code.clientWidth")
+    wrap.click()
+    expect(wrap).to_have_attribute("aria-pressed", "true")
+    assert not code.evaluate("code => code.scrollWidth > code.clientWidth")
+
+
+def test_a_footnote_leads_there_and_back_in_its_own_message(page: Page, fake_openai: FakeOpenAI) -> None:
+    show(page, fake_openai, "One.[^1]\n\n[^1]: First note")
+    prose = show(page, fake_openai, "Two[^1] and again.[^1]\n\n[^1]: Second note\n\n- [x] done")
+    address = page.tab.url
+    second_mark = prose.get_by_role("link", name="Footnote 1").nth(1)
+    second_mark.click()
+    expect(prose.locator("li:focus")).to_contain_text("Second note")
+    prose.get_by_role("link", name="Back to the text").press("Enter")
+    expect(second_mark).to_be_focused()
+    assert page.tab.url == address
+    ids = page.tab.locator("[id]").evaluate_all("elements => elements.map(element => element.id)")
+    assert len(ids) == len(set(ids))
+    expect(prose.get_by_role("checkbox", name="Done")).to_be_checked()
+
+
+def test_text_from_right_to_left_is_aligned_right(page: Page, fake_openai: FakeOpenAI) -> None:
+    prose = show(page, fake_openai, "Hello\n\n\u05e9\u05dc\u05d5\u05dd\n\n- \u05e9\u05dc\u05d5\u05dd")
+    read = (
+        "element => { const r = document.createRange(); r.selectNodeContents(element); return r.getBoundingClientRect().x; }"
+    )
+    left, right = (prose.locator("p").nth(place).evaluate(read) for place in (0, 1))
+    assert right > left + 300
+    assert prose.locator("li").evaluate(read) > left + 300
+
+
+def test_a_long_question_is_folded_until_it_is_wanted(page: Page, fake_openai: FakeOpenAI) -> None:
+    fake_openai.script(Say("Read."))
+    page.say("\n".join(f"line {number}" for number in range(200)))
+    question = page.message("line 0")
+    more = question.get_by_role("button", name="Show more")
+    prose = question.locator(".prose")
+    assert prose.evaluate("text => text.clientHeight < 500 && text.scrollHeight > 3000")
+    more.click()
+    assert prose.evaluate("text => text.clientHeight > 3000")
+    question.get_by_role("button", name="Show less").click()
+    expect(more).to_be_visible()
+
+
+def test_a_long_paste_becomes_a_file_and_can_be_put_into_the_field_instead(page: Page) -> None:
+    assert page.composer.evaluate(PASTE, "short") is True  # the browser inserts it
+    assert page.composer.evaluate(PASTE, "x" * 1_000_000) is False
+    notice = page.tab.get_by_role("status").filter(has_text="The pasted text (1,000,000 characters) is attached as a file.")
+    expect(notice).to_be_visible()
+    expect(page.composer).to_have_value("")
+    expect(notice.get_by_role("button")).to_have_count(0)  # no message takes so much text
+    page.tab.get_by_role("button", name="Remove pasted.txt").click()
+    expect(notice).to_have_count(0)
+    page.composer.fill("before ")
+    page.composer.evaluate(PASTE, "y" * 30_000)
+    page.tab.get_by_role("button", name="Put it into the field").click()
+    expect(page.composer).to_have_value("before " + "y" * 30_000)
+    expect(page.tab.locator(".attached-chip")).to_have_count(0)
+    page.composer.fill("")
+
+
+def test_questions_are_shown_as_markdown_if_this_browser_wants_it(page: Page, fake_openai: FakeOpenAI) -> None:
+    fake_openai.script(Say("Seen."))
+    page.say("Is **this** $x^2$?")
+    question = page.tab.locator('article[data-role="user"] > .prose')
+    expect(question).to_have_text("Is **this** $x^2$?")
+
+    def choose() -> None:
+        page.tab.get_by_role("button", name="Conversation settings").click()
+        page.tab.get_by_label("Show my questions as Markdown").click()
+        page.tab.get_by_role("button", name="Cancel").click()
+
+    choose()
+    expect(question.locator("strong")).to_have_text("this")
+    page.reload()
+    expect(question.locator("math")).to_have_count(1)
+    choose()
+    expect(question).to_have_text("Is **this** $x^2$?")
+
+
+def test_hostile_texts_run_and_load_nothing(page: Page, fake_openai: FakeOpenAI) -> None:
+    """The page also fails a test that asks another host for anything, or says an error."""
+    assert len(HOSTILE_TEXTS) + len(SPREADSHEET_FORMULAS) >= 60
+    page.tab.evaluate("void (window.alert = () => { window.isHacked = true; })")
+    spreadsheet = "|cells|\n|-|\n" + "".join(f"|{cell}|\n" for cell in SPREADSHEET_FORMULAS)
+    prose = show(page, fake_openai, "\n\n".join([*HOSTILE_TEXTS, "The end.", spreadsheet]))
+    expect(prose).to_contain_text("The end.")
+    for button in prose.get_by_role("button", name=re.compile("^(Copy|Wrap)")).all():
+        button.dispatch_event("click")
+    for element in prose.locator("a, input, li, math, td").all()[:200]:
+        element.dispatch_event("mouseover")
+        element.dispatch_event("focus")
+    catch_copies(page)
+    prose.get_by_role("button", name="Copy table as CSV").last.click()
+    expect(prose.locator(".csv-tool use").last).to_have_attribute("href", re.compile("check-lg"))
+    lines = read_copied(page).splitlines()
+    assert [line.lstrip('"')[0] for line in lines[1:]] == ["'"] * len(SPREADSHEET_FORMULAS)
+    assert page.tab.evaluate("window.isHacked") is None
+    assert prose.locator("img, script, iframe, svg:not(.icon), style, maction").count() == 0
