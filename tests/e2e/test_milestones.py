@@ -78,7 +78,7 @@ def test_the_keys_go_from_place_to_place_and_nothing_moves(page: Page) -> None:
     page.say("Hello again")
     page.save("Two")
     page.say("And again")
-    expect(page.checkpoint("Two")).not_to_have_attribute("aria-current", "location")  # the timeline has read the answer
+    expect(page.checkpoint("Two")).not_to_have_attribute("aria-current", "location")  # the history has read the answer
     page.tab.keyboard.press("Alt+ArrowUp")
     expect(page.checkpoint("Two").get_by_role("button", name="Restore")).to_be_focused()
     page.tab.get_by_role("button", name="Previous checkpoint").click()
@@ -126,9 +126,9 @@ def test_a_place_far_from_the_end_is_fetched_with_what_stands_around_it(page: Pa
 def test_on_a_phone_going_to_a_place_closes_the_sheet(judging_server: Server, visit: Visit) -> None:
     page = visit(judging_server, viewport={"width": 390, "height": 844}, has_touch=True, reduced_motion="reduce")
     page.say("Hello")
-    page.tab.get_by_role("button", name="Checkpoints").click()
+    page.tab.get_by_role("button", name="History", exact=True).click()
     page.save("One")
     expect_accessible(page, "steps on a phone")
     row(page, "One").click()
-    expect(page.tab.get_by_role("complementary", name="Timeline")).not_to_be_in_viewport()
+    expect(page.tab.get_by_role("complementary", name="History")).not_to_be_in_viewport()
     expect(marked(page)).to_be_in_viewport()

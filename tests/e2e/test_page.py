@@ -175,16 +175,16 @@ def test_on_a_phone_the_side_panes_are_sheets(shared_server: Server, visit: Visi
     page = visit(shared_server, **PHONE)
     page.say("Hello")
     conversations = page.tab.get_by_role("navigation", name="Conversations")
-    timeline = page.tab.get_by_role("complementary", name="Timeline")
+    history = page.tab.get_by_role("complementary", name="History")
     expect(conversations).not_to_be_in_viewport()
-    expect(timeline).not_to_be_in_viewport()
+    expect(history).not_to_be_in_viewport()
     assert page.tab.evaluate("document.documentElement.scrollWidth") <= 390
 
-    page.tab.get_by_role("button", name="Checkpoints").click()
-    expect(timeline).to_be_in_viewport()
+    page.tab.get_by_role("button", name="History", exact=True).click()
+    expect(history).to_be_in_viewport()
     page.save("On the way")
     page.tab.keyboard.press("Escape")
-    expect(timeline).not_to_be_in_viewport()
+    expect(history).not_to_be_in_viewport()
 
     page.tab.get_by_role("button", name="Conversations", exact=True).click()
     expect(conversations).to_be_in_viewport()

@@ -40,7 +40,7 @@
  *   branches and the current one; `branch_count` is of all
  * @typedef {{thread: string|null, checkpoint_count: number, checkpoints: CheckpointView[], words?: string}} CheckpointPortion  the
  *   newest, the pinned and the current one, oldest first; `checkpoint_count` is of all (with words: of all that contain them)
- * @typedef {BranchPortion & CheckpointPortion & {save: {enabled: boolean, reason: string|null}}} TimelineData
+ * @typedef {BranchPortion & CheckpointPortion & {save: {enabled: boolean, reason: string|null}}} HistoryData
  *
  * @typedef {{id: string, title: string, updated: string, pinned: boolean, archived: boolean}} ThreadItem
  * @typedef {{threads: ThreadItem[], more?: boolean, since: string|null, gone: string[], seen: string, current: string|null,

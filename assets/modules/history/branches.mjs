@@ -12,7 +12,7 @@ const NO_BRANCHES = [];
 
 /**
  * Join the branches of the data with those that "Show earlier" has brought, and bring these again after each change.
- * @param {import("../lib/types.mjs").TimelineData} data @param {import("../lib/types.mjs").BranchPortion} [reply]
+ * @param {import("../lib/types.mjs").HistoryData} data @param {import("../lib/types.mjs").BranchPortion} [reply]
  */
 export function useBranches(data, reply, act) {
   const [count, setCount] = useState(0); // that the page asked for
@@ -33,7 +33,7 @@ function joinBranches(portion, newest) {
 }
 
 /**
- * @param {{data: import("../lib/types.mjs").TimelineData, act: Function, onCompare: (place: string) => void,
+ * @param {{data: import("../lib/types.mjs").HistoryData, act: Function, onCompare: (place: string) => void,
  *   onEarlier: () => void}} props
  */
 export function Branches({ data, act, onCompare, onEarlier }) {
@@ -52,7 +52,7 @@ export function Branches({ data, act, onCompare, onEarlier }) {
     h(
       "div",
       { className: "branches-head" },
-      h("h3", { className: "timeline-heading" }, "Branches"),
+      h("h3", { className: "history-heading" }, "Branches"),
       h("button", { type: "button", className: "text-button", onClick: () => act("prune") }, "Delete all others"),
     ),
     hidden > 0 && h("button", { type: "button", className: "text-button", onClick: onEarlier }, `Show earlier (${hidden})`),

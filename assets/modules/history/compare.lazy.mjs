@@ -16,7 +16,7 @@ loadStyle(new URL("./compare.lazy.css", import.meta.url));
 
 /**
  * Places are in the server's notation: "" is the current position, otherwise "branch:ID" or "checkpoint:ID".
- * @param {{data: import("../lib/types.mjs").TimelineData, place: string, act: Function, onClose: () => void}} props
+ * @param {{data: import("../lib/types.mjs").HistoryData, place: string, act: Function, onClose: () => void}} props
  */
 export function Compare({ data, place, act, onClose }) {
   const [one, setOne] = useState(place);

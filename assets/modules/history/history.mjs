@@ -1,4 +1,4 @@
-/** The timeline: the conversation's checkpoints, its current position, and its branches. */
+/** The history: the conversation's checkpoints, its current position, and its branches. */
 import { useActions } from "../lib/actions.mjs";
 import { GO_BACK, useCommands } from "../lib/commands.mjs";
 import { formatCount } from "../lib/format.mjs";
@@ -19,17 +19,17 @@ const { createElement: h, useCallback, useEffect, useState } = window.React;
 const { createPortal } = window.ReactDOM;
 
 const MAX_UNSEARCHED_CHECKPOINTS = 8; // with more, the search is shown
-const EMPTY_TIMELINE = { thread: null, checkpoints: [], checkpoint_count: 0, branches: [], branch_count: 0, save: { enabled: false, reason: null } };
+const EMPTY_HISTORY = { thread: null, checkpoints: [], checkpoint_count: 0, branches: [], branch_count: 0, save: { enabled: false, reason: null } };
 const Compare = lazy(() => import("./compare.lazy.mjs"), "Compare", "The comparison could not be shown. Please try again.");
 const Growth = lazy(() => import("./growth.lazy.mjs"), "Growth", "The plot could not be loaded. Please try again.");
 
 /**
- * @param {{id: string, data?: import("../lib/types.mjs").TimelineData, reply?: import("../lib/types.mjs").BranchPortion,
+ * @param {{id: string, data?: import("../lib/types.mjs").HistoryData, reply?: import("../lib/types.mjs").BranchPortion,
  *   setProps: Function}} props
  */
-export function Timeline(props) {
+export function History(props) {
   const act = useActions(props);
-  const brought = props.data ?? EMPTY_TIMELINE;
+  const brought = props.data ?? EMPTY_HISTORY;
   const { branches, showEarlier } = useBranches(brought, useLastReply(props.reply, "branches"), act);
   const earlier = useCheckpoints(brought, useLastReply(props.reply, "checkpoints"), act);
   const data = { ...brought, branches, checkpoints: earlier.checkpoints };
@@ -42,13 +42,13 @@ export function Timeline(props) {
     closeSheets(); // on a narrow screen the sheet would cover the message
     stepping.show(checkpoint);
   }, [stepping.show]);
-  useCommands("timeline", () => listTimelineCommands(data, act, form.open, comparing.start, earlier));
+  useCommands("history", () => listHistoryCommands(data, act, form.open, comparing.start, earlier));
 
   return h(
     "div",
-    { id: props.id, className: "timeline" },
-    h(PaneHead, { title: "Timeline", id: "timeline-heading" }, data.checkpoints.length > 0 && h(Steps, { search, stepping })),
-    h("div", { className: "timeline-save" }, h(SaveControl, { data, form, saving })),
+    { id: props.id, className: "history" },
+    h(PaneHead, { title: "History", id: "history-heading" }, data.checkpoints.length > 0 && h(Steps, { search, stepping })),
+    h("div", { className: "history-save" }, h(SaveControl, { data, form, saving })),
     data.save.enabled && h(TokenPlot, { key: `tokens-${data.thread}`, data, onShow }),
     data.branch_count > 1 && h(Branches, { data, act, onCompare: comparing.start, onEarlier: showEarlier }),
     data.checkpoints.length > MAX_UNSEARCHED_CHECKPOINTS && h(Search, { query: search.query, onQuery: search.setQuery }),
@@ -81,7 +81,7 @@ function useForm({ thread, save }) {
   useEffect(() => setOpen(false), [thread]);
   const open = () => {
     if (save.enabled) {
-      openSheet("timeline");
+      openSheet("history");
       setOpen(true);
     } else if (save.reason) showToast(save.reason);
   };
@@ -115,8 +115,8 @@ function Steps({ search, stepping }) {
   );
 }
 
-/** List the timeline's commands for the palette. @returns {import("../lib/types.mjs").Command[]} */
-function listTimelineCommands({ checkpoints, branches, save }, act, onSave, onCompare, { hidden, showEarlier }) {
+/** List the history's commands for the palette. @returns {import("../lib/types.mjs").Command[]} */
+function listHistoryCommands({ checkpoints, branches, save }, act, onSave, onCompare, { hidden, showEarlier }) {
   const newest = [...checkpoints].reverse();
   const others = branches.filter(({ current }) => !current);
   const comparable = [...others.map(({ id }) => `branch:${id}`), ...newest.filter(({ here }) => !here).map(({ id }) => `checkpoint:${id}`)];
@@ -125,7 +125,7 @@ function listTimelineCommands({ checkpoints, branches, save }, act, onSave, onCo
     ...(save.enabled ? [{ group: "Actions", name: "Save checkpoint", run: onSave }] : []),
     ...(comparable.length > 0 ? [{ group: "Actions", name: "Compare", run: () => onCompare(comparable[0]) }] : []),
     ...newest.map((checkpoint) => place(GO_BACK, checkpoint, () => act("restore", { checkpoint: checkpoint.id }))),
-    ...(hidden > 0 ? [{ group: GO_BACK, name: "Show earlier checkpoints", detail: formatCount(hidden, "checkpoint"), run: () => (openSheet("timeline"), showEarlier()) }] : []),
+    ...(hidden > 0 ? [{ group: GO_BACK, name: "Show earlier checkpoints", detail: formatCount(hidden, "checkpoint"), run: () => (openSheet("history"), showEarlier()) }] : []),
     ...others.map((branch) => place("Branches", branch, () => act("switch", { branch: branch.id }))),
   ];
 }
@@ -146,7 +146,7 @@ function TokenPlot({ data, onShow }) {
   const [isOpen, setOpen] = useState(false);
   return h(
     "details",
-    { className: "timeline-tokens", onToggle: (event) => setOpen(event.currentTarget.open) },
+    { className: "history-tokens", onToggle: (event) => setOpen(event.currentTarget.open) },
     h("summary", null, icon("chevron-right", "tool-fold"), "Tokens over the conversation"),
     isOpen && h(Growth, { data, onShow }),
   );
@@ -155,7 +155,7 @@ function TokenPlot({ data, onShow }) {
 function Search({ query, onQuery }) {
   return h("input", {
     type: "search",
-    className: "form-control timeline-search",
+    className: "form-control history-search",
     placeholder: "Search checkpoints",
     "aria-label": "Search checkpoints",
     value: query,

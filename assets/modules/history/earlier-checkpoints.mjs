@@ -14,7 +14,7 @@ export function useLastReply(reply, field) {
 
 /**
  * Join the checkpoints of the data with those that the server was asked for, and bring these again after each change.
- * @param {import("../lib/types.mjs").TimelineData} data @param {import("../lib/types.mjs").CheckpointPortion} [reply]
+ * @param {import("../lib/types.mjs").HistoryData} data @param {import("../lib/types.mjs").CheckpointPortion} [reply]
  */
 export function useCheckpoints(data, reply, act) {
   const [count, setCount] = useState(0); // that the page asked for

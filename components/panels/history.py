@@ -14,7 +14,7 @@ from components.panel import Panel
 from components.services import Services
 from components.turns import DataChange, Turn, TurnChanges
 from components.views import list_rows
-from components.widgets import TIMELINE_ID, Timeline
+from components.widgets import HISTORY_ID, History
 
 PORTION_CHECKPOINTS = 200  # the newest, the pinned and the current one; each "Show earlier" adds as many
 PORTION_BRANCHES = 100  # the newest, and the current one; each "Show earlier" adds as many
@@ -22,12 +22,12 @@ NOTHING_TO_SAVE = "There is nothing to save yet: start a conversation first."
 
 
 class Ids(StrEnum):
-    LIST = TIMELINE_ID
+    LIST = HISTORY_ID
     DELETE_DIALOG = "delete-checkpoint"
 
 
 def layout() -> Component:
-    return Timeline(id=Ids.LIST)
+    return History(id=Ids.LIST)
 
 
 def dialogs() -> list[Component]:
@@ -45,7 +45,7 @@ SHOWN = ((Ids.LIST, "data"),)
 
 
 def show(services: Services, location: page_state.PageLocation) -> tuple[dict[str, Any]]:
-    return (_read_timeline(services, location.thread_id),)
+    return (_read_history(services, location.thread_id),)
 
 
 def show_turn(_: Services, turn: Turn) -> TurnChanges:
@@ -119,7 +119,7 @@ ACTIONS: Mapping[str, Handlers] = {
 }
 
 
-def _read_timeline(services: Services, thread_id: str | None) -> dict[str, Any]:
+def _read_history(services: Services, thread_id: str | None) -> dict[str, Any]:
     none: dict[str, Any] = {"checkpoints": [], "checkpoint_count": 0, "branches": [], "branch_count": 0}
     nothing = {"thread": None, "version": 0, **none}
     store = services.store

@@ -6,8 +6,8 @@ from typing import Any
 from checkpoints import Caller, Store
 from components.actions import Action, ActionFields
 from components.page_state import PageLocation
-from components.panels import timeline
-from components.panels.timeline import PORTION_BRANCHES, PORTION_CHECKPOINTS
+from components.panels import history
+from components.panels.history import PORTION_BRANCHES, PORTION_CHECKPOINTS
 from components.views.list_rows import MAX_SHOWN_DESCRIPTION_CHARS
 from tests.checkpoints.conversations import new, talked
 from tests.components.parts import open_services
@@ -33,10 +33,10 @@ def ask_for_branches(count: int | None = None) -> tuple[list[str], dict[str, Any
             thread_id = write_branches(services.store)
             names = [branch.name for branch, _ in services.store.list_branches(thread_id)]
             if count is None:
-                [shown] = timeline.show(services, PageLocation(thread_id, {}))
+                [shown] = history.show(services, PageLocation(thread_id, {}))
                 return names, shown
             action = Action("branches", ActionFields(count=count), Caller(), thread_id)
-            return names, (await timeline.ACTIONS[timeline.Ids.LIST]["branches"](services, action)).reply
+            return names, (await history.ACTIONS[history.Ids.LIST]["branches"](services, action)).reply
 
     return asyncio.run(story())
 
@@ -73,9 +73,9 @@ def ask_for_checkpoints(*, count: int = 0, words: str | None = None) -> tuple[di
         async with open_services() as services:
             thread_id = save_many(services.store)
             if words is None:
-                return timeline.show(services, PageLocation(thread_id, {}))[0]
+                return history.show(services, PageLocation(thread_id, {}))[0]
             action = Action("checkpoints", ActionFields(count=count, text=words), Caller(), thread_id)
-            reply = (await timeline.ACTIONS[timeline.Ids.LIST]["checkpoints"](services, action)).reply
+            reply = (await history.ACTIONS[history.Ids.LIST]["checkpoints"](services, action)).reply
             assert isinstance(reply, dict)
             return reply
 

@@ -34,12 +34,12 @@ export function Track({ data, matches, words, saving, act, stepping, earlier, on
   const isHereOpen = !isBare && !isHereMarked && !saving.pending && !words;
   return h(
     "div",
-    { className: "timeline-scroll", ref: scroll, tabIndex: 0, role: "region", "aria-label": "Checkpoints" },
+    { className: "history-scroll", ref: scroll, tabIndex: 0, role: "region", "aria-label": "Checkpoints" },
     isBare && h(NoCheckpoints),
     words && matches.length === 0 && h("p", { className: "pane-empty" }, "No matching checkpoints."),
-    pinned.length > 0 && h("h3", { className: "timeline-heading" }, "Pinned"),
+    pinned.length > 0 && h("h3", { className: "history-heading" }, "Pinned"),
     pinned.length > 0 && h("ol", { className: "track" }, pinned.map(row)),
-    pinned.length > 0 && others.length > 0 && h("h3", { className: "timeline-heading" }, "Others"),
+    pinned.length > 0 && others.length > 0 && h("h3", { className: "history-heading" }, "Others"),
     hidden > 0 && h(EarlierButton, { hidden, onClick: showEarlier }),
     h("ol", { className: "track" }, others.slice(-visible).map(row), saving.pending && h(SavingRow, { saving }), isHereOpen && h(HereRow)),
   );
