@@ -64,7 +64,7 @@ function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
 function pickMarks(checkpoints, messages) {
   const places = new Map();
   for (const checkpoint of checkpoints) {
-    if (checkpoint.message !== null) places.set(Math.round((MARK_COLUMNS * checkpoint.messages) / messages), checkpoint);
+    if (!checkpoint.detached) places.set(Math.round((MARK_COLUMNS * checkpoint.messages) / messages), checkpoint);
   }
   return [...places.values()];
 }

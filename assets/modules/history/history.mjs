@@ -1,4 +1,4 @@
-/** The history: the conversation's checkpoints, its current position, and its branches. */
+/** History: the tree of the conversation with its branches, checkpoints and moves, and the card of the selected place. */
 import { useActions } from "../lib/actions.mjs";
 import { GO_BACK, useCommands } from "../lib/commands.mjs";
 import { formatCount } from "../lib/format.mjs";
@@ -6,73 +6,93 @@ import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { PaneHead } from "../page/pane-head.mjs";
-import { closeSheets, openSheet } from "../page/shell.mjs";
-import { Branches, useBranches } from "./branches.mjs";
+import { closeSheets, isNarrow, openSheet } from "../page/shell.mjs";
 import { CheckpointForm } from "./checkpoint-form.mjs";
-import { isMilestone } from "./checkpoint.mjs";
-import { useCheckpoints, useLastReply } from "./earlier-checkpoints.mjs";
-import { SaveButton, useSaveKey, useSaving } from "./saving.mjs";
-import { Step, useStepping } from "./stepping.mjs";
-import { Track } from "./track.mjs";
+import { Filters, useFilter } from "./filters.mjs";
+import { HistoryList } from "./history-list.mjs";
+import { layOutHistory } from "./layout.mjs";
+import { listPlaceActions } from "./place-actions.mjs";
+import { PlaceCard } from "./place-card.mjs";
+import { usePortion } from "./portion.mjs";
+import { SaveButton, SavingRow, useSaveKey, useSaving } from "./saving.mjs";
+import { Steps, useSelection } from "./selection.mjs";
 
-const { createElement: h, useCallback, useEffect, useState } = window.React;
+const { createElement: h, useCallback, useEffect, useMemo, useRef, useState } = window.React;
 const { createPortal } = window.ReactDOM;
 
-const MAX_UNSEARCHED_CHECKPOINTS = 8; // with more, the search is shown
-const EMPTY_HISTORY = { thread: null, checkpoints: [], checkpoint_count: 0, branches: [], branch_count: 0, save: { enabled: false, reason: null } };
+const EMPTY_HISTORY = {
+  ...{ thread: null, checkpoints: [], checkpoint_count: 0, branches: [], branch_count: 0 },
+  ...{ segments: [], elsewhere: [], moves: [], removed: null, save: { enabled: false, reason: null } },
+};
+const ACTION_KEYS = { r: "restore", b: "fork", c: "compare" };
 const Compare = lazy(() => import("./compare.lazy.mjs"), "Compare", "The comparison could not be shown. Please try again.");
 const Growth = lazy(() => import("./growth.lazy.mjs"), "Growth", "The plot could not be loaded. Please try again.");
 
 /**
- * @param {{id: string, data?: import("../lib/types.mjs").HistoryData, reply?: import("../lib/types.mjs").BranchPortion,
+ * @param {{id: string, data?: import("../lib/types.mjs").HistoryData, reply?: import("../lib/types.mjs").HistoryPortion,
  *   setProps: Function}} props
  */
 export function History(props) {
   const act = useActions(props);
-  const brought = props.data ?? EMPTY_HISTORY;
-  const { branches, showEarlier } = useBranches(brought, useLastReply(props.reply, "branches"), act);
-  const earlier = useCheckpoints(brought, useLastReply(props.reply, "checkpoints"), act);
-  const data = { ...brought, branches, checkpoints: earlier.checkpoints };
+  const portion = usePortion(props.data ?? EMPTY_HISTORY, props.reply, act);
+  const { data } = portion;
+  const filter = useFilter(data, portion.search);
+  const layout = useMemo(() => layOutHistory(data, filter.value), [data, filter.value]);
   const saving = useSaving(props.data, act);
   const comparing = useComparing(data.thread);
-  const search = useSearch(data, earlier.search);
-  const stepping = useStepping(search.matches, data.thread);
+  const selection = useSelection(layout, data.thread);
   const form = useForm(data);
-  const onShow = useCallback((checkpoint) => {
-    closeSheets(); // on a narrow screen the sheet would cover the message
-    stepping.show(checkpoint);
-  }, [stepping.show]);
-  useCommands("history", () => listHistoryCommands(data, act, form.open, comparing.start, earlier));
-
+  useCommands("history", () => listHistoryCommands(data, act, form.open, comparing.start, portion));
   return h(
     "div",
     { id: props.id, className: "history" },
-    h(PaneHead, { title: "History", id: "history-heading" }, data.checkpoints.length > 0 && h(Steps, { search, stepping })),
+    h(PaneHead, { title: "History", id: "history-heading" }, data.checkpoints.length > 0 && h(Steps, { selection })),
     h("div", { className: "history-save" }, h(SaveControl, { data, form, saving })),
-    data.save.enabled && h(TokenPlot, { key: `tokens-${data.thread}`, data, onShow }),
-    data.branch_count > 1 && h(Branches, { data, act, onCompare: comparing.start, onEarlier: showEarlier }),
-    data.checkpoints.length > MAX_UNSEARCHED_CHECKPOINTS && h(Search, { query: search.query, onQuery: search.setQuery }),
-    h(Track, { key: data.thread, data, matches: search.matches, words: search.words, saving, act, stepping, earlier, onShow, onCompare: comparing.start }),
+    data.save.enabled && h(TokenPlot, { key: `tokens-${data.thread}`, data, layout, selection }),
+    h(Filters, { filter }),
+    h(Places, { key: data.thread, data, layout, filter, saving, act, selection, portion, onCompare: comparing.start }),
     comparing.place !== null &&
       createPortal(h(Compare, { key: comparing.place, data, place: comparing.place, act, onClose: comparing.end }), document.body),
   );
 }
 
-/** Filter the checkpoints by words, or to milestones only. */
-function useSearch({ thread, checkpoints }, searchEarlier) {
-  const [query, setQuery] = useState("");
-  const [isOnlyMilestones, setOnlyMilestones] = useState(false);
-  useEffect(() => {
-    setQuery("");
-    setOnlyMilestones(false);
-  }, [thread]);
-  const milestones = checkpoints.filter(isMilestone);
-  const isMixed = milestones.length > 0 && milestones.length < checkpoints.length;
-  const words = checkpoints.length > MAX_UNSEARCHED_CHECKPOINTS ? query.trim().toLowerCase() : "";
-  useEffect(() => searchEarlier(words), [words]);
-  const hasWords = ({ name, description }) => `${name}\n${description}`.toLowerCase().includes(words);
-  const matches = (isMixed && isOnlyMilestones ? milestones : checkpoints).filter(hasWords);
-  return { query, setQuery, words, matches, isMixed, isOnlyMilestones, toggleMilestones: () => setOnlyMilestones(!isOnlyMilestones) };
+/** The rows and the card of the selected one. */
+function Places({ data, layout, filter, saving, act, selection, portion, onCompare }) {
+  const { rows } = layout;
+  const latest = useRef(null);
+  const onShow = (row) => {
+    closeSheets(); // on a narrow screen the sheet would cover the message
+    selection.show(row);
+  };
+  latest.current = (row) => (isNarrow() ? selection.select(row.key) : onShow(row));
+  const onPress = useCallback((row) => latest.current(row), []);
+  const onKey = (key, row) => {
+    const action = ACTION_KEYS[key] && listPlaceActions(row, rows, act, onCompare)[ACTION_KEYS[key]];
+    action?.();
+    return Boolean(action);
+  };
+  const isBare = data.checkpoints.length === 0 && data.branch_count < 2 && data.moves.length === 0 && !data.removed;
+  const isFiltered = filter.value.words !== "" || filter.value.kind !== "all";
+  const isEmpty = isFiltered && rows.every(({ kind, item }) => kind !== "checkpoint" || !hasWords(item.value, filter.value.words));
+  const selected = rows.find(({ key }) => key === selection.selected);
+  const before = [
+    isBare && !saving.pending && h(NoCheckpoints, { key: "none" }),
+    isEmpty && h("p", { key: "empty", className: "pane-empty" }, "No matching checkpoints."),
+    portion.hidden > 0 && !filter.value.words && h("button", { key: "earlier", type: "button", className: "text-button", onClick: portion.showEarlier }, `Show earlier (${portion.hidden})`),
+  ];
+  return [
+    h(HistoryList, { key: "list", layout: isBare ? NO_ROWS : layout, data, selection, onPress, onKey, before }, saving.pending && h(SavingRow, { saving })),
+    selected && h(PlaceCard, { key: "card", row: selected, rows, data, act, onShow, onCompare, onClose: () => closeCard(selection) }),
+  ];
+}
+
+const NO_ROWS = { rows: [], edges: [], lanes: 1 };
+const hasWords = ({ name, description }, words) => `${name}\n${description}`.toLowerCase().includes(words);
+
+/** Close the card, and return the focus to the row. */
+function closeCard({ selected, select }) {
+  document.querySelector(`[data-key="${CSS.escape(selected)}"] .place-jump`)?.focus({ preventScroll: true });
+  select(null);
 }
 
 /** Open and close the form for a new checkpoint: by its button, its key or the palette. */
@@ -104,17 +124,6 @@ function SaveControl({ data, form, saving }) {
     : h(SaveButton, { save: data.save, onClick: form.open });
 }
 
-function Steps({ search, stepping }) {
-  const { isMixed, isOnlyMilestones, toggleMilestones } = search;
-  return h(
-    "div",
-    { className: "steps" },
-    isMixed && h("button", { type: "button", className: "text-button", "aria-pressed": isOnlyMilestones, onClick: toggleMilestones }, "Milestones"),
-    h(Step, { name: "Previous checkpoint", sign: "arrow-up", keys: "ArrowUp", onStep: stepping.stepBack }),
-    h(Step, { name: "Next checkpoint", sign: "arrow-down", keys: "ArrowDown", onStep: stepping.stepForward }),
-  );
-}
-
 /** List the history's commands for the palette. @returns {import("../lib/types.mjs").Command[]} */
 function listHistoryCommands({ checkpoints, branches, save }, act, onSave, onCompare, { hidden, showEarlier }) {
   const newest = [...checkpoints].reverse();
@@ -142,8 +151,9 @@ function useComparing(thread) {
 }
 
 /** The plot of tokens in a fold. It is fetched when the fold opens. */
-function TokenPlot({ data, onShow }) {
+function TokenPlot({ data, layout, selection }) {
   const [isOpen, setOpen] = useState(false);
+  const onShow = ({ id }) => selection.show(layout.rows.find(({ key }) => key === `checkpoint:${id}`) ?? null);
   return h(
     "details",
     { className: "history-tokens", onToggle: (event) => setOpen(event.currentTarget.open) },
@@ -152,13 +162,11 @@ function TokenPlot({ data, onShow }) {
   );
 }
 
-function Search({ query, onQuery }) {
-  return h("input", {
-    type: "search",
-    className: "form-control history-search",
-    placeholder: "Search checkpoints",
-    "aria-label": "Search checkpoints",
-    value: query,
-    onChange: (event) => onQuery(event.target.value),
-  });
+function NoCheckpoints() {
+  return h(
+    "div",
+    { className: "pane-empty" },
+    icon("signpost-2"),
+    h("p", null, "No checkpoints yet. Save one, and you can come back to this point whenever you like."),
+  );
 }

@@ -35,8 +35,8 @@ def ask_for_branches(count: int | None = None) -> tuple[list[str], dict[str, Any
             if count is None:
                 [shown] = history.show(services, PageLocation(thread_id, {}))
                 return names, shown
-            action = Action("branches", ActionFields(count=count), Caller(), thread_id)
-            return names, (await history.ACTIONS[history.Ids.LIST]["branches"](services, action)).reply
+            action = Action("portion", ActionFields(count=count, text=""), Caller(), thread_id)
+            return names, (await history.ACTIONS[history.Ids.LIST]["portion"](services, action)).reply
 
     return asyncio.run(story())
 
@@ -49,11 +49,11 @@ def test_a_view_sends_the_newest_branches_and_the_current_one() -> None:
 
 
 def test_more_branches_are_sent_when_the_page_asks_for_them() -> None:
-    names, portion = ask_for_branches(2 * PORTION_BRANCHES)
+    names, portion = ask_for_branches(2)
     assert [row["name"] for row in portion["branches"]] == [names[0], *names[-2 * PORTION_BRANCHES :]]
-    names, portion = ask_for_branches(10 * COUNT)
+    names, portion = ask_for_branches(10)
     assert [row["name"] for row in portion["branches"]] == names
-    assert [row["name"] for row in ask_for_branches(-1)[1]["branches"]] == names[:1]
+    assert len(ask_for_branches(-1)[1]["branches"]) == 1 + PORTION_BRANCHES
 
 
 def save_many(store: Store) -> str:
@@ -74,8 +74,8 @@ def ask_for_checkpoints(*, count: int = 0, words: str | None = None) -> tuple[di
             thread_id = save_many(services.store)
             if words is None:
                 return history.show(services, PageLocation(thread_id, {}))[0]
-            action = Action("checkpoints", ActionFields(count=count, text=words), Caller(), thread_id)
-            reply = (await history.ACTIONS[history.Ids.LIST]["checkpoints"](services, action)).reply
+            action = Action("portion", ActionFields(count=count, text=words), Caller(), thread_id)
+            reply = (await history.ACTIONS[history.Ids.LIST]["portion"](services, action)).reply
             assert isinstance(reply, dict)
             return reply
 
@@ -91,17 +91,17 @@ def test_a_view_sends_the_newest_checkpoints_and_the_pinned_ones() -> None:
 
 
 def test_more_checkpoints_are_sent_when_the_page_asks_for_them() -> None:
-    assert len(ask_for_checkpoints(count=2 * PORTION_CHECKPOINTS, words="")[1]) == PORTION_CHECKPOINTS + 50
-    assert len(ask_for_checkpoints(count=-1, words="")[1]) == 2
+    assert len(ask_for_checkpoints(count=2, words="")[1]) == PORTION_CHECKPOINTS + 50
+    assert len(ask_for_checkpoints(count=-1, words="")[1]) == PORTION_CHECKPOINTS + 1
 
 
 def test_a_search_finds_checkpoints_that_the_page_does_not_hold() -> None:
-    assert ask_for_checkpoints(count=PORTION_CHECKPOINTS, words="PLACE 7")[1] == [
+    assert ask_for_checkpoints(count=1, words="PLACE 7")[1] == [
         "Place 7",
         *(f"Place {n}" for n in range(70, 80)),
     ]
-    shown, names = ask_for_checkpoints(count=10, words="needle")
-    assert (len(names), names[-1], shown["checkpoint_count"]) == (10, "Place 249", PORTION_CHECKPOINTS + 47)
+    shown, names = ask_for_checkpoints(count=1, words="needle")
+    assert (len(names), names[-1], shown["checkpoint_count"]) == (PORTION_CHECKPOINTS, "Place 249", PORTION_CHECKPOINTS + 47)
 
 
 def test_a_long_description_is_cut_and_names_the_address_of_the_whole() -> None:
