@@ -229,6 +229,8 @@ def test_a_long_history_comes_in_portions(server: Server, visit: Visit) -> None:
     search.fill("")
     page.tab.get_by_role("button", name="Show earlier (50)").click()
     expect(checkpoints.first).to_have_attribute("aria-setsize", "250")
+    page.tab.get_by_role("button", name="You are here").click()  # the selected place is far above
+    expect(page.tab.locator(".place.here")).to_be_in_viewport()
     page.tab.get_by_role("button", name="Undo last change").click()
     expect(checkpoints.first).to_have_attribute("aria-setsize", "249")
     page.tab.get_by_role("button", name="Redo").click()

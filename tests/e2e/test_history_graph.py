@@ -22,6 +22,7 @@ def prepare(page: Page) -> None:
     page.say(SUM)
     page.ask_to_branch(SUM).get_by_label("Name").fill("Other")
     page.confirm("Branch")
+    page.expect_messages(2)
     page.composer.fill("")
     page.say("Another way")
     page.save("Elsewhere")
