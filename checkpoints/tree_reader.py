@@ -3,11 +3,16 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+import sqlalchemy as sa
+
 from checkpoints import history
+from checkpoints.changes import branches
 from checkpoints.model import Checkpoint, LeftBehind, Node
 from checkpoints.operation import Operation
 from checkpoints.reader import Reader
 from checkpoints.storage import thread_rows, tree_rows
+
+MAX_TREE_ALTERNATIVES = 50  # of a tree, the newest
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,7 @@ class ConversationTree:
     elsewhere: Sequence[Checkpoint]  # that the current branch does not show
     moves: Sequence[tuple[Operation, Node]]  # moves and summaries, each with its note
     left_behind: LeftBehind | None
+    alternatives: Sequence[Node]  # the newest ends that an edit, another answer or a choice left, on no shown branch
 
 
 def read_tree(
@@ -53,13 +59,21 @@ def read_tree(
         left = tree_rows.select_left_behind(connection, thread, path, database)
         ends = [node for node in (*heads.values(), left.node if left else None) if node]
         reached = history.find_reachable_depths(ends, segment_parents)
+        abandoned = branches.select_abandoned_heads(connection, thread_id)
+        alternatives = _select_alternatives(connection, abandoned, reached)
         moves = tree_rows.select_moves(connection, thread_id, reached)
         marked = [each.node for each in (*checkpoints, *elsewhere, *(left.checkpoints if left else ())) if each.node]
-        places = {node.place for node in (*ends, *marked, *(node for _, node in moves))}
+        places = {node.place for node in (*ends, *alternatives, *marked, *(node for _, node in moves))}
         outline = history.outline_tree(places, segment_parents)
         messages = tree_rows.select_fork_messages(connection, outline.values())
     forks = {segment: _build_fork(*segment_parents[first], messages.get(first, "")) for segment, first in outline.items()}
-    return ConversationTree(heads, forks, elsewhere, moves, left)
+    return ConversationTree(heads, forks, elsewhere, moves, left, alternatives)
+
+
+def _select_alternatives(connection: sa.Connection, abandoned: Sequence[str], reached: Mapping[int, int]) -> list[Node]:
+    nodes = thread_rows.select_nodes(connection, set(abandoned))
+    found = [nodes[each] for each in dict.fromkeys(abandoned) if each in nodes]
+    return [node for node in found if node.depth > reached.get(node.segment, -1)][:MAX_TREE_ALTERNATIVES]
 
 
 def _build_fork(parent: int | None, depth: int, message_id: str) -> Fork | None:

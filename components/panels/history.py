@@ -21,7 +21,7 @@ PORTION_CHECKPOINTS = 200  # the newest, the pinned and the current one; each "S
 PORTION_BRANCHES = 100  # the newest, and the current one; each "Show earlier" adds as many
 NO_HISTORY: Mapping[str, Any] = {
     **{"thread": None, "version": 0, "branch_count": 0, "checkpoint_count": 0, "removed": None},
-    **{name: [] for name in ("branches", "checkpoints", "segments", "elsewhere", "moves")},
+    **{name: [] for name in ("branches", "checkpoints", "segments", "elsewhere", "moves", "alternatives")},
 }
 NOTHING_TO_SAVE = "There is nothing to save yet: start a conversation first."
 

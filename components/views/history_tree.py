@@ -18,6 +18,7 @@ def describe_tree(tree: ConversationTree, thread_id: str) -> dict[str, Any]:
         "segments": [_describe_segment(segment, fork) for segment, fork in tree.forks.items()],
         "elsewhere": _describe_checkpoints(tree.elsewhere, thread_id),
         "moves": [_describe_move(operation, node) for operation, node in tree.moves],
+        "alternatives": [{"id": node.id, **describe_place(node)} for node in tree.alternatives],
         "removed": left and _describe_left_behind(left, thread_id),
     }
 

@@ -65,3 +65,15 @@ def test_a_move_is_read_with_its_note_until_it_is_undone(store: Store) -> None:
     assert (move.detail.tokens_before, node.id) == (90, store.list_messages(thread_id)[2].id)
     store.undo(thread_id, caller=Caller())
     assert read(store, thread_id).moves == []
+
+
+def test_what_an_edit_set_aside_is_an_alternative_until_a_branch_contains_it(store: Store) -> None:
+    thread_id = talked(store, "a", "b", "c", "d")
+    old = store.list_messages(thread_id)[-1]
+    store.append(thread_id, new("other"), after=store.list_messages(thread_id)[1].id)
+    assert [node.id for node in read(store, thread_id).alternatives] == [old.id]
+    store.choose(thread_id, old.id)
+    assert [node.depth for node in read(store, thread_id).alternatives] == [2]
+    store.undo(thread_id)
+    store.undo(thread_id)
+    assert read(store, thread_id).alternatives == []

@@ -97,3 +97,17 @@ def test_what_a_restore_removed_is_dimmed_until_the_next_message(
     page.say("Something else")
     expect(removed).to_have_count(0)
     expect(page.tab.locator(".place.here")).to_contain_text("You are here")
+
+
+def test_an_alternative_is_a_place_and_can_be_chosen(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server)
+    page.say("Hello")
+    page.save("Begin")
+    page.say(SUM)
+    page.edit(SUM, "Tell me about stocks")
+    page.wait_for_answer()
+    alternative = page.tab.locator(".place-alternative")
+    expect(alternative).to_contain_text("6 messages")
+    page.select(alternative).get_by_test_id("switch").click()
+    page.expect_messages(6)
+    expect(alternative).to_contain_text("4 messages")

@@ -61,13 +61,16 @@ def histories(draw: st.DrawFn) -> dict[str, Any]:
         **{"segments": segments, "branches": branches, "branch_count": len(branches), "removed": removed},
         **{"checkpoints": checkpoints("own", 8), "elsewhere": checkpoints("other", 4)},
         "moves": [place(f"move {n}", kind="goto") for n in range(draw(st.integers(0, 3)))],
+        "alternatives": [place(f"alternative {n}") for n in range(draw(st.integers(0, 3)))],
     }
 
 
 def find_items(data: dict[str, Any]) -> list[Place]:
     """List the place of each item."""
     removed = [data["removed"]] if data["removed"] else []
-    items = [each for name in ("checkpoints", "elsewhere", "moves", "branches") for each in data[name]] + removed
+    items = [
+        each for name in ("checkpoints", "elsewhere", "moves", "branches", "alternatives") for each in data[name]
+    ] + removed
     return [(each["segment"], each["messages"]) for each in items]
 
 
@@ -149,7 +152,7 @@ def test_filters_leave_what_they_name_and_the_current_position(tab: Page) -> Non
     data = {
         "segments": [{"id": 0, "parent": None, "from": 0, "message": None}],
         **{"branches": [{**place, "id": "main", "name": "main", "current": True}], "branch_count": 1},
-        **{"checkpoints": checkpoints, "elsewhere": [], "moves": [], "removed": None},
+        **{"checkpoints": checkpoints, "elsewhere": [], "moves": [], "alternatives": [], "removed": None},
     }
 
     def shown(kind: str, words: str = "") -> list[str]:
@@ -167,7 +170,7 @@ def test_messages_without_places_are_folded(tab: Page) -> None:
         "segments": [{"id": 0, "parent": None, "from": 0, "message": None}],
         "branches": [{**place, "messages": 23, "id": "main", "name": "main", "current": True}],
         "checkpoints": [{**place, "messages": count, "id": str(count), "name": str(count)} for count in (10, 12)],
-        **{"branch_count": 1, "elsewhere": [], "moves": [], "removed": None},
+        **{"branch_count": 1, "elsewhere": [], "moves": [], "alternatives": [], "removed": None},
     }
     rows, _ = lay_out(tab, data)
     assert [[row["kind"], row["count"]] for row in rows] == [

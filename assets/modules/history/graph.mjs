@@ -60,7 +60,7 @@ function drawMark({ key, kind, item, line }, x, y) {
     return item.isMarked ? h("g", { key }, mark, h("path", { className: "mark-halo", d: diamond(x, y, 11.5) })) : mark;
   }
   if (kind === "branch" && item.isMarked) return h("g", { key }, dot("here", 4.5), h("circle", { className: "mark-halo", cx: x, cy: y, r: 8.5 }));
-  if (kind === "branch" || kind === "removed") return dot(item.isHere ? "here" : "head", 4.5);
+  if (kind === "branch" || kind === "removed" || kind === "alternative") return dot(item.isHere ? "here" : "head", 4.5);
   if (kind === "move") return dot(item.value.kind === "summary" ? "summary" : "move", 4.5);
   return kind === "fold" ? null : dot("fork", 3);
 }

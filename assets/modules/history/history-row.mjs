@@ -55,6 +55,7 @@ export function nameRow({ kind, item, count, messages }, hasBranches) {
   if (kind === "checkpoint") return value.name;
   if (kind === "branch") return hasBranches || !item.isHere ? value.name : "You are here";
   if (kind === "removed") return `${formatCount(value.count, "message")} removed`;
+  if (kind === "alternative") return "Alternative";
   if (kind === "fold") return formatCount(count, "message");
   if (kind !== "move") return messages === 0 ? "Beginning" : `Message ${messages}`;
   if (value.kind === "summary") return `Summary of ${formatCount(value.removed, "message")}`;
@@ -66,6 +67,7 @@ function Note({ row: { kind, item }, isHere, hasBranches }) {
   const value = item?.value;
   const note = (text) => h("span", { className: "place-note" }, text);
   if (kind === "branch") return note(`${isHere && hasBranches ? "you are here · " : ""}${formatCount(value.messages, "message")}`);
+  if (kind === "alternative") return note(formatCount(value.messages, "message"));
   if (kind === "move") return note(describeSaving(value));
   if (kind !== "checkpoint") return null;
   const author = value.created_by === "judge" || value.created_by === "agent" ? value.created_by : null;

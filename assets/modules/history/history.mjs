@@ -22,7 +22,7 @@ const { createPortal } = window.ReactDOM;
 
 const EMPTY_HISTORY = {
   ...{ thread: null, checkpoints: [], checkpoint_count: 0, branches: [], branch_count: 0 },
-  ...{ segments: [], elsewhere: [], moves: [], removed: null, save: { enabled: false, reason: null } },
+  ...{ segments: [], elsewhere: [], moves: [], alternatives: [], removed: null, save: { enabled: false, reason: null } },
 };
 const ACTION_KEYS = { r: "restore", b: "fork", c: "compare" };
 const Compare = lazy(() => import("./compare.lazy.mjs"), "Compare", "The comparison could not be shown. Please try again.");
@@ -71,7 +71,7 @@ function Places({ data, layout, filter, saving, act, selection, portion, onCompa
     action?.();
     return Boolean(action);
   };
-  const isBare = data.checkpoints.length === 0 && data.branch_count < 2 && data.moves.length === 0 && !data.removed;
+  const isBare = data.checkpoints.length === 0 && data.branch_count < 2 && data.moves.length === 0 && data.alternatives.length === 0 && !data.removed;
   const isFiltered = filter.value.words !== "" || filter.value.kind !== "all";
   const isEmpty = isFiltered && rows.every(({ kind, item }) => kind !== "checkpoint" || !hasWords(item.value, filter.value.words));
   const selected = rows.find(({ key }) => key === selection.selected);

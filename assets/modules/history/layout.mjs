@@ -6,7 +6,7 @@ const MIN_FOLDED_MESSAGES = 6; // fewer messages between two places get no row o
 /**
  * @typedef {import("./places.mjs").PlaceNode} PlaceNode
  * @typedef {import("./places.mjs").PlaceItem} PlaceItem
- * @typedef {{key: string, kind: "checkpoint"|"branch"|"move"|"fork"|"fold"|"beginning"|"removed", lane: number, item: PlaceItem|null,
+ * @typedef {{key: string, kind: "checkpoint"|"branch"|"move"|"alternative"|"fork"|"fold"|"beginning"|"removed", lane: number, item: PlaceItem|null,
  *   messages: number, message: string|null, count: number, line: "current"|"other"|"removed", up: number, down: number}} HistoryRow
  *   `count`: of the messages in a fold. `up` and `down`: the rows before and after it on its branch; -1 for none
  * @typedef {{from: number, to: number, line: "current"|"other"|"removed"}} HistoryEdge  between the numbers of two rows

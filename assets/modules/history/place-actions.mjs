@@ -12,11 +12,12 @@ export function listPlaceActions(row, rows, act, onCompare) {
   const isHere = item?.isHere ?? false;
   const place = own ? `checkpoint:${own}` : kind === "branch" ? `branch:${item.value.id}` : message && `message:${message}`;
   const branch = item?.isElsewhere ? findBranch(row, rows) : null;
+  const chosen = kind === "alternative" ? { name: "this alternative", run: () => act("choose", { message }) } : null;
   return {
     restore: own && !isHere ? () => act("restore", { checkpoint: own }) : null,
     fork: own ? () => act("fork", { checkpoint: own }) : message ? () => act("fork", { message }) : null,
     compare: place && !isHere ? () => onCompare(place) : null,
-    switchTo: branch && { name: branch.name, run: () => act("switch", { branch: branch.id }) },
+    switchTo: chosen ?? (branch && { name: branch.name, run: () => act("switch", { branch: branch.id }) }),
   };
 }
 

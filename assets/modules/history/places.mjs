@@ -1,7 +1,7 @@
 /** The places of a conversation's tree that History shows, joined to a tree of nodes. Pure functions. */
 
 /**
- * @typedef {{key: string, kind: "checkpoint"|"branch"|"move"|"removed", value: object, segment: number|null, messages: number,
+ * @typedef {{key: string, kind: "checkpoint"|"branch"|"move"|"alternative"|"removed", value: object, segment: number|null, messages: number,
  *   message: string|null, isElsewhere: boolean, isHere: boolean, isMarked: boolean}} PlaceItem
  *   something that is at a place: after so many messages, on a segment (null: before the first message). `isHere`: at the
  *   current position; one such item is marked
@@ -27,7 +27,7 @@ export function buildNodes(data, filter = NO_FILTER) {
 }
 
 /** List what a filter shows. At one place, the current position comes last: it is always shown. @returns {PlaceItem[]} */
-function listItems({ checkpoints, elsewhere, branches, branch_count: count, moves, removed }, filter) {
+function listItems({ checkpoints, elsewhere, branches, branch_count: count, moves, alternatives, removed }, filter) {
   const make = (kind, value, { isHere = false, isMarked = isHere, isElsewhere = false } = {}) => {
     const { segment, messages, message } = value;
     return { key: `${kind}:${value.id ?? ""}`, kind, value, segment, messages, message, isHere, isMarked, isElsewhere };
@@ -37,7 +37,8 @@ function listItems({ checkpoints, elsewhere, branches, branch_count: count, move
   const others = branches.filter(({ current }) => !current);
   const current = branches.filter((branch) => branch.current && (isMarked || count > 1));
   const elsewhereToo = [...elsewhere, ...(removed?.checkpoints ?? [])].map((checkpoint) => make("checkpoint", checkpoint, { isElsewhere: true }));
-  const before = [...moves.map((move) => make("move", move)), ...own, ...elsewhereToo, ...others.map((branch) => make("branch", branch, { isElsewhere: true }))];
+  const left = alternatives.map((alternative) => make("alternative", alternative, { isElsewhere: true }));
+  const before = [...left, ...moves.map((move) => make("move", move)), ...own, ...elsewhereToo, ...others.map((branch) => make("branch", branch, { isElsewhere: true }))];
   return [
     ...before.filter((item) => isWanted(item, filter)),
     ...current.map((branch) => make("branch", branch, { isHere: true, isMarked })),

@@ -45,5 +45,5 @@ function joinPortion(portion, data) {
   const ids = new Set(own.map(({ id }) => id));
   const segments = new Map([...data.segments, ...portion.segments].map((each) => [each.id, each])); // a portion has more of them
   const elsewhere = join("elsewhere").filter(({ id }) => !ids.has(id));
-  return { ...data, checkpoints: own, branches: join("branches", { current: false }), elsewhere, segments: [...segments.values()], moves: join("moves") };
+  return { ...data, checkpoints: own, branches: join("branches", { current: false }), elsewhere, segments: [...segments.values()], moves: join("moves"), alternatives: join("alternatives") };
 }

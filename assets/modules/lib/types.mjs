@@ -41,7 +41,7 @@
  * @typedef {PlaceView & {count: number, checkpoints: CheckpointView[], undoable: boolean}} RemovedView  the end that the last restore left behind
  * @typedef {{id: number, parent: number|null, from: number, message: string|null}} SegmentView  forks from `parent` after `from` messages, at a message
  * @typedef {{thread: string|null, version: number, branch_count: number, branches: BranchView[], checkpoint_count: number, checkpoints: CheckpointView[],
- *   segments: SegmentView[], elsewhere: CheckpointView[], moves: MoveView[], removed: RemovedView|null, words?: string}} HistoryPortion  the newest
+ *   segments: SegmentView[], elsewhere: CheckpointView[], moves: MoveView[], alternatives: (PlaceView & {id: string})[], removed: RemovedView|null, words?: string}} HistoryPortion  the newest
  *   branches and the current one; the newest, the pinned and the current checkpoint; those of other branches are `elsewhere`
  * @typedef {HistoryPortion & {save: {enabled: boolean, reason: string|null}}} HistoryData
  *
