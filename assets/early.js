@@ -59,7 +59,7 @@
     };
   });
 
-  var panels = ["Threads", "Transcript", "Composer", "Timeline"];
+  var panels = ["Threads", "Transcript", "Composer", "History"];
   panels.concat(["Log", "Settings", "OutageBanner", "Icon", "ImportButton", "Slot"]).forEach(function (name) {
     waymark[name] = function (props) {
       var state = React.useState(false);

@@ -26,12 +26,12 @@ import { openPlaceOfAddress } from "./modules/page/place-links.mjs";
 import { ImportButton } from "./modules/page/upload.mjs";
 import { Settings } from "./modules/settings/settings.mjs";
 import { Threads } from "./modules/threads/threads.mjs";
-import { Timeline } from "./modules/timeline/timeline.mjs";
+import { History } from "./modules/history/history.mjs";
 import { Transcript } from "./modules/transcript/transcript.mjs";
 
 const clientside = { cycleTheme, focusInDialog, toggleSheet, navigate, closeDialog, requestLog, readPanels, showUpdateToast };
 const conversation = { Transcript, Composer };
-const others = { Threads, Timeline };
+const others = { Threads, History };
 const forwarders = Object.fromEntries(Object.entries({ ...conversation, ...others }).map(([name, Panel]) => [name, inOwnRoot(name, Panel)]));
 
 window.waymark.provide({ ...forwarders, Log, Settings, OutageBanner, Icon, ImportButton, Slot, clientside });

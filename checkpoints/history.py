@@ -10,7 +10,7 @@ once: it costs the number of branches plus the number of segments, never their p
 """
 
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -168,6 +168,31 @@ def common_lengths(path: Path, heads: Iterable[Node], forks: SegmentParents) -> 
         shared = known.get(segment, min(last, path.last.get(segment, -1)) + 1) if segment is not None else 0
         known.update(dict.fromkeys(walked, shared))
         found[head.id] = shared
+    return found
+
+
+def outline_tree(places: Iterable[Place], forks: SegmentParents) -> dict[int, int]:
+    """Return the segments that join these places, each with the segment that begins where it leaves the outline above it.
+
+    A segment is left out if it holds none of the places and only one segment of the outline continues it. Where none is left
+    out, a segment comes with itself. An outline has at most twice as many segments as there are places.
+    """
+    owners = {segment for segment, _ in places}
+    walked: set[int] = set()
+    children: Counter[int] = Counter()
+    for owner in owners:
+        segment: int | None = owner
+        while segment is not None and segment not in walked:
+            walked.add(segment)
+            if (segment := forks[segment][0]) is not None:
+                children[segment] += 1
+    kept = {segment for segment in walked if segment in owners or children[segment] > 1}
+    found: dict[int, int] = {}
+    for each in sorted(kept):
+        first = each
+        while (parent := forks[first][0]) is not None and parent not in kept:
+            first = parent
+        found[each] = first
     return found
 
 

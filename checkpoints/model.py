@@ -212,6 +212,16 @@ class CheckpointPortion:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftBehind:
+    """The messages that the last restore removed: the last of them, their number, and the newest checkpoints on them."""
+
+    node: Node
+    messages: int
+    checkpoints: list[Checkpoint]
+    is_newest: bool  # the restore is the newest change: Undo brings the messages back
+
+
+@dataclass(frozen=True, slots=True)
 class Difference:
     """Two paths of one thread: the number of messages that both begin with, and the messages of each after these."""
 

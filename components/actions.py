@@ -1,6 +1,6 @@
 """The dispatcher of a list's actions: one request for one action, whichever panel handles it.
 
-A list (transcript, timeline, threads, composer, log) reports an action as `{type, op, version?, …}`. Each panel names the
+A list (transcript, history, threads, composer, log) reports an action as `{type, op, version?, …}`. Each panel names the
 handlers of its actions; `page` joins them, and `page_requests` runs them.
 """
 

@@ -21,13 +21,13 @@ from components.panels import (
     chat_actions,
     compact_command,
     export_dialog,
+    history,
     import_dialog,
     log,
     outage,
     restore_dialog,
     settings,
     threads,
-    timeline,
     toast,
     undo_redo,
 )
@@ -42,7 +42,7 @@ META_TAGS = [{"name": "viewport", "content": "width=device-width, initial-scale=
 UNUSED_SCRIPTS = ("/deps/polyfill@", "/dash_table/")  # scripts: for browsers older than modules, and for tables
 PANELS: tuple[Panel, ...] = (
     threads.PANEL,
-    timeline.PANEL,
+    history.PANEL,
     restore_dialog.PANEL,
     chat.PANEL,
     compact_command.PANEL,
@@ -125,7 +125,7 @@ def layout() -> Component:
             Slot(_build_conversation_bar(), name="conversation-bar"),
             threads.layout(),
             chat.layout(),
-            timeline.layout(),
+            history.layout(),
             *(each for panel in PANELS for each in panel.dialogs()),
         ]
     )
@@ -138,7 +138,7 @@ def _build_topbar() -> list[Component]:
         html.Div(className="topbar-space"),
         html.Button(Icon(name="person"), id="sessions", title="Sessions", **_aria_label("Sessions")),
         html.Button(Icon(name="theme"), id="theme", title="Theme: light, dark or system", **_aria_label("Theme")),
-        html.Button(Icon(name="signpost-split"), id="show-timeline", className="only-narrow", **_aria_label("Checkpoints")),
+        html.Button(Icon(name="signpost-split"), id="show-history", className="only-narrow", **_aria_label("History")),
     ]
 
 
@@ -234,5 +234,5 @@ def register(app: Page, services: Services) -> None:
         ClientsideFunction("waymark", "toggleSheet"),
         Output("show-threads", "key"),
         Input("show-threads", "n_clicks"),
-        Input("show-timeline", "n_clicks"),
+        Input("show-history", "n_clicks"),
     )

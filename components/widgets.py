@@ -9,7 +9,7 @@ from typing import Any
 from dash.development.base_component import Component
 
 TRANSCRIPT_ID = "transcript"  # the ids of the lists whose actions several panels handle
-TIMELINE_ID = "timeline"
+HISTORY_ID = "history"
 
 
 class _Widget(Component):
@@ -39,8 +39,8 @@ class Composer(_Widget):
     _type = "Composer"
 
 
-class Timeline(_Widget):
-    _type = "Timeline"
+class History(_Widget):
+    _type = "History"
 
 
 class Log(_Widget):

@@ -17,7 +17,7 @@ from server.static_serving import PageFiles, StaticFile
 _ASSETS = Path(__file__).parent.parent / "assets"
 _MODULES = _ASSETS / "modules"
 # The browser's rooms, floor by floor: a module imports only from its own room and from those before it.
-ROOMS = ("lib", "page", "settings", "message", "transcript", "composer", "timeline", "threads")
+ROOMS = ("lib", "page", "settings", "message", "transcript", "composer", "history", "threads")
 _MEDIA_TYPES = {"mjs": "text/javascript", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml; charset=utf-8"}
 _ICON_LIST = re.compile(r"export const ICONS = \[(.*?)\]", re.DOTALL)
 

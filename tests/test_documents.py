@@ -27,7 +27,7 @@ from checkpoints.interchange import document_redaction, redaction
 from checkpoints.search import snippet
 from commands import parse_arguments
 from components import redacted_exports, redaction_worker, uploads
-from components.panels import timeline
+from components.panels import history
 from components.routes import agent_transcript, export_several, open_pages, thread_list
 from components.services import MAX_READ_SECONDS
 from components.views import list_rows, shown_text
@@ -206,7 +206,7 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "One formula": f"{MAX_FORMULA_CHARS:,} characters and {MAX_FORMULA_BRACES:,} braces; "
         "a larger one is shown as it was written",
         "One portion of a list": f"{thread_list.MAX_LISTED_THREADS} conversations, "
-        f"{timeline.PORTION_CHECKPOINTS} checkpoints, {timeline.PORTION_BRANCHES} branches, "
+        f"{history.PORTION_CHECKPOINTS} checkpoints, {history.PORTION_BRANCHES} branches, "
         f"{agent_transcript.PORTION_MESSAGES} messages of an agent's memory; "
         f"{list_rows.MAX_SHOWN_DESCRIPTION_CHARS} characters of a checkpoint's description",
         "One message of an MCP server": f"{mcp_messages.MAX_MESSAGE_BYTES:,} bytes kept while it is read, "

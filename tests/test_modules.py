@@ -22,7 +22,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "message": {"lib"},
     "transcript": {"lib", "page", "settings", "message"},
     "composer": {"lib", "page", "settings", "message"},
-    "timeline": {"lib", "page", "message"},
+    "history": {"lib", "page", "message"},
     "threads": {"lib", "page"},
 }
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)

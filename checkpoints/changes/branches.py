@@ -56,12 +56,13 @@ def _select_heads(connection: sa.Connection, thread: Thread) -> list[tuple[Branc
     heads: list[tuple[Branch | None, Node]] = [
         (branch, head) for branch, head in thread_rows.select_branch_heads(connection, thread.id) if head
     ]
-    abandoned = _select_abandoned_heads(connection, thread.id)
+    abandoned = select_abandoned_heads(connection, thread.id)
     found = thread_rows.select_nodes(connection, set(abandoned))
     return [*heads, *((None, found[head_id]) for head_id in abandoned if head_id in found)]
 
 
-def _select_abandoned_heads(connection: sa.Connection, thread_id: str) -> list[str]:
+def select_abandoned_heads(connection: sa.Connection, thread_id: str) -> list[str]:
+    """Return the heads that an edit, another answer or a choice left, newest first. A branch may contain some of them."""
     table = schema.operation.c
     left = operation_rows.select_operations(
         connection, thread_id, table.kind.in_(_ABANDONING_KINDS), table.undone_by.is_(None), limit=_MAX_ABANDONING_OPERATIONS

@@ -1,7 +1,7 @@
 """Reading the checkpoints of a thread: rows of a connection as values."""
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from operator import attrgetter
@@ -109,9 +109,14 @@ def select_checkpoint_portion(
     current = [row.id for row in shown if row.message_id == thread.head_id][-1:]
     pinned = [row.id for row in shown if row.pinned]
     wanted = {row.id for row in shown[-max(1, count) :]} | set(() if words else [*current, *pinned[-MAX_PINNED:]])
-    whole = select_in_batches(connection, _columns_of_thread, _checkpoint_columns.id, wanted)
-    found = [_row_to_checkpoint(row, database) for row in sorted(whole, key=attrgetter("position"))]
+    found = select_checkpoints_by_id(connection, wanted, database)
     return CheckpointPortion(found, len(shown), next(iter(current), None))
+
+
+def select_checkpoints_by_id(connection: sa.Connection, wanted: Collection[str], database: Database) -> list[Checkpoint]:
+    """Return these checkpoints in the order they were made. Deleted ones are left out."""
+    rows = select_in_batches(connection, _columns_of_thread, _checkpoint_columns.id, wanted)
+    return [_row_to_checkpoint(row, database) for row in sorted(rows, key=attrgetter("position"))]
 
 
 def select_checkpoint(

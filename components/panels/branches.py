@@ -17,7 +17,7 @@ from components.actions import Action, Answer, Handlers
 from components.panel import Panel
 from components.properties import set_properties
 from components.services import Services
-from components.widgets import TIMELINE_ID, TRANSCRIPT_ID
+from components.widgets import HISTORY_ID, TRANSCRIPT_ID
 
 MAX_QUOTE_CHARS = 200  # of the message that the dialog shows
 
@@ -173,7 +173,7 @@ async def _open_prune_dialog(services: Services, action: Action) -> Answer:
 
 ACTIONS: Mapping[str, Handlers] = {
     TRANSCRIPT_ID: {"fork": _open_fork_dialog, "switch": _switch_branch},
-    TIMELINE_ID: {
+    HISTORY_ID: {
         "fork": _open_fork_dialog,
         "switch": _switch_branch,
         "rename-branch": _rename_branch,

@@ -24,7 +24,7 @@ from components.panels import approval, chat_actions
 from components.services import Services
 from components.turns import Turn, TurnChanges
 from components.views import context_meter, fork_attempts, list_rows, message_view, message_window, operations
-from components.widgets import TRANSCRIPT_ID, Composer, Transcript
+from components.widgets import HISTORY_ID, TRANSCRIPT_ID, Composer, Transcript
 
 SUGGESTIONS = (
     "What can I do here?",
@@ -87,6 +87,7 @@ def show_turn(services: Services, turn: Turn) -> TurnChanges:
 ACTIONS: Mapping[str, Handlers] = {
     Ids.COMPOSER: chat_actions.COMPOSER_ACTIONS,
     Ids.TRANSCRIPT: chat_actions.TRANSCRIPT_ACTIONS,
+    HISTORY_ID: chat_actions.HISTORY_ACTIONS,
 }
 
 

@@ -189,6 +189,7 @@ def _record_feedback(services: Services, thread_id: str, fields: Mapping[str, An
 
 
 COMPOSER_ACTIONS: Handlers = {"send": _send_message, "stop": _stop_run}
+HISTORY_ACTIONS: Handlers = {"undo": _revert_last_change, "choose": _choose_alternative}
 TRANSCRIPT_ACTIONS: Handlers = {
     "suggest": _send_suggestion,
     "retry": _retry_answer,

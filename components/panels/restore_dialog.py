@@ -13,7 +13,7 @@ from components.panel import Panel
 from components.properties import set_properties
 from components.services import Services
 from components.views import operations
-from components.widgets import TIMELINE_ID
+from components.widgets import HISTORY_ID
 
 
 class Ids(StrEnum):
@@ -72,4 +72,4 @@ def _read_restore_preview(services: Services, thread_id: str, checkpoint_id: str
     return checkpoint, removal, thread_id in services.runs.list_running_threads()
 
 
-PANEL = Panel(register=register, dialogs=dialogs, actions={TIMELINE_ID: {"restore": _open_restore_dialog}})
+PANEL = Panel(register=register, dialogs=dialogs, actions={HISTORY_ID: {"restore": _open_restore_dialog}})

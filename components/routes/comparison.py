@@ -31,7 +31,10 @@ class ComparisonView(TypedDict):
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/comparison")
     async def get_comparison(thread_id: str, one: str = "", other: str = "") -> Response:
-        """Compare two positions: "" (the current one), "branch:ID" or "checkpoint:ID". The guard has checked the request."""
+        """Compare two positions: "" (the current one), "branch:ID", "checkpoint:ID" or "message:ID".
+
+        The guard has checked the request.
+        """
         to_html = services.renderer.page()
         return JSONResponse(
             await services.read_snapshot(
@@ -74,6 +77,8 @@ def _find_place_end(store: Store, thread_id: str, place: str) -> str | None:
             if branch.id == identifier:
                 return branch.head_id
         raise BranchNotFoundError(identifier)
+    if kind == "message":
+        return store.get_message(thread_id, identifier).id
     if place:
         raise CheckpointNotFoundError(place)
     return store.get_thread(thread_id).head_id

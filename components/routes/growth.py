@@ -1,4 +1,4 @@
-"""The growth of a conversation in tokens, for the plot on the timeline. It reads the whole conversation, so the page
+"""The growth of a conversation in tokens, for the plot in the history. It reads the whole conversation, so the page
 requests it only while the plot is open.
 """
 

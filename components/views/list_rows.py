@@ -4,6 +4,7 @@ from typing import Any
 from urllib.parse import quote
 
 from checkpoints import Branch, Checkpoint, Run, RunState, Thread
+from checkpoints.model import Node
 
 MAX_SHOWN_DESCRIPTION_CHARS = 500  # of a checkpoint
 
@@ -37,14 +38,24 @@ def describe_checkpoint(value: Checkpoint, thread_id: str, *, is_current: bool) 
         "more": {"chars": missing, "address": address} if missing > 0 else None,
         "created_by": value.created_by,
         "time": value.timestamp.isoformat(),
+        "segment": value.node.segment if value.node else None,
         "messages": value.message_count,
-        "message": value.node.id if value.node and not value.detached else None,  # its last one, if it is on the path
+        "message": value.node.id if value.node else None,  # the last one of its state
+        "detached": value.detached,  # its messages are not on the path of its branch
         "tokens": value.tokens,
         "pinned": value.pinned,
         "here": is_current,
     }
 
 
-def describe_branch(value: Branch, length: int, shared: int, current: str) -> dict[str, Any]:
+def describe_branch(value: Branch, head: Node | None, shared: int, current: str) -> dict[str, Any]:
     """Describe a branch. `shared`: the number of messages that it shares with the current one."""
-    return {"id": value.id, "name": value.name, "current": value.id == current, "messages": length, "shared": shared}
+    return {
+        "id": value.id,
+        "name": value.name,
+        "current": value.id == current,
+        "segment": head.segment if head else None,
+        "messages": head.depth + 1 if head else 0,
+        "message": head.id if head else None,
+        "shared": shared,
+    }

@@ -132,3 +132,17 @@ def test_of_very_many_alternatives_the_newest_are_found() -> None:
     tree = Tree([None, *(0 for _ in range(MAX_ALTERNATIVES + 50))])
     found = history.find_followers({(0, 0)}, tree.forks, history.find_reachable_depths(tree.nodes, tree.forks))[0, 0]
     assert found == [node.place for node in tree.nodes[-MAX_ALTERNATIVES:]]
+
+
+@settings(max_examples=80, deadline=None, database=None)
+@given(trees(), st.data())
+def test_an_outline_keeps_what_joins_the_places(tree: Tree, data: st.DataObject) -> None:
+    chosen = data.draw(st.sets(st.integers(0, len(tree.nodes) - 1), min_size=1, max_size=6))
+    nodes = [tree.nodes[index] for index in chosen]
+    outline = history.outline_tree([node.place for node in nodes], tree.forks)
+    assert len(outline) <= 2 * len(chosen)
+    joined = {segment: tree.forks[first] for segment, first in outline.items()}
+    assert {parent for parent, _ in joined.values() if parent is not None} <= set(joined)
+    for index in chosen:
+        path = history.trace_path(tree.nodes[index], joined)
+        assert [other for other in chosen if tree.nodes[other] in path] == [o for o in chosen if o in tree.walk(index)]

@@ -17,7 +17,7 @@ ROOMS = {  # of the modules that report the actions of a list
     "threads": ("threads/*.mjs",),
     "composer-panel": ("composer/*.mjs",),
     "transcript": ("transcript/*.mjs", "message/*.mjs"),
-    "timeline": ("timeline/*.mjs",),
+    "history": ("history/*.mjs",),
     "log": ("page/log.mjs",),
     "settings": ("settings/*.mjs",),
     "trouble": ("page/outage.mjs",),

@@ -94,7 +94,7 @@ def _saving(camera: Camera, server: Server, path: str) -> None:
             route.continue_()
 
     with camera.page(server, path) as page:
-        page.tab.route("**/api/actions/timeline", hold)
+        page.tab.route("**/api/actions/history", hold)
         page.tab.keyboard.press("Control+s")
         page.tab.keyboard.type("While the network thinks")
         page.tab.keyboard.press("Enter")
@@ -108,9 +108,9 @@ def _phone(camera: Camera, server: Server, path: str) -> None:
     with camera.page(server, path, **PHONE) as page:
         page.expect_messages(8)
         camera.take(page, "phone")
-        page.tab.get_by_role("button", name="Checkpoints").click()
+        page.tab.get_by_role("button", name="History", exact=True).click()
         expect(page.save_button).to_be_in_viewport()
-        camera.take(page, "phone-timeline")
+        camera.take(page, "phone-history")
         page.ask_to_restore("Word counter")
         camera.take(page, "phone-restore-dialog")
         page.confirm("Cancel")

@@ -48,9 +48,9 @@ def test_axe_finds_nothing_serious(
     page.tab.locator("details.tool summary").click()
     fake_openai.script(Say(CODE))
     page.say("Show me some code")
-    _timeline(page, size)
+    _history(page, size)
     page.save("The sum", "with a tool")
-    expect_accessible(page, "timeline")
+    expect_accessible(page, "history")
     page.tab.keyboard.press("Escape")
     expect_accessible(page, "conversation")
 
@@ -59,7 +59,7 @@ def test_axe_finds_nothing_serious(
     expect(page.tab.get_by_role("alert")).to_be_visible()
     expect_accessible(page, "error")
 
-    _timeline(page, size)
+    _history(page, size)
     page.tab.keyboard.press("Control+s")
     expect(page.tab.get_by_role("form", name="Save checkpoint")).to_be_visible()
     expect_accessible(page, "saving")
@@ -73,7 +73,7 @@ def test_axe_finds_nothing_serious(
     expect_accessible(page, "restored")
 
 
-def _timeline(page: Page, size: Any) -> None:
+def _history(page: Page, size: Any) -> None:
     if size is NARROW:
-        page.tab.get_by_role("button", name="Checkpoints").click()
-        expect(page.tab.get_by_role("complementary", name="Timeline")).to_be_in_viewport()
+        page.tab.get_by_role("button", name="History", exact=True).click()
+        expect(page.tab.get_by_role("complementary", name="History")).to_be_in_viewport()

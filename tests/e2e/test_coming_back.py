@@ -105,17 +105,3 @@ def test_a_text_in_an_outage_stays_in_the_field_while_another_one_is_being_sent(
         page.composer.press("Enter")
         expect(page.composer).to_have_value("")
         _expect_text_kept(page, "Third")
-
-
-def test_the_tools_of_a_checkpoint_cover_neither_its_figures_nor_its_button(shared_server: Server, visit: Visit) -> None:
-    page = visit(shared_server)
-    page.say("Tell me of swifts")
-    page.save("Swifts")
-    page.checkpoint("Swifts").hover()
-    tools = page.tab.locator(".row-tools").bounding_box()
-    assert tools is not None
-    for part in page.tab.locator(".place-meta > *, .checkpoint [data-testid='restore']").all():
-        box = part.bounding_box()
-        assert box is not None
-        apart = box["x"] + box["width"] <= tools["x"] or box["y"] + box["height"] <= tools["y"] + 0.5
-        assert apart, part.text_content()

@@ -32,7 +32,7 @@ def side(page: Page, number: int) -> Locator:
 
 
 def test_a_branch_is_held_against_where_the_conversation_stands(parted: Page) -> None:
-    parted.branch("Before restoring Begin").locator("..").get_by_test_id("compare").click()
+    parted.select(parted.branch("Before restoring Begin")).get_by_test_id("compare").click()
     expect(parted.dialog.get_by_role("heading", name="Compare", exact=True)).to_be_visible()
     expect(parted.dialog).to_contain_text("2 messages in common, the last of them:")
     expect(parted.dialog.locator("blockquote")).to_have_text("Red it is.")
@@ -57,8 +57,7 @@ def test_a_branch_is_held_against_where_the_conversation_stands(parted: Page) ->
 
 
 def test_either_place_can_be_another_and_one_can_go_there(parted: Page) -> None:
-    parted.checkpoint("Begin").hover()
-    parted.checkpoint("Begin").get_by_test_id("compare").click()
+    parted.select(parted.checkpoint("Begin")).get_by_test_id("compare").click()
     expect(side(parted, 0)).to_contain_text("No other messages")
     expect(side(parted, 1)).to_contain_text("Blue it is.")
     parted.dialog.get_by_label("Second position").select_option(label="Before restoring Begin")
@@ -76,10 +75,9 @@ def test_either_place_can_be_another_and_one_can_go_there(parted: Page) -> None:
 def test_a_place_that_another_tab_deleted_is_told(parted: Page, visit: Visit, shared_openai_server: Server) -> None:
     parted.expected.append("404")
     other = visit(shared_openai_server, parted.tab.url.removeprefix(shared_openai_server.origin), beside=parted)
-    parted.branch("Before restoring Begin").locator("..").get_by_test_id("compare").click()
+    parted.select(parted.branch("Before restoring Begin")).get_by_test_id("compare").click()
     expect(side(parted, 0)).to_contain_text("2 more messages")
-    other.branch("Before restoring Begin").hover()
-    other.branch("Before restoring Begin").locator("..").get_by_test_id("delete").click()
+    other.select(other.branch("Before restoring Begin")).get_by_test_id("delete").click()
     other.confirm("Delete")
     expect(parted.dialog).to_contain_text("One of them no longer exists.")
     gone = parted.dialog.get_by_label("First position")

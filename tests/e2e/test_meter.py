@@ -40,7 +40,7 @@ def test_the_meter_follows_the_conversation_and_tells_what_it_took_and_cost(
     expect(panel).to_have_count(0)
     expect(meter).to_be_focused()
     page.save("Full")
-    expect(page.checkpoint("Full").locator(".place-meta")).to_contain_text(re.compile(r"\dk tokens"))
+    expect(page.checkpoint("Full").locator(".place-bar")).to_have_attribute("title", re.compile(r"\dk tokens"))
     page.composer.fill("x" * 12_000)
     expect(meter).to_have_attribute("data-level", "danger")
     expect(meter).to_contain_text("about")

@@ -50,7 +50,7 @@ def marked(page: Page) -> Locator:
 
 
 def row(page: Page, name: str) -> Locator:
-    return page.tab.get_by_role("button", name=name, exact=True)
+    return page.tab.locator(".place").get_by_role("button", name=name, exact=True)
 
 
 def test_a_milestone_appears_after_a_turn_and_undo_takes_back_the_restore(page: Page) -> None:
@@ -62,9 +62,9 @@ def test_a_milestone_appears_after_a_turn_and_undo_takes_back_the_restore(page: 
     expect(milestone).to_contain_text("Milestone")
     expect(milestone).to_have_class(re.compile("milestone"))
     expect(page.checkpoint("Mine")).not_to_have_class(re.compile("milestone"))
-    page.tab.get_by_role("button", name="Milestones", exact=True).click()
+    page.tab.get_by_role("button", name="Judge", exact=True).click()
     page.expect_checkpoints((SUM, 6))
-    page.tab.get_by_role("button", name="Milestones", exact=True).click()
+    page.tab.get_by_role("button", name="Judge", exact=True).click()
     page.restore("Mine")
     page.undo()
     page.expect_checkpoints(("Mine", 2), (SUM, 6))
@@ -78,9 +78,9 @@ def test_the_keys_go_from_place_to_place_and_nothing_moves(page: Page) -> None:
     page.say("Hello again")
     page.save("Two")
     page.say("And again")
-    expect(page.checkpoint("Two")).not_to_have_attribute("aria-current", "location")  # the timeline has read the answer
+    expect(page.checkpoint("Two")).not_to_have_attribute("aria-current", "location")  # the history has read the answer
     page.tab.keyboard.press("Alt+ArrowUp")
-    expect(page.checkpoint("Two").get_by_role("button", name="Restore")).to_be_focused()
+    expect(page.checkpoint("Two").get_by_role("button")).to_be_focused()
     page.tab.get_by_role("button", name="Previous checkpoint").click()
     expect(row(page, "One")).to_have_attribute("aria-pressed", "true")
     expect(page.tab.get_by_role("button", name="Previous checkpoint")).to_have_attribute("aria-disabled", "true")
@@ -89,7 +89,7 @@ def test_the_keys_go_from_place_to_place_and_nothing_moves(page: Page) -> None:
     page.expect_messages(6)
     assert page.tab.evaluate("document.querySelector('.topbar').getBoundingClientRect().top") == 0  # only the log scrolled
     page.tab.keyboard.press("Alt+ArrowDown")
-    page.tab.keyboard.press("Enter")
+    page.tab.keyboard.press("r")
     expect(page.dialog).to_contain_text("Go back to “Two” (4 messages)")
     expect(page.dialog.get_by_role("button", name="Cancel")).to_be_focused()
     page.tab.keyboard.press("Escape")
@@ -126,9 +126,9 @@ def test_a_place_far_from_the_end_is_fetched_with_what_stands_around_it(page: Pa
 def test_on_a_phone_going_to_a_place_closes_the_sheet(judging_server: Server, visit: Visit) -> None:
     page = visit(judging_server, viewport={"width": 390, "height": 844}, has_touch=True, reduced_motion="reduce")
     page.say("Hello")
-    page.tab.get_by_role("button", name="Checkpoints").click()
+    page.tab.get_by_role("button", name="History", exact=True).click()
     page.save("One")
     expect_accessible(page, "steps on a phone")
-    row(page, "One").click()
-    expect(page.tab.get_by_role("complementary", name="Timeline")).not_to_be_in_viewport()
+    page.press("One", "Show One")
+    expect(page.tab.get_by_role("complementary", name="History")).not_to_be_in_viewport()
     expect(marked(page)).to_be_in_viewport()

@@ -34,7 +34,8 @@ def test_text_from_anybody_is_only_text(
     page.save(HOSTILE[:100], HOSTILE[:300])
     for card in page.tab.locator("details.tool").all():
         card.locator("summary").click()
-    page.ask_to_restore(HOSTILE[:100])
+    page.press(HOSTILE[:100], f"Delete {HOSTILE[:100]}")
+    page.dialog.wait_for()
     page.confirm("Cancel")
     page.reload()
     page.expect_messages(8)

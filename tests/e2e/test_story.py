@@ -165,11 +165,11 @@ def test_what_leaves_can_be_kept_as_a_branch(settings: dict[str, str], start: St
     page.expect_checkpoints(("Today", 2))
     branches = page.tab.get_by_test_id("branch")
     expect(branches).to_have_count(2)
-    branches.filter(has_text="6 messages").click()
+    page.select(branches.filter(has_text="6 messages")).get_by_test_id("switch").click()
 
     page.expect_messages(6)
     page.expect_checkpoints(("Today", 2), ("The sum", 6))
     assert page.messages() == everything
-    branches.filter(has_text="2 messages").click()
+    page.select(branches.filter(has_text="2 messages")).get_by_test_id("switch").click()
     page.expect_messages(2)
     page.expect_checkpoints(("Today", 2))

@@ -61,7 +61,7 @@ def test_a_conversation_moves_to_another_server(shared_server: Server, server: S
     assert there.messages() == here.messages()
     here.expect_checkpoints(("Today", 2), ("The sum", 6))
     there.expect_checkpoints(("Today", 2), ("The sum", 6))
-    expect(there.checkpoint("Today")).to_contain_text("before the sums")
+    expect(there.select(there.checkpoint("Today"))).to_contain_text("before the sums")
     assert there.thread_titles() == ["What is the weather like today?"]
     assert _chain(there.export(tmp_path / "again")) == _chain(file)
     there.restore("Today")

@@ -17,7 +17,7 @@ READ_MESSAGES = """elements => elements.map(element => {
 })"""
 READ_CHECKPOINTS = """elements => elements.map(element => [
   element.querySelector(".place-name").textContent,
-  parseInt(element.querySelector(".place-meta > span:not(.place-maker)").textContent)
+  Number(element.dataset.messages)
 ])"""
 
 
@@ -179,6 +179,18 @@ class Page:
         """Names and message counts, oldest first."""
         return [tuple(parts) for parts in self.tab.get_by_test_id("checkpoint").evaluate_all(READ_CHECKPOINTS)]
 
+    def select(self, row: Locator) -> Locator:
+        """Select a place of History, and return its card."""
+        row.get_by_role("button").click()
+        card = self.tab.locator(".place-card")
+        card.wait_for()
+        return card
+
+    def press(self, place: str, button: str) -> None:
+        """Press a button in the card of a checkpoint or a branch."""
+        rows = self.tab.locator(".place").filter(has=self.tab.get_by_text(place, exact=True))
+        self.select(rows).get_by_role("button", name=button, exact=True).click()
+
     def expect_checkpoints(self, *expected: tuple[str, int]) -> None:
         """Names and message counts, oldest first."""
         names = self.tab.get_by_test_id("checkpoint").locator(".place-name")
@@ -188,7 +200,7 @@ class Page:
 
     def ask_to_restore(self, name: str) -> Locator:
         """Open the dialog."""
-        self.checkpoint(name).get_by_role("button", name="Restore").click()
+        self.select(self.checkpoint(name)).get_by_role("button", name="Restore").click()
         self.dialog.wait_for()
         return self.dialog
 
@@ -218,6 +230,10 @@ class Page:
 
     def branch(self, name: str) -> Locator:
         return self.branches.filter(has=self.tab.get_by_text(name, exact=True))
+
+    def switch(self, name: str) -> None:
+        """Make another branch the current one."""
+        self.press(name, f"Switch to {name}")
 
     def ask_to_branch(self, text: str) -> Locator:
         """Open the dialog at the message that holds this text."""

@@ -105,11 +105,11 @@ class PageClient:
         return self.act("composer-panel", "stop")
 
     def save(self, name: str, *, op: str | None = None) -> JSON:
-        return self.act("timeline", "save", op=op, name=name, description="")
+        return self.act("history", "save", op=op, name=name, description="")
 
     def restore(self, checkpoint: str, *, op: str | None = None) -> JSON:
         """Ask for the dialog and confirm it."""
-        answer = self.act("timeline", "restore", op=op, checkpoint=checkpoint)
+        answer = self.act("history", "restore", op=op, checkpoint=checkpoint)
         return self.confirm_restore() if answer.get("restore-dialog", {}).get("is_open") else answer
 
     def confirm_restore(self) -> JSON:
@@ -167,7 +167,7 @@ class PageClient:
 
     def look(self) -> JSON:
         """Read the panels again, as a reload does; the transcript's data."""
-        for panel in ("transcript", "composer-panel", "timeline"):
+        for panel in ("transcript", "composer-panel", "history"):
             self._props.pop(f"{panel}.data", None)
         self._keep_answer(self._request("/api/panels"))
         shown: JSON = self._props["transcript.data"]
@@ -178,7 +178,7 @@ class PageClient:
 
     def checkpoints(self) -> list[JSON]:
         self.look()
-        listed: list[JSON] = self._props["timeline.data"]["checkpoints"]
+        listed: list[JSON] = self._props["history.data"]["checkpoints"]
         return listed
 
     def rest(self, seconds: float = PATIENCE) -> JSON:

@@ -144,7 +144,7 @@ class Talk:
     def _delete(self, shown: "Shown") -> bool:
         if not shown.checkpoints:
             return False
-        self.page.act("timeline", "delete", op=self.operation, checkpoint=self._chance.choice(shown.checkpoints)["id"])
+        self.page.act("history", "delete", op=self.operation, checkpoint=self._chance.choice(shown.checkpoints)["id"])
         return _accepted(self.page.call("delete-checkpoint-confirm.n_clicks", 1))
 
     def _fork(self, shown: "Shown") -> bool:
@@ -154,7 +154,7 @@ class Talk:
 
     def _switch(self, shown: "Shown") -> bool:
         branch = self._chance.choice(shown.branches)["id"]
-        return _accepted(self.page.act("timeline", "switch", op=self.operation, branch=branch))
+        return _accepted(self.page.act("history", "switch", op=self.operation, branch=branch))
 
     def _undo(self, _: "Shown") -> bool:
         self.page.call("undo.n_clicks", 1)
@@ -192,9 +192,9 @@ class Shown:
     @classmethod
     def on(cls, page: PageClient) -> "Shown":
         transcript = page.look()
-        timeline = page.shown("timeline")
-        version = min(transcript["version"], timeline["version"])  # an answer may go on being written between the two
-        return cls(str(page.thread), version, transcript["messages"], timeline["checkpoints"], timeline["branches"])
+        history = page.shown("history")
+        version = min(transcript["version"], history["version"])  # an answer may go on being written between the two
+        return cls(str(page.thread), version, transcript["messages"], history["checkpoints"], history["branches"])
 
     def question(self, chance: random.Random) -> str:
         return str(chance.choice([message["id"] for message in self.messages if message["role"] == "user"] or ["none"]))

@@ -74,7 +74,7 @@ def test_of_two_who_send_at_once_one_is_answered_and_the_other_is_told(mine: Pag
 @pytest.mark.parametrize("_", ROUNDS)
 def test_when_one_restores_while_the_other_sends_nothing_is_lost(mine: PageClient, yours: PageClient, _: int) -> None:
     checkpoint = mine.checkpoints()[0]["id"]
-    mine.act("timeline", "restore", checkpoint=checkpoint)
+    mine.act("history", "restore", checkpoint=checkpoint)
     restored, reply = together(mine.confirm_restore, lambda: yours.send("while you restore"))
     told = (restored["head"]["data"].get("toast") or {}).get("text")
     match reply["ok"], told:

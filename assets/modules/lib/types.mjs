@@ -33,14 +33,17 @@
  *   model: string, demo: string|null, models: ModelItem[], default: string, meter: MeterView|null,
  *   max_chars: number}} ComposerData
  *
- * @typedef {{id: string, name: string, position: number, description: string, more: MoreView|null, created_by: "user"|"agent"|"judge"|"system", time: string,
- *   messages: number, message: string|null, tokens: number|null, pinned: boolean, here: boolean}} CheckpointView
- * @typedef {{id: string, name: string, current: boolean, messages: number, shared: number}} BranchView
- * @typedef {{thread: string|null, version: number, branch_count: number, branches: BranchView[]}} BranchPortion  the newest
- *   branches and the current one; `branch_count` is of all
- * @typedef {{thread: string|null, checkpoint_count: number, checkpoints: CheckpointView[], words?: string}} CheckpointPortion  the
- *   newest, the pinned and the current one, oldest first; `checkpoint_count` is of all (with words: of all that contain them)
- * @typedef {BranchPortion & CheckpointPortion & {save: {enabled: boolean, reason: string|null}}} TimelineData
+ * @typedef {{segment: number|null, messages: number, message: string|null}} PlaceView  after so many messages of a segment; null: at the beginning
+ * @typedef {PlaceView & {id: string, name: string, position: number, description: string, more: MoreView|null, created_by: "user"|"agent"|"judge"|"system",
+ *   time: string, detached: boolean, tokens: number|null, pinned: boolean, here: boolean}} CheckpointView
+ * @typedef {PlaceView & {id: string, name: string, current: boolean, shared: number}} BranchView
+ * @typedef {PlaceView & {id: string, kind: "goto"|"rewind"|"summary", removed: number, before: number|null, after: number|null, time: string}} MoveView
+ * @typedef {PlaceView & {count: number, checkpoints: CheckpointView[], undoable: boolean}} RemovedView  the end that the last restore left behind
+ * @typedef {{id: number, parent: number|null, from: number, message: string|null}} SegmentView  forks from `parent` after `from` messages, at a message
+ * @typedef {{thread: string|null, version: number, branch_count: number, branches: BranchView[], checkpoint_count: number, checkpoints: CheckpointView[],
+ *   segments: SegmentView[], elsewhere: CheckpointView[], moves: MoveView[], alternatives: (PlaceView & {id: string})[], removed: RemovedView|null, words?: string}} HistoryPortion  the newest
+ *   branches and the current one; the newest, the pinned and the current checkpoint; those of other branches are `elsewhere`
+ * @typedef {HistoryPortion & {save: {enabled: boolean, reason: string|null}}} HistoryData
  *
  * @typedef {{id: string, title: string, updated: string, pinned: boolean, archived: boolean}} ThreadItem
  * @typedef {{threads: ThreadItem[], more?: boolean, since: string|null, gone: string[], seen: string, current: string|null,

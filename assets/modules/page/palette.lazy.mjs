@@ -23,6 +23,12 @@ const KEYS = [
   [["Alt", "↑"], "show the checkpoint before"],
   [["Alt", "↓"], "show the checkpoint after"],
   [["F2"], "rename the conversation that has the focus in the list"],
+  [["↑", "↓"], "in History: along a branch"],
+  [["←", "→"], "in History: to another branch"],
+  [["n"], "in History: the next fork"],
+  [["r"], "in History: restore this place"],
+  [["b"], "in History: branch from this place"],
+  [["c"], "in History: compare this place"],
   [["?"], "show this"],
 ];
 

@@ -1,9 +1,9 @@
 /** The frame of the page: side panes that become sheets below 1024 px, with their focus. */
 const NARROW = "(max-width: 1023.98px)";
-const SHEETS = { threads: "show-threads", timeline: "show-timeline" };
+const SHEETS = { threads: "show-threads", history: "show-history" };
 const FOCUSABLE = 'button:not([disabled]), a[href], input, [tabindex="0"]';
 
-const handledClicks = { threads: 0, timeline: 0 };
+const handledClicks = { threads: 0, history: 0 };
 let opener = null;
 
 const findShell = () => document.getElementById("shell");
@@ -39,7 +39,7 @@ export function closeSheets({ restoreFocus = true } = {}) {
   opener = null;
 }
 
-/** @param {"threads"|"timeline"} name the sheet to show; without effect where the panes are side by side */
+/** @param {"threads"|"history"} name the sheet to show; without effect where the panes are side by side */
 export function openSheet(name) {
   const root = findShell();
   if (!root || !isNarrow() || root.classList.contains(SHEETS[name])) return;
@@ -57,10 +57,10 @@ export function openSheet(name) {
 /**
  * Clientside callback: open or close the pane of the clicked button on a narrow screen.
  * @param {number|undefined} threadsClicks
- * @param {number|undefined} timelineClicks
+ * @param {number|undefined} historyClicks
  */
-export function toggleSheet(threadsClicks, timelineClicks) {
-  const clicks = { threads: threadsClicks ?? 0, timeline: timelineClicks ?? 0 };
+export function toggleSheet(threadsClicks, historyClicks) {
+  const clicks = { threads: threadsClicks ?? 0, history: historyClicks ?? 0 };
   for (const name of Object.keys(SHEETS)) {
     if (clicks[name] > handledClicks[name]) {
       if (findShell()?.classList.contains(SHEETS[name])) closeSheets();

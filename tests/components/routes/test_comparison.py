@@ -3,7 +3,7 @@
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from checkpoints import BranchNotFoundError, CheckpointNotFoundError, NewMessage, Runs, Store, serde
+from checkpoints import BranchNotFoundError, CheckpointNotFoundError, MessageNotFoundError, NewMessage, Runs, Store, serde
 from components.routes import comparison
 from components.routes.comparison import ComparisonView
 from tests.checkpoints.conversations import new, talked
@@ -86,6 +86,7 @@ def test_only_where_one_stands_is_something_at_work(memory_store: Store) -> None
         ("branch:none", BranchNotFoundError),
         ("checkpoint:none", CheckpointNotFoundError),
         ("branch:", BranchNotFoundError),
+        ("message:none", MessageNotFoundError),
         ("rubbish", CheckpointNotFoundError),
     ],
 )
@@ -93,6 +94,12 @@ def test_a_place_that_is_not_there_is_refused(memory_store: Store, place: str, e
     thread_id = talked(memory_store, "a", "b")
     with pytest.raises(error):
         comparison.compare_places(memory_store, Runs(memory_store), thread_id, place, "")
+
+
+def test_any_message_can_be_compared(memory_store: Store) -> None:
+    thread_id = talked(memory_store, "a", "b", "c")
+    first = memory_store.list_messages(thread_id)[0].id
+    assert comparison.compare_places(memory_store, Runs(memory_store), thread_id, f"message:{first}", "")["shared"] == 1
 
 
 def test_an_empty_conversation_can_be_compared(memory_store: Store) -> None:

@@ -18,7 +18,9 @@ export function CheckpointForm({ title, checkpoint, onSave, onCancel }) {
     onSave(name.current.value.trim() || (checkpoint?.name ?? ""), description.current.value.trim());
   };
   const onKeyDown = (event) => {
-    if (event.key !== "Escape" || event.nativeEvent.isComposing) return;
+    if (event.nativeEvent.isComposing || event.keyCode === 229) return;
+    if (event.key === "Enter" && event.target === description.current && !event.shiftKey) return onSubmit(event);
+    if (event.key !== "Escape") return;
     event.preventDefault();
     event.stopPropagation();
     onCancel();
@@ -27,7 +29,7 @@ export function CheckpointForm({ title, checkpoint, onSave, onCancel }) {
     "form",
     { className: "save-form", "aria-label": title, onSubmit, onKeyDown },
     h(Field, { id: `${id}-name`, label: "Name", input: name, value: checkpoint?.name, maxLength: MAX_CHECKPOINT_NAME_CHARS, isOptional: !checkpoint }),
-    h(Field, { id: `${id}-description`, label: "Description", input: description, value: checkpoint?.description, maxLength: MAX_DESCRIPTION_CHARS, isOptional: true }),
+    h(Field, { id: `${id}-description`, label: "Description", kind: "textarea", input: description, value: checkpoint?.description, maxLength: MAX_DESCRIPTION_CHARS, isOptional: true }),
     h(
       "div",
       { className: "form-buttons" },
@@ -37,11 +39,11 @@ export function CheckpointForm({ title, checkpoint, onSave, onCancel }) {
   );
 }
 
-function Field({ id, label, input, value = "", maxLength, isOptional }) {
+function Field({ id, label, kind = "input", input, value = "", maxLength, isOptional }) {
   return h(
     Fragment,
     null,
     h("label", { htmlFor: id }, label, " ", isOptional && h("span", null, "optional")),
-    h("input", { id, ref: input, className: "form-control", defaultValue: value, maxLength, autoComplete: "off" }),
+    h(kind, { id, ref: input, className: "form-control", defaultValue: value, maxLength, autoComplete: "off", rows: kind === "textarea" ? 3 : undefined }),
   );
 }

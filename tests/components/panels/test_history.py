@@ -6,8 +6,8 @@ from typing import Any
 from checkpoints import Caller, Store
 from components.actions import Action, ActionFields
 from components.page_state import PageLocation
-from components.panels import timeline
-from components.panels.timeline import PORTION_BRANCHES, PORTION_CHECKPOINTS
+from components.panels import history
+from components.panels.history import PORTION_BRANCHES, PORTION_CHECKPOINTS
 from components.views.list_rows import MAX_SHOWN_DESCRIPTION_CHARS
 from tests.checkpoints.conversations import new, talked
 from tests.components.parts import open_services
@@ -33,10 +33,10 @@ def ask_for_branches(count: int | None = None) -> tuple[list[str], dict[str, Any
             thread_id = write_branches(services.store)
             names = [branch.name for branch, _ in services.store.list_branches(thread_id)]
             if count is None:
-                [shown] = timeline.show(services, PageLocation(thread_id, {}))
+                [shown] = history.show(services, PageLocation(thread_id, {}))
                 return names, shown
-            action = Action("branches", ActionFields(count=count), Caller(), thread_id)
-            return names, (await timeline.ACTIONS[timeline.Ids.LIST]["branches"](services, action)).reply
+            action = Action("portion", ActionFields(count=count, text=""), Caller(), thread_id)
+            return names, (await history.ACTIONS[history.Ids.LIST]["portion"](services, action)).reply
 
     return asyncio.run(story())
 
@@ -49,11 +49,11 @@ def test_a_view_sends_the_newest_branches_and_the_current_one() -> None:
 
 
 def test_more_branches_are_sent_when_the_page_asks_for_them() -> None:
-    names, portion = ask_for_branches(2 * PORTION_BRANCHES)
+    names, portion = ask_for_branches(2)
     assert [row["name"] for row in portion["branches"]] == [names[0], *names[-2 * PORTION_BRANCHES :]]
-    names, portion = ask_for_branches(10 * COUNT)
+    names, portion = ask_for_branches(10)
     assert [row["name"] for row in portion["branches"]] == names
-    assert [row["name"] for row in ask_for_branches(-1)[1]["branches"]] == names[:1]
+    assert len(ask_for_branches(-1)[1]["branches"]) == 1 + PORTION_BRANCHES
 
 
 def save_many(store: Store) -> str:
@@ -73,9 +73,9 @@ def ask_for_checkpoints(*, count: int = 0, words: str | None = None) -> tuple[di
         async with open_services() as services:
             thread_id = save_many(services.store)
             if words is None:
-                return timeline.show(services, PageLocation(thread_id, {}))[0]
-            action = Action("checkpoints", ActionFields(count=count, text=words), Caller(), thread_id)
-            reply = (await timeline.ACTIONS[timeline.Ids.LIST]["checkpoints"](services, action)).reply
+                return history.show(services, PageLocation(thread_id, {}))[0]
+            action = Action("portion", ActionFields(count=count, text=words), Caller(), thread_id)
+            reply = (await history.ACTIONS[history.Ids.LIST]["portion"](services, action)).reply
             assert isinstance(reply, dict)
             return reply
 
@@ -91,17 +91,17 @@ def test_a_view_sends_the_newest_checkpoints_and_the_pinned_ones() -> None:
 
 
 def test_more_checkpoints_are_sent_when_the_page_asks_for_them() -> None:
-    assert len(ask_for_checkpoints(count=2 * PORTION_CHECKPOINTS, words="")[1]) == PORTION_CHECKPOINTS + 50
-    assert len(ask_for_checkpoints(count=-1, words="")[1]) == 2
+    assert len(ask_for_checkpoints(count=2, words="")[1]) == PORTION_CHECKPOINTS + 50
+    assert len(ask_for_checkpoints(count=-1, words="")[1]) == PORTION_CHECKPOINTS + 1
 
 
 def test_a_search_finds_checkpoints_that_the_page_does_not_hold() -> None:
-    assert ask_for_checkpoints(count=PORTION_CHECKPOINTS, words="PLACE 7")[1] == [
+    assert ask_for_checkpoints(count=1, words="PLACE 7")[1] == [
         "Place 7",
         *(f"Place {n}" for n in range(70, 80)),
     ]
-    shown, names = ask_for_checkpoints(count=10, words="needle")
-    assert (len(names), names[-1], shown["checkpoint_count"]) == (10, "Place 249", PORTION_CHECKPOINTS + 47)
+    shown, names = ask_for_checkpoints(count=1, words="needle")
+    assert (len(names), names[-1], shown["checkpoint_count"]) == (PORTION_CHECKPOINTS, "Place 249", PORTION_CHECKPOINTS + 47)
 
 
 def test_a_long_description_is_cut_and_names_the_address_of_the_whole() -> None:

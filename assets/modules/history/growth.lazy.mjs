@@ -13,7 +13,7 @@ loadStyle(new URL("./growth.lazy.css", import.meta.url));
 /**
  * @typedef {{points: {messages: number, tokens: number}[], drops: {messages: number, before: number, after: number}[],
  *   most: number}} GrowthView
- * @param {{data: import("../lib/types.mjs").TimelineData, onShow: (checkpoint: import("../lib/types.mjs").CheckpointView) => void}} props
+ * @param {{data: import("../lib/types.mjs").HistoryData, onShow: (checkpoint: import("../lib/types.mjs").CheckpointView) => void}} props
  */
 export function Growth({ data, onShow }) {
   const { content, status } = useFetch(`/api/threads/${data.thread}/growth`, GONE_TEXT, data.version);
@@ -64,7 +64,7 @@ function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
 function pickMarks(checkpoints, messages) {
   const places = new Map();
   for (const checkpoint of checkpoints) {
-    if (checkpoint.message !== null) places.set(Math.round((MARK_COLUMNS * checkpoint.messages) / messages), checkpoint);
+    if (!checkpoint.detached) places.set(Math.round((MARK_COLUMNS * checkpoint.messages) / messages), checkpoint);
   }
   return [...places.values()];
 }

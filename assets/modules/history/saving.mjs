@@ -51,3 +51,14 @@ export function SaveButton({ save, onClick }) {
   if (!save.reason) return button;
   return h("div", null, button, h("span", { id: "save-reason", className: "visually-hidden" }, save.reason));
 }
+
+/** The checkpoint that is being saved, below the others. */
+export function SavingRow({ saving }) {
+  return h(
+    "div",
+    { className: "saving", role: "status" },
+    h("p", null, saving.pending.name || "Checkpoint"),
+    saving.isLate ? h("p", null, "Not saved yet: the server does not answer.") : h("p", null, h("span", { className: "spinner" }), "Saving…"),
+    saving.isLate && h("button", { type: "button", className: "quiet-button", onClick: saving.retry }, "Try again"),
+  );
+}

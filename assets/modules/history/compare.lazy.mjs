@@ -15,8 +15,8 @@ const CURRENT_POSITION = "";
 loadStyle(new URL("./compare.lazy.css", import.meta.url));
 
 /**
- * Places are in the server's notation: "" is the current position, otherwise "branch:ID" or "checkpoint:ID".
- * @param {{data: import("../lib/types.mjs").TimelineData, place: string, act: Function, onClose: () => void}} props
+ * Places are in the server's notation: "" is the current position, otherwise "branch:ID", "checkpoint:ID" or "message:ID".
+ * @param {{data: import("../lib/types.mjs").HistoryData, place: string, act: Function, onClose: () => void}} props
  */
 export function Compare({ data, place, act, onClose }) {
   const [one, setOne] = useState(place);
@@ -71,7 +71,7 @@ function PositionSelect({ id, data, place, onChoose }) {
     "select",
     { id, className: "form-select", value: place, onChange: (event) => onChoose(event.target.value) },
     option(CURRENT_POSITION, "Current position"),
-    !known.includes(place) && option(place, "(no longer exists)"),
+    !known.includes(place) && option(place, place.startsWith("message:") ? "Selected place" : "(no longer exists)"),
     branches.length > 0 && h("optgroup", { label: "Branches" }, branches.map((branch) => option(`branch:${branch.id}`, branch.name))),
     data.checkpoints.length > 0 &&
       h("optgroup", { label: "Checkpoints" }, data.checkpoints.map((checkpoint) => option(`checkpoint:${checkpoint.id}`, checkpoint.name)).reverse()),

@@ -8,26 +8,31 @@ from dash import Dash, html
 from dash.development.base_component import Component
 
 from checkpoints import Checkpoint, Store, Thread, ThreadNotFoundError
+from checkpoints.tree_reader import read_fork, read_tree
 from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
 from components.panel import Panel
 from components.services import Services
 from components.turns import DataChange, Turn, TurnChanges
-from components.views import list_rows
-from components.widgets import TIMELINE_ID, Timeline
+from components.views import history_tree, list_rows
+from components.widgets import HISTORY_ID, History
 
 PORTION_CHECKPOINTS = 200  # the newest, the pinned and the current one; each "Show earlier" adds as many
 PORTION_BRANCHES = 100  # the newest, and the current one; each "Show earlier" adds as many
+NO_HISTORY: Mapping[str, Any] = {
+    **{"thread": None, "version": 0, "branch_count": 0, "checkpoint_count": 0, "removed": None},
+    **{name: [] for name in ("branches", "checkpoints", "segments", "elsewhere", "moves", "alternatives")},
+}
 NOTHING_TO_SAVE = "There is nothing to save yet: start a conversation first."
 
 
 class Ids(StrEnum):
-    LIST = TIMELINE_ID
+    LIST = HISTORY_ID
     DELETE_DIALOG = "delete-checkpoint"
 
 
 def layout() -> Component:
-    return Timeline(id=Ids.LIST)
+    return History(id=Ids.LIST)
 
 
 def dialogs() -> list[Component]:
@@ -45,16 +50,30 @@ SHOWN = ((Ids.LIST, "data"),)
 
 
 def show(services: Services, location: page_state.PageLocation) -> tuple[dict[str, Any]]:
-    return (_read_timeline(services, location.thread_id),)
+    return (_read_history(services, location.thread_id),)
 
 
-def show_turn(_: Services, turn: Turn) -> TurnChanges:
-    length = turn.messages[-1].depth + 1 if turn.messages else 0
+def show_turn(services: Services, turn: Turn) -> TurnChanges:
     change: DataChange = {"fields": {"version": turn.thread.version, "save": _describe_saving(turn.thread)}}
-    if turn.thread.version > turn.base_version:  # the head is at a new message
-        branch = {"id": turn.thread.branch_id, "messages": length, "shared": length}
-        change |= {"items": {"branches": [branch]}, "every": {"checkpoints": {"here": False}}}
+    if turn.thread.version > turn.base_version and turn.messages:  # the head is at a new message
+        head = turn.messages[-1]
+        place = {"segment": head.segment, "messages": head.depth + 1, "message": head.id}
+        branch = {"id": turn.thread.branch_id, **place, "shared": head.depth + 1}
+        change["fields"] = {**change["fields"], "removed": None}
+        items = {"branches": [branch], "segments": _find_new_segments(services.store, turn)}
+        change |= {"items": items, "every": {"checkpoints": {"here": False}}}
     return TurnChanges({}, {Ids.LIST: change})
+
+
+def _find_new_segments(store: Store, turn: Turn) -> list[dict[str, Any]]:
+    """Describe the segment that the turn began, if it did: the head was not at the end of one."""
+    first = next(message for message in turn.messages if message.segment == turn.messages[-1].segment)
+    if turn.run is None or first.run_id != turn.run.id:
+        return []
+    parent, length = read_fork(store, first.segment)
+    if length != first.depth:
+        return []
+    return [{"id": first.segment, "parent": parent, "from": length, "message": first.parent_id}]
 
 
 def register(app: Dash, services: Services) -> None:
@@ -94,24 +113,16 @@ async def _change_checkpoint(services: Services, action: Action) -> Answer:
     return Answer(page_state.build_update())
 
 
-async def _list_more_checkpoints(services: Services, action: Action) -> Answer:
-    """Reply with the newest checkpoints that contain the text, as many as the page asks for."""
-    count, words = action.fields["count"], action.fields["text"]
-    read = services.read_snapshot(_read_checkpoint_portion, services.store, action.thread_id, count, words)
-    return Answer(reply={**(await read), "words": words})
-
-
-async def _list_more_branches(services: Services, action: Action) -> Answer:
-    """Reply with the newest branches, as many as the page asks for."""
-    return Answer(
-        reply=await services.read_snapshot(_read_branch_portion, services.store, action.thread_id, action.fields["count"])
-    )
+async def _read_portion(services: Services, action: Action) -> Answer:
+    """Reply with as many portions as the page asks for; with a text, of the checkpoints that contain it."""
+    portions, words = action.fields["count"], action.fields["text"]
+    portion = await services.read_snapshot(_read_known_thread, services.store, action.thread_id, portions, words)
+    return Answer(reply={**portion, "words": words})
 
 
 ACTIONS: Mapping[str, Handlers] = {
     Ids.LIST: {
-        "checkpoints": _list_more_checkpoints,
-        "branches": _list_more_branches,
+        "portion": _read_portion,
         "save": _save_checkpoint,
         "change": _change_checkpoint,
         "delete": _open_deletion_dialog,
@@ -119,53 +130,47 @@ ACTIONS: Mapping[str, Handlers] = {
 }
 
 
-def _read_timeline(services: Services, thread_id: str | None) -> dict[str, Any]:
-    none: dict[str, Any] = {"checkpoints": [], "checkpoint_count": 0, "branches": [], "branch_count": 0}
-    nothing = {"thread": None, "version": 0, **none}
+def _read_history(services: Services, thread_id: str | None) -> dict[str, Any]:
     store = services.store
     try:
         thread = store.get_thread(thread_id) if thread_id else None
     except ThreadNotFoundError:
         thread = None
     if thread is None:
-        return {**nothing, "save": {"enabled": False, "reason": NOTHING_TO_SAVE}}
-    return {
-        **_describe_branch_portion(store, thread, PORTION_BRANCHES),
-        **_read_checkpoint_portion(store, thread.id, PORTION_CHECKPOINTS),
-        "save": _describe_saving(thread),
-    }
+        return {**NO_HISTORY, "save": {"enabled": False, "reason": NOTHING_TO_SAVE}}
+    return {**_describe_portion(store, thread, 1), "save": _describe_saving(thread)}
 
 
 def _describe_saving(thread: Thread) -> dict[str, Any]:
     return {"enabled": thread.head_id is not None, "reason": None if thread.head_id else NOTHING_TO_SAVE}
 
 
-def _read_checkpoint_portion(store: Store, thread_id: str, count: int, words: str = "") -> dict[str, Any]:
-    portion = store.list_checkpoint_portion(thread_id, count, words)
-    rows = [
-        list_rows.describe_checkpoint(each, thread_id, is_current=each.id == portion.current_id)
-        for each in portion.checkpoints
-    ]
-    return {"thread": thread_id, "checkpoints": rows, "checkpoint_count": portion.count}
+def _read_known_thread(store: Store, thread_id: str, portions: int, words: str) -> dict[str, Any]:
+    return _describe_portion(store, store.get_thread(thread_id), max(1, portions), words)
 
 
-def _read_branch_portion(store: Store, thread_id: str, count: int) -> dict[str, Any]:
-    return _describe_branch_portion(store, store.get_thread(thread_id), count)
-
-
-def _describe_branch_portion(store: Store, thread: Thread, count: int) -> dict[str, Any]:
-    """Describe the newest branches and the current one, in their order."""
-    branches, shared = store.list_branches(thread.id), store.count_shared_messages(thread.id)
-    first = len(branches) - count
+def _describe_portion(store: Store, thread: Thread, portions: int, words: str = "") -> dict[str, Any]:
+    """Describe the newest branches and the current one, the newest checkpoints, and the tree around them."""
+    count = portions * PORTION_CHECKPOINTS
+    branches = store.list_branches(thread.id)
+    first = len(branches) - portions * PORTION_BRANCHES
+    shown = [branch for place, (branch, _) in enumerate(branches) if place >= first or branch.id == thread.branch_id]
+    own = store.list_checkpoint_portion(thread.id, count, words)
+    branch_ids = {branch.id for branch in shown}
+    tree = read_tree(store, thread.id, branch_ids, own.checkpoints, count=count // 2, words=words)
+    shared = store.count_shared_messages(thread.id)
     return {
         "thread": thread.id,
         "version": thread.version,
         "branch_count": len(branches),
         "branches": [
-            list_rows.describe_branch(branch, length, shared[branch.id], thread.branch_id)
-            for place, (branch, length) in enumerate(branches)
-            if place >= first or branch.id == thread.branch_id
+            list_rows.describe_branch(each, tree.heads[each.id], shared[each.id], thread.branch_id) for each in shown
         ],
+        "checkpoints": [
+            list_rows.describe_checkpoint(each, thread.id, is_current=each.id == own.current_id) for each in own.checkpoints
+        ],
+        "checkpoint_count": own.count,
+        **history_tree.describe_tree(tree, thread.id),
     }
 
 

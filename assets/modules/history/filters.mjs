@@ -1,0 +1,49 @@
+/** The filters of History: by author, by pin, and by words. */
+const { createElement: h, useEffect, useMemo, useState } = window.React;
+
+const MAX_UNSEARCHED_PLACES = 8; // with more checkpoints or branches, the search is shown
+const KINDS = { all: "All", mine: "Mine", agent: "Agent", judge: "Judge", pinned: "Pinned" };
+const AUTHORS = { user: "mine", agent: "agent", judge: "judge" };
+
+/** @param {import("../lib/types.mjs").HistoryData} data @param {(words: string) => void} searchEarlier */
+export function useFilter({ thread, checkpoints, checkpoint_count: count, branch_count: branches, moves }, searchEarlier) {
+  const [kind, setKind] = useState("all");
+  const [query, setQuery] = useState("");
+  useEffect(() => {
+    setKind("all");
+    setQuery("");
+  }, [thread]);
+  const kinds = useMemo(() => listKinds(checkpoints, moves), [checkpoints, moves]);
+  const isSearched = Math.max(count, branches) > MAX_UNSEARCHED_PLACES;
+  const words = isSearched ? query.trim().toLowerCase() : "";
+  useEffect(() => searchEarlier(words), [words]);
+  const chosen = kinds.includes(kind) ? kind : "all";
+  const value = useMemo(() => ({ kind: chosen, words }), [chosen, words]);
+  return { value, kinds, setKind, query, setQuery, isSearched };
+}
+
+/** List the filters that would hide something. */
+function listKinds(checkpoints, moves) {
+  const authors = new Set([...checkpoints.map(({ created_by: author }) => AUTHORS[author]), ...(moves.length > 0 ? ["agent"] : [])]);
+  const isPinned = checkpoints.some(({ pinned }) => pinned);
+  const found = Object.keys(KINDS).filter((kind) => authors.has(kind) || (kind === "pinned" && isPinned));
+  return found.length > 1 ? ["all", ...found] : [];
+}
+
+export function Filters({ filter: { value, kinds, setKind, query, setQuery, isSearched } }) {
+  const toggle = (kind) =>
+    h("button", { key: kind, type: "button", className: "filter", "aria-pressed": value.kind === kind, onClick: () => setKind(value.kind === kind ? "all" : kind) }, KINDS[kind]);
+  return [
+    kinds.length > 0 && h("div", { key: "kinds", className: "filters", role: "group", "aria-label": "Show" }, kinds.map(toggle)),
+    isSearched &&
+      h("input", {
+        key: "search",
+        type: "search",
+        className: "form-control history-search",
+        placeholder: "Search checkpoints and branches",
+        "aria-label": "Search checkpoints",
+        value: query,
+        onChange: (event) => setQuery(event.target.value),
+      }),
+  ];
+}

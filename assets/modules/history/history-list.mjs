@@ -1,0 +1,135 @@
+/** The rows of History. Only those in view are in the page. */
+import { useNow } from "../lib/clock.mjs";
+import { icon } from "../lib/icons.mjs";
+import { Graph, measureLanes } from "./graph.mjs";
+import { HistoryRow } from "./history-row.mjs";
+import { findNeighbour } from "./neighbours.mjs";
+
+const { createElement: h, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } = window.React;
+const { flushSync } = window.ReactDOM;
+
+const STEP_ROWS = 10; // the rows in the page change by as many
+const MARGIN_ROWS = 20; // above and below those in view
+const LARGE_ROWS = "(pointer: coarse), (max-width: 1023.98px)";
+const ROW_REMS = { large: 2.75, small: 1.875 };
+
+/**
+ * @param {{layout: import("./layout.mjs").HistoryLayout, data: import("../lib/types.mjs").HistoryData, selection: object,
+ *   onPress: (row: object) => void, onKey: (key: string, row: object) => boolean, children?: any}} props
+ */
+export function HistoryList({ layout, data, selection, onPress, onKey, children, before }) {
+  const scroll = useRef(null);
+  const { rows } = layout;
+  const height = useRowHeight();
+  const view = useView(scroll, height, rows.length);
+  const now = useNow();
+  const maxTokens = useMemo(() => rows.reduce((most, { item }) => Math.max(most, item?.value.tokens ?? item?.value.after ?? 0), 0), [rows]);
+  const selected = rows.findIndex(({ key }) => key === selection.selected);
+  const here = rows.findIndex(({ item }) => item?.isHere);
+  const focused = selected >= 0 ? selected : here >= 0 ? here : rows.length - 1;
+  const reveal = useReveal(scroll, height, { thread: data.thread, here, selected, rows });
+  const [first, end] = [Math.min(view.first, rows.length), Math.min(view.end, rows.length)];
+  const shown = [...new Set([...Array.from({ length: end - first }, (_, place) => first + place), focused])].filter((number) => rows[number]).sort((one, other) => one - other);
+  const onKeyDown = useKeys(layout, selection, { reveal, scroll, onKey });
+  const { width } = measureLanes(layout);
+  return h(
+    "div",
+    { className: "history-scroll", ref: scroll, role: "region", "aria-label": "Checkpoints", onKeyDown },
+    before,
+    h(
+      "div",
+      { className: "graph-area", style: { height: `${rows.length * height}px`, "--graph-width": `${width}px` } },
+      h(Graph, { layout, first, end, height }),
+      h(
+        "ol",
+        { className: "track" },
+        shown.map((number) =>
+          h(HistoryRow, {
+            ...{ key: rows[number].key, row: rows[number], number, count: rows.length, height, now, maxTokens, onPress },
+            ...{ isSelected: number === selected, isTabStop: number === focused, hasBranches: data.branch_count > 1 },
+          }),
+        ),
+      ),
+    ),
+    children,
+    here >= 0 && h(HereButton, { isAbove: here < view.top, isBelow: here >= view.bottom, onClick: () => reveal(here) }),
+  );
+}
+
+/** Bring the current position back into view. */
+function HereButton({ isAbove, isBelow, onClick }) {
+  if (!isAbove && !isBelow) return null;
+  return h("button", { type: "button", className: `quiet-button here-button${isAbove ? " above" : ""}`, tabIndex: -1, onClick }, icon(isAbove ? "arrow-up" : "arrow-down"), "You are here");
+}
+
+/** @returns {number} pixels of a row */
+function useRowHeight() {
+  const measure = () => parseFloat(getComputedStyle(document.documentElement).fontSize) * (matchMedia(LARGE_ROWS).matches ? ROW_REMS.large : ROW_REMS.small);
+  const [height, setHeight] = useState(measure);
+  useEffect(() => {
+    const media = matchMedia(LARGE_ROWS);
+    const onChange = () => setHeight(measure());
+    media.addEventListener("change", onChange);
+    return () => media.removeEventListener("change", onChange);
+  }, []);
+  return height;
+}
+
+/** Follow the rows in view: `top` to `bottom`, and those that are in the page, `first` to `end`. */
+function useView(scroll, height, count) {
+  const [view, setView] = useState({ top: 0, bottom: STEP_ROWS, first: 0, end: MARGIN_ROWS * 3 });
+  const measure = useCallback(() => {
+    const element = scroll.current;
+    const offset = element.querySelector(".graph-area").offsetTop - element.offsetTop;
+    const top = Math.max(0, (element.scrollTop - offset) / height);
+    const bottom = (element.scrollTop - offset + element.clientHeight) / height;
+    const first = Math.max(0, Math.floor(top / STEP_ROWS) * STEP_ROWS - MARGIN_ROWS);
+    const end = Math.ceil(bottom / STEP_ROWS) * STEP_ROWS + MARGIN_ROWS;
+    const now = { top: Math.floor(top), bottom: Math.ceil(bottom), first, end };
+    setView((last) => (Object.keys(now).every((name) => last[name] === now[name]) ? last : now));
+  }, [height]);
+  useLayoutEffect(measure, [measure, count]);
+  useEffect(() => {
+    const element = scroll.current;
+    const sizes = new ResizeObserver(measure);
+    sizes.observe(element);
+    element.addEventListener("scroll", measure, { passive: true });
+    return () => (sizes.disconnect(), element.removeEventListener("scroll", measure));
+  }, [measure]);
+  return view;
+}
+
+/** Keep the current position and the selected place in view. @returns {(number: number) => void} */
+function useReveal(scroll, height, { thread, here, selected, rows }) {
+  const reveal = useCallback((number) => {
+    const element = scroll.current;
+    const offset = element.querySelector(".graph-area").offsetTop - element.offsetTop;
+    const [top, bottom] = [offset + number * height, offset + (number + 1) * height];
+    if (top < element.scrollTop) element.scrollTop = top - offset;
+    else if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom + offset - element.clientHeight;
+  }, [height]);
+  const hereKey = rows[here] && `${thread} ${here} ${rows[here].messages}`;
+  useLayoutEffect(() => {
+    if (here >= 0) reveal(here);
+  }, [hereKey, reveal]);
+  useLayoutEffect(() => {
+    if (selected >= 0) reveal(selected);
+  }, [rows[selected]?.key, reveal]);
+  return reveal;
+}
+
+/** Walk the rows by keys. The focus stays on the selected row. */
+function useKeys(layout, selection, { reveal, scroll, onKey }) {
+  return (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest(".place") === null) return;
+    const { key } = event.target.closest(".place").dataset;
+    const number = layout.rows.findIndex((row) => row.key === key);
+    const next = findNeighbour(layout, number, event.key);
+    if (next === null && !onKey(event.key, layout.rows[number])) return;
+    event.preventDefault();
+    if (next === null || next < 0) return;
+    flushSync(() => selection.select(layout.rows[next].key));
+    reveal(next);
+    scroll.current.querySelector(".place.selected .place-jump")?.focus({ preventScroll: true });
+  };
+}

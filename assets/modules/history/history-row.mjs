@@ -1,0 +1,98 @@
+/** One row of History: its name, the tokens up to it, and its time. */
+import { AUTHORS } from "../lib/authors.mjs";
+import { formatCount, formatDateTime, formatNumber, formatShortTime } from "../lib/format.mjs";
+import { icon } from "../lib/icons.mjs";
+
+const { createElement: h, memo } = window.React;
+
+const MAX_BAR_WIDTH = 40;
+const TEST_IDS = { checkpoint: "checkpoint", branch: "branch" };
+
+/** Return whether the judge saved the checkpoint by itself. */
+export const isMilestone = ({ kind, item }) => kind === "checkpoint" && item.value.created_by === "judge";
+
+/**
+ * @param {{row: import("./layout.mjs").HistoryRow, number: number, count: number, height: number, now: number, maxTokens: number,
+ *   isSelected: boolean, isTabStop: boolean, hasBranches: boolean, onPress: (row: object) => void}} props
+ */
+function Row({ row, number, count, height, now, maxTokens, isSelected, isTabStop, hasBranches, onPress }) {
+  const { kind, item, key, line, messages } = row;
+  const value = item?.value;
+  const isHere = item?.isHere ?? false;
+  const classes = ["place", `place-${kind}`, `line-${line}`, item?.isMarked && "here", isMilestone(row) && "milestone", isSelected && "selected"];
+  const name = nameRow(row, hasBranches);
+  return h(
+    "li",
+    {
+      className: classes.filter(Boolean).join(" "),
+      style: { top: `${number * height}px`, height: `${height}px` },
+      "data-key": key,
+      "data-messages": messages,
+      "data-testid": item?.isElsewhere && kind === "checkpoint" ? "checkpoint-elsewhere" : TEST_IDS[kind],
+      "data-checkpoint-id": kind === "checkpoint" ? value.id : undefined,
+      "data-branch-id": kind === "branch" ? value.id : undefined,
+      "aria-current": item?.isMarked ? "location" : undefined,
+      "aria-setsize": count,
+      "aria-posinset": number + 1,
+    },
+    h("button", { type: "button", className: "place-jump", tabIndex: isTabStop ? 0 : -1, "aria-pressed": isSelected, title: name, onClick: () => onPress(row) }, h("span", { className: "place-name" }, name)),
+    value?.pinned && h("span", { className: "place-pin", title: "Pinned" }, icon("pin-angle-fill"), h("span", { className: "visually-hidden" }, "Pinned")),
+    h(Note, { row, isHere, hasBranches }),
+    h(TokenBar, { tokens: value?.tokens ?? value?.after, maxTokens }),
+    value?.time && h("time", { className: "place-time", dateTime: value.time, title: formatDateTime(value.time) }, formatShortTime(value.time, now)),
+  );
+}
+
+/** A turn brings all places as new objects. Of a thousand, only changed ones are rendered again. */
+const isSameRow = ({ row, onPress: _, ...one }, { row: otherRow, onPress: __, ...other }) =>
+  Object.keys(one).every((name) => one[name] === other[name]) && (row === otherRow || JSON.stringify(row) === JSON.stringify(otherRow));
+
+export const HistoryRow = memo(Row, isSameRow);
+
+/** @param {import("./layout.mjs").HistoryRow} row @returns {string} */
+export function nameRow({ kind, item, count, messages }, hasBranches) {
+  const value = item?.value;
+  if (kind === "checkpoint") return value.name;
+  if (kind === "branch") return hasBranches || !item.isHere ? value.name : "You are here";
+  if (kind === "removed") return `${formatCount(value.count, "message")} removed`;
+  if (kind === "alternative") return "Alternative";
+  if (kind === "fold") return formatCount(count, "message");
+  if (kind !== "move") return messages === 0 ? "Beginning" : `Message ${messages}`;
+  if (value.kind === "summary") return `Summary of ${formatCount(value.removed, "message")}`;
+  return value.kind === "goto" ? "Agent went back" : "Agent replaced an answer";
+}
+
+/** The words beside a name. */
+function Note({ row: { kind, item }, isHere, hasBranches }) {
+  const value = item?.value;
+  const note = (text) => h("span", { className: "place-note" }, text);
+  if (kind === "branch") return note(`${isHere && hasBranches ? "you are here · " : ""}${formatCount(value.messages, "message")}`);
+  if (kind === "alternative") return note(formatCount(value.messages, "message"));
+  if (kind === "move") return note(describeSaving(value));
+  if (kind !== "checkpoint") return null;
+  const author = value.created_by === "judge" || value.created_by === "agent" ? value.created_by : null;
+  return [
+    author && h("span", { key: "author", className: "place-note", title: `Saved by ${AUTHORS[author].name}` }, author),
+    isMilestone({ kind, item }) && h("span", { key: "milestone", className: "visually-hidden" }, "Milestone"),
+    isHere && h("span", { key: "here", className: "visually-hidden" }, "you are here"),
+  ];
+}
+
+/** "−9.4k": the tokens that a move or a summary saved; "" where that is not known. */
+export function describeSaving({ before, after }) {
+  const saved = before === null || after === null ? 0 : before - after;
+  return saved === 0 ? "" : `${saved > 0 ? "−" : "+"}${formatNumber(Math.abs(saved))}`;
+}
+
+/** Describe where a branch diverges from the current one, and how long it is. */
+export function describeBranch({ current, messages, shared }) {
+  if (current) return `you are here · ${formatCount(messages, "message")}`;
+  const from = shared === messages ? `at message ${messages}` : `from message ${shared}`;
+  return `${shared ? from : "from the beginning"} · ${formatCount(messages, "message")}`;
+}
+
+function TokenBar({ tokens, maxTokens }) {
+  if (!tokens) return null;
+  const width = Math.max(2, Math.round((MAX_BAR_WIDTH * tokens) / Math.max(1, maxTokens)));
+  return h("span", { className: "place-bar", title: formatCount(tokens, "token") }, h("span", { style: { width: `${width}px` } }));
+}

@@ -1,0 +1,172 @@
+/** History: the tree of the conversation with its branches, checkpoints and moves, and the card of the selected place. */
+import { useActions } from "../lib/actions.mjs";
+import { GO_BACK, useCommands } from "../lib/commands.mjs";
+import { formatCount } from "../lib/format.mjs";
+import { icon } from "../lib/icons.mjs";
+import { lazy } from "../lib/lazy.mjs";
+import { showToast } from "../lib/toast.mjs";
+import { PaneHead } from "../page/pane-head.mjs";
+import { closeSheets, isNarrow, openSheet } from "../page/shell.mjs";
+import { CheckpointForm } from "./checkpoint-form.mjs";
+import { Filters, useFilter } from "./filters.mjs";
+import { HistoryList } from "./history-list.mjs";
+import { layOutHistory } from "./layout.mjs";
+import { listPlaceActions } from "./place-actions.mjs";
+import { PlaceCard } from "./place-card.mjs";
+import { usePortion } from "./portion.mjs";
+import { SaveButton, SavingRow, useSaveKey, useSaving } from "./saving.mjs";
+import { Steps, useSelection } from "./selection.mjs";
+
+const { createElement: h, useCallback, useEffect, useMemo, useRef, useState } = window.React;
+const { createPortal } = window.ReactDOM;
+
+const EMPTY_HISTORY = {
+  ...{ thread: null, checkpoints: [], checkpoint_count: 0, branches: [], branch_count: 0 },
+  ...{ segments: [], elsewhere: [], moves: [], alternatives: [], removed: null, save: { enabled: false, reason: null } },
+};
+const ACTION_KEYS = { r: "restore", b: "fork", c: "compare" };
+const Compare = lazy(() => import("./compare.lazy.mjs"), "Compare", "The comparison could not be shown. Please try again.");
+const Growth = lazy(() => import("./growth.lazy.mjs"), "Growth", "The plot could not be loaded. Please try again.");
+
+/**
+ * @param {{id: string, data?: import("../lib/types.mjs").HistoryData, reply?: import("../lib/types.mjs").HistoryPortion,
+ *   setProps: Function}} props
+ */
+export function History(props) {
+  const act = useActions(props);
+  const portion = usePortion(props.data ?? EMPTY_HISTORY, props.reply, act);
+  const { data } = portion;
+  const filter = useFilter(data, portion.search);
+  const layout = useMemo(() => layOutHistory(data, filter.value), [data, filter.value]);
+  const saving = useSaving(props.data, act);
+  const comparing = useComparing(data.thread);
+  const selection = useSelection(layout, data.thread);
+  const form = useForm(data);
+  useCommands("history", () => listHistoryCommands(data, act, form.open, comparing.start, portion));
+  return h(
+    "div",
+    { id: props.id, className: "history" },
+    h(PaneHead, { title: "History", id: "history-heading" }, data.checkpoints.length > 0 && h(Steps, { selection })),
+    h("div", { className: "history-save" }, h(SaveControl, { data, form, saving })),
+    data.save.enabled && h(TokenPlot, { key: `tokens-${data.thread}`, data, layout, selection }),
+    h(Filters, { filter }),
+    h(Places, { key: data.thread, data, layout, filter, saving, act, selection, portion, onCompare: comparing.start }),
+    comparing.place !== null &&
+      createPortal(h(Compare, { key: comparing.place, data, place: comparing.place, act, onClose: comparing.end }), document.body),
+  );
+}
+
+/** The rows and the card of the selected one. */
+function Places({ data, layout, filter, saving, act, selection, portion, onCompare }) {
+  const { rows } = layout;
+  const latest = useRef(null);
+  const onShow = (row) => {
+    closeSheets(); // on a narrow screen the sheet would cover the message
+    selection.show(row);
+  };
+  latest.current = (row) => (isNarrow() ? selection.select(row.key) : onShow(row));
+  const onPress = useCallback((row) => latest.current(row), []);
+  const onKey = (key, row) => {
+    const action = ACTION_KEYS[key] && listPlaceActions(row, rows, act, onCompare)[ACTION_KEYS[key]];
+    action?.();
+    return Boolean(action);
+  };
+  const isBare = data.checkpoints.length === 0 && data.branch_count < 2 && data.moves.length === 0 && data.alternatives.length === 0 && !data.removed;
+  const isFiltered = filter.value.words !== "" || filter.value.kind !== "all";
+  const isEmpty = isFiltered && rows.every(({ kind, item }) => kind !== "checkpoint" || !hasWords(item.value, filter.value.words));
+  const selected = rows.find(({ key }) => key === selection.selected);
+  const before = [
+    isBare && !saving.pending && h(NoCheckpoints, { key: "none" }),
+    isEmpty && h("p", { key: "empty", className: "pane-empty" }, "No matching checkpoints."),
+    portion.hidden > 0 && !filter.value.words && h("button", { key: "earlier", type: "button", className: "text-button", onClick: portion.showEarlier }, `Show earlier (${portion.hidden})`),
+  ];
+  return [
+    h(HistoryList, { key: "list", layout: isBare ? NO_ROWS : layout, data, selection, onPress, onKey, before }, saving.pending && h(SavingRow, { saving })),
+    selected && h(PlaceCard, { key: "card", row: selected, rows, data, act, onShow, onCompare, onClose: () => closeCard(selection) }),
+  ];
+}
+
+const NO_ROWS = { rows: [], edges: [], lanes: 1 };
+const hasWords = ({ name, description }, words) => `${name}\n${description}`.toLowerCase().includes(words);
+
+/** Close the card, and return the focus to the row. */
+function closeCard({ selected, select }) {
+  document.querySelector(`[data-key="${CSS.escape(selected)}"] .place-jump`)?.focus({ preventScroll: true });
+  select(null);
+}
+
+/** Open and close the form for a new checkpoint: by its button, its key or the palette. */
+function useForm({ thread, save }) {
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => setOpen(false), [thread]);
+  const open = () => {
+    if (save.enabled) {
+      openSheet("history");
+      setOpen(true);
+    } else if (save.reason) showToast(save.reason);
+  };
+  useSaveKey(open);
+  const close = () => {
+    setOpen(false);
+    // The closed form took the focus with it: return the focus to the button that replaces it.
+    requestAnimationFrame(() => document.querySelector('[data-testid="save"]')?.focus());
+  };
+  return { isOpen, open, close };
+}
+
+function SaveControl({ data, form, saving }) {
+  const onSave = (name, description) => {
+    form.close();
+    saving.save({ name, description });
+  };
+  return form.isOpen
+    ? h(CheckpointForm, { title: "Save checkpoint", onSave, onCancel: form.close })
+    : h(SaveButton, { save: data.save, onClick: form.open });
+}
+
+/** List the history's commands for the palette. @returns {import("../lib/types.mjs").Command[]} */
+function listHistoryCommands({ checkpoints, branches, save }, act, onSave, onCompare, { hidden, showEarlier }) {
+  const newest = [...checkpoints].reverse();
+  const others = branches.filter(({ current }) => !current);
+  const comparable = [...others.map(({ id }) => `branch:${id}`), ...newest.filter(({ here }) => !here).map(({ id }) => `checkpoint:${id}`)];
+  const place = (group, { name, messages }, run) => ({ group, name, detail: formatCount(messages, "message"), run });
+  return [
+    ...(save.enabled ? [{ group: "Actions", name: "Save checkpoint", run: onSave }] : []),
+    ...(comparable.length > 0 ? [{ group: "Actions", name: "Compare", run: () => onCompare(comparable[0]) }] : []),
+    ...newest.map((checkpoint) => place(GO_BACK, checkpoint, () => act("restore", { checkpoint: checkpoint.id }))),
+    ...(hidden > 0 ? [{ group: GO_BACK, name: "Show earlier checkpoints", detail: formatCount(hidden, "checkpoint"), run: () => (openSheet("history"), showEarlier()) }] : []),
+    ...others.map((branch) => place("Branches", branch, () => act("switch", { branch: branch.id }))),
+  ];
+}
+
+/**
+ * Open and close the comparison of two positions.
+ * @returns {{place: string|null, start: (place: string) => void, end: () => void}}
+ */
+function useComparing(thread) {
+  const [place, start] = useState(null);
+  const end = useCallback(() => start(null), []);
+  useEffect(end, [thread]);
+  return { place, start, end };
+}
+
+/** The plot of tokens in a fold. It is fetched when the fold opens. */
+function TokenPlot({ data, layout, selection }) {
+  const [isOpen, setOpen] = useState(false);
+  const onShow = ({ id }) => selection.show(layout.rows.find(({ key }) => key === `checkpoint:${id}`) ?? null);
+  return h(
+    "details",
+    { className: "history-tokens", onToggle: (event) => setOpen(event.currentTarget.open) },
+    h("summary", null, icon("chevron-right", "tool-fold"), "Tokens over the conversation"),
+    isOpen && h(Growth, { data, onShow }),
+  );
+}
+
+function NoCheckpoints() {
+  return h(
+    "div",
+    { className: "pane-empty" },
+    icon("signpost-2"),
+    h("p", null, "No checkpoints yet. Save one, and you can come back to this point whenever you like."),
+  );
+}

@@ -1,0 +1,67 @@
+/** Lay out the tree of a conversation: one row for each place, lanes for branches, and edges between rows. Pure functions. */
+import { buildNodes } from "./places.mjs";
+
+const MIN_FOLDED_MESSAGES = 6; // fewer messages between two places get no row of their own
+
+/**
+ * @typedef {import("./places.mjs").PlaceNode} PlaceNode
+ * @typedef {import("./places.mjs").PlaceItem} PlaceItem
+ * @typedef {{key: string, kind: "checkpoint"|"branch"|"move"|"alternative"|"fork"|"fold"|"beginning"|"removed", lane: number, item: PlaceItem|null,
+ *   messages: number, message: string|null, count: number, line: "current"|"other"|"removed", up: number, down: number}} HistoryRow
+ *   `count`: of the messages in a fold. `up` and `down`: the rows before and after it on its branch; -1 for none
+ * @typedef {{from: number, to: number, line: "current"|"other"|"removed"}} HistoryEdge  between the numbers of two rows
+ * @typedef {{rows: HistoryRow[], edges: HistoryEdge[], lanes: number}} HistoryLayout
+ */
+
+/**
+ * Parents come before their children. A node's other children come before the one that continues its lane, each in the lane
+ * to the right: so no edge crosses another, and there are never more lanes than the logarithm of the rows.
+ * @param {import("../lib/types.mjs").HistoryData} data @param {{kind: string, words: string}} [filter]
+ * @returns {HistoryLayout}
+ */
+export function layOutHistory(data, filter) {
+  const root = buildNodes(data, filter);
+  measureNodes(root);
+  const layout = { rows: [], edges: [] };
+  const open = [{ node: root, lane: 0, from: -1, isMain: false }];
+  while (open.length > 0) emitNode(layout, open.pop(), open);
+  return { ...layout, lanes: layout.rows.reduce((most, { lane }) => Math.max(most, lane + 1), 1) };
+}
+
+/** Count the rows below each node, and choose the child that continues its lane: on the current path, else the largest. */
+function measureNodes(root) {
+  const order = [root];
+  for (let place = 0; place < order.length; place += 1) order.push(...order[place].children);
+  for (const node of order.reverse()) {
+    node.size = 1 + node.children.reduce((sum, child) => sum + child.size, 0);
+    if (node.children.length > 1) node.children.sort(compareChildren);
+  }
+}
+
+const RANKS = { other: 0, removed: 1, current: 2 };
+const compareChildren = (one, other) => RANKS[one.line] - RANKS[other.line] || one.size - other.size || one.segment - other.segment;
+
+/** Add the rows of a node, and put its children on the stack: the one that continues its lane comes last. */
+function emitNode({ rows, edges }, { node, lane, from, isMain }, open) {
+  const { messages, message, line } = node;
+  let above = from;
+  const add = (kind, key, item, count) => {
+    const number = rows.length;
+    rows.push({ key, kind, item, count, lane, messages, message, line, up: above, down: -1 });
+    if (above >= 0) {
+      edges.push({ from: above, to: number, line });
+      if (above !== from || isMain) rows[above].down = number;
+    }
+    above = number;
+  };
+  const isFork = node.items.length === 0 && node.children.length > 1;
+  const folded = node.parent === null ? 0 : messages - node.parent.messages - 1;
+  const place = `${node.segment}:${messages}`;
+  if (folded >= MIN_FOLDED_MESSAGES) add("fold", `fold:${place}`, null, folded);
+  if (isFork) add(node.parent === null ? "beginning" : "fork", `fork:${place}`, null, 0);
+  for (const item of node.items) add(item.kind, item.key, item, 0);
+  for (let place = node.children.length - 1; place >= 0; place -= 1) {
+    const isLast = place === node.children.length - 1;
+    open.push({ node: node.children[place], lane: isLast ? lane : lane + 1, from: above, isMain: isLast });
+  }
+}

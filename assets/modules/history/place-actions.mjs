@@ -1,0 +1,29 @@
+/** The actions on a place: one list for the buttons of its card and for its keys. */
+
+/**
+ * @param {import("./layout.mjs").HistoryRow} row @param {import("./layout.mjs").HistoryRow[]} rows @param {Function} act
+ * @param {(place: string) => void} onCompare
+ * @returns {{restore: Function|null, fork: Function|null, compare: Function|null, switchTo: {name: string, run: Function}|null}}
+ *   null: the action is not for this place
+ */
+export function listPlaceActions(row, rows, act, onCompare) {
+  const { kind, item, message } = row;
+  const own = kind === "checkpoint" && !item.isElsewhere ? item.value.id : null;
+  const isHere = item?.isHere ?? false;
+  const place = own ? `checkpoint:${own}` : kind === "branch" ? `branch:${item.value.id}` : message && `message:${message}`;
+  const branch = item?.isElsewhere ? findBranch(row, rows) : null;
+  const chosen = kind === "alternative" ? { name: "this alternative", run: () => act("choose", { message }) } : null;
+  return {
+    restore: own && !isHere ? () => act("restore", { checkpoint: own }) : null,
+    fork: own ? () => act("fork", { checkpoint: own }) : message ? () => act("fork", { message }) : null,
+    compare: place && !isHere ? () => onCompare(place) : null,
+    switchTo: chosen ?? (branch && { name: branch.name, run: () => act("switch", { branch: branch.id }) }),
+  };
+}
+
+/** Find the branch that a place is on: the one at the end of its lane. */
+function findBranch(row, rows) {
+  let last = row;
+  while (last.down >= 0 && last.kind !== "branch") last = rows[last.down];
+  return last.kind === "branch" ? last.item.value : null;
+}

@@ -1,0 +1,140 @@
+/** The card of the selected place: its description and figures, and what can be done there. */
+import { AUTHORS } from "../lib/authors.mjs";
+import { useNow } from "../lib/clock.mjs";
+import { formatAge, formatCount, formatDateTime, formatNumber } from "../lib/format.mjs";
+import { icon } from "../lib/icons.mjs";
+import { NameField } from "../lib/name-field.mjs";
+import { showToast } from "../lib/toast.mjs";
+import { fetchWholeText, ShowAll } from "../message/show-all.mjs";
+import { CheckpointForm } from "./checkpoint-form.mjs";
+import { describeBranch, nameRow } from "./history-row.mjs";
+import { listPlaceActions } from "./place-actions.mjs";
+
+const { createElement: h, useEffect, useRef, useState } = window.React;
+
+const MAX_BRANCH_NAME_CHARS = 120;
+
+/**
+ * @param {{row: import("./layout.mjs").HistoryRow, rows: object[], data: import("../lib/types.mjs").HistoryData, act: Function,
+ *   onShow: (row: object) => void, onCompare: (place: string) => void, onClose: () => void}} props
+ */
+export function PlaceCard({ row, rows, data, act, onShow, onCompare, onClose }) {
+  const card = useRef(null);
+  const renaming = useRenaming(row, card, act);
+  const name = nameRow(row, data.branch_count > 1);
+  if (renaming.form) return h("div", { className: "place-card", ref: card }, renaming.form);
+  const onKeyDown = (event) => {
+    if (event.key !== "Escape") return;
+    event.preventDefault();
+    onClose();
+  };
+  return h(
+    "div",
+    { className: "place-card", ref: card, role: "group", "aria-label": name, onKeyDown },
+    h(
+      "div",
+      { className: "card-head" },
+      h("h3", null, name),
+      row.item?.isHere && h("span", { className: "here-label" }, "you are here"),
+      h("button", { type: "button", className: "icon-button", "aria-label": "Close this place", title: "Close", onClick: onClose }, icon("x-lg")),
+    ),
+    h(Description, { row }),
+    h(Figures, { row }),
+    h(Buttons, { row, name, data, act, onShow, actions: listPlaceActions(row, rows, act, onCompare), onRename: renaming.start }),
+  );
+}
+
+/** The form for another name. Afterwards its button gets the focus, which the form took with it. */
+function useRenaming({ key, kind, item }, card, act) {
+  const [renamed, setRenamed] = useState(null); // with the whole description
+  useEffect(() => setRenamed(null), [key]);
+  const value = item?.value;
+  const close = () => {
+    setRenamed(null);
+    requestAnimationFrame(() => card.current?.querySelector(".rename")?.focus());
+  };
+  const start = async () => {
+    const description = kind === "checkpoint" ? await fetchWholeText({ text: value.description, more: value.more }) : "";
+    if (description === null) showToast("The description cannot be read right now.");
+    else setRenamed({ name: value.name, description });
+  };
+  const saveCheckpoint = (name, description) => {
+    if (name !== renamed.name || description !== renamed.description) act("change", { checkpoint: value.id, name, description });
+    close();
+  };
+  const saveBranch = (name) => {
+    if (name !== null) act("rename-branch", { branch: value.id, name });
+    close();
+  };
+  if (renamed === null) return { start, form: null };
+  if (kind === "checkpoint") return { start, form: h(CheckpointForm, { title: "Rename checkpoint", checkpoint: renamed, onSave: saveCheckpoint, onCancel: close }) };
+  return { start, form: h(NameField, { label: "Name of the branch", value: renamed.name, maxLength: MAX_BRANCH_NAME_CHARS, onDone: saveBranch }) };
+}
+
+function Description({ row: { kind, item } }) {
+  const value = item?.value;
+  if (kind === "removed") return h("p", { className: "card-text" }, "The last restore removed these messages. They stay here until the next message.");
+  if (kind !== "checkpoint" || !value.description) return null;
+  return h("div", { className: "card-description", tabIndex: 0, role: "region", "aria-label": "About this checkpoint" }, h("p", { className: "card-text" }, value.description), h(ShowAll, { more: value.more }));
+}
+
+function Figures({ row: { kind, item, messages } }) {
+  const now = useNow();
+  const value = item?.value;
+  const figures = [kind === "branch" ? describeBranch(value) : messages > 0 && formatCount(messages, "message")];
+  if (value?.tokens) figures.push(formatCount(value.tokens, "token"));
+  if (kind === "move" && value.before !== null && value.after !== null) figures.push(`${formatNumber(value.before)} → ${formatNumber(value.after)} tokens`);
+  const author = kind === "checkpoint" ? AUTHORS[value.created_by] : null;
+  return h(
+    "p",
+    { className: "card-figures" },
+    figures.filter(Boolean).map((figure) => h("span", { key: figure }, figure)),
+    value?.time && h("time", { dateTime: value.time, title: formatDateTime(value.time) }, formatAge(value.time, now)),
+    author && h("span", { title: `Saved by ${author.name}` }, author.name === "you" ? "by you" : `by ${author.name}`),
+  );
+}
+
+/** What can be done: first what changes the conversation, then what changes the place. */
+function Buttons({ row, name, data, act, onShow, actions, onRename }) {
+  const { kind, item } = row;
+  const makeButton = (text, testId, onClick, label, className = "btn btn-secondary") =>
+    onClick && h("button", { type: "button", className, "data-testid": testId, "aria-label": label, onClick }, text);
+  const { restore, fork, compare, switchTo } = actions;
+  return h(
+    "div",
+    { className: "card-buttons" },
+    makeButton("Restore", "restore", restore, `Restore ${name}`, "btn btn-primary"),
+    switchTo && makeButton("Switch", "switch", switchTo.run, `Switch to ${switchTo.name}`, "btn btn-primary"),
+    kind === "removed" && item.value.undoable && makeButton("Undo", undefined, () => act("undo"), "Undo the restore", "btn btn-primary"),
+    makeButton("Show", "show", () => onShow(row), `Show ${name}`),
+    makeButton("Branch", "fork", fork, `Branch from ${name}`),
+    makeButton("Compare", "compare", compare, `Compare ${kind === "branch" ? "branch " : ""}${name} with the current position`),
+    h(Tools, { row, name, data, act, onRename }),
+  );
+}
+
+/** What changes the place itself. */
+function Tools({ row: { kind, item }, name, data, act, onRename }) {
+  const tool = (label, sign, onClick, more = {}) => h("button", { type: "button", className: "icon-button", "aria-label": label, title: label, onClick, ...more }, icon(sign));
+  const rename = (label) => tool(label, "pencil", onRename, { className: "icon-button rename" });
+  if (kind === "checkpoint" && !item.isElsewhere) {
+    const { id, pinned } = item.value;
+    return h(
+      "span",
+      { className: "card-tools" },
+      tool(pinned ? `Unpin ${name}` : `Pin ${name}`, pinned ? "pin-angle-fill" : "pin-angle", () => act("change", { checkpoint: id, pinned: !pinned })),
+      rename(`Rename ${name}`),
+      tool(`Delete ${name}`, "trash3", () => act("delete", { checkpoint: id }), { "data-testid": "delete" }),
+    );
+  }
+  if (kind !== "branch" || data.branch_count < 2) return null;
+  const { id, current } = item.value;
+  return h(
+    "span",
+    { className: "card-tools" },
+    rename(`Rename branch ${name}`),
+    current
+      ? h("button", { type: "button", className: "text-button", onClick: () => act("prune") }, "Delete all others")
+      : tool(`Delete branch ${name}`, "trash3", () => act("delete-branch", { branch: id }), { "data-testid": "delete" }),
+  );
+}

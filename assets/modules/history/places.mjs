@@ -1,0 +1,109 @@
+/** The places of a conversation's tree that History shows, joined to a tree of nodes. Pure functions. */
+
+/**
+ * @typedef {{key: string, kind: "checkpoint"|"branch"|"move"|"alternative"|"removed", value: object, segment: number|null, messages: number,
+ *   message: string|null, isElsewhere: boolean, isHere: boolean, isMarked: boolean}} PlaceItem
+ *   something that is at a place: after so many messages, on a segment (null: before the first message). `isHere`: at the
+ *   current position; one such item is marked
+ * @typedef {{segment: number, messages: number, message: string|null, items: PlaceItem[], parent: PlaceNode|null,
+ *   children: PlaceNode[], line: "current"|"other"|"removed", size: number}} PlaceNode
+ */
+
+export const NO_FILTER = { kind: "all", words: "" };
+const AUTHORS = { mine: "user", agent: "agent", judge: "judge" };
+const ROOT = "null:0";
+
+/** @param {import("../lib/types.mjs").HistoryData} data @returns {PlaceNode} the beginning of the conversation */
+export function buildNodes(data, filter = NO_FILTER) {
+  const nodes = new Map([[ROOT, makeNode(null, 0, null)]]);
+  const segments = new Map(data.segments.map((segment) => [segment.id, segment]));
+  const items = listItems(data, filter);
+  for (const item of items) findNode(nodes, item).items.push(item);
+  addForks(nodes, segments);
+  joinNodes(nodes, segments);
+  markLines(nodes, items);
+  for (const node of nodes.values()) if (isBare(node)) removeNode(node);
+  return nodes.get(ROOT);
+}
+
+/** List what a filter shows. At one place, the current position comes last: it is always shown. @returns {PlaceItem[]} */
+function listItems({ checkpoints, elsewhere, branches, branch_count: count, moves, alternatives, removed }, filter) {
+  const make = (kind, value, { isHere = false, isMarked = isHere, isElsewhere = false } = {}) => {
+    const { segment, messages, message } = value;
+    return { key: `${kind}:${value.id ?? ""}`, kind, value, segment, messages, message, isHere, isMarked, isElsewhere };
+  };
+  const own = checkpoints.map((checkpoint) => make("checkpoint", checkpoint, { isHere: checkpoint.here })).filter((item) => isWanted(item, filter));
+  const isMarked = !own.some(({ isHere }) => isHere);
+  const others = branches.filter(({ current }) => !current);
+  const current = branches.filter((branch) => branch.current && (isMarked || count > 1));
+  const elsewhereToo = [...elsewhere, ...(removed?.checkpoints ?? [])].map((checkpoint) => make("checkpoint", checkpoint, { isElsewhere: true }));
+  const left = alternatives.map((alternative) => make("alternative", alternative, { isElsewhere: true }));
+  const before = [...left, ...moves.map((move) => make("move", move)), ...own, ...elsewhereToo, ...others.map((branch) => make("branch", branch, { isElsewhere: true }))];
+  return [
+    ...before.filter((item) => isWanted(item, filter)),
+    ...current.map((branch) => make("branch", branch, { isHere: true, isMarked })),
+    ...(removed ? [make("removed", removed, { isElsewhere: true })] : []).filter((item) => isWanted(item, filter)),
+  ];
+}
+
+/** Return whether a filter shows an item. */
+function isWanted({ kind, value }, { kind: wanted, words }) {
+  if (words && !(kind === "checkpoint" || kind === "branch")) return false;
+  if (words && !`${value.name}\n${value.description ?? ""}`.toLowerCase().includes(words)) return false;
+  if (wanted === "all") return true;
+  if (wanted === "pinned") return kind === "checkpoint" && value.pinned;
+  return (kind === "checkpoint" && value.created_by === AUTHORS[wanted]) || (kind === "move" && wanted === "agent" && value.kind !== "summary");
+}
+
+const makeNode = (segment, messages, message) => ({ segment, messages, message, items: [], parent: null, children: [], line: "other", size: 1 });
+
+function findNode(nodes, { segment, messages, message }) {
+  const key = segment === null || segment === undefined ? ROOT : `${segment}:${messages}`;
+  if (!nodes.has(key)) nodes.set(key, makeNode(segment, messages, message));
+  return nodes.get(key);
+}
+
+/** Add a node where a segment with nodes forks from another one, up to the beginning. */
+function addForks(nodes, segments) {
+  const seen = new Set();
+  for (const { segment: first } of [...nodes.values()]) {
+    for (let own = segments.get(first); own && !seen.has(own.id); own = segments.get(own.parent)) {
+      seen.add(own.id);
+      findNode(nodes, { segment: own.parent, messages: own.from, message: own.message });
+    }
+  }
+}
+
+/** Set the parent of each node: the one before it on its segment, else the one that the segment forks from. */
+function joinNodes(nodes, segments) {
+  const ordered = [...nodes.values()].filter(({ segment }) => segment !== null).sort((one, other) => one.segment - other.segment || one.messages - other.messages);
+  ordered.forEach((node, place) => {
+    const before = ordered[place - 1];
+    const own = segments.get(node.segment);
+    node.parent = before?.segment === node.segment ? before : findNode(nodes, { segment: own?.parent ?? null, messages: own?.from ?? 0 });
+    node.parent.children.push(node);
+  });
+}
+
+/** Mark the path to the current position, and what a restore removed. */
+function markLines(nodes, items) {
+  const mark = (wanted, line) => {
+    const item = items.find(wanted);
+    for (let node = item && findNode(nodes, item); node && node.line === "other"; node = node.parent) node.line = line;
+  };
+  mark(({ isHere }) => isHere, "current");
+  for (const { isElsewhere, kind, ...item } of items) {
+    if (kind === "branch" && isElsewhere) for (let node = findNode(nodes, item); node && !node.isReached; node = node.parent) node.isReached = true;
+  }
+  const end = items.find(({ kind }) => kind === "removed");
+  for (let node = end && findNode(nodes, end); node && node.line === "other" && !node.isReached; node = node.parent) node.line = "removed";
+}
+
+/** Return whether a node has nothing to show: no item, and no fork. */
+const isBare = ({ items, children, parent }) => parent !== null && items.length === 0 && children.length < 2;
+
+function removeNode(node) {
+  const siblings = node.parent.children;
+  siblings.splice(siblings.indexOf(node), 1, ...node.children);
+  for (const child of node.children) child.parent = node.parent;
+}

@@ -1,0 +1,85 @@
+/** The selected place. Showing a place scrolls the conversation to its message, and no head moves. */
+import { icon } from "../lib/icons.mjs";
+import { showToast } from "../lib/toast.mjs";
+
+const { createElement: h, useCallback, useEffect, useRef, useState } = window.React;
+const { flushSync } = window.ReactDOM;
+
+/**
+ * @param {import("./layout.mjs").HistoryLayout} layout
+ * @returns {{selected: string|null, select: (key: string|null) => void, show: (row: object|null) => void, stepBack: Function|null, stepForward: Function|null}}
+ */
+export function useSelection({ rows }, thread) {
+  const [selected, select] = useState(null);
+  useEffect(() => select(null), [thread]);
+  const latest = useRef(rows);
+  latest.current = rows;
+  const show = useCallback((row) => {
+    select(row?.key ?? null);
+    if (row?.item?.value.detached && !row.item.isElsewhere) showToast(`${row.item.value.name} is not on the current path. Restore it to see its messages.`);
+    else document.dispatchEvent(new CustomEvent("waymark-show", { detail: { message: row && findShownMessage(latest.current, row) } }));
+  }, []);
+  return { selected, select, show, ...useSteps(rows, selected, show) };
+}
+
+/** Find the message to show for a place: its own, or the one where its branch begins. */
+function findShownMessage(rows, row) {
+  let shown = row;
+  while (shown.up >= 0 && !(shown.line === "current" && shown.message)) shown = rows[shown.up];
+  return shown.message;
+}
+
+/** Step through the checkpoints of the current branch. The current position comes after the last one. */
+function useSteps(rows, selected, show) {
+  const steps = rows.filter(({ kind, item }) => kind === "checkpoint" && !item.isElsewhere).sort((one, other) => one.messages - other.messages);
+  const selectedIndex = steps.findIndex(({ key }) => key === selected);
+  const hereIndex = steps.findIndex(({ item }) => item.isHere);
+  const current = selectedIndex >= 0 ? selectedIndex : hereIndex >= 0 ? hereIndex : steps.length;
+  const stepBack = current > 0 ? () => show(steps[current - 1]) : null;
+  const stepForward = selectedIndex >= 0 ? () => show(steps[current + 1] ?? null) : null;
+  useStepKeys(stepBack, stepForward);
+  return { stepBack, stepForward };
+}
+
+/** Step on Alt with an arrow key, except in a field with text, where these keys move the caret. */
+function useStepKeys(stepBack, stepForward) {
+  const latest = useRef({});
+  latest.current = { ArrowUp: stepBack, ArrowDown: stepForward };
+  useEffect(() => {
+    const onKeyDown = (event) => {
+      const isOther = !event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || document.querySelector(".modal.show");
+      if (isOther || event.target.value || !(event.key in latest.current)) return;
+      event.preventDefault();
+      flushSync(() => latest.current[event.key]?.());
+      document.querySelector(".place.selected .place-jump")?.focus({ preventScroll: true });
+    };
+    document.addEventListener("keydown", onKeyDown);
+    return () => document.removeEventListener("keydown", onKeyDown);
+  }, []);
+}
+
+export function Steps({ selection: { stepBack, stepForward } }) {
+  return h(
+    "div",
+    { className: "steps" },
+    h(Step, { name: "Previous checkpoint", sign: "arrow-up", keys: "ArrowUp", onStep: stepBack }),
+    h(Step, { name: "Next checkpoint", sign: "arrow-down", keys: "ArrowDown", onStep: stepForward }),
+  );
+}
+
+/** @param {{name: string, sign: string, keys: string, onStep: Function|null}} props */
+function Step({ name, sign, keys, onStep }) {
+  return h(
+    "button",
+    {
+      type: "button",
+      className: "icon-button",
+      "aria-label": name,
+      "aria-disabled": onStep === null, // not `disabled`: the pressed button would lose the focus
+      "aria-keyshortcuts": `Alt+${keys}`,
+      title: `${name} (Alt+${keys === "ArrowUp" ? "↑" : "↓"})`,
+      onClick: () => onStep?.(),
+    },
+    icon(sign),
+  );
+}

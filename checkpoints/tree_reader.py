@@ -1,0 +1,86 @@
+"""The tree of a conversation as the page draws it: what joins the shown branches and checkpoints, without their messages."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from checkpoints import history
+from checkpoints.changes import branches
+from checkpoints.model import Checkpoint, LeftBehind, Node
+from checkpoints.operation import Operation
+from checkpoints.reader import Reader
+from checkpoints.storage import thread_rows, tree_rows
+
+MAX_TREE_ALTERNATIVES = 50  # of a tree, the newest
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """The place that a segment of the tree forks from: in another segment, after so many messages, at a message."""
+
+    segment: int
+    length: int
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationTree:
+    """The outline of a conversation's tree. Its size depends on what is shown, not on the number of messages."""
+
+    heads: Mapping[str, Node | None]  # by branch; None: it is empty
+    forks: Mapping[int, Fork | None]  # by segment; None: it begins the conversation
+    elsewhere: Sequence[Checkpoint]  # that the current branch does not show
+    moves: Sequence[tuple[Operation, Node]]  # moves and summaries, each with its note
+    left_behind: LeftBehind | None
+    alternatives: Sequence[Node]  # the newest ends that an edit, another answer or a choice left, on no shown branch
+
+
+def read_tree(
+    reader: Reader,
+    thread_id: str,
+    branch_ids: Collection[str],
+    checkpoints: Collection[Checkpoint],
+    *,
+    count: int,
+    words: str = "",
+) -> ConversationTree:
+    """Read the tree around these branches and checkpoints, and around at most `count` checkpoints of other branches.
+
+    With `words`, only checkpoints whose names or descriptions contain them are added.
+    """
+    database = reader.database
+    with database.begin_read() as connection:
+        thread, path = thread_rows.load_current_path(connection, thread_id)
+        segment_parents = thread_rows.select_segment_parents(connection, thread_id)
+        with_heads = thread_rows.select_branch_heads(connection, thread_id)
+        heads = {branch.id: head for branch, head in with_heads if branch.id in branch_ids}
+        elsewhere = tree_rows.select_elsewhere(connection, thread, path, heads, count, words, database)
+        left = tree_rows.select_left_behind(connection, thread, path, database)
+        ends = [node for node in (*heads.values(), left.node if left else None) if node]
+        reached = history.find_reachable_depths(ends, segment_parents)
+        abandoned = branches.select_abandoned_heads(connection, thread_id)
+        alternatives = _select_alternatives(connection, abandoned, reached)
+        moves = tree_rows.select_moves(connection, thread_id, reached)
+        marked = [each.node for each in (*checkpoints, *elsewhere, *(left.checkpoints if left else ())) if each.node]
+        places = {node.place for node in (*ends, *alternatives, *marked, *(node for _, node in moves))}
+        outline = history.outline_tree(places, segment_parents)
+        messages = tree_rows.select_fork_messages(connection, outline.values())
+    forks = {segment: _build_fork(*segment_parents[first], messages.get(first, "")) for segment, first in outline.items()}
+    return ConversationTree(heads, forks, elsewhere, moves, left, alternatives)
+
+
+def _select_alternatives(connection: sa.Connection, abandoned: Sequence[str], reached: Mapping[int, int]) -> list[Node]:
+    nodes = thread_rows.select_nodes(connection, set(abandoned))
+    found = [nodes[each] for each in dict.fromkeys(abandoned) if each in nodes]
+    return [node for node in found if node.depth > reached.get(node.segment, -1)][:MAX_TREE_ALTERNATIVES]
+
+
+def _build_fork(parent: int | None, depth: int, message_id: str) -> Fork | None:
+    return None if parent is None else Fork(parent, depth + 1, message_id)
+
+
+def read_fork(reader: Reader, segment: int) -> tuple[int | None, int]:
+    """Return the segment that a segment forks from (None: the beginning), and the number of messages before the fork."""
+    with reader.database.begin_read() as connection:
+        return tree_rows.select_fork(connection, segment)

@@ -1,0 +1,58 @@
+"""The tree of a conversation as plain JSON for History. The page lays it out: after a turn, only a head has moved."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from checkpoints import Checkpoint, Operation, OperationKind
+from checkpoints.model import LeftBehind, Node
+from checkpoints.tree_reader import ConversationTree, Fork
+from components.views import list_rows
+
+_MOVE_KINDS: Final = {OperationKind.GOTO: "goto", OperationKind.REWIND: "rewind", OperationKind.COMPACT: "summary"}
+
+
+def describe_tree(tree: ConversationTree, thread_id: str) -> dict[str, Any]:
+    """Describe the forks, the moves, and the checkpoints that the current branch does not show."""
+    left = tree.left_behind
+    return {
+        "segments": [_describe_segment(segment, fork) for segment, fork in tree.forks.items()],
+        "elsewhere": _describe_checkpoints(tree.elsewhere, thread_id),
+        "moves": [_describe_move(operation, node) for operation, node in tree.moves],
+        "alternatives": [{"id": node.id, **describe_place(node)} for node in tree.alternatives],
+        "removed": left and _describe_left_behind(left, thread_id),
+    }
+
+
+def _describe_checkpoints(checkpoints: Sequence[Checkpoint], thread_id: str) -> list[dict[str, Any]]:
+    return [list_rows.describe_checkpoint(each, thread_id, is_current=False) for each in checkpoints]
+
+
+def _describe_left_behind(left: LeftBehind, thread_id: str) -> dict[str, Any]:
+    checkpoints = _describe_checkpoints(left.checkpoints, thread_id)
+    return {**describe_place(left.node), "count": left.messages, "checkpoints": checkpoints, "undoable": left.is_newest}
+
+
+def describe_place(node: Node | None) -> dict[str, Any]:
+    """Describe the place of a message: its segment, the number of messages up to it, and its id. None: the beginning."""
+    if node is None:
+        return {"segment": None, "messages": 0, "message": None}
+    return {"segment": node.segment, "messages": node.depth + 1, "message": node.id}
+
+
+def _describe_segment(segment: int, fork: Fork | None) -> dict[str, Any]:
+    """Describe a segment of the outline and the place that it forks from."""
+    parent = {"parent": fork.segment, "from": fork.length, "message": fork.message_id} if fork else None
+    return {"id": segment, **(parent or {"parent": None, "from": 0, "message": None})}
+
+
+def _describe_move(operation: Operation, node: Node) -> dict[str, Any]:
+    detail = operation.detail
+    return {
+        "id": str(operation.version),
+        "kind": _MOVE_KINDS[operation.kind],
+        **describe_place(node),
+        "removed": detail.messages,
+        "before": detail.tokens_before,
+        "after": detail.tokens_after,
+        "time": operation.created_at.isoformat(),
+    }

@@ -1,0 +1,79 @@
+"""The tree that History draws: what joins the shown places, the moves, and what a restore left behind."""
+
+from checkpoints import Caller, OperationDetail, OperationKind, Runs, RunState, Store
+from checkpoints.tree_reader import ConversationTree, read_fork, read_tree
+from tests.checkpoints.conversations import new, talked
+
+
+def read(store: Store, thread_id: str, words: str = "") -> ConversationTree:
+    branch_ids = {branch.id for branch, _ in store.list_branches(thread_id)}
+    return read_tree(store, thread_id, branch_ids, store.list_checkpoints(thread_id), count=10, words=words)
+
+
+def find_left_names(store: Store, thread_id: str) -> list[str] | None:
+    left = read(store, thread_id).left_behind
+    return left and [str(left.messages), *(checkpoint.name for checkpoint in left.checkpoints)]
+
+
+def test_a_restore_leaves_its_end_behind_until_a_message_or_an_undo(store: Store) -> None:
+    thread_id = talked(store, "a", "b", "c", "d", "e", "f")
+    first = store.list_checkpoints(thread_id)[0].id
+    assert find_left_names(store, thread_id) is None
+    store.restore(thread_id, first)
+    assert find_left_names(store, thread_id) == ["4", "after d", "after f"]
+    store.save(thread_id, name="Again")
+    assert find_left_names(store, thread_id) == ["4", "after d", "after f"]
+    store.undo(thread_id)
+    store.undo(thread_id)
+    assert find_left_names(store, thread_id) is None
+    store.restore(thread_id, first)
+    store.append(thread_id, new("x"))
+    assert find_left_names(store, thread_id) is None
+
+
+def test_what_a_branch_keeps_is_not_left_behind(store: Store) -> None:
+    thread_id = talked(store, "a", "b", "c", "d")
+    store.restore(thread_id, store.list_checkpoints(thread_id)[0].id, keep_future=True)
+    tree = read(store, thread_id)
+    assert tree.left_behind is None
+    assert [checkpoint.name for checkpoint in tree.elsewhere] == ["after d"]
+    assert read(store, thread_id, words="no such").elsewhere == []
+
+
+def test_a_fork_names_its_message(store: Store) -> None:
+    thread_id = talked(store, "a", "b", "c", "d")
+    at = store.list_messages(thread_id)[1]
+    store.fork(thread_id, at.id)
+    store.append(thread_id, new("other"))
+    tree = read(store, thread_id)
+    head = store.list_messages(thread_id)[-1]
+    fork = tree.forks[head.segment]
+    assert fork is not None
+    assert (fork.segment, fork.length, fork.message_id) == (at.segment, at.depth + 1, at.id)
+    assert read_fork(store, head.segment) == (fork.segment, fork.length)
+    assert [node.id if node else None for node in tree.heads.values()][-1] == head.id
+
+
+def test_a_move_is_read_with_its_note_until_it_is_undone(store: Store) -> None:
+    thread_id = talked(store, "a", "b", "c", "d")
+    runs, after = Runs(store), store.list_messages(thread_id)[1].id
+    run = runs.begin_run(thread_id, new("on")[0])
+    detail = OperationDetail(depth=1, messages=3, tokens_before=90, tokens_after=20)
+    runs.record_move(run, OperationKind.GOTO, new("note")[0], after=after, detail=detail)
+    runs.end_run(run, RunState.DONE)
+    [(move, node)] = read(store, thread_id).moves
+    assert (move.detail.tokens_before, node.id) == (90, store.list_messages(thread_id)[2].id)
+    store.undo(thread_id, caller=Caller())
+    assert read(store, thread_id).moves == []
+
+
+def test_what_an_edit_set_aside_is_an_alternative_until_a_branch_contains_it(store: Store) -> None:
+    thread_id = talked(store, "a", "b", "c", "d")
+    old = store.list_messages(thread_id)[-1]
+    store.append(thread_id, new("other"), after=store.list_messages(thread_id)[1].id)
+    assert [node.id for node in read(store, thread_id).alternatives] == [old.id]
+    store.choose(thread_id, old.id)
+    assert [node.depth for node in read(store, thread_id).alternatives] == [2]
+    store.undo(thread_id)
+    store.undo(thread_id)
+    assert read(store, thread_id).alternatives == []

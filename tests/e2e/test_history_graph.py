@@ -1,0 +1,113 @@
+"""The graph of History: walked by keys, with the card of a place, and with what a restore left behind."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.e2e.conftest import WIDE, Visit
+from tests.e2e.server import Server
+from tests.e2e.test_accessibility import NARROW, expect_accessible
+from tests.e2e.waymark import Page
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+SUM = "What is 6 * 7?"
+DESCRIPTION = "A long way. " * 30
+
+
+def prepare(page: Page) -> None:
+    """A checkpoint, and after it a branch and another continuation with a second checkpoint."""
+    page.say("Hello")
+    page.save("Begin", DESCRIPTION)
+    page.say(SUM)
+    page.ask_to_branch(SUM).get_by_label("Name").fill("Other")
+    page.confirm("Branch")
+    page.expect_messages(2)
+    page.composer.fill("")
+    page.say("Another way")
+    page.save("Elsewhere")
+
+
+def open_history(page: Page, size: Any) -> None:
+    if size is NARROW:
+        page.tab.get_by_role("button", name="History", exact=True).click()
+
+
+def focus_of(page: Page) -> Locator:
+    return page.tab.locator(".place:has(:focus)")
+
+
+def test_the_graph_is_walked_by_keys(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server)
+    prepare(page)
+    page.switch("main")
+    page.expect_messages(6)
+    expect(page.branch("main")).to_have_attribute("aria-current", "location")
+    keyboard = page.tab.keyboard
+    page.branch("main").get_by_role("button").focus()
+    keyboard.press("ArrowUp")
+    expect(focus_of(page)).to_contain_text("Begin")
+    expect(page.tab.locator(".place-card")).to_contain_text(DESCRIPTION.strip())
+    page.expect_messages(6)  # nothing moves
+    keyboard.press("ArrowRight")
+    expect(focus_of(page)).to_contain_text("Elsewhere")
+    expect(page.tab.get_by_test_id("checkpoint-elsewhere")).to_have_count(1)
+    keyboard.press("ArrowDown")
+    expect(focus_of(page)).to_contain_text("Other")
+    keyboard.press("n")
+    expect(focus_of(page)).to_contain_text("Begin")
+    keyboard.press("c")
+    expect(page.dialog).to_contain_text("2 messages in common")
+    keyboard.press("Escape")
+    expect(page.dialog).to_have_count(0)
+    keyboard.press("b")
+    expect(page.dialog).to_contain_text("From checkpoint “Begin”, at message 2:")
+    page.confirm("Cancel")
+    page.select(page.checkpoint("Begin"))
+    keyboard.press("r")
+    expect(page.dialog).to_contain_text("Go back to “Begin” (2 messages)")
+    page.confirm("Restore")
+    page.expect_messages(2)
+
+
+@pytest.mark.parametrize(("theme", "size"), [("light", WIDE), ("dark", NARROW)])
+def test_what_a_restore_removed_is_dimmed_until_the_next_message(
+    theme: str, size: Any, shared_server: Server, visit: Visit
+) -> None:
+    page = visit(shared_server, color_scheme=theme, viewport=size, reduced_motion="reduce")
+    removed = page.tab.locator(".place-removed")
+    page.say("Hello")
+    open_history(page, size)
+    page.save("Begin")
+    page.tab.keyboard.press("Escape")
+    page.say("Hello again")
+    open_history(page, size)
+    page.restore("Begin")
+    expect(removed).to_have_text("2 messages removed")
+    page.select(removed)
+    expect_accessible(page, "removed messages")
+    page.tab.get_by_role("button", name="Undo the restore").click()
+    expect(removed).to_have_count(0)
+    page.expect_messages(4)
+    page.restore("Begin")
+    expect(removed).to_have_count(1)
+    page.tab.keyboard.press("Escape")
+    page.tab.keyboard.press("Escape")
+    page.composer.fill("")
+    page.say("Something else")
+    expect(removed).to_have_count(0)
+    expect(page.tab.locator(".place.here")).to_contain_text("You are here")
+
+
+def test_an_alternative_is_a_place_and_can_be_chosen(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server)
+    page.say("Hello")
+    page.save("Begin")
+    page.say(SUM)
+    page.edit(SUM, "Tell me about stocks")
+    page.wait_for_answer()
+    alternative = page.tab.locator(".place-alternative")
+    expect(alternative).to_contain_text("6 messages")
+    page.select(alternative).get_by_test_id("switch").click()
+    page.expect_messages(6)
+    expect(alternative).to_contain_text("4 messages")

@@ -1,0 +1,178 @@
+"""The layout of History, as data: a browser lays out generated trees."""
+
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from math import log2
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.e2e
+MODULES = Path(__file__).parents[2] / "assets" / "modules" / "history"
+Place = tuple[int | None, int]  # a segment and a number of messages; None: the beginning
+
+
+def address_module(code: str) -> str:
+    return f"data:text/javascript;base64,{b64encode(code.encode()).decode()}"
+
+
+@pytest.fixture(scope="module")
+def tab(browser: Browser) -> Iterator[Page]:
+    """An empty page with `layOutHistory`."""
+    places = address_module((MODULES / "places.mjs").read_text())
+    layout = address_module((MODULES / "layout.mjs").read_text().replace("./places.mjs", places))
+    page = browser.new_page()
+    page.evaluate("async (address) => { window.layOutHistory = (await import(address)).layOutHistory; }", layout)
+    yield page
+    page.close()
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> dict[str, Any]:
+    """A tree of segments with checkpoints, branches and moves at any of their places."""
+    segments: list[dict[str, Any]] = [{"id": 0, "parent": None, "from": 0, "message": None}]
+    begins = [0]
+    for number in range(1, draw(st.integers(0, 12)) + 1):
+        parent = draw(st.none() | st.integers(0, number - 1))
+        begin = 0 if parent is None else begins[parent] + draw(st.integers(1, 12))
+        begins.append(begin)
+        segments.append({"id": number, "parent": parent, "from": begin, "message": f"fork {number}"})
+
+    def place(name: str, **fields: Any) -> dict[str, Any]:
+        segment = draw(st.integers(0, len(segments) - 1))
+        messages = begins[segment] + draw(st.integers(1, 15))
+        return {"id": name, "name": name, "segment": segment, "messages": messages, "message": name, **fields}
+
+    def checkpoints(kind: str, most: int) -> list[dict[str, Any]]:
+        authors = draw(st.lists(st.sampled_from(["user", "agent", "judge"]), max_size=most))
+        return [place(f"{kind} {n}", created_by=author, pinned=False, here=False) for n, author in enumerate(authors)]
+
+    current = draw(st.just({"segment": None, "messages": 0, "message": None}) | st.builds(lambda: place("head")))
+    branches = [{**current, "id": "main", "name": "main", "current": True}]
+    branches += [place(f"branch {n}", current=False) for n in range(draw(st.integers(0, 6)))]
+    removed = draw(st.none() | st.builds(lambda: place("removed", count=3, checkpoints=[])))
+    return {
+        **{"segments": segments, "branches": branches, "branch_count": len(branches), "removed": removed},
+        **{"checkpoints": checkpoints("own", 8), "elsewhere": checkpoints("other", 4)},
+        "moves": [place(f"move {n}", kind="goto") for n in range(draw(st.integers(0, 3)))],
+        "alternatives": [place(f"alternative {n}") for n in range(draw(st.integers(0, 3)))],
+    }
+
+
+def find_items(data: dict[str, Any]) -> list[Place]:
+    """List the place of each item."""
+    removed = [data["removed"]] if data["removed"] else []
+    items = [
+        each for name in ("checkpoints", "elsewhere", "moves", "branches", "alternatives") for each in data[name]
+    ] + removed
+    return [(each["segment"], each["messages"]) for each in items]
+
+
+def list_path(data: dict[str, Any], place: Place) -> list[Place]:
+    """List the messages up to a place, one by one."""
+    segment, messages = place
+    path: list[Place] = []
+    while segment is not None:
+        fork = data["segments"][segment]
+        path += [(segment, count) for count in range(messages, fork["from"], -1)]
+        segment, messages = fork["parent"], fork["from"]
+    return [*path, (None, 0)][::-1]
+
+
+def find_nodes(data: dict[str, Any]) -> set[Place]:
+    """Find the places of items, and those where paths to items part."""
+    followers = {pair for place in find_items(data) for pair in pairwise(list_path(data, place))}
+    forks = {place for place, count in Counter(before for before, _ in followers).items() if count > 1}
+    return {*find_items(data), *forks}
+
+
+def lay_out(tab: Page, data: dict[str, Any], kind: str = "all", words: str = "") -> tuple[list[Any], list[Any]]:
+    layout = tab.evaluate("([data, filter]) => layOutHistory(data, filter)", [data, {"kind": kind, "words": words}])
+    return layout["rows"], layout["edges"]
+
+
+@given(histories())
+@settings(max_examples=150, deadline=None, database=None)
+def check_rows(tab: Page, data: dict[str, Any]) -> None:
+    rows, edges = lay_out(tab, data)
+    assert len({row["key"] for row in rows}) == len(rows)
+    assert sum(row["item"] is not None for row in rows) == len(find_items(data))
+    assert {read_place(row) for row in rows if row["kind"] != "fold"} == find_nodes(data)
+    for number, row in enumerate(rows):
+        assert [edge["from"] for edge in edges if edge["to"] == number] == ([row["up"]] if row["up"] >= 0 else [])
+        assert row["up"] < number
+        if row["up"] >= 0:
+            assert rows[row["up"]]["messages"] <= row["messages"]
+
+
+def read_place(row: dict[str, Any]) -> Place:
+    if row["item"]:
+        return row["item"]["segment"], row["messages"]
+    segment, messages = row["key"].split(":")[1:]
+    return None if segment == "null" else int(segment), int(messages)
+
+
+@given(histories())
+@settings(max_examples=150, deadline=None, database=None)
+def check_lanes(tab: Page, data: dict[str, Any]) -> None:
+    rows, edges = lay_out(tab, data)
+    for edge in edges:
+        lane, target = rows[edge["from"]]["lane"], rows[edge["to"]]["lane"]
+        assert target - lane in (0, 1)
+        # The edge runs down its lane: no row is on it, and an edge that shares the lane comes from the same row.
+        assert all(row["lane"] != lane for row in rows[edge["from"] + 1 : edge["to"]])
+        for other in edges:
+            if rows[other["from"]]["lane"] == lane and other["from"] < edge["to"] and edge["from"] < other["to"]:
+                assert other["from"] == edge["from"]
+    assert max(row["lane"] for row in rows) <= log2(len(rows)) + 1
+    assert {row["lane"] for row in rows if row["line"] == "current"} == {0}
+    assert all(row["line"] == "current" for row in rows if row["item"] and row["item"]["isHere"])
+
+
+def test_every_place_and_fork_has_one_row_after_those_before_it(tab: Page) -> None:
+    check_rows(tab)
+
+
+def test_no_edge_crosses_another(tab: Page) -> None:
+    check_lanes(tab)
+
+
+def test_filters_leave_what_they_name_and_the_current_position(tab: Page) -> None:
+    place = {"segment": 0, "messages": 2, "message": "m", "here": False}
+    names = [("Mine", "user", False), ("Agent's", "agent", True), ("Judge's", "judge", False)]
+    checkpoints = [
+        {**place, "id": name, "name": name, "created_by": author, "pinned": pinned} for name, author, pinned in names
+    ]
+    data = {
+        "segments": [{"id": 0, "parent": None, "from": 0, "message": None}],
+        **{"branches": [{**place, "id": "main", "name": "main", "current": True}], "branch_count": 1},
+        **{"checkpoints": checkpoints, "elsewhere": [], "moves": [], "alternatives": [], "removed": None},
+    }
+
+    def shown(kind: str, words: str = "") -> list[str]:
+        return [row["item"]["value"]["name"] for row in lay_out(tab, data, kind, words)[0]]
+
+    assert [shown(kind) for kind in ("mine", "agent", "judge", "pinned")] == [
+        [name, "main"] for name in ("Mine", "Agent's", "Judge's", "Agent's")
+    ]
+    assert shown("all", "judge") == ["Judge's", "main"]
+
+
+def test_messages_without_places_are_folded(tab: Page) -> None:
+    place = {"segment": 0, "message": "m", "created_by": "user", "pinned": False, "here": False}
+    data = {
+        "segments": [{"id": 0, "parent": None, "from": 0, "message": None}],
+        "branches": [{**place, "messages": 23, "id": "main", "name": "main", "current": True}],
+        "checkpoints": [{**place, "messages": count, "id": str(count), "name": str(count)} for count in (10, 12)],
+        **{"branch_count": 1, "elsewhere": [], "moves": [], "alternatives": [], "removed": None},
+    }
+    rows, _ = lay_out(tab, data)
+    assert [[row["kind"], row["count"]] for row in rows] == [
+        *(["fold", 9], ["checkpoint", 0], ["checkpoint", 0], ["fold", 10], ["branch", 0])
+    ]
