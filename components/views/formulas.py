@@ -4,11 +4,14 @@ The output has no inline styles: the styles of math-core become classes, which `
 """
 
 import re
+import unicodedata
 
 from math_core import LatexError, LatexToMathML
 
 MAX_FORMULA_CHARS = 5_000
 MAX_FORMULA_BRACES = 1_000  # math-core and nh3 recurse: twice as many levels of "\hat{" end the process
+
+MAX_UNCLOSED_BRACKETS = 12  # math-core reads the rest of a formula twice after each: 24 take seconds
 
 _CONVERTER = LatexToMathML(fancy_error=False, allow_unreliable_rendering=True)
 # A formula defines no commands: a definition would hold for one formula only, and its expansion multiplies the output.
@@ -17,6 +20,28 @@ _DEFINITION = re.compile(r"\\(?:[a-z]*def|let|[a-z]*newcommand|providecommand|De
 _ENVIRONMENT = re.compile(r"\\(begin|end)\{(split|alignat|flalign|eqnarray|align|gather|equation|multline)\*?\}")
 _ALIGNAT_COLUMNS = re.compile(r"(?<=\\begin\{alignat\})\{\d{1,2}\}|(?<=\\begin\{alignat\*\})\{\d{1,2}\}")
 _KNOWN_ENVIRONMENTS = {"split": "aligned", "alignat": "align*", "flalign": "align*", "eqnarray": "align*"}
+_SIZED = r"\\(?:left|right|middle|[bB]igg?[lrm]?)\s*(?:\\[A-Za-z]+|\\?[^\w\s])"  # pairs with no plain bracket
+_TOKEN = re.compile(rf"{_SIZED}|\\[A-Za-z]+|\\.|[^\w\s]", re.DOTALL)
+_SIZED_OPENER = re.compile(r"\\[bB]igg?l")
+_PAIRED = (
+    "angle",
+    "ang",
+    "vert",
+    "Vert",
+    "floor",
+    "ceil",
+    "brace",
+    "brack",
+    "Brack",
+    "paren",
+    "group",
+    "moustache",
+    "lbracket",
+)
+_CLOSERS = {
+    **{"(": ")", "[": "]", "\\{": "\\}", "\\ulcorner": "\\urcorner", "\\llcorner": "\\lrcorner"},
+    **{f"\\l{name}": f"\\r{name.replace('lbracket', 'rbracket')}" for name in _PAIRED},
+}
 _STYLE = re.compile(r' style="([^"]*)"')
 _STYLE_CLASSES = {
     "text-align:left": "math-left",
@@ -39,6 +64,8 @@ def to_mathml(source: str, *, is_display: bool) -> str | None:
     """Return the MathML of a formula; None where math-core does not know what it means."""
     if len(source) > MAX_FORMULA_CHARS or source.count("{") > MAX_FORMULA_BRACES or _DEFINITION.search(source):
         return None
+    if _count_unclosed_brackets(source) > MAX_UNCLOSED_BRACKETS:
+        return None
     if "\\tag" not in source:
         source = _ENVIRONMENT.sub(_choose_environment, _ALIGNAT_COLUMNS.sub("", source))
     try:
@@ -46,6 +73,26 @@ def to_mathml(source: str, *, is_display: bool) -> str | None:
     except LatexError:
         return None
     return _STYLE.sub(_name_styles, mathml)
+
+
+def _count_unclosed_brackets(source: str) -> int:
+    """Count the brackets without their closing one in the same group and cell."""
+    groups: list[list[str]] = [[]]  # the closing brackets that are awaited in each open group
+    unclosed = 0
+    for token in _TOKEN.findall(source):
+        if token == "{":
+            groups.append([])
+        elif token in ("}", "&", "\\\\"):
+            unclosed += len(groups.pop())
+            if token != "}" or not groups:
+                groups.append([])
+        elif _SIZED_OPENER.match(token):
+            unclosed += 1
+        elif token in _CLOSERS or unicodedata.category(token[0]) == "Ps":
+            groups[-1].append(_CLOSERS.get(token, ""))
+        elif groups[-1] and groups[-1][-1] == token:
+            groups[-1].pop()
+    return unclosed + sum(map(len, groups))
 
 
 def _choose_environment(match: re.Match[str]) -> str:

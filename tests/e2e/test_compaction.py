@@ -87,6 +87,8 @@ def test_a_message_offers_to_summarise_up_to_it(talked: Page, fake_openai: FakeO
     menu = talked.tab.get_by_role("menu", name="More")
     expect(menu.get_by_role("menuitem").first).to_be_focused()
     talked.tab.keyboard.press("ArrowDown")
+    talked.tab.keyboard.press("ArrowDown")
+    expect(menu.get_by_role("menuitem", name="Summarise up to here")).to_be_focused()
     talked.tab.keyboard.press("Enter")
     expect(talked.dialog).to_contain_text("One summary will replace 2 messages.")
     talked.confirm("Summarise")

@@ -7,12 +7,12 @@ const { useCallback, useLayoutEffect, useRef, useState } = window.React;
 
 /**
  * @param {import("../lib/types.mjs").ComposerData} data
- * @param {{pending: object|null, problem: object|null, send: Function}} sending
+ * @param {{pending: object|null, problem: object|null, isAwaitingThread: () => boolean, send: Function}} sending
  * @param {() => boolean} isBusy whether a new message must wait
  * @param {import("./message-field.mjs").MessageFieldState} field
  * @param {ReturnType<import("./unsent-messages.mjs").useDrafts>} drafts
  */
-export function useQueue(data, { pending, problem, send }, isBusy, field, drafts) {
+export function useQueue(data, { pending, problem, isAwaitingThread, send }, isBusy, field, drafts) {
   const [queued, setQueued] = useState(null);
   const thread = data.thread ?? null;
   const shownThread = useRef(thread);
@@ -28,7 +28,7 @@ export function useQueue(data, { pending, problem, send }, isBusy, field, drafts
     if (queued === null) return;
     if (previousThread !== thread && !hasChangedThread) moveUnsent("queue", thread); // the new conversation got its id
     const isRefused = problem !== null && pending === null;
-    if (!hasChangedThread && !isRefused && (pending !== null || isBusy())) return;
+    if (!hasChangedThread && !isRefused && (pending !== null || isBusy() || isAwaitingThread())) return; // else it could begin another
     clearQueued(hasChangedThread ? previousThread : thread);
     if (hasChangedThread) drafts.putBack({ ...queued, thread: previousThread });
     else if (isRefused || (data.rest !== "done" && !queued.isAfterEnd)) field.putBack(queued);

@@ -29,6 +29,7 @@ export function useSending(data, { reply, act }, field, drafts) {
   const [problem, setProblem] = useState(null);
   const acceptedWith = useRef(null); // the data with which an accepted message was sent; until newer data comes, the message's run is unknown
   const thread = data.thread ?? null;
+  const begun = useBegunThread(thread);
   const pickTarget = (sent) => (sent.thread === thread ? field : drafts);
 
   const onReply = (sent, { ok, text }, wasLate) => {
@@ -37,7 +38,7 @@ export function useSending(data, { reply, act }, field, drafts) {
     if (!ok && sent.thread === null) expectThread(null);
     if (!ok && !wasLate) pickTarget(sent).putBack(sent);
     if (ok && wasLate) pickTarget(sent).removeMessage(sent);
-    if (ok && sent.thread === null && thread === null) drafts.expectThread();
+    if (ok && sent.thread === null && thread === null) (begun.await(), drafts.expectThread());
     acceptedWith.current = ok && sent.thread === thread ? sent.data : null;
     if (readUnsent("sent", sent.thread)?.op === sent.op) storeUnsent("sent", sent.thread, null);
   };
@@ -61,7 +62,14 @@ export function useSending(data, { reply, act }, field, drafts) {
     request.end();
   };
   const refuse = (text) => setProblem({ text, canRetry: false });
-  return { ...request, problem, isRunExpected: useRunExpectation(acceptedWith.current === data), send, stop, refuse, finishStop, repeat: () => repeatSent(request, thread, field, send) };
+  return { ...request, problem, isRunExpected: useRunExpectation(acceptedWith.current === data), isAwaitingThread: begun.isAwaited, send, stop, refuse, finishStop, repeat: () => repeatSent(request, thread, field, send) };
+}
+
+/** Remember that the server has accepted the first message of a conversation, until the conversation is shown. */
+function useBegunThread(thread) {
+  const isAwaited = useRef(false);
+  if (thread !== null) isAwaited.current = false;
+  return { await: () => (isAwaited.current = true), isAwaited: () => isAwaited.current };
 }
 
 /** Read the panels if the run of an accepted message is not seen soon: the socket, which shows it, may be closed. */

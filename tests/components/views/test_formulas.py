@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from components.views.formulas import MAX_FORMULA_BRACES, MAX_FORMULA_CHARS, to_mathml
+from components.views.formulas import MAX_FORMULA_BRACES, MAX_FORMULA_CHARS, MAX_UNCLOSED_BRACKETS, to_mathml
 from components.views.markdown import format_tail, render_markdown
 from tests.hostile_texts import COMMANDS, check_harmless
 
@@ -96,3 +96,15 @@ def test_a_growing_formula_stays_text_until_it_is_closed() -> None:
     assert format_tail("so\n$$\na_1 *b* c_2\n- d", {}) == "<p>so</p>\n<p>$$<br>\na_1 *b* c_2<br>\n- d</p>\n"
     assert format_tail(r"so \(a_1 *b* c_2", {}) == "<p>so \\(a_1 *b* c_2</p>\n"
     assert "<math" in format_tail(r"so \(a_1 *b* c_2\)", {})
+
+
+@pytest.mark.parametrize(
+    "opener", ["(", "[", r"\{", r"\langle", r"\lvert", r"\lbrace", r"\llbracket", r"\ulcorner", r"\bigl(", "⟨", r"{(}", "(&"]
+)
+def test_a_formula_of_brackets_that_are_never_closed_stays_text(opener: str) -> None:
+    assert to_mathml(opener * (MAX_UNCLOSED_BRACKETS + 1), is_display=True) is None
+
+
+def test_closed_brackets_are_no_limit() -> None:
+    terms = r"f(x) + \left[ a \right) + \{ b \} + \Big( c \Big) + \langle d \rangle + "
+    assert to_mathml(terms * 2 * MAX_UNCLOSED_BRACKETS + "1", is_display=True) is not None
