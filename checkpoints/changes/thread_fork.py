@@ -22,7 +22,7 @@ def copy_path(transaction: Transaction, source: Thread, path: Path) -> str:
 
 def _copy_messages(transaction: Transaction, path: Path) -> list[Node]:
     """Raises `DamagedMessageError` when the database has lost a message of the path."""
-    (segment,) = transaction.add_segments([None])
+    segment = transaction.add_segment(None)
     nodes = [Node(transaction.new_id(), segment, depth) for depth in range(path.length)]
     if copies.copy_messages(transaction.connection, transaction.thread.id, path.places, nodes) < path.length:
         raise message_rows.find_damage(transaction.connection, path)

@@ -19,8 +19,18 @@ from checkpoints.model import Branch, Checkpoint, Json, NewId, NewMessage, Node,
 from checkpoints.operation import Caller, Operation, OperationKind, Receipt, RowChange
 from checkpoints.operation_detail import NO_DETAIL, OperationDetail
 from checkpoints.progress import Report, ignore_progress
-from checkpoints.storage import checkpoint_rows, file_rows, message_rows, operation_rows, schema, search_index, thread_rows
+from checkpoints.storage import (
+    checkpoint_rows,
+    file_rows,
+    message_rows,
+    operation_rows,
+    schema,
+    search_index,
+    segment_rows,
+    thread_rows,
+)
 from checkpoints.storage.batches import select_in_batches
+from checkpoints.storage.bulk_insert import insert_rows
 
 _UPDATE_ROW: Final = {  # one mutable row, by its id
     name: sa.update(table).where(table.c.id == sa.bindparam("row_id")) for name, table in schema.MOVABLE_TABLES.items()
@@ -39,7 +49,6 @@ _COUNT_BRANCHES: Final = (
     sa.select(sa.func.count()).select_from(schema.branch).where(schema.branch.c.thread_id == sa.bindparam("id"))
 )
 _INDEXED_COLUMNS: Final = frozenset({"name", "description", "deleted_at"})  # of a checkpoint: see search_index
-_INSERT_ROWS: Final = {name: sa.insert(table) for name, table in schema.MOVABLE_TABLES.items()}
 
 
 @dataclass
@@ -198,12 +207,17 @@ class Transaction:
         if parent is not None and is_last:
             return parent.segment, parent.depth + 1
         check_room_after(self.connection, self.thread, parent)
-        return self.add_segments([parent])[0], parent.depth + 1 if parent else 0
+        return self.add_segment(parent), parent.depth + 1 if parent else 0
 
-    def add_segments(self, parents: Sequence[Node | None]) -> list[int]:
-        """Add a segment below each of these messages (None: a segment of first messages), and return their ids in order."""
+    def add_segment(self, parent: Node | None) -> int:
+        """Add a segment below a message (None: a segment of first messages), and return its id."""
         self._parents = None
-        return thread_rows.insert_segments(self.connection, self.thread.id, parents)
+        return segment_rows.insert_segment(self.connection, self.thread.id, parent)
+
+    def insert_segments(self, segments: Sequence[segment_rows.NewSegment]) -> None:
+        """Write segments whose ids are reserved, parents first."""
+        self._parents = None
+        segment_rows.insert_segments(self.connection, self.thread.id, segments)
 
     def switch_to(self, branch_id: str) -> None:
         """Make a branch the current one."""
@@ -251,8 +265,7 @@ class Transaction:
         return written
 
     def _insert(self, table: str, values: Sequence[Json]) -> list[str]:
-        if values:
-            self.connection.execute(_INSERT_ROWS[table], values)
+        insert_rows(self.connection, schema.MOVABLE_TABLES[table], values)
         identifiers = [str(row["id"]) for row in values]
         for identifier in identifiers:
             self.record_insert(table, identifier)

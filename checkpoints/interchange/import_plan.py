@@ -52,8 +52,7 @@ class ImportPlan:
     """The writes of an import, in their order: messages, branches, the head, checkpoints."""
 
     stored: Mapping[str, Node]  # the messages that the conversation has already, by id in the document
-    # Groups of chains: each chain follows a stored message, or a message of an earlier group.
-    chain_groups: Sequence[Sequence[MessageChain]]
+    chains: Sequence[MessageChain]  # each follows a stored message, or a message of an earlier chain
     branches: BranchPlan
     checkpoints: CheckpointPlan
     moves_head: bool  # to the document's head

@@ -33,7 +33,7 @@ def plan_replacement(doc: Document, existing: ExistingContents) -> ImportPlan:
     visible = history.filter_visible(existing.checkpoints, existing.branch_id, path)
     return ImportPlan(
         stored=stored,
-        chain_groups=_plan_chains(doc, existing, stored),
+        chains=_plan_chains(doc, existing, stored),
         branches=_plan_replaced_branches(doc, existing, stored),
         checkpoints=CheckpointPlan(
             hidden_ids=[checkpoint.id for checkpoint in visible],
@@ -69,7 +69,7 @@ def plan_merge(doc: Document, existing: ExistingContents) -> ImportPlan:
         raise NothingNewError
     return ImportPlan(
         stored=stored,
-        chain_groups=_plan_chains(doc, existing, stored),
+        chains=_plan_chains(doc, existing, stored),
         branches=branches,
         checkpoints=checkpoints,
         moves_head=fills_branch,
@@ -121,7 +121,7 @@ def _find_last_stored(doc: Document, stored: Mapping[str, Node]) -> dict[str | N
     return found
 
 
-def _plan_chains(doc: Document, existing: ExistingContents, stored: Mapping[str, Node]) -> list[list[MessageChain]]:
+def _plan_chains(doc: Document, existing: ExistingContents, stored: Mapping[str, Node]) -> list[MessageChain]:
     """Cut the new messages into chains. A damaged message is new: it is written again.
 
     Chains begin in the document's order, so that a new export has the same order.
@@ -147,20 +147,7 @@ def _plan_chains(doc: Document, existing: ExistingContents, stored: Mapping[str,
             last_depths[segment] += len(line)
         chains.append(MessageChain(part.parent_id, line, depths[part.id], segment))
         planned.update(line)
-    return _group_chains(chains)
-
-
-def _group_chains(chains: Sequence[MessageChain]) -> list[list[MessageChain]]:
-    """Group chains, in their order: the segments of a group are inserted together, after those of their parents."""
-    groups: list[list[MessageChain]] = []
-    ids: set[str] = set()  # of the messages in the last group
-    for each in chains:
-        if not groups or each.parent_id in ids:
-            groups.append([])
-            ids = set()
-        groups[-1].append(each)
-        ids.update(each.message_ids)
-    return groups
+    return chains
 
 
 def _plan_replaced_branches(doc: Document, existing: ExistingContents, stored: Mapping[str, Node]) -> BranchPlan:

@@ -9,6 +9,7 @@ from checkpoints.interchange.waymark import CheckpointPart, Document
 from checkpoints.model import Checkpoint, Node
 from checkpoints.progress import Report
 from checkpoints.storage.message_rows import MessageContent, PlacedMessage
+from checkpoints.storage.segment_rows import NewSegment, reserve_segments
 
 
 def write_plan(
@@ -27,19 +28,20 @@ def _write_messages(
 ) -> Mapping[str, Node]:
     """Write the new messages. Return the stored message for each message of the document, by its id there."""
     nodes = dict(plan.stored)
-    placed = []
-    for group in plan.chain_groups:
-        parents = [nodes[chain.parent_id] if chain.parent_id else None for chain in group]
-        begun = [parent for chain, parent in zip(group, parents, strict=True) if chain.segment is None]
-        segments = iter(transaction.add_segments(begun))
-        for chain, parent in zip(group, parents, strict=True):
-            segment = next(segments) if chain.segment is None else chain.segment
-            parent_id = parent.id if parent else None
-            for depth, document_id in enumerate(chain.message_ids, chain.depth):
-                is_taken = plan.needs_new_ids or document_id in plan.taken_ids
-                node = Node(transaction.new_id() if is_taken else document_id, segment, depth)
-                placed.append(PlacedMessage(node, parent_id, contents[document_id]))
-                nodes[document_id], parent_id = node, node.id
+    placed, new_segments = [], []
+    reserved = iter(reserve_segments(transaction.connection, sum(chain.segment is None for chain in plan.chains)))
+    for chain in plan.chains:
+        parent = nodes[chain.parent_id] if chain.parent_id else None
+        segment = next(reserved) if chain.segment is None else chain.segment
+        if chain.segment is None:
+            new_segments.append(NewSegment(segment, parent))
+        parent_id = parent.id if parent else None
+        for depth, document_id in enumerate(chain.message_ids, chain.depth):
+            is_taken = plan.needs_new_ids or document_id in plan.taken_ids
+            node = Node(transaction.new_id() if is_taken else document_id, segment, depth)
+            placed.append(PlacedMessage(node, parent_id, contents[document_id]))
+            nodes[document_id], parent_id = node, node.id
+    transaction.insert_segments(new_segments)
     transaction.insert_messages(placed, report)
     return nodes
 

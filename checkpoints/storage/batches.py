@@ -13,8 +13,14 @@ def select_in_batches(
 ) -> Iterator[sa.Row[Any]]:
     """Return the rows of a query whose key is one of these values."""
     wanted = list(values)
-    for start in range(0, len(wanted), _BATCH_SIZE):
-        yield from connection.execute(query.where(key.in_(wanted[start : start + _BATCH_SIZE])))
+    batches = [wanted[start : start + _BATCH_SIZE] for start in range(0, len(wanted), _BATCH_SIZE)]
+    if connection.dialect.name == "postgresql":  # one value, an array: its driver reads each text of a statement anew
+        is_wanted = key == sa.any_(sa.bindparam("wanted_values", type_=sa.ARRAY(key.type)))
+        for batch in batches:
+            yield from connection.execute(query.where(is_wanted), {"wanted_values": batch})
+        return
+    for batch in batches:
+        yield from connection.execute(query.where(key.in_(batch)))
 
 
 def select_at_places(

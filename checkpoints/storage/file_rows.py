@@ -71,6 +71,6 @@ def find_orphan_files(connection: sa.Connection, is_erased: Callable[[Any], bool
     hashes = set(connection.scalars(sa.select(schema.file.c.hash)))
     message = schema.message.c
     query = sa.select(message.thread_id, message.segment, message.depth, message.body).where(REFERENCES_FILE)
-    for row in connection.execute(query) if hashes else ():
+    for row in connection.execute(query, execution_options={"yield_per": 20}) if hashes else ():
         hashes -= set() if is_erased(row) else find_file_hashes(row.body)
     return sorted(hashes)

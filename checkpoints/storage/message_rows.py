@@ -11,10 +11,11 @@ from checkpoints import limits, serde
 from checkpoints.errors import DamagedMessageError, MessageNotFoundError
 from checkpoints.files import File
 from checkpoints.history import Path, Place
-from checkpoints.model import MAIN, Message, MessageStatus, NewMessage, Node
+from checkpoints.model import MAIN, Json, Message, MessageStatus, NewMessage, Node
 from checkpoints.progress import Report, StepCounter, count_steps, ignore_progress
 from checkpoints.storage import path_rows, schema, thread_rows
 from checkpoints.storage.batches import select_at_places
+from checkpoints.storage.bulk_insert import insert_rows
 
 _MAX_PROMPT_SEARCH_MESSAGES = 200
 _MAX_INSERTED_ROWS = 1000  # between two reports
@@ -27,7 +28,6 @@ _tail_query = (
     .outerjoin(_next, sa.and_(_next.c.segment == sa.bindparam("segment"), _next.c.depth == sa.bindparam("depth")))
     .where(schema.message.c.id == sa.bindparam("message_id"))
 )
-_insert_rows = sa.insert(schema.message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,27 +88,28 @@ def insert_messages(
     connection: sa.Connection, thread_id: str, messages: Sequence[PlacedMessage], report: Report = ignore_progress
 ) -> None:
     """Write messages, parents first. Their files are written separately."""
-    rows = [
-        {
-            "id": each.node.id,
-            "thread_id": thread_id,
-            "parent_id": each.parent_id,
-            "segment": each.node.segment,
-            "depth": each.node.depth,
-            "agent": each.content.agent,
-            "status": each.content.status,
-            "body": each.content.body,
-            "hash": each.content.hash,
-            "run_id": each.content.run_id,
-            "created_at": each.content.created_at,
-        }
-        for each in messages
-    ]
-    counter = StepCounter(report, "Writing", len(rows), "messages")
-    for start in range(0, len(rows), _MAX_INSERTED_ROWS):
-        portion = rows[start : start + _MAX_INSERTED_ROWS]
-        connection.execute(_insert_rows, portion)
+    counter = StepCounter(report, "Writing", len(messages), "messages")
+    for start in range(0, len(messages), _MAX_INSERTED_ROWS):
+        portion = messages[start : start + _MAX_INSERTED_ROWS]
+        insert_rows(connection, schema.message, [_make_row(thread_id, each) for each in portion])
         counter.add(len(portion))
+
+
+def _make_row(thread_id: str, message: PlacedMessage) -> Json:
+    node, content = message.node, message.content
+    return {
+        "id": node.id,
+        "thread_id": thread_id,
+        "parent_id": message.parent_id,
+        "segment": node.segment,
+        "depth": node.depth,
+        "agent": content.agent,
+        "status": content.status,
+        "body": content.body,
+        "hash": content.hash,
+        "run_id": content.run_id,
+        "created_at": content.created_at,
+    }
 
 
 def select_messages(

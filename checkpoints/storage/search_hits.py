@@ -21,7 +21,7 @@ from checkpoints.search.query import THIS, SearchQuery
 from checkpoints.search.result import MessagePlace, SearchHit, SearchResult, Standing
 from checkpoints.search.snippet import MAX_SEARCH_WORDS, MAX_WORDS, make_snippet
 from checkpoints.search.words import list_words
-from checkpoints.storage import file_rows, message_rows, schema, search_index, search_syntax, thread_rows
+from checkpoints.storage import file_rows, message_rows, schema, search_queue, search_syntax, thread_rows
 
 _MAX_THREADS = 10_000  # whose titles are looked at
 _MAX_NAMED_THREADS = 20  # that `in:` finds by their titles
@@ -59,7 +59,7 @@ def search(
 ) -> SearchResult:
     """Find what an owner has; `this` is the conversation that `in:this` means."""
     most = min(most, MAX_SEARCH_HITS)
-    is_pending = search_index.is_pending(connection)
+    is_pending = search_queue.is_pending(connection)
     thread_ids = _find_threads(connection, query, owner, this)
     is_postgresql = connection.dialect.name == "postgresql"
     match = (search_syntax.write_tsquery if is_postgresql else search_syntax.write_match)(query, thread_ids)

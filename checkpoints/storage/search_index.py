@@ -16,27 +16,23 @@ import sqlalchemy as sa
 from checkpoints import files
 from checkpoints.history import Place
 from checkpoints.search import content
-from checkpoints.storage import file_rows, schema
+from checkpoints.storage import file_rows, schema, search_queue
 from checkpoints.storage.batches import select_at_places, select_in_batches
+from checkpoints.storage.search_queue import QueuedRange
 from checkpoints.storage.search_syntax import write_vector
 
 MAX_ENTRIES_AT_ONCE = 20  # that a change writes itself
 _MAX_CHARS_AT_ONCE = 1_000_000  # of several messages with their attached texts
 _MAX_PORTION_MESSAGES = 200
 _MAX_PORTION_CHARS = 500_000  # beyond it a portion ends
-_entry, _pending, _message, _checkpoint = (
-    schema.search_entry.c,
-    schema.search_pending.c,
-    schema.message.c,
-    schema.checkpoint.c,
-)
+_entry, _message, _checkpoint = schema.search_entry.c, schema.message.c, schema.checkpoint.c
 _INSERT_ENTRIES = sa.insert(schema.search_entry)
 _INSERT_WORDS = sa.text("INSERT INTO search_words (rowid, words) VALUES (:number, :words)")
 _DELETE_WORDS = sa.text("INSERT INTO search_words (search_words, rowid, words) VALUES ('delete', :number, :words)")
 _DELETE_ALL_WORDS = sa.text("INSERT INTO search_words (search_words) VALUES ('delete-all')")
 _MERGE_WORDS = sa.text("INSERT INTO search_words (search_words) VALUES ('optimize')")
 _LAST_NUMBER = sa.select(sa.func.coalesce(sa.func.max(_entry.number), 0))
-_MESSAGE_COLUMNS = (_message.segment, _message.depth, _message.thread_id, _message.body, _message.created_at)
+MESSAGE_COLUMNS = (_message.segment, _message.depth, _message.thread_id, _message.body, _message.created_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +46,24 @@ class IndexedMessage:
     created_at: int  # microseconds since 1970
 
 
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """The first rows of a query, as many as the limits of a portion allow."""
+
+    rows: Sequence[Any]
+    is_cut: bool  # it ended at the limit of characters
+
+
 def add_messages(connection: sa.Connection, places: Collection[Place]) -> None:
     """Index messages that this transaction has written, with their files; queue them if they are many or long."""
     if len(places) > MAX_ENTRIES_AT_ONCE:
-        _queue_places(connection, places)
+        search_queue.add_places(connection, places)
         return
-    query = sa.select(*_MESSAGE_COLUMNS)
+    query = sa.select(*MESSAGE_COLUMNS)
     rows = select_at_places(connection, query, _message.segment, _message.depth, places)
     messages = sorted(map(_to_message, rows), key=attrgetter("segment", "depth"))
     if len(messages) > 1 and sum(count_chars(connection, each) for each in messages) > _MAX_CHARS_AT_ONCE:
-        _queue_places(connection, places)
+        search_queue.add_places(connection, places)
     else:
         _index_messages(connection, messages)
 
@@ -72,7 +76,7 @@ def update_checkpoints(connection: sa.Connection, checkpoint_ids: Collection[str
     remove_checkpoints(connection, checkpoint_ids)
     query = sa.select(_checkpoint.segment, _checkpoint.depth).where(_checkpoint.deleted_at.is_(None))
     rows = select_in_batches(connection, query, _checkpoint.id, checkpoint_ids)
-    _queue_places(connection, {(row.segment, row.depth) for row in rows})
+    search_queue.add_places(connection, {(row.segment, row.depth) for row in rows})
 
 
 def _index_messages(connection: sa.Connection, messages: Sequence[IndexedMessage]) -> None:
@@ -124,6 +128,19 @@ def count_chars(connection: sa.Connection, message: IndexedMessage) -> int:
     return len(message.body) + (file_rows.sum_text_bytes(connection, hashes) if hashes else 0)
 
 
+def take_portion(connection: sa.Connection, query: sa.Select[Any]) -> Portion:
+    """Return the first rows of a query for `MESSAGE_COLUMNS` and others: so few that their words need little memory."""
+    rows: list[Any] = []
+    chars = 0
+    with connection.execute(query.limit(_MAX_PORTION_MESSAGES), execution_options={"yield_per": 20}) as found:
+        for row in found:
+            rows.append(row)
+            chars += count_chars(connection, _to_message(row[: len(MESSAGE_COLUMNS)]))
+            if chars > _MAX_PORTION_CHARS:
+                return Portion(rows, is_cut=True)
+    return Portion(rows, is_cut=False)
+
+
 def make_checksum(words: Iterable[str]) -> str:
     return f"{zlib.crc32(' '.join(words).encode()):08x}"
 
@@ -134,17 +151,21 @@ def remove_checkpoints(connection: sa.Connection, checkpoint_ids: Collection[str
     _remove(connection, [row.number for row in found], [row.words for row in found])
 
 
-def remove_messages(connection: sa.Connection, places: Collection[Place]) -> None:
-    """Remove the entries of messages that are about to be erased, while the messages and their files are there."""
-    join = sa.and_(_message.segment == _entry.segment, _message.depth == _entry.depth)
-    query = sa.select(_entry.number, _entry.words, *_MESSAGE_COLUMNS).join_from(schema.search_entry, schema.message, join)
-    found = list(select_at_places(connection, query, _entry.segment, _entry.depth, places))
+def remove_messages(connection: sa.Connection, messages: Sequence[IndexedMessage]) -> None:
+    """Remove the entries of messages that are about to be erased, while their files are there.
+
+    `take_portion` limits their number and size.
+    """
+    by_place = {(each.segment, each.depth): each for each in messages}
+    columns = (_entry.segment, _entry.depth, _entry.number)
     if connection.dialect.name == "postgresql":
+        found = select_at_places(connection, sa.select(*columns), _entry.segment, _entry.depth, by_place)
         _remove(connection, [row.number for row in found], [])
         return
-    words = make_words(connection, [_to_message(row[2:]) for row in found])
-    if all(row.words == make_checksum(each) for row, each in zip(found, words, strict=True)):
-        _remove(connection, [row.number for row in found], [" ".join(each) for each in words])
+    entries = list(select_at_places(connection, sa.select(*columns, _entry.words), _entry.segment, _entry.depth, by_place))
+    words = make_words(connection, [by_place[row.segment, row.depth] for row in entries])
+    if all(row.words == make_checksum(each) for row, each in zip(entries, words, strict=True)):
+        _remove(connection, [row.number for row in entries], [" ".join(each) for each in words])
     else:  # a damaged message, or other rules for words: what is to be forgotten is not known
         queue_everything(connection)
 
@@ -170,32 +191,7 @@ def queue_everything(connection: sa.Connection) -> None:
     if connection.dialect.name == "sqlite":
         connection.execute(_DELETE_ALL_WORDS)
     connection.execute(sa.delete(schema.search_entry))
-    connection.execute(sa.delete(schema.search_pending))
-    every = sa.select(schema.segment.c.id, sa.literal(0))
-    connection.execute(sa.insert(schema.search_pending).from_select(["segment", "depth"], every))
-
-
-def _queue_places(connection: sa.Connection, places: Iterable[Place]) -> None:
-    first: dict[int, int] = {}
-    for segment, depth in places:
-        first[segment] = min(depth, first.get(segment, depth))
-    query = sa.select(_pending.segment, _pending.depth)
-    queued = {row.segment: row.depth for row in select_in_batches(connection, query, _pending.segment, first)}
-    new = [{"segment": segment, "depth": depth} for segment, depth in first.items() if segment not in queued]
-    if new:
-        connection.execute(sa.insert(schema.search_pending), new)
-    for segment, depth in first.items():
-        if depth < queued.get(segment, depth):
-            _move_queue(connection, segment, depth)
-
-
-def _move_queue(connection: sa.Connection, segment: int, depth: int) -> None:
-    connection.execute(sa.update(schema.search_pending).where(_pending.segment == segment).values(depth=depth))
-
-
-def is_pending(connection: sa.Connection) -> bool:
-    """Return whether messages are still to be indexed."""
-    return connection.execute(sa.select(_pending.segment).limit(1)).first() is not None
+    search_queue.add_every_segment(connection)
 
 
 def index_portion(connection: sa.Connection) -> bool:
@@ -203,52 +199,31 @@ def index_portion(connection: sa.Connection) -> bool:
 
     The oldest are first: the numbers of the entries ascend with time.
     """
-    queue = sa.select(schema.search_pending).order_by(_pending.segment).limit(1)
-    if (queued := connection.execute(queue).first()) is None:
+    ranges = search_queue.select_ranges(connection, _MAX_PORTION_MESSAGES)
+    if not ranges:
         return False
-    portion, last = _select_portion(connection, queued.segment, queued.depth)
-    if last is None:
-        connection.execute(sa.delete(schema.search_pending).where(_pending.segment == queued.segment))
-        return True
-    _index_messages(connection, portion)
-    checkpoint_ids = _select_checkpoint_portion(connection, queued.segment, queued.depth, last)
+    of_message = sa.and_(_entry.segment == _message.segment, _entry.depth == _message.depth)
+    query = sa.select(*MESSAGE_COLUMNS).join_from(schema.message, schema.search_entry, of_message, isouter=True)
+    query = query.where(search_queue.is_in(ranges), _entry.number.is_(None)).order_by(_message.segment, _message.depth)
+    portion = take_portion(connection, query)
+    messages = list(map(_to_message, portion.rows))
+    _index_messages(connection, messages)
+    indexed = search_queue.cut_ranges(ranges, (messages[-1].segment, messages[-1].depth)) if portion.is_cut else ranges
+    checkpoint_ids = _select_checkpoint_portion(connection, indexed)
     if checkpoint_ids:  # there may be more of them
         _index_checkpoints(connection, checkpoint_ids)
     else:
-        _move_queue(connection, queued.segment, last + 1)
+        search_queue.remove_ranges(connection, indexed)
     return True
 
 
-def _select_portion(connection: sa.Connection, segment: int, depth: int) -> tuple[list[IndexedMessage], int | None]:
-    """Return the next messages of a segment that have no entry, and the depth of the last message looked at."""
-    join = sa.and_(_entry.segment == _message.segment, _entry.depth == _message.depth)
-    query = (
-        sa.select(*_MESSAGE_COLUMNS, _entry.number)
-        .join_from(schema.message, schema.search_entry, join, isouter=True)
-        .where(_message.segment == segment, _message.depth >= depth)
-        .order_by(_message.depth)
-        .limit(_MAX_PORTION_MESSAGES)
-    )
-    portion: list[IndexedMessage] = []
-    chars, last = 0, None
-    with connection.execute(query, execution_options={"yield_per": 20}) as rows:
-        for *columns, number in rows:
-            message = _to_message(columns)
-            portion += [message] if number is None else []
-            chars, last = chars + (count_chars(connection, message) if number is None else 0), message.depth
-            if chars > _MAX_PORTION_CHARS:
-                break
-    return portion, last
-
-
-def _select_checkpoint_portion(connection: sa.Connection, segment: int, first: int, last: int) -> list[str]:
-    """Return some of the listed checkpoints on a part of a segment that have no entry."""
+def _select_checkpoint_portion(connection: sa.Connection, ranges: Iterable[QueuedRange]) -> list[str]:
+    """Return some of the listed checkpoints on these messages that have no entry."""
     on_message = sa.and_(_checkpoint.thread_id == _message.thread_id, _checkpoint.message_id == _message.id)
     joined = schema.message.join(schema.checkpoint, on_message)
     joined = joined.outerjoin(schema.search_entry, _entry.checkpoint_id == _checkpoint.id)
-    on_part = (_message.segment == segment, _message.depth.between(first, last))
     query = sa.select(_checkpoint.id, sa.func.length(_checkpoint.description)).select_from(joined)
-    query = query.where(*on_part, _entry.number.is_(None), _checkpoint.deleted_at.is_(None))
+    query = query.where(search_queue.is_in(ranges), _entry.number.is_(None), _checkpoint.deleted_at.is_(None))
     portion: list[str] = []
     chars = 0
     for checkpoint_id, size in connection.execute(query.order_by(_checkpoint.position).limit(_MAX_PORTION_MESSAGES)):

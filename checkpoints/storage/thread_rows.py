@@ -1,10 +1,8 @@
 """Threads, their branches and their nodes, read from rows and inserted."""
 
-from collections import defaultdict, deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -93,9 +91,6 @@ _branch_heads_query = (
     .order_by(_branch.position)
 )
 _insert_thread, _insert_branch = sa.insert(schema.thread), sa.insert(schema.branch)
-_insert_segments = sa.insert(schema.segment).returning(
-    schema.segment.c.id, schema.segment.c.parent, schema.segment.c.fork_depth
-)
 
 
 def select_thread(connection: sa.Connection, thread_id: str, *, include_deleted: bool = False) -> Thread:
@@ -197,19 +192,6 @@ def select_segment_parents(connection: sa.Connection, thread_id: str) -> Segment
     if known is not None:
         known[thread_id] = found
     return found
-
-
-def insert_segments(connection: sa.Connection, thread_id: str, parents: Sequence[Node | None]) -> list[int]:
-    """Write a segment below each of these messages (None: of first messages). Return the ids, which ascend in this order."""
-    origins = [(node.segment, node.depth) if node else (None, -1) for node in parents]
-    if not origins:
-        return []
-    rows = [{"thread_id": thread_id, "parent": segment, "fork_depth": depth} for segment, depth in origins]
-    made: dict[tuple[int | None, int], deque[int]] = defaultdict(deque)
-    # A database may return the rows in another order than it writes them.
-    for identifier, segment, depth in sorted(connection.execute(_insert_segments, rows), key=itemgetter(0)):
-        made[segment, depth].append(identifier)
-    return [made[origin].popleft() for origin in origins]
 
 
 def select_last_depths(connection: sa.Connection, thread_id: str) -> dict[int, int]:

@@ -20,6 +20,7 @@ from checkpoints.progress import Progress, Report, StepCounter, ignore_progress
 from checkpoints.storage import file_rows, operation_rows, schema, search_index, thread_rows
 from checkpoints.storage.database import Database
 from checkpoints.storage.high_water_mark import ERASED
+from checkpoints.storage.search_index import IndexedMessage
 from checkpoints.store import new_id
 from checkpoints.text import pluralize
 
@@ -30,7 +31,7 @@ _branch_columns, _checkpoint_columns, _message_columns, _segment_columns = (
     schema.segment.c,
 )
 _TABLES_OF_THREAD = (schema.checkpoint, schema.branch, schema.message, schema.segment, schema.run, schema.operation)
-_MAX_ERASED_ROWS = 1000  # between two reports
+_MAX_CONDITIONS = 200  # in one statement
 # SQLite looks up each deleted message in the tables that refer to it. Only erasure needs that, so only it makes indexes.
 _INDEXES = {"erasing_branch": "branch (head_id)", "erasing_checkpoint": "checkpoint (message_id)"}
 
@@ -228,8 +229,10 @@ def _erase_rows(connection: sa.Connection, erasure: _ThreadErasure, messages: St
         connection.execute(sa.delete(schema.checkpoint).where(_checkpoint_columns.id == identifier))
     for identifier in erasure.branches:  # the row stays, empty: the order of the other branches counts it
         connection.execute(sa.update(schema.branch).where(_branch_columns.id == identifier).values(head_id=None, name=""))
-    for segment, start in erasure.segments:
-        _erase_messages(connection, messages, _message_columns.segment == segment, _message_columns.depth >= start)
+    is_lost = [
+        sa.and_(_message_columns.segment == segment, _message_columns.depth >= start) for segment, start in erasure.segments
+    ]
+    _erase_messages(connection, messages, is_lost)
     for segment, _ in sorted(erasure.segments, reverse=True):  # the children of a segment have higher numbers
         has_messages = sa.exists().where(_message_columns.segment == segment)
         connection.execute(sa.delete(schema.segment).where(_segment_columns.id == segment, ~has_messages))
@@ -246,18 +249,19 @@ def _erase_rows(connection: sa.Connection, erasure: _ThreadErasure, messages: St
 def _erase_messages_of_thread(connection: sa.Connection, thread_id: str, messages: StepCounter) -> None:
     """Erase a conversation's messages by segment: messages have no index by thread. Damage may leave some behind."""
     of_thread = _message_columns.thread_id == thread_id
-    for segment in connection.scalars(sa.select(_segment_columns.id).where(_segment_columns.thread_id == thread_id)).all():
-        _erase_messages(connection, messages, _message_columns.segment == segment, of_thread)
+    segments = connection.scalars(sa.select(_segment_columns.id).where(_segment_columns.thread_id == thread_id)).all()
+    _erase_messages(connection, messages, [sa.and_(_message_columns.segment == each, of_thread) for each in segments])
 
 
-def _erase_messages(connection: sa.Connection, messages: StepCounter, *conditions: sa.ColumnElement[bool]) -> None:
-    """Erase the messages that meet these conditions, and their words, in portions."""
-    columns = (_message_columns.id, _message_columns.segment, _message_columns.depth)
-    query = sa.select(*columns).where(*conditions).limit(_MAX_ERASED_ROWS)
-    while portion := connection.execute(query).all():
-        search_index.remove_messages(connection, [(row.segment, row.depth) for row in portion])
-        connection.execute(sa.delete(schema.message).where(_message_columns.id.in_([row.id for row in portion])))
-        messages.add(len(portion))
+def _erase_messages(connection: sa.Connection, messages: StepCounter, conditions: Sequence[sa.ColumnElement[bool]]) -> None:
+    """Erase the messages that meet any of these conditions, and their words, in portions."""
+    for start in range(0, len(conditions), _MAX_CONDITIONS):
+        is_lost = sa.or_(*conditions[start : start + _MAX_CONDITIONS])
+        query = sa.select(*search_index.MESSAGE_COLUMNS, _message_columns.id).where(is_lost)
+        while portion := search_index.take_portion(connection, query).rows:
+            search_index.remove_messages(connection, [IndexedMessage(*columns) for *columns, _ in portion])
+            connection.execute(sa.delete(schema.message).where(_message_columns.id.in_([row.id for row in portion])))
+            messages.add(len(portion))
 
 
 def _vacuum_file(engine: sa.Engine) -> None:

@@ -20,7 +20,6 @@ from checkpoints.text import pluralize
 
 REMEDY = "`python app.py reindex` makes it again"
 _MAX_PORTION_ROWS = 200
-_MAX_PORTION_CHARS = 500_000
 _entry, _pending, _message, _checkpoint = (
     schema.search_entry.c,
     schema.search_pending.c,
@@ -115,29 +114,19 @@ def _sum_words(words: Iterable[tuple[str, int]]) -> int:
     return sum(zlib.crc32(word.encode()) * number for word, number in words)
 
 
-def _iterate_messages(connection: sa.Connection) -> Iterator[list[Any]]:
+def _iterate_messages(connection: sa.Connection) -> Iterator[Sequence[Any]]:
     """Yield all messages with their entries, in portions that end at a number of characters."""
     at_place = sa.and_(_entry.segment == _message.segment, _entry.depth == _message.depth)
     joined = schema.message.outerjoin(schema.search_entry, at_place)
     joined = joined.outerjoin(schema.search_pending, _pending.segment == _message.segment)
-    columns = (_message.segment, _message.depth, _message.thread_id, _message.body, _message.created_at)
-    query = sa.select(*columns, *_list_entry_columns(connection)).select_from(joined)
-    query = query.order_by(_message.segment, _message.depth).limit(_MAX_PORTION_ROWS)
+    query = sa.select(*search_index.MESSAGE_COLUMNS, *_list_entry_columns(connection)).select_from(joined)
+    query = query.order_by(_message.segment, _message.depth)
     place = (-1, -1)
-    while rows := _fetch_portion(connection, query.where(sa.tuple_(_message.segment, _message.depth) > place)):
+    while rows := search_index.take_portion(
+        connection, query.where(sa.tuple_(_message.segment, _message.depth) > place)
+    ).rows:
         yield rows
         place = (rows[-1].segment, rows[-1].depth)
-
-
-def _fetch_portion(connection: sa.Connection, query: sa.Select[Any]) -> list[Any]:
-    portion, chars = [], 0
-    with connection.execute(query, execution_options={"yield_per": 20}) as rows:
-        for row in rows:
-            portion.append(row)
-            chars += search_index.count_chars(connection, IndexedMessage(*row[:5]))
-            if chars > _MAX_PORTION_CHARS:
-                break
-    return portion
 
 
 def _iterate_checkpoints(connection: sa.Connection) -> Iterator[Sequence[Any]]:

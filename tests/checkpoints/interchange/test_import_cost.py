@@ -31,13 +31,14 @@ def counted_statements(database: Database) -> Iterator[list[str]]:
     sa.event.remove(database.engine, "before_cursor_execute", watch)
 
 
+@pytest.mark.parametrize("write", [shapes.split, lambda branches: shapes.comb(branches, branches)], ids=["split", "comb"])
 @pytest.mark.parametrize("act", IMPORTS, ids=["new", "merge", "replace"])
 def test_two_hundred_branches_take_as_many_statements_as_twenty(
-    store: Store, act: Callable[[Store, str, Document], object]
+    store: Store, act: Callable[[Store, str, Document], object], write: Callable[[int], str]
 ) -> None:
     counts = []
     for branches in (20, 200):
-        thread_id, doc = talked(store, "x", "y"), reading.read_document(shapes.split(branches))
+        thread_id, doc = talked(store, "x", "y"), reading.read_document(write(branches))
         with counted_statements(store.database) as statements:
             act(store, thread_id, doc)
         counts.append(len(statements))

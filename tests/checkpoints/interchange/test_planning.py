@@ -46,37 +46,37 @@ def holding(doc: Document, places: dict[int, Place]) -> ExistingContents:
     )
 
 
-def numbers(plan: ImportPlan, doc: Document) -> list[list[tuple[list[int], int | None]]]:
-    """The chains of each group: the numbers of their messages, and the segment that they continue."""
+def numbers(plan: ImportPlan, doc: Document) -> list[tuple[list[int], int | None]]:
+    """The chains: the numbers of their messages, and the segment that they continue."""
     order = {part.id: number for number, part in enumerate(doc.messages)}
-    return [[([order[each] for each in c.message_ids], c.segment) for c in group] for group in plan.chain_groups]
+    return [([order[each] for each in chain.message_ids], chain.segment) for chain in plan.chains]
 
 
 def test_chains_begin_in_the_documents_order_and_after_those_that_they_fork_from() -> None:
     doc = split(3)
-    assert numbers(plan_replacement(doc, EMPTY), doc) == [[([0, 1], None)], [([2], None), ([3], None)]]
+    assert numbers(plan_replacement(doc, EMPTY), doc) == [([0, 1], None), ([2], None), ([3], None)]
 
 
-def test_each_level_of_a_comb_waits_for_the_one_above() -> None:
+def test_chains_of_a_comb_follow_those_above() -> None:
     doc = reading.read_document(shapes.comb(3, 3))
-    assert numbers(plan_replacement(doc, EMPTY), doc) == [[([0, 1], None)], [([2, 3], None)], [([4], None)]]
+    assert numbers(plan_replacement(doc, EMPTY), doc) == [([0, 1], None), ([2, 3], None), ([4], None)]
 
 
 def test_the_first_chain_after_a_stored_tail_continues_its_segment() -> None:
     doc = split(2)
-    assert numbers(plan_merge(doc, holding(doc, {0: (1, 0)})), doc) == [[([1], 1), ([2], None)]]
+    assert numbers(plan_merge(doc, holding(doc, {0: (1, 0)})), doc) == [([1], 1), ([2], None)]
 
 
 def test_a_chain_after_an_earlier_message_begins_a_segment() -> None:
     doc = split(2)
     plan = plan_merge(doc, holding(doc, {0: (1, 0), 1: (1, 1)}))
-    assert (numbers(plan, doc), set(plan.stored)) == ([[([2], None)]], {doc.messages[0].id, doc.messages[1].id})
+    assert (numbers(plan, doc), set(plan.stored)) == ([([2], None)], {doc.messages[0].id, doc.messages[1].id})
 
 
 def test_a_damaged_message_after_a_stored_one_keeps_its_place() -> None:
     doc = split(1)
     damaged = replace(holding(doc, {0: (1, 0)}), last_depths={1: 1})
-    assert numbers(plan_merge(doc, damaged), doc) == [[([1], None)]]
+    assert numbers(plan_merge(doc, damaged), doc) == [([1], None)]
 
 
 def test_a_merge_counts_what_it_adds() -> None:

@@ -4,8 +4,11 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from checkpoints import NewMessage, Store, files, serde
+from checkpoints.interchange import reading, transfer
 from checkpoints.storage import schema, search_index
-from tests.checkpoints.conversations import count, new
+from checkpoints.upkeep import erasure, verification
+from tests.checkpoints import shapes
+from tests.checkpoints.conversations import count, new, talked
 from tests.checkpoints.test_search import NOW, find
 
 FILE = files.parse_file("report.txt", b"zebra " * 100)
@@ -50,3 +53,31 @@ def test_queued_checkpoints_of_one_message_are_indexed_in_portions(store: Store,
     assert sorted(set(count_portions(store))) == [3, 5]
     assert len(find(store, "at")) == 4
     assert count(store, schema.search_pending) == 0
+
+
+def test_a_portion_spans_segments_and_ends_within_one_at_its_limits(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for max_messages, max_chars, portions in (
+        (200, 500_000, [39]),
+        (10, 500_000, [10, 20, 30, 39]),
+        (200, 1, [*range(1, 40)]),
+    ):
+        monkeypatch.setattr(search_index, "_MAX_PORTION_MESSAGES", max_messages)
+        monkeypatch.setattr(search_index, "_MAX_PORTION_CHARS", max_chars)
+        made = transfer.import_thread(store, reading.read_document(shapes.comb(20, 20))).result
+        assert count_portions(store) == portions
+        assert verification.verify(store.database).damages == ()
+        erasure.erase(store.database, made)
+
+
+def test_messages_are_forgotten_in_portions_of_their_size(memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_index, "_MAX_PORTION_CHARS", 500)
+    sizes = list[int]()
+    make_words = search_index.make_words
+    talked(memory_store, "zebra")
+    thread_id = memory_store.create_thread().id
+    memory_store.append(thread_id, [naming("one"), naming("two"), naming("three")])
+    monkeypatch.setattr(search_index, "make_words", lambda *given: sizes.append(len(given[1])) or make_words(*given))
+    erasure.erase(memory_store.database, thread_id)
+    assert sizes == [1, 1, 1]
+    assert set(find(memory_store, "zebra")) == {"zebra", "after zebra"}
+    assert verification.verify(memory_store.database).damages == ()

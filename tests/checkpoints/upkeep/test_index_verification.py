@@ -37,6 +37,7 @@ def expect_repair(store: Store) -> None:
 
 def test_an_index_is_whole_after_everything_that_happens(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_verification, "_MAX_PORTION_ROWS", 3)
+    monkeypatch.setattr(search_index, "_MAX_PORTION_MESSAGES", 3)
     thread_id = lived(store)
     store.append(thread_id, [naming("words of a file")])
     assert verify(store) == ([], 0)
