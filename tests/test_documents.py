@@ -203,8 +203,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "brings as many more, and a request has the last turn whole",
         "One table, all tables of a text": f"{MAX_TABLE_CELLS:,} and {MAX_TEXT_CELLS:,} cells; a table "
         "beyond is shown as it was written",
-        "One formula": f"{MAX_FORMULA_CHARS:,} characters, {MAX_FORMULA_BRACES:,} braces and {MAX_UNCLOSED_BRACKETS} unclosed "
-        "brackets; a larger one is shown as it was written",
+        "One formula": f"{MAX_FORMULA_CHARS:,} characters, {MAX_FORMULA_BRACES:,} braces and {MAX_UNCLOSED_BRACKETS} "
+        "unclosed brackets; a larger one is shown as it was written",
         "One portion of a list": f"{thread_list.MAX_LISTED_THREADS} conversations, "
         f"{history.PORTION_CHECKPOINTS} checkpoints, {history.PORTION_BRANCHES} branches, "
         f"{agent_transcript.PORTION_MESSAGES} messages of an agent's memory; "

@@ -79,18 +79,18 @@ def _count_unclosed_brackets(source: str) -> int:
     """Count the brackets without their closing one in the same group and cell."""
     groups: list[list[str]] = [[]]  # the closing brackets that are awaited in each open group
     unclosed = 0
-    for token in _TOKEN.findall(source):
-        if token == "{":
+    for mark in _TOKEN.findall(source):
+        if mark == "{":
             groups.append([])
-        elif token in ("}", "&", "\\\\"):
+        elif mark in ("}", "&", "\\\\"):
             unclosed += len(groups.pop())
-            if token != "}" or not groups:
+            if mark != "}" or not groups:
                 groups.append([])
-        elif _SIZED_OPENER.match(token):
+        elif _SIZED_OPENER.match(mark):
             unclosed += 1
-        elif token in _CLOSERS or unicodedata.category(token[0]) == "Ps":
-            groups[-1].append(_CLOSERS.get(token, ""))
-        elif groups[-1] and groups[-1][-1] == token:
+        elif mark in _CLOSERS or unicodedata.category(mark[0]) == "Ps":
+            groups[-1].append(_CLOSERS.get(mark, ""))
+        elif groups[-1] and groups[-1][-1] == mark:
             groups[-1].pop()
     return unclosed + sum(map(len, groups))
 
