@@ -10,6 +10,7 @@ from checkpoints import Database, Store
 from checkpoints.interchange import reading, text_exports, transfer
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.progress import MAX_REPORTS, Progress, Report, StepCounter, count_steps, report_within
+from checkpoints.storage import search_index
 from checkpoints.upkeep import backup, erasure, verification
 from tests.checkpoints.conversations import dump, new, talked, texts
 
@@ -165,7 +166,7 @@ def test_a_backup_is_of_one_moment_and_begins_once_however_much_is_written_meanw
 
 
 def test_an_erasure_in_portions_takes_every_message(file_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(erasure, "_MAX_ERASED_ROWS", 7)
+    monkeypatch.setattr(search_index, "_MAX_PORTION_MESSAGES", 7)
     kept, gone = talked(file_store, "kept"), talk_long(file_store)
     assert erasure.erase(file_store.database, gone).messages == len(LINES)
     assert texts(file_store, kept) == ["kept"]
