@@ -105,7 +105,8 @@ def measure_restores(bench: Bench, texts: dict[int, str]) -> None:
         for count, text in list(texts.items())[: bench.runs]:
             page.wait_for_timeout(SETTLING_MS)
             row = page.get_by_test_id("checkpoint").filter(has=page.get_by_text(name_checkpoint(count), exact=True))
-            row.get_by_role("button", name="Restore").click()
+            row.get_by_role("button").click()
+            page.locator(".place-card").get_by_role("button", name="Restore").click()
             page.evaluate("text => probe.expectEnd(text)", text)
             page.locator(".modal.show").get_by_role("button", name="Restore", exact=True).click()
             painted = page.evaluate("probe.end.then(time => time - probe.clicked())")

@@ -20,8 +20,10 @@ def select_path(connection: sa.Connection, columns: Sequence[str], path: Path, l
     for start in range(0, len(ranges), _MAX_RANGES):
         portion = ranges[start : start + _MAX_RANGES]
         values = {f"{name}_{n}": value for n, each in enumerate(portion) for name, value in zip(_RANGE, each, strict=True)}
-        for rows in connection.execute(_make_path_query(columns, len(portion)), values).partitions(_MAX_FETCHED_ROWS):
-            yield from rows
+        # Closed as soon as nobody reads on: an open statement keeps its snapshot, also for what its connection reads next.
+        with connection.execute(_make_path_query(columns, len(portion)), values) as found:
+            for rows in found.partitions(_MAX_FETCHED_ROWS):
+                yield from rows
 
 
 def _list_ranges(path: Path, lower: int, upper: int) -> list[tuple[int, int, int]]:
