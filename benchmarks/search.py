@@ -118,6 +118,8 @@ def _fill(store: Store, language: Language, count: int) -> list[str]:
     for _ in range(0, count, OF_A_CONVERSATION):
         thread_ids.append(store.create_thread().id)
         store.append(thread_ids[-1], [NewMessage(body) for body in chance.choices(bodies, k=OF_A_CONVERSATION)])
+    while store.index_portion():  # appends as long as these are indexed afterwards
+        pass
     return thread_ids
 
 
@@ -145,7 +147,8 @@ def _time_queries(store: Store, make_query: Callable[[random.Random], tuple[str,
 
 
 def _search(store: Store, text: str, this: str) -> None:
-    store.search(text, datetime.now(UTC), this=this or None, limit=30)
+    if store.search(text, datetime.now(UTC), this=this or None, limit=30).is_pending:
+        raise RuntimeError("the index of the search is not complete")
 
 
 def _measure_cost(fresh: Fresh, kind: Kind, language: Language) -> str:
